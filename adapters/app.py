@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from onrecord.adapters.capability_files import matrix_given
-from onrecord.adapters.capture.spool import Spool, spool_folder
 from onrecord.adapters.conversation.arguments import id_given, text_given
 from onrecord.adapters.settings import settings
 from onrecord.adapters.storage.sqlite_url import path_of
 from onrecord.adapters.store import Store
+from onrecord.adapters.wire.spool import Spool, spool_folder
 from onrecord.domain.errors import InvalidInput, StorageUnavailable, WrongNode
 from onrecord.domain.log import Backend
 

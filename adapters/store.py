@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 from uuid import UUID
 
-from onrecord.adapters.capture.spool import Spool
 from onrecord.adapters.clock_doubts import clock_doubts
 from onrecord.adapters.conversation.arguments import reason_given, text_given
 from onrecord.adapters.conversation.conversation import Talk
@@ -18,6 +17,7 @@ from onrecord.adapters.conversation.writing import beginning_of
 from onrecord.adapters.erasing import Erasing, erasures, erasures_of, unfinished_erasures
 from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.tenancy import NO_MATRIX, Tenancy
+from onrecord.adapters.wire.spool import Spool
 from onrecord.domain.errors import ConversationNotFound, CorruptRecord, InvalidInput
 from onrecord.domain.head import Head
 from onrecord.domain.jsontext import JsonObject
@@ -25,11 +25,11 @@ from onrecord.domain.log import Backend, Conversation, Cursor, Subscription
 from onrecord.projections.history.erasures import ErasureEntry
 
 if TYPE_CHECKING:
-    from onrecord.adapters.capture.binding import Unbound
     from onrecord.adapters.redis.accelerator import Accelerator
     from onrecord.adapters.redis.relay import Relay
     from onrecord.adapters.verifying import Progress, Verified
     from onrecord.adapters.views.reading import Views
+    from onrecord.adapters.wire.binding import Unbound
     from onrecord.domain.merkle import Root
 
 ClientT = TypeVar("ClientT")
@@ -143,8 +143,8 @@ class Store:
         One that is bound to none has a conversation of its own, or is refused before anything is
         sent (`unbound="refuse"`). `splice`, and UnsupportedClient, are as `Talk.record` has them.
         """
-        from onrecord.adapters.capture import tee
-        from onrecord.adapters.capture.binding import Binding
+        from onrecord.adapters.wire.binding import Binding
+        from onrecord.adapters.wire.clients import record as tee
 
         if unbound not in ("record", "refuse"):
             raise InvalidInput('unbound is "record" or "refuse"')

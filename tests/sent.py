@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from uuid import UUID
 
-from onrecord.adapters.capture.place import Recording
-from onrecord.adapters.capture.sent import Sent
-from onrecord.adapters.capture.wires import WIRES
+from onrecord.adapters.wire.answer import Recording
+from onrecord.adapters.wire.api import Sent
+from onrecord.adapters.wire.wires import WIRES
 
 ANTHROPIC = "anthropic-messages"
 

@@ -15,11 +15,11 @@ from typing import Any
 import httpx
 
 import onrecord
-from onrecord.adapters.capture.wires import WIRES
 from onrecord.adapters.demo.connection import Listener, Received, Reply
 from onrecord.adapters.histories.history import History
 from onrecord.adapters.histories.intake import take_in
 from onrecord.adapters.histories.spoken import hear
+from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.errors import UnknownApi
 from onrecord.domain.events import RequestSent
 from onrecord.domain.jsontext import JsonObject

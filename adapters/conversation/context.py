@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
-from onrecord.adapters.capture.secret_names import is_secret
 from onrecord.adapters.conversation.arguments import kind_of, several, text_given
 from onrecord.adapters.conversation.lineage import Lineages, backwards
 from onrecord.adapters.conversation.writing import Done
+from onrecord.adapters.wire.secret_names import is_secret
 from onrecord.domain import conversation
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.events import Event

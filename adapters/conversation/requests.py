@@ -11,12 +11,12 @@ from uuid import UUID
 
 from pydantic import ValidationError
 
-from onrecord.adapters.capture.nesting import read_object
-from onrecord.adapters.capture.respelling import are_respelled
 from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.conversation.lineage import Stretch
 from onrecord.adapters.conversation.reading import blob_among, events_for
 from onrecord.adapters.conversation.stream import Stream
+from onrecord.adapters.wire.nesting import read_object
+from onrecord.adapters.wire.respelling import are_respelled
 from onrecord.domain.errors import InvalidInput, OnrecordError
 from onrecord.domain.head import Head
 from onrecord.domain.jsontext import JsonObject

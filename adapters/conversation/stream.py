@@ -7,7 +7,6 @@ from contextlib import suppress
 from functools import partial
 from uuid import UUID
 
-from onrecord.adapters.capture.spool import Spool
 from onrecord.adapters.conversation.lineage import Lineages, Stretch, amendments
 from onrecord.adapters.conversation.reading import blob_among, has_blob, in_force, read_through
 from onrecord.adapters.conversation.writing import (
@@ -17,6 +16,7 @@ from onrecord.adapters.conversation.writing import (
     append_to_async,
     stamped,
 )
+from onrecord.adapters.wire.spool import Spool
 from onrecord.domain import conversation
 from onrecord.domain.content import Blob, Native
 from onrecord.domain.errors import CorruptRecord, DocumentMissing

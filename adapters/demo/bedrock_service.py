@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from onrecord.adapters.capture.eventstream import FRAMES, Frame, text_header, written
 from onrecord.adapters.demo.connection import Received, Reply
 from onrecord.adapters.demo.replies import at_once, streamed, tokens
 from onrecord.adapters.demo.sayings import OtherScript, Said
 from onrecord.adapters.demo.scenes import JsonObject
 from onrecord.adapters.demo.wire import encoded
+from onrecord.adapters.wire.bodies.eventstream import FRAMES, Frame, text_header, written
 from onrecord.projections.apis.bedrock import rules
 from onrecord.projections.apis.rules import violations
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, cast
 
-from onrecord.adapters.capture.nesting import read
 from onrecord.adapters.histories.agent_messages import hear_messages
 from onrecord.adapters.histories.history import Heard, Histories, History, Listener
+from onrecord.adapters.wire.nesting import read
 from onrecord.domain.errors import InvalidInput, MalformedJson
 from onrecord.domain.jsontext import JsonObject
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, cast
 from uuid import UUID
 
-from onrecord.adapters.capture.answer import named
 from onrecord.adapters.histories.history import Doubt, Heard, Spoken
+from onrecord.adapters.wire.answer import named
 from onrecord.domain import events, jsontext
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native, Opaque, Text

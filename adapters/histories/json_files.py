@@ -12,9 +12,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
-from onrecord.adapters.capture.nesting import read
 from onrecord.adapters.histories.history import Heard, Histories, History, Listener
 from onrecord.adapters.histories.spoken import MEMBER, hear
+from onrecord.adapters.wire.nesting import read
 from onrecord.domain.errors import InvalidInput, MalformedJson
 from onrecord.domain.jsontext import JsonObject
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from onrecord.adapters.capture.nesting import read
 from onrecord.adapters.histories.database import Database
+from onrecord.adapters.wire.nesting import read
 from onrecord.domain.errors import InvalidInput, MalformedJson
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition

@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
 
-from onrecord.adapters.capture.nesting import read
 from onrecord.adapters.histories.database import Database, Row, microseconds, opened
 from onrecord.adapters.histories.history import Doubt, Heard, Histories, History, Listener
 from onrecord.adapters.histories.spoken import hear
+from onrecord.adapters.wire.nesting import read
 from onrecord.domain.errors import InvalidInput, MalformedJson
 from onrecord.domain.jsontext import JsonObject
 

@@ -9,11 +9,11 @@ from uuid import UUID
 
 from pydantic import ValidationError
 
-from onrecord.adapters.capture import secrets
-from onrecord.adapters.capture.sent import Sent
-from onrecord.adapters.capture.wires import WIRES
 from onrecord.adapters.histories.history import Doubt, Heard, Listener, Spoken
 from onrecord.adapters.recording.plan import with_digest
+from onrecord.adapters.wire import secrets
+from onrecord.adapters.wire.api import Sent
+from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidInput, UnknownApi
 from onrecord.domain.events import DocumentExtracted, Event, MessageRecorded

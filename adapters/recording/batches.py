@@ -15,17 +15,16 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from onrecord.adapters.capture.answer import Answer
-from onrecord.adapters.capture.answer_events import events_of
-from onrecord.adapters.capture.place import Conclusion
-from onrecord.adapters.capture.raw_bytes import Content, pieces_of
-from onrecord.adapters.capture.spool import say_dropped
-from onrecord.adapters.capture.unstored import Unstored
 from onrecord.adapters.conversation.writing import append_first
 from onrecord.adapters.recording.paths import closing_of, line_of
 from onrecord.adapters.recording.recorder import Journal
 from onrecord.adapters.recording.recorders import Journals
 from onrecord.adapters.recording.state import Begun
+from onrecord.adapters.wire.answer import Answer, Conclusion
+from onrecord.adapters.wire.answer_events import events_of
+from onrecord.adapters.wire.bodies.raw_bytes import Content, pieces_of
+from onrecord.adapters.wire.spool import say_dropped
+from onrecord.adapters.wire.unstored import Unstored
 from onrecord.domain.errors import ConversationForgotten, IdempotencyMismatch
 from onrecord.domain.events import (
     AnnotationAdded,

@@ -10,11 +10,11 @@ from typing import Any, Final, cast
 from urllib.parse import unquote
 from uuid import UUID
 
-from onrecord.adapters.capture.nesting import read_object
-from onrecord.adapters.capture.sent import Sent
-from onrecord.adapters.capture.wires import WIRES
 from onrecord.adapters.recording.match import after_last, answers_itself
 from onrecord.adapters.recording.plan import Digests, Outgoing, Related, Standing
+from onrecord.adapters.wire.api import Sent
+from onrecord.adapters.wire.nesting import read_object
+from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, OnrecordError
 from onrecord.domain.jsontext import JsonObject

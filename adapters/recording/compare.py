@@ -10,9 +10,6 @@ from dataclasses import replace
 from typing import Any, Final, cast
 from uuid import UUID
 
-from onrecord.adapters.capture.sent import Sent
-from onrecord.adapters.capture.spool import RecordingWarning
-from onrecord.adapters.capture.wires import WIRES
 from onrecord.adapters.conversation.lineage import Lineages
 from onrecord.adapters.recording.paths import (
     Path,
@@ -24,6 +21,9 @@ from onrecord.adapters.recording.paths import (
     line_of,
 )
 from onrecord.adapters.recording.plan import Related, Standing
+from onrecord.adapters.wire.api import Sent
+from onrecord.adapters.wire.spool import RecordingWarning
+from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.events import LineAdopted, Relation
 from onrecord.domain.log import Log, RecordedEvent
 from onrecord.projections.matching.align import Alignment, align

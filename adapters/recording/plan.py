@@ -16,14 +16,13 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from onrecord.adapters.capture import respelling
-from onrecord.adapters.capture.endpoints import endpoint_of
-from onrecord.adapters.capture.nesting import read_object
-from onrecord.adapters.capture.place import Recording
-from onrecord.adapters.capture.sent import Sent
-from onrecord.adapters.capture.wires import WIRES
 from onrecord.adapters.conversation.lineage import Stretch
 from onrecord.adapters.recording.paths import SideLine
+from onrecord.adapters.wire import respelling
+from onrecord.adapters.wire.answer import Recording
+from onrecord.adapters.wire.api import Sent
+from onrecord.adapters.wire.nesting import read_object
+from onrecord.adapters.wire.wires import WIRES, endpoint_of
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import (
     Event,

@@ -15,11 +15,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from onrecord.adapters.capture.background import is_oversized
-from onrecord.adapters.capture.place import Conclusion
-from onrecord.adapters.capture.raw_bytes import Content, pieces_of
-from onrecord.adapters.capture.spool import RecordingWarning, Spool, say_dropped, say_oversized
-from onrecord.adapters.capture.unstored import Unstored
 from onrecord.adapters.conversation.results import told_apart
 from onrecord.adapters.conversation.writing import Done, append_first, append_to, stored_again
 from onrecord.adapters.recording.answers import record_answer
@@ -48,6 +43,11 @@ from onrecord.adapters.recording.state import (
     Standings,
     find_among,
 )
+from onrecord.adapters.wire.answer import Conclusion
+from onrecord.adapters.wire.attempt import is_oversized
+from onrecord.adapters.wire.bodies.raw_bytes import Content, pieces_of
+from onrecord.adapters.wire.spool import RecordingWarning, Spool, say_dropped, say_oversized
+from onrecord.adapters.wire.unstored import Unstored
 from onrecord.domain import conversation
 from onrecord.domain.errors import (
     ConversationForgotten,

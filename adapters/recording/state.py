@@ -11,11 +11,11 @@ from weakref import WeakValueDictionary
 
 from typing_extensions import TypeIs
 
-from onrecord.adapters.capture.background import is_still_made
 from onrecord.adapters.conversation.lineage import BEGINNING, Stretch
 from onrecord.adapters.conversation.reading import in_force, since_request
 from onrecord.adapters.recording.paths import closing_of, line_of
 from onrecord.adapters.recording.plan import Standing
+from onrecord.adapters.wire.attempt import is_still_made
 from onrecord.domain.admission import error_of
 from onrecord.domain.events import (
     Event,

@@ -9,10 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from onrecord.adapters.app import connect
-from onrecord.adapters.capture.spool import RecordingWarning
 from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.conversation.results import Rejected
 from onrecord.adapters.store import ForgetResult, Store, SweepResult
+from onrecord.adapters.wire.spool import RecordingWarning
 from onrecord.domain.content import Document, HeldFile, Native, Text, Url
 from onrecord.domain.errors import (
     ConversationClosed,
@@ -60,7 +60,6 @@ from onrecord.projections.history.window import MessageWindow, Window
 
 if TYPE_CHECKING:
     from onrecord.adapters.capability_files import capabilities
-    from onrecord.adapters.capture.requirement import require_recording
     from onrecord.adapters.request_check import Verdict, check_request
     from onrecord.adapters.tools.a2a_cards import agent_card
     from onrecord.adapters.tools.mcp_listing import mcp_listing
@@ -73,6 +72,7 @@ if TYPE_CHECKING:
     from onrecord.adapters.tools.toolset import Toolset
     from onrecord.adapters.views.page import Page
     from onrecord.adapters.views.reading import Views
+    from onrecord.adapters.wire.clients.requirement import require_recording
     from onrecord.projections.apis.capabilities import Capabilities, Given
     from onrecord.projections.apis.rules import Violation
     from onrecord.projections.history.documents import HeldDocument
@@ -180,7 +180,7 @@ __all__ = [
 # What few programs use, and where it is: importing it with the rest would double the time.
 _LATER: Final = {
     "capabilities": "onrecord.adapters.capability_files",
-    "require_recording": "onrecord.adapters.capture.requirement",
+    "require_recording": "onrecord.adapters.wire.clients.requirement",
     "Verdict": "onrecord.adapters.request_check",
     "check_request": "onrecord.adapters.request_check",
     "agent_card": "onrecord.adapters.tools.a2a_cards",
@@ -225,6 +225,6 @@ def __dir__() -> list[str]:
 
 
 if os.environ.get("ONRECORD_REQUIRE_RECORDING"):
-    from onrecord.adapters.capture.requirement import require_by_environment
+    from onrecord.adapters.wire.clients.requirement import require_by_environment
 
     require_by_environment()

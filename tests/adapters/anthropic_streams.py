@@ -1,7 +1,7 @@
 """Streams of Anthropic's API made event by event, and what is read of them."""
 
-from onrecord.adapters.capture.answer import Answer
-from onrecord.adapters.capture.anthropic_stream import MessageStream
+from onrecord.adapters.wire.answer import Answer
+from onrecord.adapters.wire.anthropic.stream import MessageStream
 from tests.anthropic_wire import JsonObject, event, message, stream_events
 
 

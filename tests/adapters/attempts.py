@@ -7,11 +7,11 @@ from pathlib import Path
 from tempfile import gettempdir
 from uuid import UUID
 
-from onrecord.adapters.capture.attempt import Attempt
-from onrecord.adapters.capture.credentials import Credentials
-from onrecord.adapters.capture.place import Conclusion
-from onrecord.adapters.capture.raw_bytes import LIMITS, Limits, pieces_of
-from onrecord.adapters.capture.wires import WIRES
+from onrecord.adapters.wire.answer import Conclusion
+from onrecord.adapters.wire.attempt import Attempt
+from onrecord.adapters.wire.bodies.raw_bytes import LIMITS, Limits, pieces_of
+from onrecord.adapters.wire.credentials import Credentials
+from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.encoding import decode, encode
 from onrecord.domain.events import Event, ResponseCompleted, ResponseInterrupted
 from onrecord.domain.registry import VERSIONS, name_of

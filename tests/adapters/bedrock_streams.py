@@ -1,7 +1,7 @@
 """Streams of Bedrock's API made event by event, and what is read of them."""
 
-from onrecord.adapters.capture.answer import Answer
-from onrecord.adapters.capture.bedrock_converse_stream import ConverseStream
+from onrecord.adapters.wire.answer import Answer
+from onrecord.adapters.wire.bedrock.stream import ConverseStream
 from tests.bedrock_wire import METRICS, USAGE, JsonObject, events
 
 START: JsonObject = {"messageStart": {"role": "assistant"}}

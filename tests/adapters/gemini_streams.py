@@ -5,11 +5,9 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
-from onrecord.adapters.capture.answer import Answer
-from onrecord.adapters.capture.gemini import WIRE
-from onrecord.adapters.capture.gemini_body import read_body
-from onrecord.adapters.capture.gemini_stream import ContentStream
-from onrecord.adapters.capture.place import Place, recorded
+from onrecord.adapters.wire.answer import Answer, Place, recorded
+from onrecord.adapters.wire.gemini.stream import ContentStream, read_body
+from onrecord.adapters.wire.gemini.wire import WIRE
 from onrecord.domain.events import Event
 from tests.gemini_wire import JsonObject, streamed
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import openai
 
-from onrecord.adapters.capture.tee import record
+from onrecord.adapters.wire.clients.record import record
 from onrecord.domain.jsontext import JsonObject
 from tests.adapters.openai_batch_server import BATCH, CHAT, FileBatches, lines
 from tests.adapters.openai_clients import KEY

@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from onrecord.adapters.capture.answer import Answer
-from onrecord.adapters.capture.openai_chat_blocks import is_reasoning
-from onrecord.adapters.capture.openai_chat_stream import CompletionStream
+from onrecord.adapters.wire.answer import Answer
+from onrecord.adapters.wire.openai_chat.answers import is_reasoning
+from onrecord.adapters.wire.openai_chat.stream import CompletionStream
 from tests.openai_chat_wire import JsonObject, event, spelled
 
 

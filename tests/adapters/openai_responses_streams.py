@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from onrecord.adapters.capture.answer import Answer
-from onrecord.adapters.capture.openai_responses_stream import ResponseStream
+from onrecord.adapters.wire.answer import Answer
+from onrecord.adapters.wire.openai_responses.stream import ResponseStream
 from tests.openai_responses_wire import JsonObject, event, numbered, response
 
 

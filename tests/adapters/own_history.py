@@ -9,11 +9,11 @@ from uuid import uuid4
 
 from uuid_utils.compat import uuid7
 
-from onrecord.adapters.capture.answer import Loss
-from onrecord.adapters.capture.answer_events import events_of
-from onrecord.adapters.capture.wires import WIRES
 from onrecord.adapters.recording.plan import Outgoing
 from onrecord.adapters.recording.state import Begun
+from onrecord.adapters.wire.answer import Loss
+from onrecord.adapters.wire.answer_events import events_of
+from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain import events, jsontext
 from onrecord.domain.content import Block, Native, Text, ToolCall, ToolResult
 from onrecord.domain.jsontext import JsonObject

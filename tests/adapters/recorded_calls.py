@@ -10,9 +10,6 @@ from typing import Any, Self, cast
 import anthropic
 from anthropic.types import MessageParam
 
-from onrecord.adapters.capture.binding import Binding
-from onrecord.adapters.capture.spool import Spool
-from onrecord.adapters.capture.tee import record
 from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.conversation.stream import Stream
 from onrecord.adapters.demo.scenes import Answer, JsonObject, Script
@@ -20,6 +17,9 @@ from onrecord.adapters.demo.server import DemoServer
 from onrecord.adapters.recording.recorder import Journal
 from onrecord.adapters.storage.memory import Memory
 from onrecord.adapters.tenancy import Tenancy
+from onrecord.adapters.wire.binding import Binding
+from onrecord.adapters.wire.clients.record import record
+from onrecord.adapters.wire.spool import Spool
 from onrecord.domain.events import Event, RequestSent
 from onrecord.domain.log import Append, Backend, RecordedEvent, Verdict
 from onrecord.domain.registry import Erased, Unrecognised

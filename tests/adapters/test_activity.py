@@ -10,8 +10,8 @@ import pytest
 from uuid_utils.compat import uuid7
 
 import onrecord
-from onrecord.adapters.capture.answer import Answer, Block
-from onrecord.adapters.capture.answer_events import events_of
+from onrecord.adapters.wire.answer import Answer, Block
+from onrecord.adapters.wire.answer_events import events_of
 from onrecord.domain.content import Document, Text, Url
 from onrecord.domain.jsontext import JsonObject
 

@@ -16,12 +16,12 @@ import anthropic
 import pytest
 
 import onrecord
-from onrecord.adapters.capture import unrecorded
-from onrecord.adapters.capture.tee import record
 from onrecord.adapters.conversation.requests import replays
 from onrecord.adapters.demo.connection import Received, Reply
 from onrecord.adapters.demo.scenes import Cut
 from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.wire.clients import unrecorded
+from onrecord.adapters.wire.clients.record import record
 from onrecord.domain.errors import StorageBusy
 from onrecord.domain.events import (
     AttemptFailed,

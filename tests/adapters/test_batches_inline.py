@@ -15,13 +15,13 @@ import pytest
 from google import genai
 
 import onrecord
-from onrecord.adapters.capture import unrecorded
-from onrecord.adapters.capture.answer_events import events_of
-from onrecord.adapters.capture.tee import record
 from onrecord.adapters.conversation.requests import replays
 from onrecord.adapters.demo.connection import Received, Reply
 from onrecord.adapters.demo.scenes import Cut, Fault
 from onrecord.adapters.recording import batches as batch_answers
+from onrecord.adapters.wire.answer_events import events_of
+from onrecord.adapters.wire.clients import unrecorded
+from onrecord.adapters.wire.clients.record import record
 from onrecord.domain.errors import StorageBusy
 from onrecord.domain.events import ResponseCompleted, ResponseInterrupted
 from onrecord.domain.jsontext import JsonObject

@@ -15,8 +15,8 @@ import httpx2
 import openai
 import pytest
 
-from onrecord.adapters.capture.tee import record
 from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.wire.clients.record import record
 from onrecord.domain.errors import StorageFull
 from tests.adapters.recorded_calls import Recorded
 from tests.openai_chat_wire import DONE, event

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from onrecord.adapters.capture.eventstream import FRAMES
-from onrecord.adapters.capture.sending import Sending
-from onrecord.adapters.capture.sse import EVENT_STREAM
-from onrecord.adapters.capture.turns import Turns
 from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.wire.bodies.eventstream import FRAMES
+from onrecord.adapters.wire.bodies.sse import EVENT_STREAM
+from onrecord.adapters.wire.exchange_recorder import Turns
+from onrecord.adapters.wire.sending import Sending
 from tests.adapters.recorded_calls import Recorded
 from tests.bedrock_wire import body as converse_body
 from tests.bedrock_wire import chunked, error, events, exception, text

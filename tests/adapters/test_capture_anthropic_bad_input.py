@@ -4,9 +4,9 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.capture.answer_events import events_of
-from onrecord.adapters.capture.anthropic_body import read_body
-from onrecord.adapters.capture.anthropic_stream import MessageStream
+from onrecord.adapters.wire.answer_events import events_of
+from onrecord.adapters.wire.anthropic.answers import read_body
+from onrecord.adapters.wire.anthropic.stream import MessageStream
 from onrecord.domain.encoding import decode, encode
 from onrecord.domain.jsontext import write
 from onrecord.domain.registry import name_of

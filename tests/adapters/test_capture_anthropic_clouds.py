@@ -9,11 +9,11 @@ from anthropic.lib.bedrock import AnthropicBedrock
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.capture.answer import Answer
-from onrecord.adapters.capture.anthropic_messages import WIRE
-from onrecord.adapters.capture.endpoints import Asked, endpoint_of
-from onrecord.adapters.capture.eventstream import FRAMES
-from onrecord.adapters.capture.sse import Decoder
+from onrecord.adapters.wire.answer import Answer
+from onrecord.adapters.wire.anthropic.wire import WIRE
+from onrecord.adapters.wire.bodies.eventstream import FRAMES
+from onrecord.adapters.wire.bodies.sse import Decoder
+from onrecord.adapters.wire.wires import Asked, endpoint_of
 from tests.adapters.anthropic_streams import fed
 from tests.anthropic_wire import SAMPLES, JsonObject, call, message, stream_events, text
 from tests.bedrock_wire import chunked, chunks, error, event, exception, frame

@@ -6,13 +6,11 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.capture.answer import Answer, Block
-from onrecord.adapters.capture.answer_events import events_of
-from onrecord.adapters.capture.anthropic_body import read_body
-from onrecord.adapters.capture.anthropic_envelope import closed
-from onrecord.adapters.capture.anthropic_stream import MessageStream
-from onrecord.adapters.capture.failures import attempt_failed
-from onrecord.adapters.capture.place import Recording
+from onrecord.adapters.wire.answer import Answer, Block, Recording
+from onrecord.adapters.wire.answer_events import events_of
+from onrecord.adapters.wire.anthropic.answers import closed, read_body
+from onrecord.adapters.wire.anthropic.stream import MessageStream
+from onrecord.adapters.wire.api import attempt_failed
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Blob, Native
 from onrecord.domain.draft import blobs_of

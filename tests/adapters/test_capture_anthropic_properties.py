@@ -6,9 +6,9 @@ from uuid import UUID
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from onrecord.adapters.capture.answer_events import events_of
-from onrecord.adapters.capture.anthropic_body import read_body
-from onrecord.adapters.capture.anthropic_stream import MessageStream
+from onrecord.adapters.wire.answer_events import events_of
+from onrecord.adapters.wire.anthropic.answers import read_body
+from onrecord.adapters.wire.anthropic.stream import MessageStream
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native
 from onrecord.domain.encoding import decode, encode

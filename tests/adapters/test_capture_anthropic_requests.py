@@ -5,8 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.capture.anthropic_requests import read_request
-from onrecord.adapters.capture.place import Recording
+from onrecord.adapters.wire.answer import Recording
+from onrecord.adapters.wire.anthropic.requests import read_request
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native, Text
 from onrecord.domain.draft import blobs_of

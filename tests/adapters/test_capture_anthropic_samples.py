@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from onrecord.adapters.capture.answer import Answer
-from onrecord.adapters.capture.anthropic_body import read_body
-from onrecord.adapters.capture.anthropic_stream import MessageStream
+from onrecord.adapters.wire.answer import Answer
+from onrecord.adapters.wire.anthropic.answers import read_body
+from onrecord.adapters.wire.anthropic.stream import MessageStream
 from onrecord.domain.events import Unfinished
 from tests.anthropic_wire import SAMPLES, JsonObject, chunks
 

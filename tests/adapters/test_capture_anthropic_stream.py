@@ -2,8 +2,8 @@
 
 import pytest
 
-from onrecord.adapters.capture.answer import Block
-from onrecord.adapters.capture.anthropic_stream import MessageStream
+from onrecord.adapters.wire.answer import Block
+from onrecord.adapters.wire.anthropic.stream import MessageStream
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import write
 from tests.adapters.anthropic_streams import answered, around, blocks, delta, fed, start, stop

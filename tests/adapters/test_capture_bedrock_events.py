@@ -5,9 +5,9 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.capture.answer_events import events_of
-from onrecord.adapters.capture.bedrock_converse_body import read_body
-from onrecord.adapters.capture.place import Recording
+from onrecord.adapters.wire.answer import Recording
+from onrecord.adapters.wire.answer_events import events_of
+from onrecord.adapters.wire.bedrock.wire import read_body
 from onrecord.domain.content import Native
 from onrecord.domain.events import (
     Event,

@@ -8,9 +8,9 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.capture.bedrock_converse import WIRE
-from onrecord.adapters.capture.endpoints import Asked, endpoint_of
-from onrecord.adapters.capture.sent import Sent
+from onrecord.adapters.wire.api import Sent
+from onrecord.adapters.wire.bedrock.wire import WIRE
+from onrecord.adapters.wire.wires import Asked, endpoint_of
 from onrecord.domain.blobs import LIMIT, restore
 from onrecord.domain.content import Native, Text
 from onrecord.domain.errors import InvalidContent, MalformedJson

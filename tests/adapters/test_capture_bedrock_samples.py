@@ -8,11 +8,11 @@ from typing import Any, cast
 
 import pytest
 
-from onrecord.adapters.capture.answer import Answer
-from onrecord.adapters.capture.bedrock_converse_body import read_body
-from onrecord.adapters.capture.bedrock_converse_stream import ConverseStream
-from onrecord.adapters.capture.eventstream import FRAMES
 from onrecord.adapters.demo.connection import Reply
+from onrecord.adapters.wire.answer import Answer
+from onrecord.adapters.wire.bedrock.stream import ConverseStream
+from onrecord.adapters.wire.bedrock.wire import read_body
+from onrecord.adapters.wire.bodies.eventstream import FRAMES
 from tests.adapters.replaying_server import replaying
 from tests.bedrock_wire import SAMPLES, JsonObject, chunks, frames_of
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from onrecord.adapters.capture.bedrock_converse_body import read_body
-from onrecord.adapters.capture.bedrock_converse_stream import ConverseStream
+from onrecord.adapters.wire.bedrock.stream import ConverseStream
+from onrecord.adapters.wire.bedrock.wire import read_body
 from tests.adapters.bedrock_streams import (
     METADATA,
     START,

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.capture.gemini_body import read_body
-from onrecord.adapters.capture.gemini_requests import read_request, said
-from onrecord.adapters.capture.refusals import refusal_of
+from onrecord.adapters.wire.gemini.requests import read_request, said
+from onrecord.adapters.wire.gemini.stream import read_body
+from onrecord.adapters.wire.refusals import refusal_of
 from onrecord.domain.encoding import encode
 from onrecord.domain.errors import NotRecorded, OnrecordError
 from onrecord.domain.events import AttemptFailed, Event

@@ -12,11 +12,11 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.capture.attempt import Attempt
-from onrecord.adapters.capture.credentials import Credentials
-from onrecord.adapters.capture.gemini import WIRE
-from onrecord.adapters.capture.recorded_async_body import AsyncRecordedBody
-from onrecord.adapters.capture.recorded_body import RecordedBody
+from onrecord.adapters.wire.attempt import Attempt
+from onrecord.adapters.wire.bodies.recorded import RecordedBody
+from onrecord.adapters.wire.bodies.recorded_async import AsyncRecordedBody
+from onrecord.adapters.wire.credentials import Credentials
+from onrecord.adapters.wire.gemini.wire import WIRE
 from onrecord.domain.events import ToolCallRecorded
 from tests.adapters.attempts import STREAM, Closed
 from tests.gemini_wire import call, event, said, text

@@ -9,9 +9,9 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.capture.answer_events import events_of
-from onrecord.adapters.capture.gemini_body import read_body
-from onrecord.adapters.capture.gemini_requests import read_request, said
+from onrecord.adapters.wire.answer_events import events_of
+from onrecord.adapters.wire.gemini.requests import read_request, said
+from onrecord.adapters.wire.gemini.stream import read_body
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native
 from onrecord.domain.encoding import decode, encode

@@ -8,8 +8,8 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.capture.gemini_requests import read_request, said
-from onrecord.adapters.capture.sent import Sent
+from onrecord.adapters.wire.api import Sent
+from onrecord.adapters.wire.gemini.requests import read_request, said
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native, Text
 from onrecord.domain.errors import InvalidContent, MalformedJson

@@ -7,9 +7,9 @@ from typing import Any, cast
 import pytest
 from google.genai.types import GenerateContentResponse
 
-from onrecord.adapters.capture.answer import Answer
-from onrecord.adapters.capture.gemini_body import read_body
-from onrecord.adapters.capture.sse import Decoder
+from onrecord.adapters.wire.answer import Answer
+from onrecord.adapters.wire.bodies.sse import Decoder
+from onrecord.adapters.wire.gemini.stream import read_body
 from tests.adapters.gemini_streams import blocks, events, fed
 from tests.gemini_wire import SAMPLES, JsonObject, chunks
 

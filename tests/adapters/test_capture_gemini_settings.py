@@ -5,11 +5,11 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.capture.endpoints import endpoint_of
-from onrecord.adapters.capture.gemini import WIRE
-from onrecord.adapters.capture.gemini_requests import instructions, read_request, tools
-from onrecord.adapters.capture.secrets import PLACEHOLDER, cut
-from onrecord.adapters.capture.sent import Sent
+from onrecord.adapters.wire.api import Sent
+from onrecord.adapters.wire.gemini.requests import instructions, read_request, tools
+from onrecord.adapters.wire.gemini.wire import WIRE
+from onrecord.adapters.wire.secrets import PLACEHOLDER, cut
+from onrecord.adapters.wire.wires import endpoint_of
 from onrecord.domain.content import Native
 from onrecord.domain.events import InstructionsSet, ToolsDeclared
 from tests.gemini_wire import PATH, JsonObject, request, result, text, user

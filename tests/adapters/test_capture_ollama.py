@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.capture.answer import Answer
-from onrecord.adapters.capture.ollama import WIRE
-from onrecord.adapters.capture.ollama_body import read_body
+from onrecord.adapters.wire.answer import Answer
+from onrecord.adapters.wire.ollama.stream import read_body
+from onrecord.adapters.wire.ollama.wire import WIRE
 from onrecord.domain.encoding import encode
 from onrecord.domain.events import (
     MessageRecorded,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.capture.openai_chat_body import read_body
-from onrecord.adapters.capture.openai_chat_stream import CompletionStream
+from onrecord.adapters.wire.openai_chat.answers import read_body
+from onrecord.adapters.wire.openai_chat.stream import CompletionStream
 from onrecord.domain.encoding import encode
 from onrecord.domain.jsontext import write
 from tests.adapters.attempts import JSON, STREAM, attempted

@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.capture.answer_events import events_of
-from onrecord.adapters.capture.openai_chat_body import read_body
+from onrecord.adapters.wire.answer_events import events_of
+from onrecord.adapters.wire.openai_chat.answers import read_body
 from onrecord.domain.events import (
     MessageRecorded,
     OpaqueRecorded,

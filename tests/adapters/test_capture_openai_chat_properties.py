@@ -9,8 +9,8 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.capture.answer_events import events_of
-from onrecord.adapters.capture.openai_chat_body import read_body
+from onrecord.adapters.wire.answer_events import events_of
+from onrecord.adapters.wire.openai_chat.answers import read_body
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native
 from onrecord.domain.encoding import decode, encode

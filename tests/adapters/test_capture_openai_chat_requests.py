@@ -8,13 +8,8 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.capture.openai_chat_requests import (
-    instructions,
-    read_request,
-    said,
-    tools,
-)
-from onrecord.adapters.capture.sent import Sent
+from onrecord.adapters.wire.api import Sent
+from onrecord.adapters.wire.openai_chat.requests import instructions, read_request, said, tools
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native, Text
 from onrecord.domain.errors import InvalidContent, MalformedJson

@@ -7,10 +7,10 @@ from typing import Any
 import openai
 import pytest
 
-from onrecord.adapters.capture.answer import Answer
-from onrecord.adapters.capture.openai_chat_body import read_body
-from onrecord.adapters.capture.openai_chat_stream import CompletionStream
 from onrecord.adapters.demo.connection import Reply
+from onrecord.adapters.wire.answer import Answer
+from onrecord.adapters.wire.openai_chat.answers import read_body
+from onrecord.adapters.wire.openai_chat.stream import CompletionStream
 from tests.adapters.openai_chat_streams import plain, put_together
 from tests.adapters.replaying_server import replaying
 from tests.openai_chat_wire import SAMPLES, JsonObject, chunks

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from onrecord.adapters.capture.openai_chat_stream import CompletionStream
+from onrecord.adapters.wire.openai_chat.stream import CompletionStream
 from tests.adapters.openai_chat_streams import ROLE, answered, blocks, fed, odd, read, told
 from tests.openai_chat_wire import DONE, HEAD, JsonObject, call, chunk, event, spelled
 

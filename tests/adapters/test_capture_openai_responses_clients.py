@@ -8,7 +8,7 @@ import openai
 import pytest
 from pydantic import BaseModel
 
-from onrecord.adapters.capture.tee import record
+from onrecord.adapters.wire.clients.record import record
 from onrecord.domain.content import Native
 from onrecord.domain.events import (
     CompactionRecorded,

@@ -12,11 +12,11 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.capture.attempt import Attempt
-from onrecord.adapters.capture.credentials import Credentials
-from onrecord.adapters.capture.openai_responses import WIRE
-from onrecord.adapters.capture.place import Conclusion, Recording
-from onrecord.adapters.capture.raw_bytes import pieces_of
+from onrecord.adapters.wire.answer import Conclusion, Recording
+from onrecord.adapters.wire.attempt import Attempt
+from onrecord.adapters.wire.bodies.raw_bytes import pieces_of
+from onrecord.adapters.wire.credentials import Credentials
+from onrecord.adapters.wire.openai_responses.wire import WIRE
 from onrecord.domain.encoding import encode
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.events import Event, ResponseCompleted, ResponseInterrupted

@@ -7,10 +7,9 @@ from uuid import UUID
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from onrecord.adapters.capture.answer_events import events_of
-from onrecord.adapters.capture.openai_responses_body import read_body
-from onrecord.adapters.capture.openai_responses_envelope import VARIANTS
-from onrecord.adapters.capture.openai_responses_stream import ResponseStream
+from onrecord.adapters.wire.answer_events import events_of
+from onrecord.adapters.wire.openai_responses.answers import VARIANTS, read_body
+from onrecord.adapters.wire.openai_responses.stream import ResponseStream
 from onrecord.domain.blobs import restore
 from onrecord.domain.encoding import decode, encode
 from onrecord.domain.events import Event

@@ -7,8 +7,8 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.capture.openai_responses import WIRE
-from onrecord.adapters.capture.sent import Sent
+from onrecord.adapters.wire.api import Sent
+from onrecord.adapters.wire.openai_responses.wire import WIRE
 from onrecord.domain.content import Native, Text
 from onrecord.domain.errors import InvalidContent, MalformedJson
 from onrecord.domain.events import (

@@ -9,9 +9,9 @@ import openai
 import pytest
 from openai.types.responses import ResponseOutputItem, ResponseStreamEvent
 
-from onrecord.adapters.capture.answer import Answer
-from onrecord.adapters.capture.openai_responses_body import read_body
-from onrecord.adapters.capture.openai_responses_stream import ResponseStream
+from onrecord.adapters.wire.answer import Answer
+from onrecord.adapters.wire.openai_responses.answers import read_body
+from onrecord.adapters.wire.openai_responses.stream import ResponseStream
 from tests.adapters.test_wire_samples import type_names
 from tests.anthropic_wire import chunks
 from tests.openai_responses_wire import SAMPLES, JsonObject

@@ -2,7 +2,7 @@
 
 import pytest
 
-from onrecord.adapters.capture.openai_responses_envelope import VARIANTS
+from onrecord.adapters.wire.openai_responses.answers import VARIANTS
 from tests.adapters.openai_responses_streams import (
     added,
     answered,

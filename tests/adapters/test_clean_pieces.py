@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.capture.clean_pieces import in_lines, in_windows
+from onrecord.adapters.wire.bodies.clean import in_lines, in_windows
 from tests.anthropic_wire import chunks
 
 

@@ -11,10 +11,10 @@ import anthropic
 import httpx2
 import pytest
 
-from onrecord.adapters.capture.credentials import Credentials, credentials_of
-from onrecord.adapters.capture.secrets import PLACEHOLDER
-from onrecord.adapters.capture.tee import record
 from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.wire.clients.record import record
+from onrecord.adapters.wire.credentials import Credentials, credentials_of
+from onrecord.adapters.wire.secrets import PLACEHOLDER
 from tests.adapters.recorded_calls import HELLO, MODEL, Recorded
 
 API = "anthropic-messages"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from onrecord.adapters.capture.credentials import Credentials, credentials_of
-from onrecord.adapters.capture.eventstream import Decoder, Frame, failure_of
-from onrecord.adapters.capture.secrets import PLACEHOLDER
+from onrecord.adapters.wire.bodies.eventstream import Decoder, Frame, failure_of
+from onrecord.adapters.wire.credentials import Credentials, credentials_of
+from onrecord.adapters.wire.secrets import PLACEHOLDER
 from tests.anthropic_wire import message, stream_events
 from tests.anthropic_wire import text as said_text
 from tests.bedrock_wire import body, chunked, error, event, exception, frame, spelled, text

@@ -2,7 +2,7 @@
 
 import pytest
 
-from onrecord.adapters.capture.endpoints import Asked, endpoint_of
+from onrecord.adapters.wire.wires import Asked, endpoint_of
 
 CHAT = "openai-chat"
 RESPONSES = "openai-responses"

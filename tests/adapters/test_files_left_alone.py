@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import onrecord
-from onrecord.adapters.capture import unrecorded
+from onrecord.adapters.wire.clients import unrecorded
 from tests.adapters.batch_events import answers, texts
 from tests.adapters.batch_server import serving
 from tests.adapters.openai_batch_server import BATCH, OUTPUT, FileBatches, ended

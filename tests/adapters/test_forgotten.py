@@ -8,7 +8,6 @@ import anthropic
 import pytest
 
 from onrecord.adapters.app import connect
-from onrecord.adapters.capture.spool import RecordingWarning, Spool
 from onrecord.adapters.cli import forgetting
 from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.demo.scenes import Answer, JsonObject
@@ -17,6 +16,7 @@ from onrecord.adapters.storage.memory import Memory
 from onrecord.adapters.storage.sqlite import open_sqlite
 from onrecord.adapters.store import Store
 from onrecord.adapters.tenancy import Tenancy
+from onrecord.adapters.wire.spool import RecordingWarning, Spool
 from onrecord.domain.errors import (
     ConversationForgotten,
     ConversationNotFound,

@@ -12,10 +12,10 @@ from contextlib import suppress
 
 import pytest
 
-from onrecord.adapters.capture import secrets
 from onrecord.adapters.cli import output
 from onrecord.adapters.histories.agent_messages import moment
 from onrecord.adapters.tools.unknown_tools import no_such_tool
+from onrecord.adapters.wire import secrets
 from onrecord.domain import jsontext
 from onrecord.domain.blobs import spill
 from onrecord.domain.documents import media_type_given, name_of

@@ -16,11 +16,12 @@ import openai
 import pytest
 
 import onrecord
-from onrecord.adapters.capture import answer_events, unrecorded
-from onrecord.adapters.capture.tee import record
 from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.recording import batches as batch_answers
 from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.wire import answer_events
+from onrecord.adapters.wire.clients import unrecorded
+from onrecord.adapters.wire.clients.record import record
 from onrecord.domain.jsontext import JsonObject
 from tests.adapters.batch_events import answers, texts
 from tests.adapters.openai_batch_server import (

@@ -6,7 +6,7 @@ import pytest
 from uuid_utils.compat import uuid7
 
 import onrecord
-from onrecord.adapters.capture.answer_events import events_of
+from onrecord.adapters.wire.answer_events import events_of
 from onrecord.projections.api import FOLDERS
 from tests.adapters.anthropic_streams import answered
 from tests.anthropic_wire import JsonObject, message, stream_events

@@ -14,17 +14,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onrecord.adapters.capture import turns
-from onrecord.adapters.capture.attempt import Attempt
-from onrecord.adapters.capture.credentials import Credentials
-from onrecord.adapters.capture.eventstream import FRAMES
-from onrecord.adapters.capture.raw_bytes import FileBytes, Limits, RawBytes, filed
-from onrecord.adapters.capture.recorded_async_body import AsyncRecordedBody
-from onrecord.adapters.capture.spool import RecordingWarning, Spool
-from onrecord.adapters.capture.unstored import Unstored
-from onrecord.adapters.capture.wires import WIRES
 from onrecord.adapters.demo.scenes import Answer
 from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.wire import exchange_recorder
+from onrecord.adapters.wire.attempt import Attempt
+from onrecord.adapters.wire.bodies.eventstream import FRAMES
+from onrecord.adapters.wire.bodies.raw_bytes import FileBytes, Limits, RawBytes, filed
+from onrecord.adapters.wire.bodies.recorded_async import AsyncRecordedBody
+from onrecord.adapters.wire.credentials import Credentials
+from onrecord.adapters.wire.spool import RecordingWarning, Spool
+from onrecord.adapters.wire.unstored import Unstored
+from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.events import Event, ResponseCompleted, ResponseInterrupted
 from tests import bedrock_wire
 from tests.adapters.attempts import CLOSING, JSON, STREAM, Closed, attempted, digest
@@ -195,7 +195,7 @@ def no_room(*_: Any) -> Any:
 def test_a_full_disk_interrupts_a_body_and_keeps_its_beginning(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("onrecord.adapters.capture.raw_bytes.UnnamedFile", no_room)
+    monkeypatch.setattr("onrecord.adapters.wire.bodies.raw_bytes.UnnamedFile", no_room)
     body = answer("chat-body")
     closed = attempted(OF_OPENAI, chunks(body, [500]), JSON, limits=Limits(held=100))
     closing = closed.events[-1]
@@ -205,7 +205,7 @@ def test_a_full_disk_interrupts_a_body_and_keeps_its_beginning(
 
 
 def test_a_full_disk_takes_nothing_from_a_stream_that_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onrecord.adapters.capture.raw_bytes.UnnamedFile", no_room)
+    monkeypatch.setattr("onrecord.adapters.wire.bodies.raw_bytes.UnnamedFile", no_room)
     body = answer("chat-deltas")
     closed = attempted(OF_OPENAI, chunks(body, [500]), limits=Limits(held=100))
     assert told(closed) == told(attempted(OF_OPENAI, [body]))
@@ -213,7 +213,7 @@ def test_a_full_disk_takes_nothing_from_a_stream_that_ends(monkeypatch: pytest.M
 
 def limited(monkeypatch: pytest.MonkeyPatch, limits: Limits) -> None:
     """Have a recorded client hold and read no more than that."""
-    monkeypatch.setattr(turns, "Attempt", partial(Attempt, limits=limits))
+    monkeypatch.setattr(exchange_recorder, "Attempt", partial(Attempt, limits=limits))
 
 
 LONG = Answer(content=({"type": "text", "text": f"{KEY} and so on, " * 300},))
@@ -255,7 +255,7 @@ def test_a_full_disk_does_not_disturb_a_call(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limited(monkeypatch, Limits(held=100, read=2000))
-    monkeypatch.setattr("onrecord.adapters.capture.raw_bytes.UnnamedFile", no_room)
+    monkeypatch.setattr("onrecord.adapters.wire.bodies.raw_bytes.UnnamedFile", no_room)
     recorded = Recorded(tmp_path)
     with (
         calling(recorded, [LONG]) as calls,

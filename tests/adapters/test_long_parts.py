@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from onrecord.adapters.capture.answer import Answer
-from onrecord.adapters.capture.long_parts import shortened
+from onrecord.adapters.wire.answer import Answer
+from onrecord.adapters.wire.answer_events import shortened
 from onrecord.domain import jsontext
 from onrecord.domain.events import Unfinished
 

@@ -15,11 +15,11 @@ import openai
 import pytest
 
 import onrecord
-from onrecord.adapters.capture import unrecorded
-from onrecord.adapters.capture.anthropic_batches import BATCHES as ANTHROPIC
-from onrecord.adapters.capture.gemini_batches import BATCHES as GEMINI
-from onrecord.adapters.capture.tee import record
 from onrecord.adapters.conversation.requests import replays
+from onrecord.adapters.wire.anthropic.wire import BATCHES as ANTHROPIC
+from onrecord.adapters.wire.clients import unrecorded
+from onrecord.adapters.wire.clients.record import record
+from onrecord.adapters.wire.gemini.wire import BATCHES as GEMINI
 from onrecord.domain.errors import InvalidContent, OnrecordError
 from onrecord.domain.jsontext import JsonObject
 from tests.adapters.batch_server import ANSWERED, Batches, serving

@@ -11,8 +11,8 @@ import pytest
 from uuid_utils.compat import uuid7
 
 import onrecord
-from onrecord.adapters.capture.answer import Answer, Block
-from onrecord.adapters.capture.answer_events import events_of
+from onrecord.adapters.wire.answer import Answer, Block
+from onrecord.adapters.wire.answer_events import events_of
 from onrecord.domain import jsontext
 from onrecord.domain.blobs import LIMIT, blob_of, restore
 from onrecord.domain.content import Native

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from onrecord.adapters.capture.raw_bytes import Limits
-from onrecord.adapters.capture.result_lines import ResultLines
-from onrecord.adapters.capture.wires import WIRES
+from onrecord.adapters.wire.batches.result_lines import ResultLines
+from onrecord.adapters.wire.bodies.raw_bytes import Limits
+from onrecord.adapters.wire.wires import WIRES
 from tests.adapters.batch_server import MIXED, succeeded
 
 

@@ -7,12 +7,12 @@ from typing import Any, cast
 import anthropic
 import pytest
 
-from onrecord.adapters.capture.secret_names import is_secret
-from onrecord.adapters.capture.secrets import PLACEHOLDER, cut, cut_all, cut_url
 from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.demo.scenes import JsonObject
 from onrecord.adapters.storage.sqlite import open_sqlite
 from onrecord.adapters.tenancy import Tenancy
+from onrecord.adapters.wire.secret_names import is_secret
+from onrecord.adapters.wire.secrets import PLACEHOLDER, cut, cut_all, cut_url
 from onrecord.domain.errors import StorageFull
 from onrecord.domain.prefix import prefix_of
 from onrecord.projections.matching.template import Stored, join

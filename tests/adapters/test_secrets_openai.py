@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from onrecord.adapters.capture.secrets import PLACEHOLDER, cut, cut_url, secrets_of
+from onrecord.adapters.wire.secrets import PLACEHOLDER, cut, cut_url, secrets_of
 
 CHAT, RESPONSES = "openai-chat", "openai-responses"
 SECRET = "canary-1234567890"

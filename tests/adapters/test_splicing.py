@@ -19,9 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import onrecord
-from onrecord.adapters.capture import respelling
 from onrecord.adapters.conversation.requests import replays
 from onrecord.adapters.demo.connection import Reply
+from onrecord.adapters.wire import respelling
 from onrecord.domain import jsontext
 from onrecord.domain.content import Native
 from onrecord.projections.apis.request import Request

@@ -11,13 +11,13 @@ import anthropic
 import pytest
 
 from onrecord.adapters.app import connect
-from onrecord.adapters.capture.spool import RecordingWarning, Spool
-from onrecord.adapters.capture.unstored import Unstored
 from onrecord.adapters.cli import forgetting
 from onrecord.adapters.demo.scenes import Answer, JsonObject, Playback
 from onrecord.adapters.demo.server import DemoServer
 from onrecord.adapters.storage.memory import Memory
 from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.wire.spool import RecordingWarning, Spool
+from onrecord.adapters.wire.unstored import Unstored
 from onrecord.domain import jsontext
 from onrecord.domain.errors import StorageError
 from onrecord.domain.log import Append, Verdict

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from onrecord.adapters.capture import wires
-from onrecord.adapters.capture.wires import WIRES
 from onrecord.adapters.conversation.requests import ask
 from onrecord.adapters.recording import bodies as tail
 from onrecord.adapters.recording.plan import Outgoing
+from onrecord.adapters.wire import wires
+from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain import jsontext
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.prefix import Prefix

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from onrecord.adapters.capture.wires import WIRES
+from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain import jsontext
 from onrecord.domain.events import ToolCallRecorded, ToolResultRecorded
 from onrecord.domain.jsontext import JsonObject

@@ -11,7 +11,6 @@ import anthropic
 import httpx2
 import pytest
 
-from onrecord.adapters.capture.tee import record
 from onrecord.adapters.demo.scenes import (
     Answer,
     Cut,
@@ -21,6 +20,7 @@ from onrecord.adapters.demo.scenes import (
     Splice,
     Stall,
 )
+from onrecord.adapters.wire.clients.record import record
 from onrecord.domain.events import (
     ResponseCompleted,
     ResponseInterrupted,
@@ -318,7 +318,7 @@ def test_a_fault_of_the_recorder_is_not_the_callers(
     def broken(*_: object) -> bool:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(f"onrecord.adapters.capture.anthropic_stream.MessageStream.{fault}", broken)
+    monkeypatch.setattr(f"onrecord.adapters.wire.anthropic.stream.MessageStream.{fault}", broken)
     with calling(recorded, [GREETING]) as calls:
         assert calls.stream().stop_reason == "end_turn"
     raw = interrupted(recorded).raw

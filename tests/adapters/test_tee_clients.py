@@ -13,8 +13,8 @@ import anthropic
 import httpx2
 import pytest
 
-from onrecord.adapters.capture.tee import record
 from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.wire.clients.record import record
 from onrecord.domain.errors import UnsupportedClient
 from onrecord.domain.events import AttemptFailed, ResponseCompleted
 from tests.adapters.recorded_calls import GREETING, HELLO, KEY, MODEL, Recorded, calling
@@ -68,7 +68,7 @@ def test_what_is_no_client_of_the_sdk_is_refused(recorded: Recorded, thing: obje
 def test_no_sdk_is_imported_for_what_is_none_of_its_clients() -> None:
     program = """
 import sys
-from onrecord.adapters.capture.tee import record
+from onrecord.adapters.wire.clients.record import record
 from onrecord.domain.errors import UnsupportedClient
 try:
     record(object(), None)

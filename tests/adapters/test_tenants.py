@@ -10,11 +10,11 @@ import pytest
 
 import onrecord
 from onrecord.adapters.app import connect
-from onrecord.adapters.capture.spool import RecordingWarning
-from onrecord.adapters.capture.unstored import Unstored
 from onrecord.adapters.cli.naming import named
 from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.store import Store
+from onrecord.adapters.wire.spool import RecordingWarning
+from onrecord.adapters.wire.unstored import Unstored
 from onrecord.domain.errors import (
     ConversationNotFound,
     InvalidContent,

@@ -15,8 +15,8 @@ import pytest
 from google import genai
 
 import onrecord
-from onrecord.adapters.capture import unrecorded
-from onrecord.adapters.capture.tee import record
+from onrecord.adapters.wire.clients import unrecorded
+from onrecord.adapters.wire.clients.record import record
 from tests.adapters.own_history import Program, Responses, output_message, response
 from tests.adapters.recorded_calls import KEY, Recorded
 from tests.adapters.replaying_server import Replaying, replaying, whole

@@ -9,8 +9,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from onrecord.adapters.capture.openai_batches import BATCHES
-from onrecord.adapters.capture.uploads import is_of_batch, is_passing, lines_of
+from onrecord.adapters.wire.batches.bodies import is_of_batch, is_passing, lines_of
+from onrecord.adapters.wire.openai import BATCHES
 from onrecord.domain.errors import InvalidContent, OnrecordError
 from onrecord.domain.jsontext import JsonObject
 from tests.adapters.openai_batch_server import ANSWERED, lines

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Final
 
-from onrecord.adapters.capture.wires import WIRES
+from onrecord.adapters.wire.wires import WIRES
 from tests.bench.measure import Aim, Contender, Measure, Pace, computing, take_turns
 from tests.bench.spellings import BEDROCK, OLLAMA
 from tests.bench.streams import streamed

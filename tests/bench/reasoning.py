@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from onrecord.adapters.capture.wires import WIRES
+from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain import events, jsontext
 from onrecord.domain.content import Native
 from onrecord.domain.events import Event

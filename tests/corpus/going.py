@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final, cast
 
-from onrecord.adapters.capture.wires import WIRES
+from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.request import Request
 

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
-from onrecord.adapters.capture.endpoints import endpoint_of
+from onrecord.adapters.wire.wires import endpoint_of
 from tests.corpus.openai_responses_wire import body_of
 from tests.corpus.wire import CORPUS, JsonObject
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import cast
 from urllib.parse import unquote
 
-from onrecord.adapters.capture.answer_recorder import AnswerRecorder
-from onrecord.adapters.capture.sending import Sending
-from onrecord.adapters.capture.sent import Sent
-from onrecord.adapters.capture.turns import Turns
-from onrecord.adapters.capture.wires import WIRES
 from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.conversation.reading import events_in
+from onrecord.adapters.wire.api import Sent
+from onrecord.adapters.wire.bodies.answer_recorder import AnswerRecorder
+from onrecord.adapters.wire.exchange_recorder import Turns
+from onrecord.adapters.wire.sending import Sending
+from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.blobs import referenced, restore
 from onrecord.domain.content import Native, Text
 from onrecord.domain.events import Event, InstructionsSet, RequestSent

@@ -5,11 +5,10 @@ from dataclasses import dataclass, field
 from itertools import count
 from uuid import UUID
 
-from onrecord.adapters.capture.answer_events import events_of
-from onrecord.adapters.capture.anthropic_body import read_body
-from onrecord.adapters.capture.anthropic_envelope import API
-from onrecord.adapters.capture.anthropic_stream import MessageStream
-from onrecord.adapters.capture.place import Recording
+from onrecord.adapters.wire.answer import Recording
+from onrecord.adapters.wire.answer_events import events_of
+from onrecord.adapters.wire.anthropic.answers import API, read_body
+from onrecord.adapters.wire.anthropic.stream import MessageStream
 from onrecord.domain.blobs import restore
 from onrecord.domain.events import Event, MessageRecorded, RequestSent, ToolResultRecorded
 from onrecord.domain.prefix import prefix_of

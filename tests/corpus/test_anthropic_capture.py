@@ -8,12 +8,12 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.capture.answer import Answer
-from onrecord.adapters.capture.answer_events import events_of
-from onrecord.adapters.capture.anthropic_body import read_body
-from onrecord.adapters.capture.anthropic_requests import read_request
-from onrecord.adapters.capture.anthropic_stream import MessageStream
-from onrecord.adapters.capture.failures import attempt_failed
+from onrecord.adapters.wire.answer import Answer
+from onrecord.adapters.wire.answer_events import events_of
+from onrecord.adapters.wire.anthropic.answers import read_body
+from onrecord.adapters.wire.anthropic.requests import read_request
+from onrecord.adapters.wire.anthropic.stream import MessageStream
+from onrecord.adapters.wire.api import attempt_failed
 from onrecord.domain.blobs import restore
 from onrecord.domain.events import OpaqueRecorded
 from tests.anthropic_wire import chunks

@@ -12,7 +12,7 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.capture.place import Recording
+from onrecord.adapters.wire.answer import Recording
 from onrecord.domain.events import ToolCallRecorded
 from onrecord.projections.apis.rendering import render
 from onrecord.projections.apis.request import Options, Request

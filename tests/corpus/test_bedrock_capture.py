@@ -9,14 +9,13 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.capture import anthropic_messages
-from onrecord.adapters.capture.answer import Answer
-from onrecord.adapters.capture.answer_events import events_of
-from onrecord.adapters.capture.bedrock_converse import WIRE
-from onrecord.adapters.capture.bedrock_converse_body import read_body
-from onrecord.adapters.capture.bedrock_converse_stream import ConverseStream
-from onrecord.adapters.capture.endpoints import endpoint_of
-from onrecord.adapters.capture.failures import attempt_failed
+from onrecord.adapters.wire.answer import Answer
+from onrecord.adapters.wire.answer_events import events_of
+from onrecord.adapters.wire.anthropic import wire as anthropic_messages
+from onrecord.adapters.wire.api import attempt_failed
+from onrecord.adapters.wire.bedrock.stream import ConverseStream
+from onrecord.adapters.wire.bedrock.wire import WIRE, read_body
+from onrecord.adapters.wire.wires import endpoint_of
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native
 from onrecord.domain.events import Event, InstructionsSet, OpaqueRecorded

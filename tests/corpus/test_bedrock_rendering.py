@@ -12,10 +12,9 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.capture.answer import Answer
-from onrecord.adapters.capture.answer_events import events_of
-from onrecord.adapters.capture.bedrock_converse import WIRE
-from onrecord.adapters.capture.place import Recording
+from onrecord.adapters.wire.answer import Answer, Recording
+from onrecord.adapters.wire.answer_events import events_of
+from onrecord.adapters.wire.bedrock.wire import WIRE
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Text
 from onrecord.domain.events import (

@@ -9,12 +9,10 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.capture.answer import Answer
-from onrecord.adapters.capture.failures import attempt_failed
-from onrecord.adapters.capture.gemini import WIRE
-from onrecord.adapters.capture.gemini_body import read_body
-from onrecord.adapters.capture.gemini_stream import ContentStream
-from onrecord.adapters.capture.place import Place, recorded
+from onrecord.adapters.wire.answer import Answer, Place, recorded
+from onrecord.adapters.wire.api import attempt_failed
+from onrecord.adapters.wire.gemini.stream import ContentStream, read_body
+from onrecord.adapters.wire.gemini.wire import WIRE
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native, Text
 from onrecord.domain.events import Event, InstructionsSet, OpaqueRecorded, ToolsDeclared

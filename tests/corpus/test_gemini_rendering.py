@@ -11,12 +11,10 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.capture.answer import Answer
-from onrecord.adapters.capture.answer_events import events_of
-from onrecord.adapters.capture.gemini import WIRE
-from onrecord.adapters.capture.gemini_body import read_body
-from onrecord.adapters.capture.gemini_stream import ContentStream
-from onrecord.adapters.capture.place import Recording
+from onrecord.adapters.wire.answer import Answer, Recording
+from onrecord.adapters.wire.answer_events import events_of
+from onrecord.adapters.wire.gemini.stream import ContentStream, read_body
+from onrecord.adapters.wire.gemini.wire import WIRE
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Text
 from onrecord.domain.events import (

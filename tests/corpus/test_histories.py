@@ -7,11 +7,11 @@ from typing import Any, cast
 import pytest
 
 import onrecord
-from onrecord.adapters.capture.wires import WIRES
 from onrecord.adapters.histories.history import History
 from onrecord.adapters.histories.intake import take_in
 from onrecord.adapters.histories.spoken import hear
 from onrecord.adapters.store import Store
+from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain import jsontext
 from onrecord.domain.blobs import referenced, restore
 from onrecord.domain.content import Native, Text

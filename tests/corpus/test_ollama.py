@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from onrecord.adapters.capture.ollama import WIRE
+from onrecord.adapters.wire.ollama.wire import WIRE
 from tests.corpus.conversations import alone
 from tests.corpus.ollama_wire import NAME, examples, lines
 from tests.corpus.played import play

@@ -12,12 +12,11 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.capture.answer import Answer
-from onrecord.adapters.capture.answer_events import events_of
-from onrecord.adapters.capture.openai_chat import WIRE
-from onrecord.adapters.capture.openai_chat_body import read_body
-from onrecord.adapters.capture.openai_chat_stream import CompletionStream
-from onrecord.adapters.capture.place import Recording
+from onrecord.adapters.wire.answer import Answer, Recording
+from onrecord.adapters.wire.answer_events import events_of
+from onrecord.adapters.wire.openai_chat.answers import read_body
+from onrecord.adapters.wire.openai_chat.stream import CompletionStream
+from onrecord.adapters.wire.openai_chat.wire import WIRE
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Text
 from onrecord.domain.events import (

@@ -10,8 +10,8 @@ import openai
 import pytest
 from openai.lib.streaming.chat import ChatCompletionStreamState
 
-from onrecord.adapters.capture.tee import record
 from onrecord.adapters.demo.connection import Reply
+from onrecord.adapters.wire.clients.record import record
 from onrecord.domain.content import Native
 from onrecord.domain.events import (
     Event,

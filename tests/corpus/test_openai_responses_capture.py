@@ -8,13 +8,12 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.capture.answer import Answer
-from onrecord.adapters.capture.answer_events import events_of
-from onrecord.adapters.capture.failures import attempt_failed
-from onrecord.adapters.capture.openai_responses import WIRE
-from onrecord.adapters.capture.openai_responses_body import read_body
-from onrecord.adapters.capture.openai_responses_envelope import VARIANTS
-from onrecord.adapters.capture.openai_responses_stream import ResponseStream
+from onrecord.adapters.wire.answer import Answer
+from onrecord.adapters.wire.answer_events import events_of
+from onrecord.adapters.wire.api import attempt_failed
+from onrecord.adapters.wire.openai_responses.answers import VARIANTS, read_body
+from onrecord.adapters.wire.openai_responses.stream import ResponseStream
+from onrecord.adapters.wire.openai_responses.wire import WIRE
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native, Text
 from onrecord.domain.events import Event, InstructionsSet, OpaqueRecorded, ToolsDeclared

@@ -9,11 +9,11 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.capture.answer import Answer
-from onrecord.adapters.capture.answer_events import events_of
-from onrecord.adapters.capture.openai_responses import WIRE
-from onrecord.adapters.capture.openai_responses_body import read_body
-from onrecord.adapters.capture.openai_responses_stream import ResponseStream
+from onrecord.adapters.wire.answer import Answer
+from onrecord.adapters.wire.answer_events import events_of
+from onrecord.adapters.wire.openai_responses.answers import read_body
+from onrecord.adapters.wire.openai_responses.stream import ResponseStream
+from onrecord.adapters.wire.openai_responses.wire import WIRE
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Text
 from onrecord.domain.events import (

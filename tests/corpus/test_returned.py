@@ -15,8 +15,8 @@ from typing import Any, Final
 
 import pytest
 
-from onrecord.adapters.capture.sent import Sent
-from onrecord.adapters.capture.wires import WIRES
+from onrecord.adapters.wire.api import Sent
+from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.request import Request
 from tests.adapters.recorded_calls import known

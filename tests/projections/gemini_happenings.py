@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any, cast
 from uuid import UUID
 
-from onrecord.adapters.capture.answer import Block
-from onrecord.adapters.capture.gemini import WIRE
-from onrecord.adapters.capture.gemini_ids import TurnIds
-from onrecord.adapters.capture.place import Place, recorded
+from onrecord.adapters.wire.answer import Block, Place, recorded
+from onrecord.adapters.wire.gemini.calls import TurnIds
+from onrecord.adapters.wire.gemini.wire import WIRE
 from onrecord.domain import events
 from onrecord.domain.content import Native
 from onrecord.domain.jsontext import JsonObject

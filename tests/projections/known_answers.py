@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import pytest
 
-from onrecord.adapters.capture.answer import Answer
-from onrecord.adapters.capture.wires import WIRES
+from onrecord.adapters.wire.answer import Answer
+from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.jsontext import JsonObject
 from tests.corpus.conversations import alone, conversations
 from tests.corpus.interactions import Call, calls, written

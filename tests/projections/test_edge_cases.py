@@ -14,7 +14,7 @@ from typing import Final
 
 import pytest
 
-from onrecord.adapters.capture.wires import WIRES
+from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.rendering import APIS
 from onrecord.projections.apis.request import Request

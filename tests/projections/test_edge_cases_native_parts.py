@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from onrecord.adapters.capture.wires import WIRES
+from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.jsontext import JsonObject
 from tests import bedrock_wire
 from tests.corpus.interactions import Call, calls, written

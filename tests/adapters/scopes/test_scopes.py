@@ -189,9 +189,11 @@ def test_a_scope_that_can_record_nothing_says_so(
     def missing(name: str) -> None:
         """Find no module of that name."""
 
-    monkeypatch.setattr("onrecord.adapters.capture.unwrapped._hooked", set[type[Any]]())
-    monkeypatch.setattr("onrecord.adapters.capture.unwrapped.find_spec", missing)
-    monkeypatch.setattr("onrecord.adapters.capture.unwrapped.kinds", dict[type[Any], type[Any]])
+    monkeypatch.setattr("onrecord.adapters.wire.clients.unwrapped._hooked", set[type[Any]]())
+    monkeypatch.setattr("onrecord.adapters.wire.clients.unwrapped.find_spec", missing)
+    monkeypatch.setattr(
+        "onrecord.adapters.wire.clients.unwrapped.kinds", dict[type[Any], type[Any]]
+    )
     with (
         pytest.warns(onrecord.RecordingWarning, match="httpx2 is missing") as said,
         talk.recording(),
@@ -205,7 +207,7 @@ def test_threads_are_marked_once_though_no_client_is_there(
 ) -> None:
     with talk.recording():
         marked = threading.Thread.start
-    monkeypatch.setattr("onrecord.adapters.capture.unwrapped._hooked", set[type[Any]]())
+    monkeypatch.setattr("onrecord.adapters.wire.clients.unwrapped._hooked", set[type[Any]]())
     with talk.recording():
         assert threading.Thread.start is marked
 

@@ -1,1 +1,0 @@
-"""From the bytes on the wire to events, one module an API."""

@@ -1,0 +1,173 @@
+"""What a response said, whatever the API: its blocks as they came, its envelope, and how it ended.
+
+An answer is what the reading of one response comes to. Nothing in it is a guess: a block that did
+not arrive whole is unfinished, and what was not understood is an anomaly, with its own bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal, TypeAlias
+from uuid import UUID
+
+from onrecord.adapters.wire.bodies.raw_bytes import Content
+from onrecord.adapters.wire.pictures import Picture, Pictures, decoded
+from onrecord.domain.blobs import blob_of, spill
+from onrecord.domain.content import Blob, Native
+from onrecord.domain.events import Event, Unfinished
+from onrecord.domain.head import MOST_TOKENS
+from onrecord.domain.jsontext import JsonObject
+
+Loss = Literal["cut", "abandoned", "malformed"]
+"""Why no more bytes come: the wire ended, the caller stopped reading, or bytes went bad."""
+
+Interruption = Loss | Literal["error", "deferred", "oversized"]
+"""Why a response did not end as its API says it must: see `ResponseInterrupted`."""
+
+
+_LONGEST_NAME: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A whole block: its place in the response, and its JSON as it came.
+
+    `call` is the id under which a call, or a result, is recorded where its JSON has none.
+    """
+
+    index: int
+    value: JsonObject
+    call: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Anomaly:
+    """Something that the API's rules do not know: what it was, and the bytes that said so.
+
+    `what` names kinds and places, never content: it may be logged.
+    """
+
+    what: str
+    raw: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One response, as far as it is known.
+
+    `interruption` is None where the API's terminal event (or a whole body) came and all of it was
+    understood, a block included that the response stopped amid and said why; else `detail` says
+    more, and `error` holds what the provider said amid the stream.
+    `envelope` is the body without what its blocks say; where it calls the response's id and model
+    otherwise than `id` and `model`, `provider_id` and `model` name them. `awaits_results` says that the caller is to
+    answer the calls in it. `alternatives` are further samples of the same request: blocks, how each
+    ended, and nothing that all of them share. `ran` are the ids of calls that look like the
+    caller's, but whose results the provider itself gave, or takes no more: they await none.
+    """
+
+    api: str
+    blocks: tuple[Block, ...] = ()
+    envelope: JsonObject = field(default_factory=dict[str, Any])
+    provider_id: str | None = None
+    model: str | None = None
+    stop_reason: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    awaits_results: bool = False
+    alternatives: tuple[Answer, ...] = ()
+    ran: frozenset[str] = frozenset()
+    unfinished: tuple[Unfinished, ...] = ()
+    interruption: Interruption | None = None
+    detail: str | None = None
+    error: Any = None
+    anomalies: tuple[Anomaly, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the response ended as its API says it must."""
+        return self.interruption is None
+
+    @property
+    def needs_raw(self) -> bool:
+        """Whether the bytes hold something that this answer does not say: keep them."""
+        if self.interruption == "deferred":
+            return bool(self.anomalies)
+        return not self.is_complete or bool(self.anomalies)
+
+    def text(self, member: str) -> str | None:
+        """Return a member of the envelope that is a string, such as `id` or `model`."""
+        value = self.envelope.get(member)
+        return value if isinstance(value, str) else None
+
+
+def named(kind: object) -> str:
+    """Return a type from the wire as it may stand in a message: short, and none of the content."""
+    if not isinstance(kind, str):
+        return "none"
+    return kind if len(kind) <= _LONGEST_NAME else f"{kind[:_LONGEST_NAME]}..."
+
+
+def token_count(value: object) -> int | None:
+    """Return a count of tokens from the wire; None for what can be none, such as a fraction."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS:
+        return value
+    return None
+
+
+# Where the blocks of an assistant's message belong, and the events that record them there.
+
+Recording: TypeAlias = tuple[tuple[Event, ...], dict[str, bytes]]
+"""Events, and by digest the blobs that they refer to: store these first."""
+
+
+Conclusion: TypeAlias = tuple[tuple[Event, ...], Mapping[str, Content]]
+"""The same of an answer, or a failure; the bytes of a long answer are in a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the blocks of one assistant message belong, and whether its calls are awaited.
+
+    `ran` are the ids of calls that the provider itself ran, though their own JSON does not say so.
+    `call` is the id that a block is recorded under, as a call or a result, if its JSON has none.
+    """
+
+    api: str
+    response: UUID
+    line: UUID | None = None
+    awaited: bool = True
+    ran: frozenset[str] = frozenset()
+    call: str | None = None
+
+
+EventOf: TypeAlias = Callable[[int, JsonObject, Native, Place], Event]
+"""Tells which event records a block: by its index and its JSON, holding the native form of that."""
+
+
+def recorded(blocks: Iterable[Block], place: Place, event_of: EventOf) -> Recording:
+    """Return one event a block, its long strings moved to blobs; after it the pictures in it."""
+    events: list[Event] = []
+    spilled: dict[str, bytes] = {}
+    pictures = Pictures(place.api)
+    for block in blocks:
+        here = place if block.call is None else replace(place, call=block.call)
+        event, blobs = _recorded(block, here, event_of)
+        if found := pictures.of(event, block.value):
+            event, blobs = _recorded(block, here, event_of, decoded(found))
+            blobs.update((blob.sha256, data) for blob, data in map(_stored, found))
+        events += [event, *(picture.event for picture in found)]
+        spilled.update(blobs)
+    return tuple(events), spilled
+
+
+def _recorded(
+    block: Block, place: Place, event_of: EventOf, held: Mapping[str, bytes] | None = None
+) -> tuple[Event, dict[str, bytes]]:
+    value, blobs = spill(block.value, held)
+    native = Native(api=place.api, value=value)
+    return event_of(block.index, block.value, native, place), blobs
+
+
+def _stored(picture: Picture) -> tuple[Blob, bytes]:
+    return blob_of(picture.data), picture.data

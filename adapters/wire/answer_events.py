@@ -1,0 +1,181 @@
+"""An answer as the events that record it, whatever its API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import accumulate, islice
+from typing import Any, Final, cast, overload
+from uuid import UUID
+
+from uuid_utils.compat import uuid7
+
+from onrecord.adapters.wire.answer import Anomaly, Answer, Conclusion, Place, Recording, recorded
+from onrecord.adapters.wire.bodies.raw_bytes import Content, reference_to
+from onrecord.adapters.wire.wires import WIRES
+from onrecord.domain.content import Blob
+from onrecord.domain.events import ResponseCompleted, ResponseInterrupted, Unfinished
+
+
+@overload
+def events_of(
+    answer: Answer,
+    *,
+    response: UUID,
+    request: UUID | None = None,
+    request_id: str | None = None,
+    line: UUID | None = None,
+    raw: bytes | None = None,
+) -> Recording: ...
+
+
+@overload
+def events_of(
+    answer: Answer,
+    *,
+    response: UUID,
+    request: UUID | None = None,
+    request_id: str | None = None,
+    line: UUID | None = None,
+    raw: Content | None,
+) -> Conclusion: ...
+
+
+def events_of(
+    answer: Answer,
+    *,
+    response: UUID,
+    request: UUID | None = None,
+    request_id: str | None = None,
+    line: UUID | None = None,
+    raw: Content | None = None,
+) -> Conclusion:
+    """Return the events of an answer, each block's first, the closing one last.
+
+    `raw` is what to keep of the wire: give it where `answer.needs_raw`. Results are awaited only
+    of an answer that awaits them. Each alternative follows, on a line of its own: history holds one
+    of them, and which one only a later request can tell.
+    """
+    place = Place(answer.api, response, line, awaited=answer.awaits_results, ran=answer.ran)
+    events, blobs = recorded(answer.blocks, place, WIRES[answer.api].event_of)
+    spilled: dict[str, Content] = {**blobs}
+    kept = None
+    if raw is not None:
+        kept = reference_to(raw)
+        spilled[kept.sha256] = raw
+    told = (*events, _closing(answer, place, request, request_id, kept))
+    for alternative in answer.alternatives:
+        others, more = events_of(alternative, response=uuid7(), request=request, line=uuid7())
+        told = (*told, *others)
+        spilled.update(more)
+    return told, spilled
+
+
+def _closing(
+    answer: Answer, place: Place, request: UUID | None, request_id: str | None, raw: Blob | None
+) -> ResponseCompleted | ResponseInterrupted:
+    if answer.interruption is None:
+        return ResponseCompleted(
+            response=place.response,
+            request=request,
+            api=answer.api,
+            provider_id=answer.provider_id or answer.text("id"),
+            model=answer.model or answer.text("model"),
+            stop_reason=answer.stop_reason,
+            envelope=answer.envelope,
+            unfinished=answer.unfinished,
+            input_tokens=answer.input_tokens,
+            output_tokens=answer.output_tokens,
+            request_id=request_id,
+            raw=raw,
+            line=place.line,
+        )
+    return ResponseInterrupted(
+        response=place.response,
+        request=request,
+        api=answer.api,
+        reason=answer.interruption,
+        detail=answer.detail,
+        provider_id=answer.provider_id or answer.text("id"),
+        model=answer.model or answer.text("model"),
+        envelope=answer.envelope,
+        unfinished=answer.unfinished,
+        error=answer.error,
+        input_tokens=answer.input_tokens,
+        output_tokens=answer.output_tokens,
+        request_id=request_id,
+        raw=raw,
+        line=place.line,
+    )
+
+
+# Blocks that broke off, kept as far as an event may hold them.
+#
+# An event is read with every window. The rest of what broke off is in the bytes that are kept
+# then.
+
+_LONGEST: Final = 1024 * 1024
+"""How many characters of a text that broke off an event holds, and how many items of a list."""
+
+_IN_ALL: Final = 4 * _LONGEST
+"""How many characters it holds of all the blocks that broke off."""
+
+_ITEM: Final = 8
+"""What each value counts for beside its characters."""
+
+
+def shortened(answer: Answer) -> Answer:
+    """Return an answer whose unfinished blocks are short enough, and that needs its bytes if not all was."""
+    short, longest = _shortened(answer.unfinished, _LONGEST), _LONGEST
+    while _is_long(short):
+        # The longest parts alone grow shorter: names and kinds stay as they are.
+        longest //= 2
+        short = _shortened(short, longest)
+    if short == answer.unfinished:
+        return answer
+    odd = Anomaly(f"a block that broke off after more than {longest} characters")
+    return replace(answer, unfinished=short, anomalies=(*answer.anomalies, odd))
+
+
+def _shortened(blocks: Sequence[Unfinished], longest: int) -> tuple[Unfinished, ...]:
+    return tuple(
+        block.model_copy(
+            update={"value": _short(block.value, longest), "partial": block.partial[:longest]}
+        )
+        for block in islice(blocks, longest)
+    )
+
+
+def _short(value: Any, longest: int) -> Any:
+    match value:
+        case str():
+            return value[:longest]
+        case dict():
+            members = islice(cast("dict[str, Any]", value).items(), longest)
+            return {name: _short(held, longest) for name, held in members}
+        case list():
+            return [_short(held, longest) for held in islice(cast("list[Any]", value), longest)]
+        case _:
+            return value
+
+
+def _is_long(blocks: Sequence[Unfinished]) -> bool:
+    """Whether blocks are too long together; counts no further than that."""
+    sizes = (size for block in blocks for size in _sizes([block.partial, block.value]))
+    return any(size > _IN_ALL for size in accumulate(sizes))
+
+
+def _sizes(value: Any) -> Iterator[int]:
+    yield _ITEM
+    match value:
+        case str():
+            yield len(value)
+        case dict():
+            for name, held in cast("dict[str, Any]", value).items():
+                yield len(name)
+                yield from _sizes(held)
+        case list():
+            for held in cast("list[Any]", value):
+                yield from _sizes(held)
+        case _:
+            pass

@@ -1,0 +1,289 @@
+"""What is to be known of an API to record its wire: how requests and answers are read.
+
+One value an API; `wires.py` finds them. What they share (attempts, retries, secrets, lines) is
+written once, against this.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from re import Pattern
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias, cast, runtime_checkable
+from uuid import UUID
+
+from onrecord.adapters.wire.answer import Answer, EventOf, Loss, Recording
+from onrecord.adapters.wire.nesting import read
+from onrecord.domain.errors import MalformedJson
+from onrecord.domain.events import AttemptFailed
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.matching.units import Piece
+
+# What a request asks, whatever its API: its parts in that API's own spelling.
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What a request asks; `body` is all of it.
+
+    `system` are the instructions as the API spells them, None where there are none; so `tools`.
+    `messages` is what follows the instructions (messages, or items), `pieces` its blocks, in order.
+    `refers_to` is the provider's id of the response that it goes on from, `thread` that of the
+    conversation that the provider holds; `goes_on_by` what the provider gave with an answer that it
+    broke off, to go on with it. `compacts` says that it asks for a summary of its messages.
+    `keeps_in_force`: the instructions and tools that it does not name are those of what it goes on
+    from.
+    `answers_earlier`: its first messages give results, so whose they are stands before them, if
+    these are but the tail of a request. Only APIs whose calls may have no id tell it.
+    """
+
+    api: str
+    body: JsonObject
+    model: str | None = None
+    stream: bool = False
+    max_tokens: int | None = None
+    system: Any = None
+    tools: list[JsonObject] | None = None
+    messages: tuple[JsonObject, ...] = ()
+    pieces: tuple[Piece, ...] = ()
+    refers_to: str | None = None
+    thread: str | None = None
+    goes_on_by: str | None = None
+    compacts: bool = False
+    answers_earlier: bool = False
+    keeps_in_force: bool = False
+
+
+class AnswerStream(Protocol):
+    """Reads one streamed answer, chunk by chunk; nothing that arrives makes it raise."""
+
+    def feed(self, chunk: bytes) -> bool:
+        """Take the next bytes in; return whether the answer's last event has been seen."""
+        ...
+
+    def finish(self, loss: Loss = "cut", detail: str | None = None) -> Answer:
+        """Return what the answer said; `loss` is why, if its last event has not been seen."""
+        ...
+
+
+@runtime_checkable
+class OpenEnded(Protocol):
+    """Reads a streamed answer of which no event says that it is the last one."""
+
+    @property
+    def endings(self) -> int:
+        """How often all may have come; 0 where more must. Only the end of the body tells."""
+        ...
+
+
+class ReadRequest(Protocol):
+    """Reads the body of a request; some APIs name the model in the path of the URL alone."""
+
+    def __call__(self, body: bytes, path: str = "", /) -> Sent:
+        """Return what a request asks."""
+        ...
+
+
+Kind: TypeAlias = Literal["turn", "answer", "batch", "upload", "later", "status", "results", "none"]
+"""A turn is recorded; `answer` reads what an earlier turn was answered in the background.
+
+`batch` sends several turns at once; `upload` sends a file, which may hold those of a batch, and
+`later` has them answered one day. `status` asks how batches stand, and `results` reads what the
+turns of one were answered. None is no conversation.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """What requests to an end of a path are for; `*` is any text within one segment of it.
+
+    `compacts` says of a turn that it asks for a summary of what it says, and for nothing else.
+    """
+
+    method: str
+    path: str
+    kind: Kind
+    compacts: bool = False
+
+
+class BatchEntry(NamedTuple):
+    """One request of a batch: the caller's name for it, and what would be the body of a call.
+
+    `url` is where that call would go, if the batch says so.
+    """
+
+    name: str
+    body: bytes
+    url: str | None = None
+
+
+class BatchResult(NamedTuple):
+    """What one request of a batch was answered, by the caller's name for it."""
+
+    name: str
+    answer: Answer
+    request_id: str | None = None
+
+
+class BatchStatus(NamedTuple):
+    """How a batch stands: where its requests are known by, and where its results are, if there are.
+
+    `results` are those that the status holds itself, each with its bytes; `files` the ids of the
+    files that have them as lines. `url` is where each request goes, if the status says so.
+    """
+
+    batch_id: str
+    requests_id: str
+    results: tuple[tuple[BatchResult, bytes], ...] = ()
+    files: tuple[str, ...] = ()
+    url: str | None = None
+
+
+def no_status(said: JsonObject) -> tuple[BatchStatus, ...]:
+    """Return none: of an API whose results are at a path that names the batch."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class ResultsWire:
+    """How the results of batches are read that come as lines.
+
+    `read_result` reads a line; None where it is none. `name` finds the name in the beginning of a
+    line that is too long to be read, as JSON, for its first group. Results are read at a path that
+    ends with an id and one word: the id of the batch, or where they are `in_files` that of a file,
+    of which a status alone tells whose it is.
+    """
+
+    read_result: Callable[[bytes], BatchResult | None]
+    name: Pattern[bytes]
+    in_files: bool = False
+
+    def name_in(self, head: bytes) -> str | None:
+        """Return the name in the beginning of a line; None where it does not stand there whole."""
+        found = self.name.match(head)
+        try:
+            return None if found is None else json.loads(found[1])
+        except ValueError:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchWire:
+    """How an API's batches are read, which send many requests and have their answers read later.
+
+    `entries` gives the requests that the body of one sends, none where they lie elsewhere:
+    InvalidContent or MalformedJson where one cannot be read. `read_created` reads what the provider
+    says to it, as `read_body` does: an answer that is deferred, whose `provider_id` is what the
+    requests are known by: the batch's id, or that of the file which has them. `read_status` reads how batches stand; what is no status of
+    this API's says nothing. `lines` reads results that come so.
+    """
+
+    entries: Callable[[bytes], tuple[BatchEntry, ...]]
+    read_created: Callable[[bytes, Loss, str | None], Answer]
+    read_status: Callable[[JsonObject], tuple[BatchStatus, ...]] = no_status
+    lines: ResultsWire | None = None
+
+
+def no_family() -> type[Exception] | None:
+    """Return none: an API without an SDK of its own."""
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """How an API's wire is read.
+
+    `streams` gives for a content type what reads a streamed answer, the usual one first; `read_body`
+    reads a whole one (`loss` and a detail say why it may not be whole; neither raises). `event_of` tells which event records a block. `read_request` raises MalformedJson for what is
+    no JSON, InvalidContent for what is no request of this API. `said` gives the events of pieces
+    of a request that are new: an assistant's message takes the next of the responses' ids;
+    `instructions` and `tools` the events that put those of a request in force. The UUID or None at
+    the end is the line.
+
+    `endpoints` are the ends of paths that it is spoken at, the longest first. `told` are the parts
+    of a request that tell the model something, as JSON pointers with `*` for any place in a list:
+    they are kept word for word, all else is searched for secrets. `defined` is where definitions of
+    tools stand amid what was said. `held` are members that name what the provider
+    holds and the record does not, and what that is. `headers` are those that change what a request means. `family`
+    returns the error that its SDK's errors descend from, once something imported that. `batches` is
+    how its batches are read, where these are recorded.
+    """
+
+    api: str
+    streams: Mapping[str, Callable[[], AnswerStream]]
+    read_body: Callable[[bytes, Loss, str | None], Answer]
+    event_of: EventOf
+    read_request: ReadRequest
+    said: Callable[[Sent, Sequence[Piece], Iterator[UUID], UUID | None], Recording]
+    instructions: Callable[[Sent, UUID | None], Recording]
+    tools: Callable[[Sent, UUID | None], Recording]
+    endpoints: tuple[Endpoint, ...]
+    told: frozenset[str]
+    defined: str | None = None
+    held: Mapping[str, str] = field(default_factory=dict[str, str])
+    headers: tuple[str, ...] = ()
+    family: Callable[[], type[Exception] | None] = no_family
+    batches: BatchWire | None = None
+
+    def stream(self) -> AnswerStream:
+        """Return what reads a streamed answer of the usual content type."""
+        return next(iter(self.streams.values()))()
+
+
+# What a service says when it does not answer, as an event.
+#
+# Errors are objects under `error` with a `type` (platform.claude.com, "Errors";
+# platform.openai.com, "Error codes") or, at Google, a `status` (google.aip.dev, AIP-193), in a
+# list where chunks were asked.
+
+_LONGEST: Final = 16 * 1024
+"""How many bytes of an error page are kept: proxies send whole web pages."""
+
+
+def attempt_failed(
+    status: int, body: bytes, *, request: UUID, line: UUID | None = None
+) -> AttemptFailed:
+    """Return the event of an attempt that was answered with an HTTP error.
+
+    The error is the body's JSON as it came; what is no JSON is kept as text, its beginning only.
+    """
+    try:
+        error: Any = read(body)
+        reason = error_kind(_object(error).get("error"))
+    except MalformedJson:
+        error, reason = body[:_LONGEST].decode("utf-8", "replace"), None
+    return AttemptFailed(request=request, status=status, error=error, reason=reason, line=line)
+
+
+def error_kind(error: Any) -> str | None:
+    """Return the type of an error, which names no content."""
+    members = cast("JsonObject", error) if isinstance(error, dict) else {}
+    kinds = (members.get(name) for name in ("type", "status"))
+    return next((kind for kind in kinds if isinstance(kind, str)), None)
+
+
+def _object(body: Any) -> JsonObject:
+    """Return the object of an error's body; MalformedJson where there is none."""
+    listed: list[Any] = cast("list[Any]", body) if isinstance(body, list) else [body]
+    if len(listed) == 1 and isinstance(listed[0], dict):
+        return cast("JsonObject", listed[0])
+    raise MalformedJson("expected a JSON object")
+
+
+# What the batches of all APIs have in common, as JSON.
+
+
+def as_object(value: object) -> JsonObject | None:
+    """Return a value that is an object; None for any other."""
+    return cast("JsonObject", value) if isinstance(value, dict) else None
+
+
+def deferred(api: str, said: JsonObject, provider_id: str | None, what: str) -> Answer:
+    """Return what a service says to requests that it took, and answers later.
+
+    `provider_id` is the id that it gave them; None where it gave none: then this is no `what`.
+    """
+    if provider_id is None:
+        return Answer(api, envelope=said, interruption="malformed", detail=f"this is no {what}")
+    return Answer(api, envelope=said, provider_id=provider_id, interruption="deferred")

@@ -1,0 +1,343 @@
+"""One attempt of a request: what comes back for it, read from the wire beside the caller."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, Generic, TypeVar
+from urllib.parse import unquote
+from uuid import UUID
+
+from uuid_utils.compat import uuid7
+
+from onrecord.adapters.wire.answer import Answer, Conclusion, Loss
+from onrecord.adapters.wire.answer_events import events_of, shortened
+from onrecord.adapters.wire.api import AnswerStream, OpenEnded, Wire, attempt_failed
+from onrecord.adapters.wire.bodies.answer_body import AnswerBody
+from onrecord.adapters.wire.bodies.raw_bytes import LIMITS, Content, Limits, beginning, give_back
+from onrecord.adapters.wire.bodies.sse import BOM, EVENT_STREAM, begins_a_stream
+from onrecord.adapters.wire.credentials import Credentials
+from onrecord.adapters.wire.latch import Latch
+from onrecord.adapters.wire.secrets import secrets_of
+from onrecord.domain.events import AttemptFailed, ResponseCompleted, ResponseInterrupted
+
+_ANSWERED: Final = range(200, 300)
+_REDIRECTED: Final = range(300, 400)
+_ERROR_AT_MOST: Final = 1024**2
+"""How many bytes of an error are read: it is no answer, and an event holds it."""
+
+_REQUEST_IDS: Final = ("request-id", "x-request-id", "x-amzn-requestid")
+
+logger = logging.getLogger("onrecord")
+
+
+class Attempt:
+    """Reads what a request is answered, and records it once: whole, cut or abandoned.
+
+    Nothing that it does raises into the caller. `close` takes what is to be recorded, and whether
+    the attempt failed so that the SDK may make another: where it was sent elsewhere it goes on, or
+    is over (RFC 9110, 15.4).
+    """
+
+    def __init__(
+        self,
+        wire: Wire,
+        request: UUID,
+        line: UUID | None,
+        credentials: Callable[[], Credentials],
+        close: Callable[[Conclusion, bool], None],
+        folder: Path,
+        limits: Limits = LIMITS,
+    ) -> None:
+        """Begin to wait for what the request is answered.
+
+        What it went out with is asked for where it may come back: not in what a model says. What
+        is too long to be held goes to files in a folder.
+        """
+        self._wire = wire
+        self._request = request
+        self._line = line
+        self._credentials = credentials
+        self._close = close
+        self._latch = Latch()
+        self._status = 0
+        self._request_id: str | None = None
+        self._folder = folder
+        self._limits = limits
+        self._body = AnswerBody(folder, limits)
+        self._stream: AnswerStream | None = None
+        self._is_stream = self._may_be_stream = False
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing more is taken in."""
+        return self._latch.is_closed
+
+    def answered(self, status: int, headers: Mapping[str, str]) -> None:
+        """Take the head of a response in; its body follows."""
+        self._status = status
+        self._request_id = next((headers[name] for name in _REQUEST_IDS if name in headers), None)
+        encoding = headers.get("content-encoding")
+        self._body = AnswerBody(self._folder, self._limits, encoding)
+        content_type = headers.get("content-type", "").lower()
+        if status in _ANSWERED:
+            self._stream = self._stream_of(content_type)
+        self._is_stream = self._stream is not None
+        self._may_be_stream = status in _ANSWERED and self._stream is None
+
+    def _stream_of(self, content_type: str) -> AnswerStream | None:
+        """Return what reads a body of this type as a stream; None where it comes whole."""
+        streams = self._wire.streams.items()
+        return next((read() for kind, read in streams if content_type.startswith(kind)), None)
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether the body says by itself where it ends."""
+        return self._is_stream
+
+    @property
+    def endings(self) -> int:
+        """How often all may have come, which only the end of the body tells; 0 where more must."""
+        stream = self._stream
+        if stream is None:
+            return 0 if self._is_stream else self._body.raw.chunks
+        return stream.endings if isinstance(stream, OpenEnded) else 0
+
+    def feed(self, chunk: bytes) -> bool:
+        """Take the next bytes in; return whether they end the response, which is not closed yet."""
+        if self.is_closed:
+            return False
+        is_over = False
+        try:
+            for read in self._body.feed(chunk):
+                is_over = self._take(read)
+        except Exception:
+            # A fault of ours is not the caller's: the bytes are kept, and the call goes on.
+            logger.exception("a chunk of a response could not be read")
+        return is_over
+
+    def _take(self, read: bytes) -> bool:
+        """Take the next bytes of an answer in; return whether they end it."""
+        if self._may_be_stream:
+            read = self._begun()
+        return self._stream is not None and self._stream.feed(read)
+
+    def _begun(self) -> bytes:
+        """Look whether a body is a stream that is not said to be one; return what came of it."""
+        head = self._body.head()
+        begins = begins_a_stream(head)
+        self._may_be_stream = begins is None
+        if begins:
+            self._stream = self._stream_of(EVENT_STREAM)
+            self._is_stream = self._stream is not None
+        return head
+
+    @property
+    def must_write(self) -> bool:
+        """Whether more came than is to be held: call `write_out`, where it is no harm to wait."""
+        return self._body.raw.must_write
+
+    def write_out(self) -> None:
+        """Write what came to the disk, if that is more than is to be held."""
+        self._body.raw.write_out()
+
+    def finish(self) -> None:
+        """Record the response: its last bytes have come."""
+        self._end("cut" if self.is_stream else "malformed")
+
+    def lose(self, loss: Loss) -> None:
+        """Record as much as came of the response, unless all did: nothing more will come."""
+        self._end(loss)
+
+    def fail(self, error: BaseException) -> None:
+        """Record that there was no response at all."""
+        reason = type(error).__name__
+        failed = AttemptFailed(request=self._request, reason=reason, line=self._line)
+        if self._latch.close():
+            self._close(((failed,), {}), True)
+
+    def _end(self, loss: Loss) -> None:
+        if not self._latch.close():
+            return
+        try:
+            recording, failed = self._ending(loss)
+        except Exception:
+            logger.exception("a response could not be read: its bytes are kept")
+            recording, failed = self._unread(), True
+        self._release()
+        self._close(recording, failed)
+
+    def _ending(self, loss: Loss) -> tuple[Conclusion, bool]:
+        if self._status not in _ANSWERED:
+            return ((self._error(),), {}), self._status not in _REDIRECTED
+        answer = self._answer(loss)
+        if not self._body.is_held:
+            give_back()
+        return self._recording(answer), not answer.is_complete
+
+    def _release(self) -> None:
+        """Let go of what came: a response may be held long after it was read."""
+        self._stream, self._may_be_stream = None, False
+        self._body = AnswerBody(self._folder, self._limits)
+
+    def _error(self) -> AttemptFailed:
+        body = beginning(self._body.unpacked(), _ERROR_AT_MOST)
+        if not body:  # A client that tries again does not read it.
+            return AttemptFailed(request=self._request, status=self._status, line=self._line)
+        secret = self._credentials()
+        failed = attempt_failed(
+            self._status, secret.out_of_bytes(body), request=self._request, line=self._line
+        )
+        return failed.model_copy(update={"error": secret.out_of_error(failed.error)})
+
+    def _answer(self, loss: Loss) -> Answer:
+        """Return what was said; what put it together is let go of, with all its pieces."""
+        body = self._body
+        stream, self._stream = self._stream, None
+        if body.is_oversized or (stream is None and body.is_lost):
+            said = Answer(api=self._wire.api) if stream is None else stream.finish()
+            return shortened(replace(said, interruption="oversized"))
+        failure = body.failure
+        if failure is not None:
+            loss = "malformed"
+        if stream is not None:
+            return shortened(stream.finish(loss, failure))
+        read = b"".join(body.unpacked()).removeprefix(BOM)
+        return shortened(self._wire.read_body(read, loss, failure))
+
+    def _unread(self) -> Conclusion:
+        """Return that the response could not be read, and its bytes, where they can be kept."""
+        why = "the recorder could not read it"
+        answer = Answer(api=self._wire.api, interruption="malformed", detail=why)
+        try:
+            return self._recording(answer)
+        except Exception:
+            # What failed before may fail again: the request is closed all the same.
+            logger.exception("the bytes of a response could not be kept")
+            return self._conclusion(answer, None)
+
+    def _recording(self, answer: Answer) -> Conclusion:
+        raw = None
+        if answer.needs_raw or secrets_of(answer.envelope, answer.api):
+            secret = self._credentials()
+            raw = self._raw(secret) if answer.needs_raw else None
+            if answer.interruption == "oversized":
+                answer = replace(answer, detail=self._body.why_unread())
+            answer = without_secrets(secret, answer)
+        return self._conclusion(answer, raw)
+
+    def _conclusion(self, answer: Answer, raw: Content | None) -> Conclusion:
+        return events_of(
+            answer,
+            response=uuid7(),
+            request=self._request,
+            request_id=self._request_id,
+            line=self._line,
+            raw=raw,
+        )
+
+    def _raw(self, secret: Credentials) -> Content | None:
+        """Return the bytes of the answer without secrets; None where the disk does not take them."""
+        try:
+            return self._body.clean(secret, streamed=self.is_stream)
+        except OSError as exc:
+            logger.critical("the bytes of a response could not be kept (%s)", exc.strerror)
+            return None
+
+
+def without_secrets(secret: Credentials, answer: Answer) -> Answer:
+    """Return an answer without secrets in what is not said; what is said is the record."""
+    return replace(
+        answer,
+        envelope=secret.out_of_envelope(answer.envelope, answer.api),
+        detail=None if answer.detail is None else secret.out_of_text(answer.detail),
+        error=secret.out_of_error(answer.error),
+    )
+
+
+# Answers that the provider goes on with after its reply, and that a later call reads.
+#
+# A response in the background is asked for by its id, again and again, until it is over; a stream
+# that broke off may be read from where it did. Either way it is the answer of the request that
+# made it: recorded under that one, once, when all of it is there.
+
+RequestT = TypeVar("RequestT")
+
+_AT_MOST: Final = 1024
+_GOES_ON: Final = ("queued", "in_progress")
+
+
+class Background(Generic[RequestT]):
+    """Knows which requests await an answer that is read later, by the provider's id of it."""
+
+    def __init__(self) -> None:
+        """Await none."""
+        self._lock = threading.Lock()
+        self._awaiting: OrderedDict[str, RequestT] = OrderedDict()
+
+    def note(self, request: RequestT, recording: Conclusion) -> None:
+        """Take note of how a request was answered: it awaits the rest, or its answer is over."""
+        closing = closing_of(recording)
+        if closing is None or closing.provider_id is None:
+            return
+        with self._lock:
+            self._awaiting.pop(closing.provider_id, None)
+            if is_still_made(closing):
+                self._keep(closing.provider_id, request)
+
+    def found(self, provider_id: str, request: RequestT) -> None:
+        """Take note that a request awaits a response, as the log says."""
+        with self._lock:
+            self._keep(provider_id, request)
+
+    def awaiting(self, provider_id: str) -> RequestT | None:
+        """Return the request that awaits a response; None where none does that is known here."""
+        with self._lock:
+            return self._awaiting.get(provider_id)
+
+    def claim(self, provider_id: str, recording: Conclusion) -> bool:
+        """Whether a reading of a response is to be recorded: it is over, and no other was yet."""
+        closing = closing_of(recording)
+        if closing is None or not _is_over(closing):
+            return False
+        with self._lock:
+            return self._awaiting.pop(provider_id, None) is not None
+
+    def _keep(self, provider_id: str, request: RequestT) -> None:
+        self._awaiting[provider_id] = request
+        while len(self._awaiting) > _AT_MOST:
+            self._awaiting.popitem(last=False)
+
+
+def is_still_made(closing: ResponseCompleted | ResponseInterrupted) -> bool:
+    """Whether the provider was still at a response when its recording ended."""
+    return isinstance(closing, ResponseInterrupted) and closing.envelope.get("status") in _GOES_ON
+
+
+def response_id(path: str) -> str:
+    """Return the provider's id of the response that a path names."""
+    return unquote(path.rstrip("/").rpartition("/")[2])
+
+
+def closing_of(recording: Conclusion) -> ResponseCompleted | ResponseInterrupted | None:
+    """Return the event that closes a response; None where there was none, but a failure."""
+    events, _ = recording
+    last = events[-1] if events else None
+    return last if isinstance(last, ResponseCompleted | ResponseInterrupted) else None
+
+
+def is_oversized(recording: Conclusion) -> bool:
+    """Whether an answer was too long to be read."""
+    closing = closing_of(recording)
+    return isinstance(closing, ResponseInterrupted) and closing.reason == "oversized"
+
+
+def _is_over(closing: ResponseCompleted | ResponseInterrupted) -> bool:
+    """Whether the provider says nothing more: what is cut, or still being made, is read again."""
+    if isinstance(closing, ResponseCompleted):
+        return True
+    return "status" in closing.envelope and not is_still_made(closing)

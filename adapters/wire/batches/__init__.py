@@ -1,0 +1,1 @@
+"""Batches of requests, and their results, as they cross the wire."""

@@ -1,0 +1,1 @@
+"""The wire of Bedrock's Converse API."""

@@ -1,0 +1,1 @@
+"""The clients of SDKs: wrapped, found unwrapped, required to be wrapped."""

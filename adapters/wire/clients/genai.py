@@ -1,0 +1,155 @@
+"""A client of google-genai around the same HTTP clients, with their transports wrapped.
+
+What both hold, credentials, options and connections, they share; the one that was given stays as it
+is. Written against google-genai 3.4 (`_api_client.py`, `client.py`).
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+from functools import partial, wraps
+from typing import Any, Final, cast
+
+from onrecord.adapters.wire import binding as scope
+from onrecord.adapters.wire.binding import Binding
+from onrecord.adapters.wire.clients import guards, record
+from onrecord.adapters.wire.exchange_recorder import Turns
+from onrecord.adapters.wire.sending import one_call
+from onrecord.domain.errors import UnsupportedClient
+
+_ORIGIN: Final = "_onrecord_origin"
+_API: Final = "_api_client"
+_CERTIFICATE: Final = "_use_google_auth_sync"
+"""What tells that a client shows a certificate; before google-genai 2.0 none does."""
+_SESSION: Final = "_get_aiohttp_session"
+_LAZY: Final = "_nextgen_client_instance"
+"""What a client holds that sends, and is made when it is first asked for."""
+
+_installing: Final = threading.Lock()
+
+
+def recorded(client: Any, binding: Binding) -> Any:
+    """Return a client of the same type whose wire is recorded where it is bound."""
+    api = client._api_client
+    if record.is_recorded(api._httpx_client, binding):
+        return client
+    origin = getattr(api, _ORIGIN, client)  # A conversation takes over from another.
+    heed_calls()
+    return _around(origin, _recorded_api(origin, Turns(binding)))
+
+
+def is_recorded(client: Any) -> bool:
+    """Return whether a part of a client, such as `client.aio.live`, is one of a recorded client."""
+    return hasattr(client._api_client, _ORIGIN)
+
+
+def account_of(client: Any) -> str | None:
+    """Return the key that a client sends; None where it has none that lasts."""
+    return cast("str | None", client._api_client.api_key)
+
+
+def heed_calls() -> None:
+    """Have the clients of this process say which attempts are of one call, and heed scopes."""
+    from google.genai._api_client import BaseApiClient
+
+    with _installing:
+        for name, heeding in _HEEDING.items():
+            asked = getattr(BaseApiClient, name, None)
+            if asked is not None and not hasattr(asked, "__wrapped__"):
+                setattr(BaseApiClient, name, heeding(asked))
+
+
+def _recorded_api(origin: Any, turns: Turns) -> Any:
+    """Return what sends for a client, through the same HTTP clients, recorded."""
+    api = origin._api_client
+    if getattr(api, _CERTIFICATE, _shows_none)():
+        raise UnsupportedClient(
+            "the client shows a certificate, and sends through requests, which is not recorded: "
+            "give it an httpx_client that shows it"
+        )
+    made = copy.copy(api)
+    record.stays_open(made)
+    setattr(made, _ORIGIN, origin)
+    made._httpx_client = _recorded_http(api._httpx_client, turns)
+    if api._async_httpx_client is not None:
+        made._async_httpx_client = _recorded_http(api._async_httpx_client, turns)
+    if hasattr(api, _SESSION):  # Older releases send through httpx alone.
+        setattr(made, _SESSION, partial(_session, api, turns))
+    return made
+
+
+def _shows_none() -> bool:
+    return False
+
+
+def _recorded_http(inner: Any, turns: Turns) -> Any:
+    wrapped = record.recorded(inner, turns)
+    if wrapped is None:
+        raise UnsupportedClient(
+            f"the client sends through {type(inner).__module__}.{type(inner).__qualname__}, "
+            "whose wire cannot be recorded: give it a client of httpx2 or httpx, or none"
+        )
+    return wrapped
+
+
+async def _session(api: Any, turns: Turns) -> Any:
+    from onrecord.adapters.wire.clients.aiohttp_session import RecordedSession
+
+    asked: Any = getattr(cast("type[Any]", type(api)), _SESSION)
+    # A scope around the call does not record it once more.
+    return RecordedSession(await asked.__wrapped__(api), turns)
+
+
+def _around(client: Any, api: Any) -> Any:
+    """Return a client like that one that sends through another API client."""
+    made = copy.copy(client)
+    record.stays_open(made)
+    for name, value in cast("dict[str, Any]", vars(client)).items():
+        if value is client._api_client:
+            setattr(made, name, api)
+        elif getattr(value, _API, None) is client._api_client:
+            setattr(made, name, type(value)(api))
+    setattr(made, _LAZY, None)
+    return made
+
+
+def _one_call(request: Any) -> Any:
+    @wraps(request)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        with one_call():
+            return request(*args, **kwargs)
+
+    return called
+
+
+def _one_async_call(request: Any) -> Any:
+    @wraps(request)
+    async def called(*args: Any, **kwargs: Any) -> Any:
+        with one_call():
+            return await request(*args, **kwargs)
+
+    return called
+
+
+def _in_scope(ask: Any) -> Any:
+    """Put a recorded session around the one that a client sends through, within a scope."""
+
+    @wraps(ask)
+    async def asked(client: Any) -> Any:
+        session, turns = await ask(client), scope.current()
+        if turns is None:
+            return guards.CheckedSession(session) if guards.may_object() else session
+        from onrecord.adapters.wire.clients.aiohttp_session import RecordedSession
+
+        return RecordedSession(session, turns)
+
+    return asked
+
+
+_HEEDING: Final = {
+    "_request": _one_call,
+    "_async_request": _one_async_call,
+    _SESSION: _in_scope,
+}
+"""What all requests of google-genai go through, and what has it heed calls and scopes."""

@@ -1,0 +1,194 @@
+"""Transports that record: each hands every request to the one it wraps.
+
+Pools, proxies, limits and certificates are those of the wrapped one. What comes back is read beside
+the caller, chunk by chunk. For httpx2, and for httpx, the older package of which that goes on: both
+are alike in all that is used here, but each wants transports and bodies of its own kind.
+"""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
+
+from onrecord.adapters.recording.recorders import HEADER
+from onrecord.adapters.wire.batches import bodies
+from onrecord.adapters.wire.bodies.answer_recorder import AnswerRecorder
+from onrecord.adapters.wire.bodies.recorded import Body, RecordedBody
+from onrecord.adapters.wire.clients import unrecorded
+from onrecord.adapters.wire.exchange_recorder import Turns
+from onrecord.adapters.wire.sending import Sending, extensions_of_call
+
+if TYPE_CHECKING:
+    import httpx2
+
+    from onrecord.adapters.wire.bodies.recorded_async import AsyncBody
+
+_PACKED: Final = "content-encoding"
+_LENGTH: Final = "content-length"
+
+
+@cache
+def transports_of(package: str) -> tuple[type[Any], type[Any]]:
+    """Return the transports that record for clients of `httpx2` or `httpx`: sync, and async."""
+    from onrecord.adapters.wire.bodies.recorded_async import AsyncRecordedBody
+
+    kinds = import_module(package)
+    body = type("RecordedStream", (RecordedBody, kinds.SyncByteStream), {})
+    async_body = type("AsyncRecordedStream", (AsyncRecordedBody, kinds.AsyncByteStream), {})
+    return (
+        type("RecordedTransport", (_Recorded, kinds.BaseTransport), {"body": body}),
+        type(
+            "AsyncRecordedTransport",
+            (_AsyncRecorded, kinds.AsyncBaseTransport),
+            {"body": async_body},
+        ),
+    )
+
+
+class _Recorded:
+    """Sends requests through another transport and records what crosses it."""
+
+    body: ClassVar[type[Any]]
+
+    def __init__(self, inner: httpx2.BaseTransport, origin: httpx2.Client, turns: Turns) -> None:
+        """Wrap a transport of a client, which is kept alive: its end would close the transport."""
+        self.inner = inner
+        self.origin = origin
+        self.turns = turns
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Record the request, send it, and return a response that is recorded as it is read."""
+        _must_be_open(self.origin)
+        bound = self.turns.binding.of(request.headers, _taken_out(request))
+        sending = _sending(request)
+        if not _is_recorded(sending, request):
+            unrecorded.say(sending.method, sending.path)
+            return self.inner.handle_request(request)
+        given = request.read()
+        body = self.turns.spliced(bound, sending, given)
+        recorder = self.turns.attempt(bound, sending, body)
+        request = request if body is given else _with_body(request, body)
+        if recorder is None:
+            return self.inner.handle_request(request)
+        try:
+            response = self.inner.handle_request(request)
+        except BaseException as exc:
+            recorder.fail(exc)
+            raise
+        loaded = _loaded(response)
+        if loaded is not None:
+            _read_whole(recorder, response, loaded)
+        else:
+            recorder.answered(response.status_code, response.headers)
+            response.stream = self.body(cast("Body", response.stream), recorder)
+        return response
+
+    def close(self) -> None:
+        """Close the client that the transport belongs to, as closing any client that shares it."""
+        self.origin.close()
+
+
+class _AsyncRecorded:
+    """Sends requests through another transport and records what crosses it."""
+
+    body: ClassVar[type[Any]]
+
+    def __init__(
+        self, inner: httpx2.AsyncBaseTransport, origin: httpx2.AsyncClient, turns: Turns
+    ) -> None:
+        """Wrap a transport of a client, which is kept alive: its end would close the transport."""
+        self.inner = inner
+        self.origin = origin
+        self.turns = turns
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Record the request, send it, and return a response that is recorded as it is read."""
+        from onrecord.adapters.wire.bodies import loop_threads
+
+        _must_be_open(self.origin)
+        bound = self.turns.binding.of(request.headers, _taken_out(request))
+        sending = _sending(request)
+        if not _is_recorded(sending, request):
+            unrecorded.say(sending.method, sending.path)
+            return await self.inner.handle_async_request(request)
+        given = await request.aread()
+        body = given
+        if self.turns.binding.splice:
+            body = await loop_threads.told(partial(self.turns.spliced, bound, sending, given))
+        recorder = await loop_threads.opened(partial(self.turns.attempt, bound, sending, body))
+        request = request if body is given else _with_body(request, body)
+        if recorder is None:
+            return await self.inner.handle_async_request(request)
+        try:
+            response = await self.inner.handle_async_request(request)
+        except BaseException as exc:
+            await loop_threads.done(partial(recorder.fail, exc))
+            raise
+        loaded = _loaded(response)
+        if loaded is not None:
+            await loop_threads.done(partial(_read_whole, recorder, response, loaded))
+        else:
+            recorder.answered(response.status_code, response.headers)
+            response.stream = self.body(cast("AsyncBody", response.stream), recorder)
+        return response
+
+    async def aclose(self) -> None:
+        """Close the client that the transport belongs to, as closing any client that shares it."""
+        await self.origin.aclose()
+
+
+def take_out_binding(request: httpx2.Request) -> httpx2.Request:
+    """Take our header out of a request that is built, before anybody signs it; return it."""
+    header = request.headers.pop(HEADER, None)
+    if header is not None:
+        request.extensions = {**request.extensions, HEADER: header}
+    return request
+
+
+def _taken_out(request: httpx2.Request) -> str | None:
+    return request.extensions.get(HEADER)
+
+
+def _sending(request: httpx2.Request) -> Sending:
+    target = request.url.raw_path.decode("ascii")
+    extensions = extensions_of_call(request.extensions)
+    return Sending(request.method, target, request.headers, extensions)
+
+
+def _is_recorded(sending: Sending, request: httpx2.Request) -> bool:
+    """Whether something is recorded of a request; of uploads it has to be looked at, unread."""
+    if sending.kind == "upload":
+        if bodies.is_passing(request.headers, request.stream):
+            unrecorded.say_passing_upload()
+        return bodies.is_of_batch(request.headers, request.stream)
+    return sending.is_recorded
+
+
+def _with_body(request: httpx2.Request, body: bytes) -> httpx2.Request:
+    """Return a request with another body, which says its own length."""
+    headers = [(k, v) for k, v in request.headers.multi_items() if k.lower() != _LENGTH]
+    return type(request)(
+        request.method, request.url, headers=headers, content=body, extensions=request.extensions
+    )
+
+
+def _loaded(response: httpx2.Response) -> bytes | None:
+    """Return a body that a transport (a cache, a stand-in) made whole; None where it is to come."""
+    try:
+        return response.content
+    except RuntimeError:  # ResponseNotRead, of httpx2 or of httpx.
+        return None
+
+
+def _read_whole(recorder: AnswerRecorder, response: httpx2.Response, body: bytes) -> None:
+    """Read a body that is unpacked already."""
+    headers = {name: value for name, value in response.headers.items() if name != _PACKED}
+    recorder.answered(response.status_code, headers)
+    recorder.feed(body)
+    recorder.finish()
+
+
+def _must_be_open(client: httpx2.Client | httpx2.AsyncClient) -> None:
+    if client.is_closed:
+        raise RuntimeError("Cannot send a request, as the client has been closed.")

@@ -1,0 +1,117 @@
+"""What crosses a recorded client's wire and is no turn: what a model was asked elsewhere.
+
+It passes, and is said once a process. What tells no model anything (models, files, counts of
+tokens) passes without a word. Paths: anthropic 2.11, openai 3.52, google-genai 3.4, ollama 0.6.3,
+botocore 1.44.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from fnmatch import fnmatchcase
+from typing import Final
+from urllib.parse import unquote
+
+from onrecord.adapters.wire.spool import RecordingWarning
+
+_BATCHES: Final = "a batch"
+_EMBEDDINGS: Final = "an embedding"
+_TEXTS: Final = "a completion without messages"
+_MEDIA: Final = "a picture, a film or sound"
+_LIVE: Final = "a live session"
+_AGENTS: Final = "a session of an agent that the provider runs"
+_HELD: Final = "what is put into a conversation or a cache that the provider holds"
+_OTHERS: Final = "a model in its own words on Bedrock"
+_CHECKS: Final = "a moderation"
+
+UNRECORDED: Final = (
+    *((path, _BATCHES) for path in ("batches", "*:batchGenerateContent", "batchPredictionJobs")),
+    ("async-invoke", _BATCHES),
+    *((path, _EMBEDDINGS) for path in ("embeddings", "*:embedContent", "*:batchEmbedContents")),
+    ("api/embed", _EMBEDDINGS),
+    *((path, _TEXTS) for path in ("completions", "api/generate")),
+    *((f"images/{kind}", _MEDIA) for kind in ("generations", "edits", "variations")),
+    *((f"audio/{kind}", _MEDIA) for kind in ("speech", "transcriptions", "translations")),
+    *((path, _MEDIA) for path in ("*:predict", "*:predictLongRunning", "videos")),
+    *((f"realtime/{kind}", _LIVE) for kind in ("calls", "client_secrets", "sessions")),
+    *((path, _LIVE) for path in ("live/sessions", "realtime/transcription_sessions")),
+    *((path, _AGENTS) for path in ("interactions", "sessions", "sessions/*/events")),
+    *((path, _AGENTS) for path in ("threads", "threads/*/messages", "threads/*/runs")),
+    *((path, _AGENTS) for path in ("threads/runs", "evals/*/runs", "agents/*/invocations")),
+    *((path, _HELD) for path in ("conversations/*/items", "cachedContents")),
+    *((f"model/*/{call}", _OTHERS) for call in ("invoke", "invoke-with-response-stream")),
+    ("model/*/invoke-with-bidirectional-stream", _OTHERS),
+    ("moderations", _CHECKS),
+)
+"""The ends of paths that something is posted to, and what it is; `*` is any text in a segment."""
+
+_saying: Final = threading.Lock()
+_said: Final[set[str]] = set()
+_SAID_AGENT_SDK: Final = (
+    "the Claude Agent SDK talks to the model from a process of its own, which is not recorded: "
+    "import its transcript, or use a recorded client"
+)
+
+_SAID_RESULTS: Final = (
+    "results are read of a batch that no recorded client made here: its answers are recorded, what "
+    "they answer is not; create batches through a recorded client"
+)
+
+_SAID_FILE: Final = (
+    "results of a batch are read from a file, and of which batch is not known: they are not "
+    "recorded; ask for the batch first (`client.batches.retrieve`), through a recorded client"
+)
+
+_SAID_UPLOAD: Final = (
+    "a file is uploaded from what can be read but once: whether it has the requests of a batch is "
+    "not known, and it is not recorded; give the file to `client.files.create`, or bytes"
+)
+
+
+def say(method: str, path: str) -> None:
+    """Warn, once a process, where a request that is no turn asks a model something."""
+    what = kind_of(method, path)
+    if what is not None:
+        _say_once(what, f"{what} is not recorded: it is no turn of a conversation ({path})")
+
+
+def kind_of(method: str, path: str) -> str | None:
+    """Return what a request is that asks a model something and is no turn; None for any other."""
+    if method != "POST":
+        return None
+    segments = [unquote(segment) for segment in path.strip("/").split("/")]
+    return next((what for end, what in UNRECORDED if _matches(segments, end.split("/"))), None)
+
+
+def say_agent_process() -> None:
+    """Warn, once a process, of a program of Claude's that is begun where calls are recorded."""
+    _say_once("agent", _SAID_AGENT_SDK)
+
+
+def say_unknown_batch() -> None:
+    """Warn, once a process, of results of a batch whose requests nobody recorded."""
+    _say_once("results", _SAID_RESULTS)
+
+
+def say_unknown_file() -> None:
+    """Warn, once a process, of a file of results of which no status told whose they are."""
+    _say_once("file", _SAID_FILE)
+
+
+def say_passing_upload() -> None:
+    """Warn, once a process, of an upload that nobody can look at before it is sent."""
+    _say_once("upload", _SAID_UPLOAD)
+
+
+def _say_once(key: str, said: str) -> None:
+    with _saying:
+        if key in _said:
+            return
+        _said.add(key)
+    warnings.warn(said, RecordingWarning, stacklevel=3)
+
+
+def _matches(segments: list[str], end: list[str]) -> bool:
+    tail = segments[-len(end) :]
+    return len(tail) == len(end) and all(map(fnmatchcase, tail, end))

@@ -1,0 +1,164 @@
+"""Clients that nobody recorded: within a scope, what they send is recorded too.
+
+A framework makes its clients itself, keeps them, and shares them between conversations. So the
+choice of a transport, which httpx2 and httpx make for each request, is hooked once for the process:
+within a scope it is a recorded one, around the one that was chosen. Likewise what botocore sends a
+request with, and google-genai where it sends through aiohttp. Outside of one nothing is different,
+unless recording is required.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import warnings
+from collections.abc import Sequence
+from functools import wraps
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final, cast
+from urllib.parse import urlsplit
+
+from onrecord.adapters.wire import binding
+from onrecord.adapters.wire.clients import guards, unrecorded
+from onrecord.adapters.wire.clients.record import PACKAGES, kinds
+from onrecord.adapters.wire.spool import RecordingWarning
+
+_CHOICE: Final = "_transport_for_url"
+
+_NOTHING: Final = (
+    "nothing in this scope is recorded: httpx2 is missing, and httpx and botocore, one of which the "
+    "clients that can be recorded bring along; install one of these"
+)
+_AGENT: Final = "claude"
+_BOTOCORE: Final = "botocore.endpoint"
+_GENAI: Final = ("google.genai", "aiohttp")
+
+_installing: Final = threading.Lock()
+_hooked: Final[set[type[Any]]] = set()
+"""The kinds of clients that heed scopes. Nothing is hooked twice."""
+
+_marked: Final[set[type[Any]]] = set()
+"""The kinds of threads and processes that say when they begin, even where no client is there."""
+
+
+def record_in_scopes() -> None:
+    """Have the clients of this process heed scopes, as `heed_all`; warns where none can."""
+    heed_all()
+    if not _hooked:
+        warnings.warn(_NOTHING, RecordingWarning, stacklevel=4)
+
+
+def heed_all() -> None:
+    """Have the clients of this process, those to come too, heed scopes and what is required.
+
+    What is installed is imported: so what imports it later is recorded as well.
+    """
+    with _installing:
+        if _hooked:
+            return
+        if not _marked:
+            _mark_threads()
+            _mark_processes()
+            _marked.update((threading.Thread, subprocess.Popen))
+        for package in filter(_is_installed, PACKAGES):
+            module = import_module(package)
+            for kind, checked in zip(
+                (module.Client, module.AsyncClient), guards.transports_of(package), strict=True
+            ):
+                _hook(kind, kinds()[kind], checked)
+                _hooked.add(kind)
+        if _is_installed(_BOTOCORE):
+            _hooked.add(_hook_botocore())
+        if _GENAI[0] in sys.modules or all(map(_is_installed, _GENAI)):
+            import_module("onrecord.adapters.wire.clients.genai").heed_calls()
+
+
+def _mark_threads() -> None:
+    """Have threads that are begun within a scope say so."""
+    start = threading.Thread.start
+
+    @wraps(start)
+    def started(thread: threading.Thread) -> None:
+        if binding.current() is not None:
+            guards.begun(thread)
+        start(thread)
+
+    marking: Any = threading.Thread
+    marking.start = started
+
+
+def _mark_processes() -> None:
+    """Have it said where a program of Claude's is begun within a scope: it asks the model itself."""
+    begin = subprocess.Popen.__init__
+
+    @wraps(begin)
+    def begun(process: Any, args: Any, *more: Any, **named: Any) -> None:
+        if binding.current() is not None and _program(args) == _AGENT:
+            unrecorded.say_agent_process()
+        begin(process, args, *more, **named)
+
+    marking: Any = subprocess.Popen
+    marking.__init__ = begun
+
+
+def _program(args: Any) -> str:
+    """Return the name of the program that a process runs."""
+    given = cast("Sequence[Any]", args) if isinstance(args, list | tuple) else (args,)
+    first: Any = given[0] if given else ""
+    try:
+        return Path(os.fsdecode(first)).stem
+    except TypeError:  # No name of a program: the process itself says so.
+        return ""
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # Of a package that is missing.
+        return False
+
+
+def _hook(kind: type[Any], recorded: type[Any], checked: type[Any]) -> None:
+    """Put a transport around the one that a client chooses, unless it is recorded.
+
+    Within a scope it records; elsewhere it checks, where recording is required.
+    """
+    choose = getattr(kind, _CHOICE)
+
+    @wraps(choose)
+    def chosen(client: Any, url: Any) -> Any:
+        inner = choose(client, url)
+        if isinstance(inner, recorded):
+            return inner
+        turns = binding.current()
+        if turns is not None:
+            return recorded(inner, client, turns)
+        return checked(inner) if guards.may_object() else inner
+
+    setattr(kind, _CHOICE, chosen)
+
+
+def _hook_botocore() -> type[Any]:
+    """Put a recorded session around the one that a client for Bedrock sends with."""
+    from onrecord.adapters.wire.clients.botocore import SERVICE, RecordedSession
+
+    endpoint: Any = import_module(_BOTOCORE).Endpoint
+    send = endpoint._send
+
+    @wraps(send)
+    def sent(self: Any, request: Any) -> Any:
+        turns, session = binding.current(), self.http_session
+        if self._endpoint_prefix != SERVICE or isinstance(session, RecordedSession):
+            return send(self, request)
+        if turns is None:
+            if guards.may_object():
+                guards.check(request.method, urlsplit(str(request.url)).path)
+            return send(self, request)
+        return RecordedSession(session, turns).send(request)
+
+    endpoint._send = sent
+    return cast("type[Any]", endpoint)

@@ -1,0 +1,237 @@
+"""The turns of a conversation on an SDK's wire: recorded before they go out, tried until answered."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, MutableMapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, TypeAlias, assert_never
+from uuid import UUID
+
+from onrecord.adapters.recording.plan import Outgoing, respelled
+from onrecord.adapters.recording.recorder import Journal
+from onrecord.adapters.recording.state import Begun
+from onrecord.adapters.wire import sending as request_headers
+from onrecord.adapters.wire.answer import Conclusion
+from onrecord.adapters.wire.attempt import Attempt, Background, closing_of, response_id
+from onrecord.adapters.wire.batches.batches import Batches
+from onrecord.adapters.wire.batches.results import Results
+from onrecord.adapters.wire.binding import Binding, Bound
+from onrecord.adapters.wire.bodies.answer_recorder import AnswerRecorder
+from onrecord.adapters.wire.credentials import Credentials, credentials_of
+from onrecord.adapters.wire.nesting import read_object
+from onrecord.adapters.wire.refusals import refusal_of
+from onrecord.adapters.wire.respelling import restored
+from onrecord.adapters.wire.sending import MARK, SPLICED, Sending, outgoing_of
+from onrecord.adapters.wire.wires import WIRES, endpoint_of
+from onrecord.domain.errors import OnrecordError
+
+logger = logging.getLogger("onrecord")
+
+_FAILED_AT_MOST: Final = 1024
+"""How many failed requests are kept in mind: nobody tells that an SDK gave one up."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A request that is recorded, and the journal that has it; `bound_to` is what its call named."""
+
+    api: str
+    journal: Journal
+    begun: Begun
+    bound_to: UUID | None
+
+
+_Tried: TypeAlias = tuple[UUID | None, bytes, int]
+"""What an attempt is known by: the conversation that its call is bound to, a digest of its body,
+and which retry it is."""
+
+
+class Turns:
+    """Opens what records the answer to each request; knows which failed turns a retry repeats."""
+
+    def __init__(self, binding: Binding) -> None:
+        """Record what is bound so; a call that cannot be recorded is refused."""
+        self.binding = binding
+        self._after = binding.after
+        self._lock = threading.Lock()
+        self._failed: deque[tuple[_Tried, _Opened]] = deque(maxlen=_FAILED_AT_MOST)
+        self._background: Background[_Opened] = Background()
+        self._batches = Batches()
+        self._results = Results()
+
+    def attempt(self, bound: Bound, sending: Sending, body: bytes) -> AnswerRecorder | None:
+        """Return what records the answer to a request that is about to be sent.
+
+        None where there is nothing to record. Raises the refusal where a turn cannot be made
+        durable.
+        """
+        kind = sending.kind
+        match kind:
+            case "turn":
+                return self._turn(bound, sending, body)
+            case "answer":
+                return self._reading(bound, sending)
+            case "batch" | "upload":
+                return self._batches.creation(bound, sending, body)
+            case "later":
+                return self._results.file_status(bound, sending, body)
+            case "status":
+                return self._results.status(bound, sending)
+            case "results":
+                return self._results.lines(bound, sending)
+            case "none":
+                return None
+            case _:
+                assert_never(kind)
+
+    def spliced(self, bound: Bound, sending: Sending, body: bytes) -> bytes:
+        """Return the body to send: as it was rendered where its SDK spells that otherwise.
+
+        One that says something else goes as it is; one that is sent anew, as it went before.
+        """
+        if not self.binding.splice or not sending.is_turn:
+            return body
+        known: tuple[bytes, bytes] | None = sending.extensions.get(SPLICED)
+        if known is None or known[0] != body:
+            known = sending.extensions[SPLICED] = body, self._spliced(bound, body)
+        return known[1]
+
+    def _spliced(self, bound: Bound, body: bytes) -> bytes:
+        try:
+            journal = bound.known()
+            made = None if journal is None else respelled(body, journal.remembered())
+        except OnrecordError:
+            return body  # Recording it says what is wrong, and refuses it.
+        return body if made is None else restored(read_object(body), made.parts)
+
+    def _turn(self, bound: Bound, sending: Sending, body: bytes) -> Attempt:
+        """Record a turn's request that is about to be sent."""
+        extensions = sending.extensions
+        opened: _Opened | None = extensions.get(MARK)
+        count = request_headers.retry_count(sending.headers)
+        if opened is None:
+            api = endpoint_of("POST", sending.path).api
+            outgoing = partial(outgoing_of, api, sending, body)
+            try:
+                opened = self._opened(bound, body, count, outgoing)
+            except Exception as exc:
+                raise refusal_of(api)(
+                    f"the request was not sent, for it could not be recorded first: {exc}"
+                ) from exc
+            extensions[MARK] = opened
+        else:
+            opened.journal.resume(opened.begun)
+        # Copied: they are set anew for the next attempt.
+        credentials = partial(
+            credentials_of,
+            dict(sending.headers),
+            sending.target,
+            body,
+            opened.api,
+            opened.journal.digest,
+        )
+        return self._attempt(opened, body, count, credentials, extensions)
+
+    def _reading(self, bound: Bound, sending: Sending) -> Attempt | None:
+        """Return what records the answer that a request reads; None where nothing awaits it.
+
+        It is the answer of the request that made the response, recorded once all of it is there.
+        """
+        read = response_id(sending.path)
+        opened = self._background.awaiting(read) or self._found(bound, sending.path)
+        if opened is None:
+            return None
+
+        def close(recording: Conclusion, failed: bool) -> None:
+            if self._background.claim(read, recording):
+                opened.journal.conclude(opened.begun, recording)
+
+        begun, api, digest = opened.begun, opened.api, opened.journal.digest
+        credentials = partial(
+            credentials_of, dict(sending.headers), sending.target, b"", api, digest
+        )
+        folder = opened.journal.spool.folder
+        return Attempt(WIRES[api], begun.request, begun.line, credentials, close, folder)
+
+    def _found(self, bound: Bound, path: str) -> _Opened | None:
+        """Return the request whose answer is read, if the log of its conversation knows it.
+
+        What cannot be found out keeps nobody from reading.
+        """
+        read = response_id(path)
+        try:
+            journal = bound.known()
+            begun = None if journal is None else journal.find_response(read)
+        except OnrecordError:
+            logger.exception("a response is read that may be of a recorded request: it is not kept")
+            return None
+        if journal is None or begun is None:
+            return None
+        opened = _Opened(endpoint_of("GET", path).api, journal, begun, journal.talk.conversation_id)
+        self._background.found(read, opened)
+        return opened
+
+    def _opened(
+        self, bound: Bound, body: bytes, count: int, outgoing: Callable[[Journal], Outgoing]
+    ) -> _Opened:
+        """Return the request that this is a retry of, else a new one, recorded."""
+        known = bound.known()
+        bound_to = None if known is None else known.talk.conversation_id
+        opened = self._retried(bound_to, body, count)
+        if opened is not None:
+            opened.journal.resume(opened.begun)
+            return opened
+        journal = known or bound.own()
+        going_out = outgoing(journal)
+        after = self._after if bound.header is None else None
+        begun = journal.begin(going_out, after=after)
+        if after is not None:
+            self._after = None  # What comes next goes on from this.
+        return _Opened(going_out.api, journal, begun, bound_to)
+
+    def _attempt(
+        self,
+        opened: _Opened,
+        body: bytes,
+        count: int,
+        credentials: Callable[[], Credentials],
+        extensions: MutableMapping[str, Any],
+    ) -> Attempt:
+        def close(recording: Conclusion, failed: bool) -> None:
+            if closing_of(recording) is not None:
+                extensions.pop(MARK, None)  # Sent once more, it asks once more.
+            if failed:
+                self._may_be_retried(opened, body, count)
+            self._background.note(opened, recording)
+            opened.journal.conclude(begun, recording)
+
+        begun = opened.begun
+        wire, folder = WIRES[opened.api], opened.journal.spool.folder
+        return Attempt(wire, begun.request, begun.line, credentials, close, folder)
+
+    def _may_be_retried(self, opened: _Opened, body: bytes, count: int) -> None:
+        with self._lock:
+            self._failed.append((_tried(opened.bound_to, body, count + 1), opened))
+
+    def _retried(self, bound_to: UUID | None, body: bytes, count: int) -> _Opened | None:
+        """Return the request that this is another attempt of: same body, next in count."""
+        if not count:  # The first attempt, whose body need not be hashed for this.
+            return None
+        tried = _tried(bound_to, body, count)
+        with self._lock:
+            # The newest: an older one may be an attempt that the SDK never made again.
+            for place in reversed(range(len(self._failed))):
+                if self._failed[place][0] == tried:
+                    opened = self._failed[place][1]
+                    del self._failed[place]
+                    return opened
+        return None
+
+
+def _tried(bound_to: UUID | None, body: bytes, count: int) -> _Tried:
+    return bound_to, hashlib.sha256(body).digest(), count

@@ -1,0 +1,1 @@
+"""The wire of Gemini's API: the Developer API's and Vertex AI's."""

@@ -1,0 +1,224 @@
+"""The parts of a content of Gemini's: what kind each is, and how those of a stream are joined.
+
+Shapes: ai.google.dev, "Content" and "Part". Members may be spelled as the API does or in snake case,
+as the SDK spells what is nested; the API takes both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import Any, Final, Literal, TypeAlias, assert_never, cast
+
+from onrecord.adapters.wire.answer import Place
+from onrecord.domain.content import Native
+from onrecord.domain.events import (
+    Event,
+    MessageRecorded,
+    OpaqueRecorded,
+    ReasoningRecorded,
+    ServerToolCallRecorded,
+    ServerToolResultRecorded,
+    ToolCallRecorded,
+)
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.gemini.server_tools import QUERIES, called, gave, grounded_by
+
+API: Final = "gemini"
+"""The name of this wire format, in events and requests."""
+
+Kind: TypeAlias = Literal["call", "server_call", "server_result", "reasoning", "message", "opaque"]
+"""A call of the caller's tools, a call of the provider's own and what that gave, and the rest."""
+
+_SERVER_CALLS: Final = ("executableCode", "toolCall")
+_SERVER_RESULTS: Final = ("codeExecutionResult", "toolResponse")
+_GROUNDING: Final = "groundingMetadata"
+_FETCHED: Final = "urlContextMetadata"
+_MEDIA: Final = ("inlineData", "fileData")
+_BESIDE: Final = frozenset(
+    {
+        *("thought", "thoughtSignature", "partMetadata", "mediaResolution", "mediaProcessing"),
+        *("videoMetadata", "audioMetadata", "documentMetadata", "spreadsheetMetadata"),
+        *("speechMetadata", "audioTranscription"),
+    }
+)
+"""Members of a part that tell of what it holds, whatever that is."""
+
+_CAPITAL: Final = re.compile("[A-Z]")
+
+
+@cache
+def _snake(name: str) -> str:
+    return _CAPITAL.sub(lambda capital: f"_{capital[0].lower()}", name)
+
+
+def member(members: JsonObject, name: str) -> Any:
+    """Return a member by the API's name, in either spelling; None where there is none."""
+    return members[name] if name in members else members.get(_snake(name))
+
+
+def object_in(members: JsonObject, name: str) -> JsonObject | None:
+    """Return a member that is an object; None for anything else."""
+    held = member(members, name)
+    return cast("JsonObject", held) if isinstance(held, dict) else None
+
+
+def text_in(members: JsonObject, name: str) -> str | None:
+    """Return a member that is a text and says something; None for anything else."""
+    held = member(members, name)
+    return held if isinstance(held, str) and held else None
+
+
+def has(part: JsonObject, name: str) -> bool:
+    """Whether a part has a member, in either spelling."""
+    return name in part or _snake(name) in part
+
+
+def kind_of(part: JsonObject) -> Kind:
+    """Return the kind of a part of an answer, or of what a candidate says of its grounding."""
+    match part:
+        case _ if object_in(part, "functionCall") is not None:
+            return "call"
+        case _ if any(object_in(part, name) is not None for name in _SERVER_CALLS):
+            return "server_call"
+        case _ if any(object_in(part, name) is not None for name in _SERVER_RESULTS):
+            return "server_result"
+        case {"groundingMetadata": {**told}} if part.keys() == {_GROUNDING}:
+            return "server_call" if told.keys() <= {*QUERIES} else "server_result"
+        case {"urlContextMetadata": {**told}} if part.keys() == {_FETCHED}:
+            return "server_result" if told else "server_call"
+        case {"text": str()}:
+            return "reasoning" if part.get("thought") is True else "message"
+        case _ if any(object_in(part, name) is not None for name in _MEDIA):
+            return "reasoning" if part.get("thought") is True else "message"
+        case _:
+            return "opaque"
+
+
+def type_of(part: JsonObject) -> str:
+    """Return by what a part is named that is of no known kind: its first member that says so."""
+    telling = (name for name in part if not any(name in (of, _snake(of)) for of in _BESIDE))
+    return next(telling, next(iter(part), ""))
+
+
+def is_text(part: JsonObject) -> bool:
+    """Whether a part is a text and nothing else, such as the next chunk may go on with."""
+    return isinstance(part.get("text"), str) and part.keys() <= {"text", "thought"}
+
+
+def goes_on(part: JsonObject, before: JsonObject) -> bool:
+    """Whether a part that begins a chunk goes on with the last one of the chunk before it."""
+    if part.keys() != before.keys() or part.get("thought") != before.get("thought"):
+        return False
+    return is_text(part) and isinstance(before["text"], str)
+
+
+def grounding_blocks(told: JsonObject) -> list[JsonObject]:
+    """Return what a candidate says of its grounding as blocks: what was asked, what that gave.
+
+    Of searches that gave nothing there is no more to say than what was asked.
+    """
+    blocks: list[JsonObject] = []
+    grounding, fetched = told.get(_GROUNDING), told.get(_FETCHED)
+    if isinstance(grounding, dict) and grounding:
+        said = cast("JsonObject", grounding)
+        asked: JsonObject = {name: queries for name, queries in said.items() if name in QUERIES}
+        if not asked and grounded_by(said) == "file_search":
+            # Files were searched, though it does not say for what.
+            asked = {"retrievalQueries": []}
+        blocks += [{_GROUNDING: asked}, *([] if asked == said else [{_GROUNDING: said}])]
+    if isinstance(fetched, dict) and fetched:
+        blocks += [{_FETCHED: {}}, {_FETCHED: fetched}]
+    return blocks
+
+
+def told_beside(candidate: JsonObject) -> JsonObject:
+    """Return a candidate without its content, and without what `grounding_blocks` makes of it."""
+    apart = {
+        name
+        for name in (_GROUNDING, _FETCHED)
+        if isinstance(candidate.get(name), dict) and candidate[name]
+    }
+    return {name: value for name, value in candidate.items() if name not in {"content", *apart}}
+
+
+def objects(parts: Iterable[Any]) -> list[JsonObject]:
+    """Return those of a list that are objects."""
+    return [cast("JsonObject", part) for part in parts if isinstance(part, dict)]
+
+
+# Which event records a block of Gemini's.
+
+
+def event_of(index: int, value: JsonObject, native: Native, place: Place) -> Event:
+    """Return the event of a block; a call without a name is opaque, and a result of no call."""
+    response, line = place.response, place.line
+    match kind := kind_of(value):
+        case "reasoning":
+            return ReasoningRecorded(response=response, index=index, content=native, line=line)
+        case "message":
+            return MessageRecorded(
+                role="assistant", content=(native,), response=response, index=index, line=line
+            )
+        case "call":
+            return _call(index, value, native, place)
+        case "server_call":
+            return _server_call(index, value, native, place)
+        case "server_result":
+            return _server_result(index, value, native, place)
+        case "opaque":
+            return _opaque(index, value, native, place)
+        case _:
+            assert_never(kind)
+
+
+def _call(index: int, value: JsonObject, native: Native, place: Place) -> Event:
+    call = object_in(value, "functionCall") or {}
+    call_id, name = place.call or text_in(call, "id"), text_in(call, "name")
+    if call_id is None or name is None:
+        return _opaque(index, value, native, place)
+    return ToolCallRecorded(
+        response=place.response,
+        index=index,
+        call_id=call_id,
+        name=name,
+        content=native,
+        awaited=place.awaited,
+        line=place.line,
+    )
+
+
+def _server_call(index: int, value: JsonObject, native: Native, place: Place) -> Event:
+    asked = called(value)
+    call_id = (asked.id if asked else "") or place.call
+    if asked is None or call_id is None:
+        return _opaque(index, value, native, place)
+    return ServerToolCallRecorded(
+        response=place.response,
+        index=index,
+        call_id=call_id,
+        name=asked.name,
+        content=native,
+        line=place.line,
+    )
+
+
+def _server_result(index: int, value: JsonObject, native: Native, place: Place) -> Event:
+    given = gave(value)
+    call_id = (given.call_id if given else "") or place.call
+    if call_id is None:
+        return _opaque(index, value, native, place)
+    return ServerToolResultRecorded(
+        response=place.response, index=index, call_id=call_id, content=native, line=place.line
+    )
+
+
+def _opaque(index: int, value: JsonObject, native: Native, place: Place) -> Event:
+    return OpaqueRecorded(
+        response=place.response,
+        index=index,
+        type=type_of(value),
+        content=native,
+        line=place.line,
+    )

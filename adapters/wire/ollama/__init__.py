@@ -1,0 +1,1 @@
+"""The wire of Ollama's chat API."""

@@ -1,0 +1,215 @@
+"""An answer of Ollama's chat API, put together from its lines.
+
+Each line of the body is a JSON object: pieces of what the model thinks and says, calls that come
+whole, and in the last one, which is `done`, why it stopped and what it took. A failure amid the
+answer is a line {"error": ...} under status 200 (Ollama's `server/routes.go`, `streamResponse`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast
+
+from onrecord.adapters.wire.answer import (
+    Anomaly,
+    Answer,
+    Block,
+    Interruption,
+    Loss,
+    named,
+    token_count,
+)
+from onrecord.adapters.wire.api import error_kind
+from onrecord.adapters.wire.nesting import read_object
+from onrecord.adapters.wire.ollama.blocks import API, CALLS, THINKING, blocks_of, calls_of
+from onrecord.adapters.wire.unnamed_calls import UnnamedCalls
+from onrecord.domain.errors import MalformedJson
+from onrecord.domain.events import Unfinished
+from onrecord.domain.jsontext import JsonObject
+
+_TEXTS: Final = ("content", THINKING)
+_OF_A_LINE: Final = frozenset({"created_at", "done"})
+"""Members that differ from line to line."""
+_LISTS: Final = (CALLS, "images", "logprobs")
+
+
+class ChatStream:
+    """Reads one answer, chunk by chunk; nothing that arrives makes it raise."""
+
+    __slots__ = (
+        "_anomalies",
+        "_detail",
+        "_envelope",
+        "_error",
+        "_interruption",
+        "_message",
+        "_over",
+        "_pieces",
+        "_raw",
+    )
+
+    def __init__(self) -> None:
+        """Begin an answer."""
+        self._pieces: list[bytes] = []
+        self._envelope: JsonObject = {}
+        self._message: dict[str, list[Any]] = {}
+        self._anomalies: list[Anomaly] = []
+        self._interruption: Interruption | None = None
+        self._detail: str | None = None
+        self._error: Any = None
+        self._over = False
+        self._raw = b""
+
+    def feed(self, chunk: bytes) -> bool:
+        """Take the next bytes in; return whether the answer's last line has been seen.
+
+        That is the line that is `done`, or an error. Once seen, it stays seen.
+        """
+        first, *rest = chunk.split(b"\n")
+        self._pieces.append(first)
+        if rest:
+            self._take(b"".join(self._pieces))
+            self._pieces = [rest.pop()]
+            for line in rest:
+                self._take(line)
+        return self._over
+
+    def finish(self, loss: Loss = "cut", detail: str | None = None) -> Answer:
+        """Return what the answer said; `loss` is why, if its last line has not been seen."""
+        tail = b"".join(self._pieces).strip()
+        self._pieces = []
+        if tail and self._over:
+            self._take(tail)
+        elif tail and not self._ends_with(tail):
+            detail = detail or f"the last line broke off after {len(tail)} bytes"
+        interruption = self._interruption
+        if interruption is None and not self._over:
+            interruption, self._detail = loss, detail
+        message = {name: _joined(name, values) for name, values in self._message.items()}
+        blocks, unfinished = _parts(message, came_whole=interruption is None)
+        stop = self._envelope.get("done_reason")
+        calls = calls_of(message)
+        return Answer(
+            api=API,
+            blocks=blocks,
+            envelope=self._envelope,
+            stop_reason=stop if isinstance(stop, str) else None,
+            input_tokens=token_count(self._envelope.get("prompt_eval_count")),
+            output_tokens=token_count(self._envelope.get("eval_count")),
+            awaits_results=interruption is None and bool(calls),
+            unfinished=unfinished,
+            interruption=interruption,
+            detail=self._detail,
+            error=self._error,
+            anomalies=tuple(self._anomalies),
+        )
+
+    def _ends_with(self, tail: bytes) -> bool:
+        """Whether what stands behind the last line end is a line: the body need not end in one."""
+        try:
+            read_object(tail)
+        except MalformedJson:
+            return False
+        self._take(tail)
+        return self._over
+
+    def _take(self, line: bytes) -> None:
+        self._raw = line
+        if not line.strip():
+            return
+        try:
+            data = read_object(line)
+        except MalformedJson as exc:
+            self._give_up(f"a line cannot be read: {exc}")
+            return
+        if self._over:
+            self._note("a line after the last one")
+        elif self._interruption is None:
+            self._follow(data)
+
+    def _follow(self, data: JsonObject) -> None:
+        if "error" in data and "message" not in data:
+            self._over, self._interruption = True, "error"
+            self._error, self._detail = data["error"], error_kind(data["error"])
+            return
+        message = data.get("message")
+        if isinstance(message, dict):
+            self._add(cast("JsonObject", message))
+        elif message is not None:
+            self._note("a message that is no object")
+        # Each line repeats the envelope; what the last one says holds.
+        told = {name: value for name, value in data.items() if name not in ("message", *_LISTS)}
+        for name in told.keys() - _OF_A_LINE:
+            if self._envelope.get(name, told[name]) != told[name]:
+                self._note(f"more than one value of {named(name)}")
+        self._envelope.update(told)
+        if "logprobs" in data:
+            self._envelope["logprobs"] = _joined(
+                "logprobs", [self._envelope.get("logprobs"), data["logprobs"]]
+            )
+        self._over = data.get("done") is True
+
+    def _add(self, message: JsonObject) -> None:
+        for name, value in message.items():
+            held = self._message.setdefault(name, [])
+            if held == [None]:
+                held.clear()
+            if not held or (_is_piece(name, value) and _is_piece(name, held[0])):
+                held.append(value)
+            elif held[-1] != value and value is not None:
+                self._note(f"more than one value of {named(name)}")
+
+    def _give_up(self, why: str) -> None:
+        """Keep what is known, and put nothing more in; what was over, or given up, stays so."""
+        self._note(why)
+        if self._interruption is None and not self._over:
+            self._interruption, self._detail = "malformed", why
+
+    def _note(self, what: str) -> None:
+        self._anomalies.append(Anomaly(what, self._raw))
+
+
+def _is_piece(name: str, value: Any) -> bool:
+    """Whether a value goes on with the one before it."""
+    return (name in _TEXTS and isinstance(value, str)) or (
+        name in _LISTS and isinstance(value, list)
+    )
+
+
+def _joined(name: str, values: list[Any]) -> Any:
+    """Return the pieces of a member as one; what is none of its kind stays alone."""
+    told = [value for value in values if value is not None]
+    if name in _TEXTS and told and all(isinstance(value, str) for value in told):
+        return "".join(told)
+    if name in _LISTS and told and all(isinstance(value, list) for value in told):
+        return [item for value in told for item in value]
+    return told[0] if told else None
+
+
+def _parts(
+    message: JsonObject, *, came_whole: bool
+) -> tuple[tuple[Block, ...], tuple[Unfinished, ...]]:
+    """Return the blocks of a message; of one that broke off only calls, which come whole."""
+    if not message:
+        return (), ()
+    blocks = blocks_of(message, UnnamedCalls())
+    if came_whole:
+        return tuple(blocks), ()
+    calls = len(calls_of(message) or ())
+    whole = blocks[len(blocks) - calls :] if calls else []
+    broken = blocks[: len(blocks) - calls]
+    return tuple(whole), tuple(
+        Unfinished(index=block.index, value=block.value, partial="") for block in broken
+    )
+
+
+# The answers of Ollama's chat API, read from the bytes of a JSON body.
+
+
+def read_body(body: bytes, loss: Loss = "malformed", detail: str | None = None) -> Answer:
+    """Return what a whole JSON body said; `loss` is why, if it is not whole. Never raises.
+
+    A body is a stream of one line; a proxy that does not name a stream sends several.
+    """
+    stream = ChatStream()
+    stream.feed(body)
+    return stream.finish(loss, detail)

@@ -1,0 +1,1 @@
+"""The wire of OpenAI's Chat Completions API, and of compatible servers."""

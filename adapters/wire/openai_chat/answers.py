@@ -1,0 +1,307 @@
+"""The choices of a completion as an answer: the first one, and its alternatives.
+
+`n` choices are samples of the same request; only one of them can be history (platform.openai.com,
+"Create chat completion").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple, cast
+
+from onrecord.adapters.wire.answer import Anomaly, Answer, Block, Loss, Place, token_count
+from onrecord.adapters.wire.api import error_kind
+from onrecord.adapters.wire.nesting import read_object
+from onrecord.adapters.wire.openai_chat.calls import is_whole
+from onrecord.adapters.wire.openai_chat.merging import says
+from onrecord.domain.content import Native
+from onrecord.domain.errors import MalformedJson
+from onrecord.domain.events import (
+    Event,
+    MessageRecorded,
+    OpaqueRecorded,
+    ReasoningRecorded,
+    ToolCallRecorded,
+    Unfinished,
+)
+from onrecord.domain.jsontext import JsonObject
+
+# The blocks of an assistant's message: its reasoning, what it says, each of its calls.
+#
+# The API has one object for all of these, of which they are taken apart here; put together again
+# they are the message: its value, with the members of the reasoning, and the calls as
+# `tool_calls`.
+
+REASONING: Final = frozenset({"reasoning_content", "reasoning", "reasoning_details"})
+"""The members in which servers bring what a model thought: none of the API's own."""
+
+_OLD_CALL: Final = "function_call"
+_OF_A_CALL: Final = frozenset({"function", "custom", "type", "id"})
+_OF_A_MESSAGE: Final = frozenset({"role", "content"})
+
+
+class Called(NamedTuple):
+    """The id of a call, and the name of what it calls."""
+
+    id: str
+    name: str
+
+
+def blocks_of(message: JsonObject) -> list[JsonObject]:
+    """Return the blocks of a message; what of it is not as the API says stays in what it says."""
+    thought = {name: value for name, value in message.items() if name in REASONING and says(value)}
+    calls = calls_of(message)
+    old = {_OLD_CALL: message[_OLD_CALL]} if _is_old_call(message.get(_OLD_CALL)) else {}
+    apart = {*thought, *old, *(() if calls is None else ("tool_calls",))}
+    spoken = {name: value for name, value in message.items() if name not in apart}
+    return [*([thought] if thought else []), spoken, *(calls or []), *([old] if old else [])]
+
+
+def calls_of(message: JsonObject) -> list[JsonObject] | None:
+    """Return the tool calls of a message, none if there are none; None if they are no calls."""
+    calls = message.get("tool_calls", [])
+    if calls is None:
+        return []
+    if isinstance(calls, list) and all(isinstance(call, dict) for call in cast("list[Any]", calls)):
+        return cast("list[JsonObject]", calls)
+    return None
+
+
+def _is_old_call(value: Any) -> bool:
+    """Whether a `function_call` calls anything: Snowflake's answers hold one of blank members."""
+    return isinstance(value, dict) and any(map(says, cast("JsonObject", value).values()))
+
+
+def is_reasoning(block: JsonObject) -> bool:
+    """Whether a block is what a model thought; blank members of it stay in the message."""
+    return bool(block) and block.keys() <= REASONING and all(map(says, block.values()))
+
+
+def is_call(block: JsonObject) -> bool:
+    """Whether a block is a call, in the old spelling or the new one."""
+    if block.keys() == {_OLD_CALL}:
+        return True
+    return not block.keys() & _OF_A_MESSAGE and bool(block.keys() & _OF_A_CALL)
+
+
+def called(block: JsonObject) -> Called | None:
+    """Return what a call calls; None for one that nobody could give the result of."""
+    call = block.get("id")
+    for member in ("function", "custom"):
+        match block.get(member):
+            case {"name": str(name)} if isinstance(call, str) and call:
+                return Called(call, name)
+            case _:
+                continue
+    return None
+
+
+def kind_of_call(block: JsonObject) -> str:
+    """Return the type of a call as the API spells it; the old one has none."""
+    kind = block.get("type", _OLD_CALL if _OLD_CALL in block else "function")
+    return kind if isinstance(kind, str) else ""
+
+
+API: Final = "openai-chat"
+"""The name of this wire format, in events and requests."""
+
+_AMID_A_CALL: Final = ("length", "content_filter")
+"""Reasons to stop that may come at any moment, amid a call too; results are refused then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A choice: its message, its other members, and whether all of it came."""
+
+    message: JsonObject
+    members: JsonObject
+    came_whole: bool = True
+
+    @property
+    def stop(self) -> str | None:
+        """Why it stopped; None where it did not say."""
+        reason = self.members.get("finish_reason")
+        return reason if isinstance(reason, str) and reason else None
+
+
+def completed(answer: Answer, choices: Sequence[Choice]) -> Answer:
+    """Return an answer with what its choices say; the first is the answer, unless it has none."""
+    read = [_read(choice, answer) for choice in choices]
+    first, *others = read or [answer]
+    taken, given = _tokens(answer.envelope)
+    return replace(
+        first,
+        envelope=answer.envelope,
+        anomalies=answer.anomalies,
+        interruption=answer.interruption or first.interruption,
+        detail=answer.detail if answer.interruption else first.detail,
+        error=first.error if answer.error is None else answer.error,
+        awaits_results=first.awaits_results and answer.is_complete,
+        input_tokens=taken,
+        output_tokens=given,
+        alternatives=tuple(others),
+    )
+
+
+def _read(choice: Choice, answer: Answer) -> Answer:
+    """Return what a choice says, and how it ended; one that was not whole, as the answer did."""
+    parts = [Block(index, value) for index, value in enumerate(blocks_of(choice.message))]
+    whole = tuple(part for part in parts if _is_whole(part, choice, last=part is parts[-1]))
+    read = Answer(
+        api=API,
+        blocks=whole,
+        stop_reason=choice.stop,
+        unfinished=tuple(
+            Unfinished(index=part.index, value=part.value, partial="")
+            for part in parts
+            if part not in whole
+        ),
+    )
+    if not choice.came_whole:
+        return replace(read, interruption=answer.interruption, detail=answer.detail)
+    return _ended(read, choice.members.get("error"))
+
+
+def _ended(read: Answer, error: Any) -> Answer:
+    """Return a whole choice with what its end means: an error, a call that is none, or calls."""
+    stop = read.stop_reason
+    if says(error) or stop == "error":
+        return replace(read, interruption="error", error=error, detail=error_kind(error))
+    if stop in _AMID_A_CALL:
+        return read
+    if read.unfinished:
+        why = "ended with a call that is not whole"
+        return replace(read, interruption="malformed", detail=why)
+    return replace(read, awaits_results=any(called(block.value) for block in read.blocks))
+
+
+def _is_whole(part: Block, choice: Choice, *, last: bool) -> bool:
+    """Whether a block came whole: nobody says where a call ends but the reason to stop."""
+    if not choice.came_whole:
+        return False
+    stopped_there = choice.stop is None or choice.stop in _AMID_A_CALL
+    if not (stopped_there and is_call(part.value)):
+        return True
+    match part.value:
+        case {"function": function} | {"function_call": function}:
+            return is_whole(_object(function).get("arguments", ""))
+        case {"custom": _}:
+            return not last
+        case _:
+            return True
+
+
+def _tokens(envelope: JsonObject) -> tuple[int | None, int | None]:
+    """Return the tokens that the model read and wrote; Groq's streams have them apart."""
+    for usage in (envelope.get("usage"), _object(envelope.get("x_groq")).get("usage")):
+        if isinstance(usage, dict):
+            counted = cast("JsonObject", usage)
+            read, written = counted.get("prompt_tokens"), counted.get("completion_tokens")
+            return token_count(read), token_count(written)
+    return None, None
+
+
+def _object(value: Any) -> JsonObject:
+    return cast("JsonObject", value) if isinstance(value, dict) else {}
+
+
+# Which event records a block of OpenAI's Chat Completions API.
+
+
+def event_of(index: int, value: JsonObject, native: Native, place: Place) -> Event:
+    """Return the event of a block; a call that lacks what its event needs is opaque.
+
+    So is a `function_call`, which has no id: nobody could give its result.
+    """
+    response, line = place.response, place.line
+    if is_reasoning(value):
+        return ReasoningRecorded(response=response, index=index, content=native, line=line)
+    if not is_call(value):
+        return MessageRecorded(
+            role="assistant", content=(native,), response=response, index=index, line=line
+        )
+    call = called(value)
+    if call is None:
+        return OpaqueRecorded(
+            response=response, index=index, type=kind_of_call(value), content=native, line=line
+        )
+    return ToolCallRecorded(
+        response=response,
+        index=index,
+        call_id=call.id,
+        name=call.name,
+        content=native,
+        awaited=place.awaited,
+        line=line,
+    )
+
+
+# The answers of OpenAI's Chat Completions API, read from the bytes of a JSON body.
+
+
+def read_body(body: bytes, loss: Loss = "malformed", detail: str | None = None) -> Answer:
+    """Return what a whole JSON body said; `loss` is why, if it is not whole.
+
+    Never raises: a body that cannot be read is an answer without blocks that says so. Gateways
+    answer with an `error` under status 200 too.
+    """
+    try:
+        completion = read_object(body)
+    except MalformedJson as exc:
+        return Answer(api=API, interruption=loss, detail=detail or str(exc))
+    choices = completion.get("choices")
+    listed = cast("list[Any]", choices) if isinstance(choices, list) else []
+    read = [choice for choice in map(_choice, listed) if choice is not None]
+    answer = Answer(api=API, envelope=_envelope(completion), anomalies=_oddities(read))
+    return completed(_finished(answer, completion, len(listed) - len(read)), read)
+
+
+def _finished(answer: Answer, completion: JsonObject, broken: int) -> Answer:
+    error = completion.get("error")
+    if says(error):
+        return Answer(
+            api=API,
+            envelope=answer.envelope,
+            interruption="error",
+            error=error,
+            detail=error_kind(error),
+        )
+    if broken or not says(completion.get("choices")):
+        why = f"{broken} of the choices have no message" if broken else "a completion of no choice"
+        return Answer(api=API, envelope=answer.envelope, interruption="malformed", detail=why)
+    return answer
+
+
+def _choice(choice: Any) -> Choice | None:
+    """Return a choice; None for what is none."""
+    if not isinstance(choice, dict):
+        return None
+    members = cast("JsonObject", choice)
+    message = members.get("message")
+    if not isinstance(message, dict):
+        return None
+    return Choice(cast("JsonObject", message), _without(members, "message"))
+
+
+def _oddities(choices: list[Choice]) -> tuple[Anomaly, ...]:
+    silent = any(choice.stop is None for choice in choices)
+    return (Anomaly("a choice without a finish reason"),) if silent else ()
+
+
+def _envelope(completion: JsonObject) -> JsonObject:
+    """Return the body without messages, and without an error, which is kept by itself."""
+    choices = completion.get("choices")
+    error = "error" if says(completion.get("error")) else ""
+    envelope = _without(completion, error)
+    if isinstance(choices, list):
+        envelope["choices"] = [_told(choice) for choice in cast("list[Any]", choices)]
+    return envelope
+
+
+def _told(choice: Any) -> Any:
+    return choice if _choice(choice) is None else _without(choice, "message")
+
+
+def _without(members: JsonObject, name: str) -> JsonObject:
+    return {held: value for held, value in members.items() if held != name}

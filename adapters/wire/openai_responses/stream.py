@@ -1,0 +1,201 @@
+"""A streamed answer of OpenAI's Responses API, put together from its bytes.
+
+Our own assembly: the SDK raises where ids change amid a stream, and says nothing where the final
+response leaves out what was streamed. Order and shapes of events: the OpenAPI description of
+OpenAI's API, "ResponseStreamEvent".
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast
+
+from onrecord.adapters.wire.answer import Anomaly, Answer, Interruption, Loss, named
+from onrecord.adapters.wire.bodies.sse import Decoder, ServerSentEvent
+from onrecord.adapters.wire.nesting import read_object
+from onrecord.adapters.wire.openai_responses.answers import (
+    API,
+    closed,
+    ended,
+    envelope_of,
+    error_code,
+    taken_back,
+)
+from onrecord.adapters.wire.openai_responses.items import Items
+from onrecord.adapters.wire.openai_responses.pieces import is_about_an_item
+from onrecord.domain.errors import MalformedJson
+from onrecord.domain.jsontext import JsonObject
+
+_LAST: Final = {
+    "response.completed": "completed",
+    "response.incomplete": "incomplete",
+    "response.failed": "failed",
+    "response.cancelled": "cancelled",
+}
+_BEFORE: Final = frozenset({"response.created", "response.in_progress", "response.queued"})
+_DONE: Final = b"[DONE]"
+"""What gateways put behind the last event, as other APIs of theirs do."""
+
+
+class ResponseStream:
+    """Reads one streamed response, chunk by chunk; nothing that arrives makes it raise."""
+
+    __slots__ = (
+        "_anomalies",
+        "_decoder",
+        "_detail",
+        "_envelope",
+        "_error",
+        "_interruption",
+        "_items",
+        "_number",
+        "_over",
+        "_skipped",
+        "_status",
+        "_taken_back",
+    )
+
+    def __init__(self) -> None:
+        """Begin a response."""
+        self._decoder = Decoder()
+        self._items = Items()
+        self._envelope: JsonObject = {}
+        self._taken_back: JsonObject = {}
+        self._status: str | None = None
+        self._number: int | None = None
+        self._skipped = 0
+        self._anomalies: list[Anomaly] = []
+        self._interruption: Interruption | None = None
+        self._detail: str | None = None
+        self._error: Any = None
+        self._over = False
+
+    def feed(self, chunk: bytes) -> bool:
+        """Take the next bytes in; return whether the response's last event has been seen.
+
+        The last event is that of the final response, or `error`. Once seen, it stays seen.
+        """
+        for event in self._decoder.feed(chunk):
+            self._take(event)
+        return self._over
+
+    def finish(self, loss: Loss = "cut", detail: str | None = None) -> Answer:
+        """Return what the response said; `loss` is why, if its last event has not been seen."""
+        interruption, known = self._interruption, self._detail
+        if interruption is None and not self._over:
+            interruption, known = loss, detail or self._lost()
+        if interruption is None and not self._items.are_whole() and self._status == "completed":
+            interruption, known = "malformed", "completed with an item that is not whole"
+        answer = Answer(
+            api=API,
+            envelope=self._envelope,
+            interruption=interruption,
+            detail=known,
+            error=self._error,
+            anomalies=(*self._anomalies, *self._numbering()),
+        )
+        return closed(self._items.brought_together(answer, self._taken_back))
+
+    def _take(self, event: ServerSentEvent) -> None:
+        if event.data == _DONE:
+            return
+        try:
+            data = read_object(event.data)
+        except MalformedJson as exc:
+            self._misread(event, exc)
+            return
+        kind = data.setdefault("type", event.name)
+        self._count(data.get("sequence_number"))
+        if self._over and not self._explains(kind):
+            self._note(f"an event of type {named(kind)} after the last one", event.data)
+        else:
+            self._follow(kind, data, event.data)
+
+    def _follow(self, kind: object, data: JsonObject, raw: bytes) -> None:
+        match kind:
+            case "response.output_item.added":
+                self._odd(self._items.begin(data), raw)
+            case "response.output_item.done":
+                self._odd(self._items.finish(data), raw)
+            case "error":
+                self._fail(data)
+            case str() if kind in _LAST:
+                self._end(kind, data, raw)
+            case str() if kind in _BEFORE:
+                if self._respond(data, raw).get("output"):
+                    self._note(f"a {kind} with output, which its end should bring", raw)
+            case str() if is_about_an_item(kind) and self._items.tell(data):
+                return
+            case _:
+                self._note(f"an event of unknown type or item: {named(kind)}", raw)
+
+    def _respond(self, data: JsonObject, raw: bytes) -> JsonObject:
+        """Take in what is known of the response; what comes later replaces it."""
+        response = data.get("response")
+        if not isinstance(response, dict):
+            self._note("an event of a response without one", raw)
+            return {}
+        said = cast("JsonObject", response)
+        for name, value in taken_back(self._envelope, envelope_of(said)).items():
+            if self._taken_back.setdefault(name, value) != value:
+                self._note(f"the response's {named(name)} changes again", raw)
+        if self._envelope.get("id", said.get("id")) != said.get("id"):
+            self._note("the response's id changes amid the stream")
+        self._envelope = envelope_of(said)
+        return said
+
+    def _end(self, kind: str, data: JsonObject, raw: bytes) -> None:
+        self._status = _LAST[kind]
+        response = self._respond(data, raw)
+        if not response and self._interruption is None:
+            self._interruption, self._detail = "malformed", f"a {kind} without its response"
+        for odd in self._items.conclude(response.get("output")):
+            self._note(odd)
+        interruption, detail = ended(self._status, self._envelope)
+        if interruption is not None and self._interruption in (None, interruption):
+            self._interruption, self._detail = interruption, self._detail or detail
+        if interruption == "error":
+            self._error = self._error or self._envelope.get("error")
+        self._over = True
+
+    def _fail(self, data: JsonObject) -> None:
+        """Take an error in: it stands in its event, or under a member of it."""
+        self._over = True
+        self._interruption = "error"
+        self._error = data.get("error") or data
+        self._detail = error_code(self._error)
+
+    def _explains(self, kind: object) -> bool:
+        """Whether an event after an error is the failed response that it is the error of."""
+        return kind == "response.failed" and self._interruption == "error" and not self._status
+
+    def _misread(self, event: ServerSentEvent, exc: MalformedJson) -> None:
+        """Keep what cannot be read; items stand for themselves, so the others can be taken in."""
+        why = f"an event cannot be read: {exc}"
+        self._note(why, event.data)
+        if self._interruption is None and not self._over:
+            self._interruption, self._detail = "malformed", why
+        self._over = self._over or event.name in _LAST or event.name == "error"
+
+    def _count(self, number: object) -> None:
+        """Follow the numbers of events; a stream may begin at any, where it goes on."""
+        if not isinstance(number, int) or isinstance(number, bool):
+            return
+        if self._number is not None and number != self._number + 1:
+            self._skipped += 1
+        self._number = number
+
+    def _numbering(self) -> list[Anomaly]:
+        if not self._skipped:
+            return []
+        return [Anomaly(f"the numbers of events do not follow in {self._skipped} places")]
+
+    def _odd(self, what: str | None, raw: bytes) -> None:
+        if what is not None:
+            self._note(what, raw)
+
+    def _note(self, what: str, raw: bytes = b"") -> None:
+        self._anomalies.append(Anomaly(what, raw))
+
+    def _lost(self) -> str | None:
+        tail = self._decoder.tail.strip()
+        return f"the last event broke off after {len(tail)} bytes" if tail else None

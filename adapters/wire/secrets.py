@@ -1,0 +1,231 @@
+"""Secrets are cut out of what is stored; a keyed digest stays, so that equal ones stay equal.
+
+What people and models say is the record and is kept as it is. All else of a request, and all of an
+error, is searched for members whose name says that they are secret, and for URLs that carry a key
+(secret_names.py has the rules).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias, cast
+
+from onrecord.adapters.wire.secret_names import HEADERS, is_secret, is_secret_parameter
+from onrecord.adapters.wire.wires import WIRES
+from onrecord.domain import jsontext
+from onrecord.domain.jsontext import JsonObject
+
+Digest: TypeAlias = Callable[[str], bytes]
+"""The store's keyed digest of a text."""
+
+PLACEHOLDER: Final = "$onrecord.cut:"
+
+_PARAMETER: Final = re.compile(r"(?P<lead>[?&;#](?P<name>[^=?&;#\s]+)=)(?P<value>[^&;#\s\"<>]+)")
+_USER_INFO: Final = re.compile(r"(?P<lead>://)(?P<value>[^/?#\s@]+)(?=@)")
+_NAMED: Final = re.compile(
+    r"(?P<lead>(?<![\w-])(?P<name>[A-Za-z][\w-]*)\\?[\"']?\s*[:=]\s*\\?[\"']?"
+    r"(?:(?:Bearer|Basic|Token)\s+)?)(?P<value>[^\s\"'&;,<>\\(){}\[\]]{6,})",
+    re.IGNORECASE,
+)
+_SCHEME: Final = re.compile(
+    r"(?P<lead>\b(?:Bearer|Basic)\s+)(?P<value>[A-Za-z0-9._~+/=-]{6,})", re.IGNORECASE
+)
+_SCHEMES: Final = ("bearer", "basic")
+_MEMBER: Final = re.compile(r"\"(?P<name>[^\"\\]+)\"\s*:")
+_LONGEST_WORD: Final = 16
+
+_Path: TypeAlias = tuple[str, ...]
+
+
+def cut(request: JsonObject, api: str, digest: Digest) -> tuple[JsonObject, tuple[str, ...]]:
+    """Return a request without its secrets, and the JSON pointers (RFC 6901) of those cut.
+
+    The request itself is not changed; without a secret it is returned as it is.
+    """
+    cutting = _Cutting(digest, cut_url, _told(api))
+    clean = cutting.request(request, api)
+    return (clean, tuple(cutting.places)) if cutting.places else (request, ())
+
+
+def secrets_of(request: JsonObject, api: str) -> list[str]:
+    """Return the texts that are cut out of a request."""
+    found: list[str] = []
+
+    def digest(secret: str) -> bytes:
+        found.append(secret)
+        return b""
+
+    cutting = _Cutting(digest, cut_url, _told(api))
+    cutting.request(request, api)
+    return found + cutting.leaves
+
+
+def cut_url(text: str, digest: Digest) -> str:
+    """Return a text with the keys that URLs in it carry replaced by their digests."""
+    if "=" not in text and "@" not in text:
+        return text
+    parameters = _replaced(_PARAMETER, text, digest, lambda it: is_secret_parameter(it["name"]))
+    return _replaced(_USER_INFO, parameters, digest, lambda _: True)
+
+
+def cut_text(text: str, digest: Digest) -> str:
+    """Return a text that is an error with what it calls a secret replaced, and keys in URLs."""
+    named = text
+    if ":" in text or "=" in text:  # Looked for first: the expressions take seconds for megabytes.
+        named = _replaced(
+            _NAMED,
+            cut_url(text, digest),
+            digest,
+            lambda it: is_secret(it["name"]) and _is_no_word(it["value"]),
+        )
+    lowered = text.lower()
+    if not any(scheme in lowered for scheme in _SCHEMES):
+        return named
+    return _replaced(_SCHEME, named, digest, lambda it: _is_no_word(it["value"]))
+
+
+def cut_broken(text: str, digest: Digest) -> str:
+    """Return an error's JSON that broke off, up to its first secret: nobody knows where that ends.
+
+    What is no JSON is cut as `cut_text` does.
+    """
+    if text.lstrip().startswith("{"):
+        for found in _MEMBER.finditer(text):
+            if is_secret(found["name"]):
+                text = text[: found.end()] + stand_in(text[found.end() :], digest)
+                break
+    return cut_text(text, digest)
+
+
+def cut_all(value: Any, digest: Digest) -> Any:
+    """Return a value, such as the body of an error, with secrets cut wherever they stand."""
+    return _Cutting(digest, cut_text).walk(value)
+
+
+def _told(api: str) -> frozenset[str]:
+    """Return the parts of a request that tell the model something."""
+    return WIRES[api].told if api in WIRES else frozenset()
+
+
+class _Cutting:
+    """One walk through a value: `places` and `leaves` are what was cut, as pointers and texts."""
+
+    def __init__(
+        self,
+        digest: Digest,
+        clean: Callable[[str, Digest], str],
+        said: frozenset[str] = frozenset(),
+    ) -> None:
+        self._digest = digest
+        self._clean = clean
+        self._said = {tuple(path.split("/")) for path in said}
+        self.places: list[str] = []
+        self.leaves: list[str] = []
+
+    def request(self, request: JsonObject, api: str) -> JsonObject:
+        """Return a request without its secrets."""
+        clean: JsonObject = self.walk(request)
+        if api in WIRES and (defined := WIRES[api].defined) is not None:
+            clean = self._defined(clean, "", defined.split("/")[1:])
+        return clean
+
+    def walk(self, value: Any, place: str = "", path: _Path = ("",)) -> Any:
+        """Return a value without its secrets; `path` is its place with `*` for any index."""
+        match value:
+            case _ if path in self._said:
+                return value
+            case str():
+                clean = self._clean(value, self._digest)
+                if clean != value:
+                    self.places.append(place)
+                return clean
+            case dict():
+                return self._object(cast("JsonObject", value), place, path)
+            case list():
+                items = enumerate(cast("list[Any]", value))
+                return [self.walk(held, f"{place}/{at}", (*path, "*")) for at, held in items]
+            case _:
+                return value
+
+    def _defined(self, value: Any, place: str, path: Sequence[str]) -> Any:
+        """Return a value with the definitions of tools cut that stand at a path below it."""
+        if not path:
+            return self.walk(value, place, ("", "tools"))
+        name, *below = path
+        match value:
+            case list() if name == "*":
+                items = enumerate(cast("list[Any]", value))
+                return [self._defined(held, f"{place}/{at}", below) for at, held in items]
+            case dict() if name in value:
+                members = cast("JsonObject", value)
+                return {**members, name: self._defined(members[name], f"{place}/{name}", below)}
+            case _:
+                return value
+
+    def _object(self, members: JsonObject, place: str, path: _Path) -> JsonObject:
+        names_its_value = _is_named_secret(members)
+        are_headers = "/".join(path) in HEADERS
+        clean: JsonObject = {}
+        for name, value in members.items():
+            at, within = f"{place}/{_escaped(name)}", (*path, name)
+            secret = are_headers or is_secret(name) or (name == "value" and names_its_value)
+            if secret and within not in self._said:
+                clean[name] = self._secret(value, at)
+            else:
+                clean[name] = self.walk(value, at, within)
+        return clean
+
+    def _secret(self, value: Any, place: str) -> Any:
+        """Return what stands for a secret, all of it; nothing, yes and no are none."""
+        if value is None or isinstance(value, bool) or value in ("", [], {}):
+            return value
+        if isinstance(value, str) and value.startswith(PLACEHOLDER):
+            return value
+        self.places.append(place)
+        self.leaves += _leaves(value)
+        spelled = value if isinstance(value, str) else jsontext.write(value).decode()
+        return stand_in(spelled, self._digest)
+
+
+def _is_named_secret(members: JsonObject) -> bool:
+    """Whether an object is a header or a variable spelled as a pair, and a secret one."""
+    names = (members.get(member) for member in ("name", "key"))
+    return "value" in members and any(isinstance(name, str) and is_secret(name) for name in names)
+
+
+def _leaves(value: Any) -> list[str]:
+    """Return the texts and numbers in a value."""
+    match value:
+        case dict():
+            held = cast("JsonObject", value).values()
+            return [leaf for member in held for leaf in _leaves(member)]
+        case list():
+            return [leaf for item in cast("list[Any]", value) for leaf in _leaves(item)]
+        case None | bool():
+            return []
+        case _:
+            return [str(value)]
+
+
+def _replaced(
+    pattern: re.Pattern[str], text: str, digest: Digest, is_meant: Callable[[re.Match[str]], bool]
+) -> str:
+    def stand(found: re.Match[str]) -> str:
+        return found["lead"] + stand_in(found["value"], digest) if is_meant(found) else found[0]
+
+    return pattern.sub(stand, text)
+
+
+def _is_no_word(value: str) -> bool:
+    """Tell a secret from the next word of a sentence."""
+    return any(letter.isdigit() for letter in value) or len(value) >= _LONGEST_WORD
+
+
+def stand_in(secret: str, digest: Digest) -> str:
+    """Return what is stored in place of a secret; what stands for one already stays."""
+    return secret if secret.startswith(PLACEHOLDER) else PLACEHOLDER + digest(secret).hex()
+
+
+def _escaped(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")

@@ -1,0 +1,115 @@
+"""Events that the log could not take, and how a file of the spool spells them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+from uuid import UUID
+
+from onrecord.adapters.wire.bodies.raw_bytes import Content, FileBytes
+from onrecord.domain import jsontext
+from onrecord.domain.admission import need_of
+from onrecord.domain.content import Blob
+from onrecord.domain.draft import blobs_of, once_of
+from onrecord.domain.encoding import decode
+from onrecord.domain.head import effect_of
+from onrecord.domain.log import Append, NewEvent
+from onrecord.domain.registry import Unrecognised
+
+
+@dataclass(frozen=True, slots=True)
+class Unstored:
+    """Events that the log could not take, and the blobs they refer to, by digest."""
+
+    append: Append
+    blobs: Mapping[str, Content]
+
+
+def encoded(unstored: Unstored) -> Iterator[bytes]:
+    """Yield the bytes of a file that holds them: a line of JSON, then the blobs that are long."""
+    append = unstored.append
+    blobs = unstored.blobs.values()
+    long = [content for content in blobs if isinstance(content, FileBytes)]
+    yield jsontext.write(
+        {
+            "format": 1,
+            "tenant": str(append.tenant),
+            "conversation": str(append.conversation_id),
+            "events": [_event_members(event) for event in append.events],
+            "blobs": [_base64(content) for content in blobs if isinstance(content, bytes)],
+            "long": [content.blob.model_dump() for content in long],
+        }
+    )
+    yield b"\n"
+    for content in long:
+        yield from content.pieces()
+
+
+def _event_members(event: NewEvent) -> dict[str, Any]:
+    return {
+        "id": str(event.event_id),
+        "type": event.type,
+        "schema": event.schema_version,
+        "header": _base64(event.header),
+        "salt": _base64(event.salt),
+        "body": _base64(event.body),
+    }
+
+
+@contextmanager
+def opened(path: Path) -> Generator[Unstored]:
+    """Have what a file holds; a ValueError, KeyError or OnrecordError where it is none.
+
+    Blobs that are long stay in it, and are read as long as it is open.
+    """
+    with path.open("rb") as file:
+        members = jsontext.read_object(file.readline())
+        long = _long(file, [Blob.model_validate(held) for held in members["long"]])
+        yield Unstored(
+            Append(
+                UUID(members["tenant"]),
+                UUID(members["conversation"]),
+                tuple(_event(held) for held in members["events"]),
+            ),
+            {**dict(_by_digest(members["blobs"])), **dict(long)},
+        )
+
+
+def _long(file: BinaryIO, blobs: list[Blob]) -> Iterator[tuple[str, FileBytes]]:
+    at = file.tell()
+    for blob in blobs:
+        yield blob.sha256, FileBytes(file, blob, at)
+        at += blob.size
+
+
+def _event(members: dict[str, Any]) -> NewEvent:
+    body = base64.b64decode(members["body"])
+    event = decode(members["type"], members["schema"], body)
+    known = None if isinstance(event, Unrecognised) else event
+    return NewEvent(
+        event_id=UUID(members["id"]),
+        type=members["type"],
+        schema_version=members["schema"],
+        header=base64.b64decode(members["header"]),
+        salt=base64.b64decode(members["salt"]),
+        body=body,
+        effect=effect_of(event),
+        once=None if known is None else once_of(known),
+        blobs=() if known is None else blobs_of(known),
+        needs=need_of(event),
+    )
+
+
+def _by_digest(blobs: list[str]) -> Iterator[tuple[str, bytes]]:
+    for encoded in blobs:
+        data = base64.b64decode(encoded)
+        yield hashlib.sha256(data).hexdigest(), data
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
