@@ -14,7 +14,7 @@ from uuid import UUID
 from onrecord.adapters.capability_files import matrix_given
 from onrecord.adapters.conversation.arguments import id_given, text_given
 from onrecord.adapters.settings import settings
-from onrecord.adapters.storage.sqlite_url import path_of
+from onrecord.adapters.storage.sqlite.url import path_of
 from onrecord.adapters.store import Store
 from onrecord.adapters.wire.spool import Spool, spool_folder
 from onrecord.domain.errors import InvalidInput, StorageUnavailable, WrongNode
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from onrecord.adapters.redis.accelerator import Accelerator
     from onrecord.adapters.redis.connection import Connection
     from onrecord.adapters.redis.tails import Followed
-    from onrecord.adapters.storage.postgres import Postgres
-    from onrecord.adapters.storage.sqlite import Sqlite
+    from onrecord.adapters.storage.postgres.postgres import Postgres
+    from onrecord.adapters.storage.sqlite.sqlite import Sqlite
     from onrecord.adapters.views.reading import Views
 
 _PASSWORD: Final = re.compile(r"(?<=[?&])(ssl)?password=[^&]*&?")
@@ -98,7 +98,7 @@ def is_there(url: str | None = None) -> bool:
             return _holds_anything(path_of(place))
         case "postgresql" | "postgres":
             with _driver_needed("PostgreSQL", "postgres"):
-                from onrecord.adapters.storage import postgres
+                from onrecord.adapters.storage.postgres import postgres
 
             return postgres.is_there(place)
         case _:
@@ -131,12 +131,12 @@ def _migrate(url: str) -> int:
     match urlsplit(url).scheme:
         case "sqlite":
             path = path_of(url)
-            from onrecord.adapters.storage.sqlite_file import migrate_sqlite
+            from onrecord.adapters.storage.sqlite.file import migrate_sqlite
 
             return migrate_sqlite(path) if path.exists() else 0
         case "postgresql" | "postgres":
             with _driver_needed("PostgreSQL", "postgres"):
-                from onrecord.adapters.storage import postgres
+                from onrecord.adapters.storage.postgres import postgres
 
             return postgres.migrate(url)
         case _:
@@ -165,12 +165,12 @@ def _backend(url: str, beside: Connection | None, listen: str | None) -> Followe
     match scheme:
         case "sqlite":
             path = path_of(url)
-            from onrecord.adapters.storage.sqlite import open_sqlite
+            from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 
             return open_sqlite(path)
         case "postgresql" | "postgres":
             with _driver_needed("PostgreSQL", "postgres"):
-                from onrecord.adapters.storage.postgres import Limits, open_postgres
+                from onrecord.adapters.storage.postgres.postgres import Limits, open_postgres
 
             limits = Limits(prepared=listen is None, listen=listen)
             if beside is None:
@@ -180,7 +180,7 @@ def _backend(url: str, beside: Connection | None, listen: str | None) -> Followe
             log = open_postgres(url, limits, lambda: RedisHints(beside, lambda: log.incarnation()))
             return log
         case "memory":
-            from onrecord.adapters.storage.memory import Memory
+            from onrecord.adapters.storage.memory.memory import Memory
 
             return Memory()
         case _:
@@ -196,13 +196,13 @@ def _views(url: str, backend: Backend, tenant: UUID) -> Views:
 
     scheme = urlsplit(url).scheme
     if scheme in ("postgresql", "postgres"):
-        from onrecord.adapters.views.postgres_keeper import PostgresKeeper
-        from onrecord.adapters.views.postgres_pages import PostgresPages
+        from onrecord.adapters.views.postgres.keeper import PostgresKeeper
+        from onrecord.adapters.views.postgres.pages import PostgresPages
 
         log = cast("Postgres", backend)
         # A forked child has other connections.
         return Views(PostgresPages(log), lambda: PostgresKeeper(log.connections), log, tenant)
-    from onrecord.adapters.views.sqlite_views import SqliteViews
+    from onrecord.adapters.views.sqlite.views import SqliteViews
 
     path = cast("Sqlite", backend).file.path if scheme == "sqlite" else None
     kept = SqliteViews(backend, path)

@@ -18,7 +18,7 @@ from onrecord.domain.log import Backend, RecordedEvent
 from onrecord.projections.history.erasures import ErasureEntry, erasure_entry
 
 if TYPE_CHECKING:
-    from onrecord.adapters.storage.eventsourcing_operators import Operators
+    from onrecord.adapters.storage.eventsourcing.operators import Operators
 
 
 logger = logging.getLogger("onrecord")
@@ -93,7 +93,7 @@ class Erasing:
     def _operators(self) -> Operators:
         self.must_be_allowed()
         # Loading the library takes longer than most commands do: it waits until it is needed.
-        from onrecord.adapters.storage.eventsourcing_operators import Operators
+        from onrecord.adapters.storage.eventsourcing.operators import Operators
 
         return Operators(self._backend, self._tenant)
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from onrecord.adapters.storage.sqlite_header import LOG_FILE, VIEWS_FILE, application_id
+from onrecord.adapters.storage.sqlite.header import LOG_FILE, VIEWS_FILE, application_id
 from onrecord.adapters.store import Store
 from onrecord.domain.errors import StorageError
 
 if TYPE_CHECKING:
-    from onrecord.adapters.storage.sqlite import Sqlite
+    from onrecord.adapters.storage.sqlite.sqlite import Sqlite
 
 
 @dataclass(frozen=True, slots=True)

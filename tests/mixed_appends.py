@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
-from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain.log import Append, Backend, NewEvent, Recorded, Verdict
 from tests.factories import appending, raw_event
 from tests.ledger import verified_log

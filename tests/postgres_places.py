@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from onrecord.adapters.storage.postgres import migrate, open_postgres
+from onrecord.adapters.storage.postgres.postgres import migrate, open_postgres
 from onrecord.domain.log import Backend
 from tests.postgres_server import VERSIONS, server
 

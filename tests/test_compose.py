@@ -21,7 +21,7 @@ from psycopg import errors
 from typer.testing import CliRunner
 
 from onrecord.adapters.cli.commands import app
-from onrecord.adapters.storage.postgres import migrate, open_postgres
+from onrecord.adapters.storage.postgres.postgres import migrate, open_postgres
 from onrecord.domain.log import Recorded
 from tests.adapters.test_postgres import as_role
 from tests.factories import appending, prompt

@@ -20,7 +20,7 @@ from psycopg.rows import dict_row
 from psycopg.sql import SQL, Identifier
 
 import onrecord
-from onrecord.adapters.storage.postgres import migrate, open_postgres
+from onrecord.adapters.storage.postgres.postgres import migrate, open_postgres
 from onrecord.domain.log import Recorded
 from tests.factories import appending, prompt
 from tests.faults.load import under_load

@@ -16,7 +16,7 @@ from onrecord.adapters.cli.catching_up import Answer, is_folded_by_reading, is_w
 from onrecord.adapters.cli.naming import key_of
 from onrecord.adapters.cli.quantities import ago, counted
 from onrecord.adapters.store import Store
-from onrecord.adapters.views.page import Page
+from onrecord.adapters.views.pages import Page
 from onrecord.domain.header import timestamp
 from onrecord.domain.jsontext import JsonObject
 

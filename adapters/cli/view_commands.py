@@ -14,7 +14,7 @@ from onrecord.adapters.cli.program import opened
 
 if TYPE_CHECKING:
     from onrecord.adapters.store import Store
-    from onrecord.adapters.views.page import Page
+    from onrecord.adapters.views.pages import Page
     from onrecord.adapters.views.reading import Views
     from onrecord.projections.views.usage import ModelUsage
 

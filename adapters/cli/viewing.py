@@ -10,7 +10,7 @@ from onrecord.adapters.cli.catching_up import whole
 from onrecord.adapters.cli.pages import Cell, Column, Kind, Listing, show
 from onrecord.adapters.cli.quantities import counted
 from onrecord.adapters.store import Store
-from onrecord.adapters.views.page import Page
+from onrecord.adapters.views.pages import Page
 from onrecord.adapters.views.reading import Views
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.views.audit import Deed, ErasureDeed

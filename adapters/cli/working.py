@@ -24,7 +24,7 @@ from onrecord.adapters.views.keeping import view_of
 from onrecord.projections.views.registry import VIEWS
 
 if TYPE_CHECKING:
-    from onrecord.adapters.storage.postgres import Postgres
+    from onrecord.adapters.storage.postgres.postgres import Postgres
     from onrecord.adapters.views.worker import Worker
 
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM)

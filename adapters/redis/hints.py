@@ -11,7 +11,7 @@ from uuid import UUID
 
 from onrecord.adapters.redis.breaker import BACK_OFF
 from onrecord.adapters.redis.connection import FAILURES, PATIENT_SECONDS, Connection
-from onrecord.adapters.storage.hints import Telling
+from onrecord.adapters.storage.subscription import Telling
 
 _IN_TIME: Final = 1.0
 """Seconds in which who listens has ended, but for a network that holds it up."""

@@ -23,7 +23,7 @@ from onrecord.adapters.redis.kept_requests import FORMAT, read, written
 from onrecord.adapters.redis.pace import Pace
 from onrecord.adapters.redis.sealed import opened, seal
 from onrecord.adapters.redis.tails import Followed
-from onrecord.adapters.storage.keyed_digest import Proof
+from onrecord.adapters.storage.append import Proof
 from onrecord.domain import jsontext
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.request_template import Recipe

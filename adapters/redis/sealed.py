@@ -7,7 +7,7 @@ import hmac
 import zlib
 from typing import Final
 
-from onrecord.adapters.storage.keyed_digest import Proof
+from onrecord.adapters.storage.append import Proof
 
 _SIZE: Final = 16
 _PLAIN: Final = b"\x00"

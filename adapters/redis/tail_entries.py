@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, cast
 from uuid import UUID
 
 from onrecord.adapters.redis.sealed import opened, seal
-from onrecord.adapters.storage.keyed_digest import Proof
+from onrecord.adapters.storage.append import Proof
 from onrecord.domain.log import RecordedEvent
 
 FIELD: Final = b"event"

@@ -20,7 +20,7 @@ from uuid import UUID
 
 from onrecord.adapters.redis.connection import PATIENT_SECONDS, Connection
 from onrecord.adapters.redis.tail_entries import AT_ONCE, Entry, entries_in, tail_key
-from onrecord.adapters.storage.keyed_digest import Proof
+from onrecord.adapters.storage.append import Proof
 from onrecord.adapters.storage.subscription import PAGE, Wakeups, owned_by
 from onrecord.domain.errors import StorageUnavailable
 from onrecord.domain.log import Backend, Cursor, RecordedEvent

@@ -13,6 +13,7 @@ import gc
 import os
 import sys
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager, suppress
@@ -180,3 +181,44 @@ def _after_fork_in_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork_in_child)
+
+
+# Waiting for a change, without a lock that an exception could leave locked.
+#
+# `threading.Condition` and `threading.Event` take their lock by functions of Python, amid which
+# the handler of a signal may raise: then every other thread would wait for the lock for ever.
+
+_LOOK: Final = 1.0
+"""After how many seconds who waits looks by itself, for who was to ring may have been interrupted."""
+
+
+class Bell:
+    """Wakes up those who wait for something to change. Safe to ring in the handler of a signal."""
+
+    def __init__(self) -> None:
+        """Begin with nobody waiting."""
+        self._asleep: set[threading.Lock] = set()
+
+    def ring(self) -> None:
+        """Let all who wait look again; what they wait for was changed before."""
+        for sleeper in tuple(self._asleep):
+            # It was woken by another one already.
+            with suppress(RuntimeError):
+                sleeper.release()
+
+    def wait_for(self, condition: Callable[[], bool], seconds: float | None = None) -> bool:
+        """Return whether the condition holds: as soon as it does, or after some seconds."""
+        ends = None if seconds is None else time.monotonic() + seconds
+        sleeper = threading.Lock()
+        try:
+            # Before the first look: who changes it afterwards rings.
+            self._asleep.add(sleeper)
+            while not condition():
+                left = _LOOK if ends is None else min(_LOOK, ends - time.monotonic())
+                if left <= 0:
+                    return False
+                # The first time it is free: what changed before it was among the sleepers is seen.
+                sleeper.acquire(timeout=left)
+            return True
+        finally:
+            self._asleep.discard(sleeper)

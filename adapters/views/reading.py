@@ -11,11 +11,21 @@ from uuid import UUID
 
 from onrecord.adapters.conversation.arguments import text_given, text_if_given
 from onrecord.adapters.price_files import prices_given
-from onrecord.adapters.views.filters import days, given, limit_given, times, truth_if_given
 from onrecord.adapters.views.keeping import Keeper
-from onrecord.adapters.views.page import EntryT, Page, Shape, page_of
-from onrecord.adapters.views.page_cursor import PageCursors
-from onrecord.adapters.views.pages import Asked, Pages
+from onrecord.adapters.views.pages import (
+    Asked,
+    EntryT,
+    Page,
+    PageCursors,
+    Pages,
+    Shape,
+    days,
+    given,
+    limit_given,
+    page_of,
+    times,
+    truth_if_given,
+)
 from onrecord.domain.errors import ConversationNotFound, InvalidInput
 from onrecord.domain.log import Backend
 from onrecord.projections.views.audit import AUDIT, Deed, deed

@@ -14,10 +14,17 @@ from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
-from onrecord.adapters.storage.sqlite_connection import Session
+from onrecord.adapters.storage.sqlite.connection import Session
 from onrecord.adapters.verifying import Progress, Verified, VerifiedView, no_progress
-from onrecord.adapters.views.kept import KeptMoment, KeptViews
-from onrecord.adapters.views.scratch import PAGE, Folding, Scratch, paged, scratch
+from onrecord.adapters.views.scratch import (
+    PAGE,
+    Folding,
+    KeptMoment,
+    KeptViews,
+    Scratch,
+    paged,
+    scratch,
+)
 from onrecord.domain.errors import StorageError
 from onrecord.domain.inventory import StoredHead
 from onrecord.domain.log import Backend, RecordedEvent

@@ -16,15 +16,12 @@ from functools import partial
 from typing import Final
 from uuid import uuid4
 
-from onrecord.adapters.storage.bells import Bell
-from onrecord.adapters.storage.postgres_address import address_of
-from onrecord.adapters.storage.postgres_connections import Connections
+from onrecord.adapters.storage.holds import Bell
+from onrecord.adapters.storage.postgres.connections import Connections, address_of
 from onrecord.adapters.storage.subscription import Wakeups
-from onrecord.adapters.views.hand import Hand
-from onrecord.adapters.views.postgres_advance import PostgresAdvance
-from onrecord.adapters.views.postgres_builds import PostgresBuilds
-from onrecord.adapters.views.postgres_parts import BEAT_SECONDS, Parts
-from onrecord.adapters.views.tally import Tally
+from onrecord.adapters.views.postgres.advance import PostgresAdvance
+from onrecord.adapters.views.postgres.builds import BEAT_SECONDS, Parts, PostgresBuilds
+from onrecord.adapters.views.worker_thread import Hand, Tally
 from onrecord.domain.errors import StorageError
 from onrecord.projections.views.planning import Feeding, Part, wait_after
 from onrecord.projections.views.registry import VIEWS

@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from onrecord.adapters.tools.tool import Failed, Tool
     from onrecord.adapters.tools.tool_loop import run_until_answered
     from onrecord.adapters.tools.toolset import Toolset
-    from onrecord.adapters.views.page import Page
+    from onrecord.adapters.views.pages import Page
     from onrecord.adapters.views.reading import Views
     from onrecord.adapters.wire.clients.requirement import require_recording
     from onrecord.projections.apis.capabilities import Capabilities, Given
@@ -195,7 +195,7 @@ _LATER: Final = {
     "Tool": "onrecord.adapters.tools.tool",
     "run_until_answered": "onrecord.adapters.tools.tool_loop",
     "Toolset": "onrecord.adapters.tools.toolset",
-    "Page": "onrecord.adapters.views.page",
+    "Page": "onrecord.adapters.views.pages",
     "Views": "onrecord.adapters.views.reading",
     "Capabilities": "onrecord.projections.apis.capabilities",
     "Given": "onrecord.projections.apis.capabilities",

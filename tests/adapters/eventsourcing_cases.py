@@ -21,7 +21,7 @@ from eventsourcing.persistence import (
 from eventsourcing.tests import persistence as shipped
 from eventsourcing.utils import Environment
 
-from onrecord.adapters.storage.eventsourcing_recorders import (
+from onrecord.adapters.storage.eventsourcing.recorders import (
     LogAggregateRecorder,
     LogApplicationRecorder,
     LogProcessRecorder,

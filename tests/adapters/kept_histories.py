@@ -140,7 +140,9 @@ BESIDE: dict[str, dict[str, Any]] = {
 
 def memory() -> Store:
     """A new store that gives the same ids as any other of these."""
-    with patch("onrecord.adapters.storage.memory.new_digest_key", lambda: b"the key of tests"):
+    with patch(
+        "onrecord.adapters.storage.memory.memory.new_digest_key", lambda: b"the key of tests"
+    ):
         return onrecord.connect("memory://")
 
 

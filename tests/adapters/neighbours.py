@@ -12,7 +12,7 @@ import psycopg
 from uuid_utils.compat import uuid7
 
 import onrecord
-from onrecord.adapters.storage.postgres import open_postgres
+from onrecord.adapters.storage.postgres.postgres import open_postgres
 from onrecord.domain.content import Blob
 from onrecord.domain.erasures import operators_of
 from onrecord.projections.views.registry import VIEWS

@@ -15,7 +15,7 @@ from onrecord.adapters.conversation.stream import Stream
 from onrecord.adapters.demo.scenes import Answer, JsonObject, Script
 from onrecord.adapters.demo.server import DemoServer
 from onrecord.adapters.recording.recorder import Journal
-from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.tenancy import Tenancy
 from onrecord.adapters.wire.binding import Binding
 from onrecord.adapters.wire.clients.record import record

@@ -3,7 +3,7 @@
 from pathlib import Path
 from uuid import uuid4
 
-from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.domain.log import Cursor
 from tests.factories import answer, appending
 

@@ -9,9 +9,9 @@ from uuid import uuid4
 
 import pytest
 
-from onrecord.adapters.storage.group_commit import MOST_REQUESTS
-from onrecord.adapters.storage.hints import NoHints
-from onrecord.adapters.storage.postgres import Limits, Postgres, open_postgres
+from onrecord.adapters.storage.postgres.group_commit import MOST_REQUESTS
+from onrecord.adapters.storage.postgres.postgres import Limits, Postgres, open_postgres
+from onrecord.adapters.storage.subscription import NoHints
 from onrecord.domain.errors import StorageReadOnly, StorageUnavailable
 from onrecord.domain.log import Append, Duplicate, Verdict
 from tests.factories import OTHER_TENANT, appending, raw_event

@@ -15,7 +15,7 @@ import httpx2
 import openai
 import pytest
 
-from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.adapters.wire.clients.record import record
 from onrecord.domain.errors import StorageFull
 from tests.adapters.recorded_calls import Recorded

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.adapters.wire.bodies.eventstream import FRAMES
 from onrecord.adapters.wire.bodies.sse import EVENT_STREAM
 from onrecord.adapters.wire.exchange_recorder import Turns

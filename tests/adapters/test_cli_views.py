@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 import onrecord
-from onrecord.adapters.views import sqlite_catching_up, sqlite_feeding
+from onrecord.adapters.views.sqlite import builds, feeding
 from onrecord.domain.events import ResponseCompleted
 from tests.adapters.command import Command, Done, in_process, on_a_terminal, url_of
 from tests.adapters.test_cli_json import LISTED
@@ -128,8 +128,8 @@ def test_nothing_found_is_told_beside_the_output(command: Command) -> None:
 def test_a_command_reads_on_until_the_view_has_caught_up(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite_feeding, "PAGE", 2)
-    monkeypatch.setattr(sqlite_catching_up, "MOST_EVENTS", 2)
+    monkeypatch.setattr(feeding, "PAGE", 2)
+    monkeypatch.setattr(builds, "MOST_EVENTS", 2)
     done = command("audit")
     assert (len(done.columns), done.err) == (7, "")
     document = command("search", "depot", "--json").document
@@ -139,7 +139,7 @@ def test_a_command_reads_on_until_the_view_has_caught_up(
 def test_a_view_that_does_not_come_on_is_shown_as_it_stands(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite_catching_up, "MOST_EVENTS", 0)
+    monkeypatch.setattr(builds, "MOST_EVENTS", 0)
     done = command("audit")
     assert (done.columns, done.err.splitlines()[-1]) == ([], "7 events not folded yet: ask again")
 

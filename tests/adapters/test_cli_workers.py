@@ -12,8 +12,8 @@ import pytest
 from onrecord.adapters.app import connect
 from onrecord.adapters.cli import catching_up
 from onrecord.adapters.cli.catching_up import whole
-from onrecord.adapters.storage.postgres import Postgres, open_postgres
-from onrecord.adapters.views.page import Page
+from onrecord.adapters.storage.postgres.postgres import Postgres, open_postgres
+from onrecord.adapters.views.pages import Page
 from onrecord.projections.views.audit import AUDIT, Deed
 from onrecord.projections.views.view import View
 from tests.adapters.command import Command, in_process, on_a_terminal

@@ -11,7 +11,7 @@ import anthropic
 import httpx2
 import pytest
 
-from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.adapters.wire.clients.record import record
 from onrecord.adapters.wire.credentials import Credentials, credentials_of
 from onrecord.adapters.wire.secrets import PLACEHOLDER

@@ -9,9 +9,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from onrecord.adapters.storage.eventsourcing_erasures import Erasure
-from onrecord.adapters.storage.eventsourcing_operators import Operators, OperatorsMapper
-from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.storage.eventsourcing.operators import Erasure, Operators, OperatorsMapper
+from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain.erasures import (
     ErasureCompleted,
     ErasureFact,
@@ -122,6 +121,6 @@ def test_the_library_is_imported_only_by_its_own_modules() -> None:
     }
     storage = {path for path in importing if path.startswith("adapters/storage/eventsourcing_")}
     assert importing - storage == {
-        "adapters/storage/mapper.py",
-        "adapters/views/eventsourcing_tracking.py",
+        "adapters/storage/eventsourcing/mapper.py",
+        "adapters/storage/eventsourcing/tracking.py",
     }

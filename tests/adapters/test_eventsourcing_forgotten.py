@@ -7,8 +7,8 @@ from uuid import UUID, uuid4
 import pytest
 from eventsourcing.persistence import AggregateRecorder, IntegrityError, StoredEvent
 
-from onrecord.adapters.storage.eventsourcing_postgres import PostgresFactory
-from onrecord.adapters.storage.eventsourcing_sqlite import SqliteFactory
+from onrecord.adapters.storage.eventsourcing.postgres import PostgresFactory
+from onrecord.adapters.storage.eventsourcing.sqlite import SqliteFactory
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onrecord.adapters.storage.eventsourcing_postgres import PostgresFactory
+from onrecord.adapters.storage.eventsourcing.postgres import PostgresFactory
 from tests.adapters import eventsourcing_cases as cases
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server

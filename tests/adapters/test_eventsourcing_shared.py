@@ -9,10 +9,10 @@ import pytest
 from eventsourcing.persistence import StoredEvent, Tracking
 from psycopg.rows import TupleRow
 
-from onrecord.adapters.storage import eventsourcing_postgres
-from onrecord.adapters.storage.eventsourcing_postgres import PostgresFactory
-from onrecord.adapters.storage.hints import NoHints
-from onrecord.adapters.storage.postgres import open_postgres
+from onrecord.adapters.storage.eventsourcing import postgres as eventsourcing_postgres
+from onrecord.adapters.storage.eventsourcing.postgres import PostgresFactory
+from onrecord.adapters.storage.postgres.postgres import open_postgres
+from onrecord.adapters.storage.subscription import NoHints
 from tests.faults.lossy_line import Cut, LossyLine, Way
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server

@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 from eventsourcing.persistence import StoredEvent, Tracking
 
-from onrecord.adapters.storage.eventsourcing_sqlite import SqliteFactory
+from onrecord.adapters.storage.eventsourcing.sqlite import SqliteFactory
 from onrecord.adapters.wire.spool import RecordingWarning
 from tests.adapters import eventsourcing_cases as cases
 

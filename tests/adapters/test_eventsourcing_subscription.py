@@ -9,7 +9,7 @@ import pytest
 from eventsourcing.persistence import Notification, OperationalError, StoredEvent
 from eventsourcing.utils import Environment
 
-from onrecord.adapters.storage.eventsourcing_sqlite import SqliteFactory
+from onrecord.adapters.storage.eventsourcing.sqlite import SqliteFactory
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from onrecord.adapters.storage.filesystems import filesystem_of, refuse_network_filesystem
-from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.storage.sqlite.lock import filesystem_of, refuse_network_filesystem
+from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.domain.errors import UnsupportedFilesystem
 
 MOUNTS = r"""
@@ -34,9 +34,9 @@ def test_the_innermost_and_latest_mount_holds_a_path(path: str, kind: str) -> No
 def test_a_network_file_system_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mounts = tmp_path / "mountinfo"
     mounts.write_text("1 0 0:1 / / rw - nfs4 server:/ rw\n")
-    monkeypatch.setattr("onrecord.adapters.storage.filesystems._MOUNTS", mounts)
+    monkeypatch.setattr("onrecord.adapters.storage.sqlite.lock._MOUNTS", mounts)
     with pytest.raises(UnsupportedFilesystem, match="local disk, or PostgreSQL"):
         open_sqlite(tmp_path / "log.db")
     assert list(tmp_path.iterdir()) == [mounts]
-    monkeypatch.setattr("onrecord.adapters.storage.filesystems._MOUNTS", tmp_path / "none")
+    monkeypatch.setattr("onrecord.adapters.storage.sqlite.lock._MOUNTS", tmp_path / "none")
     refuse_network_filesystem(tmp_path)

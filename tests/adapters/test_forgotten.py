@@ -12,8 +12,8 @@ from onrecord.adapters.cli import forgetting
 from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.demo.scenes import Answer, JsonObject
 from onrecord.adapters.demo.server import DemoServer
-from onrecord.adapters.storage.memory import Memory
-from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.storage.memory.memory import Memory
+from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.adapters.store import Store
 from onrecord.adapters.tenancy import Tenancy
 from onrecord.adapters.wire.spool import RecordingWarning, Spool

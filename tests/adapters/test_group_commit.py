@@ -10,7 +10,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from onrecord.adapters.storage.group_commit import MOST_BYTES, MOST_REQUESTS, GroupCommit, Row
+from onrecord.adapters.storage.postgres.group_commit import (
+    MOST_BYTES,
+    MOST_REQUESTS,
+    GroupCommit,
+    Row,
+)
 from onrecord.domain.errors import (
     OnrecordError,
     StorageBusy,

@@ -5,7 +5,7 @@ from queue import Empty, SimpleQueue
 
 import pytest
 
-from onrecord.adapters.storage.hints import NoHints, Telling
+from onrecord.adapters.storage.subscription import NoHints, Telling
 from tests.patience import PATIENCE
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from onrecord.adapters.storage import holds
 from onrecord.adapters.storage.holds import Hold, held, own_holds, release_left
-from onrecord.adapters.storage.sqlite_held_files import HeldFiles
+from onrecord.adapters.storage.sqlite.held_files import HeldFiles
 
 PATIENCE = 60.0
 

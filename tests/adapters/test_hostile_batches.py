@@ -18,7 +18,7 @@ import pytest
 import onrecord
 from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.recording import batches as batch_answers
-from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.adapters.wire import answer_events
 from onrecord.adapters.wire.clients import unrecorded
 from onrecord.adapters.wire.clients.record import record

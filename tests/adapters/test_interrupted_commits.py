@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from onrecord.adapters.storage import group_commit
-from onrecord.adapters.storage.group_commit import GroupCommit, Row
+from onrecord.adapters.storage.postgres import group_commit
+from onrecord.adapters.storage.postgres.group_commit import GroupCommit, Row
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.wire.spool import RecordingWarning, Spool
 from onrecord.adapters.wire.unstored import Unstored
 from tests.adapters.spooled_events import FULL, begin, unstored

@@ -21,9 +21,9 @@ import pytest
 
 import onrecord
 from onrecord.adapters.storage.holds import held
-from onrecord.adapters.storage.memory import Memory
-from onrecord.adapters.storage.postgres import open_postgres
-from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.storage.memory.memory import Memory
+from onrecord.adapters.storage.postgres.postgres import open_postgres
+from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.domain.log import Append, Backend
 from tests.factories import TENANT, appending, raw_event
 from tests.interrupts import Interrupt, Steps, steps_of

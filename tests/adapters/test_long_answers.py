@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onrecord.adapters.demo.scenes import Answer
-from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.wire import exchange_recorder
 from onrecord.adapters.wire.attempt import Attempt
 from onrecord.adapters.wire.bodies.eventstream import FRAMES

@@ -7,8 +7,8 @@ from eventsourcing.application import Application
 from eventsourcing.domain import DomainEvent, datetime_now_with_tzinfo
 from eventsourcing.utils import get_topic
 
-from onrecord.adapters.storage.mapper import ConversationEvent, ConversationMapper
-from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.storage.eventsourcing.mapper import ConversationEvent, ConversationMapper
+from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from tests.factories import answer, appending, prompt, started, tool_call, tool_result
 from tests.ledger import verified_log
 
@@ -18,7 +18,7 @@ EVENTS = (started(), prompt(), tool_call("c1"), tool_result("c1"), answer())
 def application(path: Path) -> Application[UUID]:
     return Application(
         {
-            "PERSISTENCE_MODULE": "onrecord.adapters.storage.eventsourcing_sqlite",
+            "PERSISTENCE_MODULE": "onrecord.adapters.storage.eventsourcing.sqlite",
             "MAPPER_TOPIC": get_topic(ConversationMapper),
             "ONRECORD_URL": f"sqlite:///{path}",
         }

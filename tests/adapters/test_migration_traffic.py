@@ -13,10 +13,14 @@ import psycopg
 import pytest
 
 import onrecord
-from onrecord.adapters.storage import postgres_schema, sqlite_file
-from onrecord.adapters.storage.postgres import DEFAULT_LIMITS, Postgres, migrate, open_postgres
-from onrecord.adapters.storage.postgres_address import address_of
-from onrecord.adapters.storage.postgres_connections import connected, queries_of
+from onrecord.adapters.storage.postgres import schema
+from onrecord.adapters.storage.postgres.connections import address_of, connected, queries_of
+from onrecord.adapters.storage.postgres.postgres import (
+    DEFAULT_LIMITS,
+    Postgres,
+    migrate,
+    open_postgres,
+)
 from onrecord.adapters.storage.queries import (
     DEFAULT_SCHEMA,
     Migration,
@@ -24,7 +28,8 @@ from onrecord.adapters.storage.queries import (
     load_migrations,
     statements,
 )
-from onrecord.adapters.storage.sqlite import Sqlite, migrate_sqlite, open_sqlite
+from onrecord.adapters.storage.sqlite import file
+from onrecord.adapters.storage.sqlite.sqlite import Sqlite, migrate_sqlite, open_sqlite
 from onrecord.domain.errors import SchemaOlder, StorageBusy
 from onrecord.domain.log import Recorded
 from tests.factories import appending, prompt
@@ -128,7 +133,7 @@ def test_who_reads_the_whole_log_makes_the_migration_wait_and_nobody_else(
     def with_later(*_: object, **__: object) -> tuple[Migration, ...]:
         return (*known, later)
 
-    monkeypatch.setattr(postgres_schema, "load_migrations", with_later)
+    monkeypatch.setattr(schema, "load_migrations", with_later)
     log = older(url)
     with psycopg.connect(url) as dump, under_load(log) as load:
         dump.execute("LOCK TABLE onrecord.meta IN ACCESS SHARE MODE")
@@ -169,8 +174,8 @@ def open_older(path: Path, monkeypatch: pytest.MonkeyPatch) -> Sqlite:
         return load_migrations(dialect)[:SQLITE_BEFORE]
 
     with monkeypatch.context() as before:
-        before.setattr(sqlite_file, "_SCHEMA", SQLITE_BEFORE)
-        before.setattr(sqlite_file, "load_migrations", steps)
+        before.setattr(file, "_SCHEMA", SQLITE_BEFORE)
+        before.setattr(file, "load_migrations", steps)
         return open_sqlite(path)
 
 

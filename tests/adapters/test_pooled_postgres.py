@@ -12,7 +12,7 @@ from psycopg import Connection
 from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool
 
-from onrecord.adapters.storage.postgres import Limits, Postgres, open_postgres
+from onrecord.adapters.storage.postgres.postgres import Limits, Postgres, open_postgres
 from onrecord.domain.log import Cursor, Verdict
 from tests.factories import TENANT, appending, raw_event
 from tests.ledger import verified_log

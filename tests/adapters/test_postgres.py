@@ -12,8 +12,8 @@ import psycopg
 import pytest
 from psycopg import errors
 
-from onrecord.adapters.storage.postgres import Limits, migrate, open_postgres
-from onrecord.adapters.storage.postgres_errors import translated
+from onrecord.adapters.storage.postgres.errors import translated
+from onrecord.adapters.storage.postgres.postgres import Limits, migrate, open_postgres
 from onrecord.adapters.storage.queries import load_migrations
 from onrecord.domain.errors import (
     ForeignDatabase,
@@ -226,7 +226,7 @@ def test_it_works_without_prepared_statements(url: str) -> None:
 
 
 def append_in_a_child(log: object, done: "multiprocessing.Queue[int]") -> None:
-    from onrecord.adapters.storage.postgres import Postgres
+    from onrecord.adapters.storage.postgres.postgres import Postgres
 
     assert isinstance(log, Postgres)
     (verdict,) = log.append([appending(uuid4(), raw_event())])

@@ -7,9 +7,9 @@ from uuid import uuid4
 import pytest
 from uuid_utils.compat import uuid7
 
-from onrecord.adapters.storage.postgres import Postgres, open_postgres
-from onrecord.adapters.storage.postgres_batch import packed, parameters_of, verdict_of
-from onrecord.adapters.storage.postgres_connections import fetched
+from onrecord.adapters.storage.postgres.batch import packed, parameters_of, verdict_of
+from onrecord.adapters.storage.postgres.connections import fetched
+from onrecord.adapters.storage.postgres.postgres import Postgres, open_postgres
 from onrecord.domain.log import Forgotten, Recorded
 from tests.factories import TENANT, appending, prompt, started
 from tests.ledger import verified_log

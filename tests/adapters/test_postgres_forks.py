@@ -9,9 +9,8 @@ from uuid import uuid4
 
 import pytest
 
-from onrecord.adapters.storage.postgres import Limits, Postgres, migrate, open_postgres
-from onrecord.adapters.storage.postgres_address import address_of
-from onrecord.adapters.storage.postgres_connections import LogConnection, connected
+from onrecord.adapters.storage.postgres.connections import LogConnection, address_of, connected
+from onrecord.adapters.storage.postgres.postgres import Limits, Postgres, migrate, open_postgres
 from onrecord.domain.errors import StorageUnavailable
 from onrecord.domain.log import Recorded
 from tests.factories import appending, raw_event

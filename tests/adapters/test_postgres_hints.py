@@ -10,9 +10,9 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from onrecord.adapters.storage.hints import NoHints
-from onrecord.adapters.storage.postgres import Limits, Postgres, open_postgres
+from onrecord.adapters.storage.postgres.postgres import Limits, Postgres, open_postgres
 from onrecord.adapters.storage.queries import lock_of
+from onrecord.adapters.storage.subscription import NoHints
 from onrecord.domain.log import Cursor, Recorded
 from tests.factories import appending, raw_event
 from tests.patience import PATIENCE, until

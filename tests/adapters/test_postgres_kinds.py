@@ -11,7 +11,7 @@ import pytest
 from psycopg import errors
 
 import onrecord
-from onrecord.adapters.storage.postgres import migrate, open_postgres
+from onrecord.adapters.storage.postgres.postgres import migrate, open_postgres
 from onrecord.domain.errors import StorageReadOnly
 from onrecord.projections.views.registry import VIEWS
 from tests.adapters.test_postgres import as_role

@@ -8,9 +8,9 @@ import psycopg
 import pytest
 from psycopg import RawCursor
 
-from onrecord.adapters.storage.hints import NoHints
-from onrecord.adapters.storage.postgres import Postgres, migrate, open_postgres
+from onrecord.adapters.storage.postgres.postgres import Postgres, migrate, open_postgres
 from onrecord.adapters.storage.queries import load_queries
+from onrecord.adapters.storage.subscription import NoHints
 from onrecord.domain.head import Effect
 from onrecord.domain.log import Append, NewEvent, Recorded
 from tests.factories import TENANT, appending, raw_event

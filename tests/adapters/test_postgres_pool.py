@@ -14,8 +14,8 @@ from psycopg import Connection
 from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool
 
-from onrecord.adapters.storage.postgres import Limits, Postgres, migrate, open_postgres
-from onrecord.adapters.storage.postgres_pool import AllLent, Pool
+from onrecord.adapters.storage.postgres.pool import AllLent, Pool
+from onrecord.adapters.storage.postgres.postgres import Limits, Postgres, migrate, open_postgres
 from onrecord.domain.errors import StorageBusy
 from tests.patience import PATIENCE, join, until
 from tests.postgres_server import VERSIONS, server

@@ -11,9 +11,9 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from onrecord.adapters.storage.postgres import Postgres, migrate, open_postgres
-from onrecord.adapters.storage.postgres_batch import packed, parameters_of
-from onrecord.adapters.storage.postgres_connections import LogConnection, fetched
+from onrecord.adapters.storage.postgres.batch import packed, parameters_of
+from onrecord.adapters.storage.postgres.connections import LogConnection, fetched
+from onrecord.adapters.storage.postgres.postgres import Postgres, migrate, open_postgres
 from onrecord.adapters.verifying import verify_log
 from onrecord.domain.errors import StorageReadOnly
 from onrecord.domain.log import Recorded, Verdict

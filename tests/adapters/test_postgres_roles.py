@@ -10,8 +10,8 @@ from psycopg import errors
 from psycopg.sql import SQL, Identifier
 
 import onrecord
-from onrecord.adapters.storage import postgres_batch
-from onrecord.adapters.storage.postgres import Postgres, migrate, open_postgres
+from onrecord.adapters.storage.postgres import batch as postgres_batch
+from onrecord.adapters.storage.postgres.postgres import Postgres, migrate, open_postgres
 from onrecord.domain.erasures import INTENDED, erasure_id, is_marked, operators_of
 from onrecord.domain.errors import ConversationNotFound, StorageReadOnly
 from onrecord.domain.log import Append, Recorded

@@ -14,9 +14,8 @@ from psycopg import errors
 from psycopg.sql import SQL, Identifier
 
 import onrecord
-from onrecord.adapters.storage.postgres import Postgres, is_there, migrate, open_postgres
-from onrecord.adapters.storage.postgres_address import address_of
-from onrecord.adapters.storage.postgres_connections import connected
+from onrecord.adapters.storage.postgres.connections import address_of, connected
+from onrecord.adapters.storage.postgres.postgres import Postgres, is_there, migrate, open_postgres
 from onrecord.adapters.storage.queries import load_migrations, load_queries, lock_of
 from onrecord.domain.errors import ForeignDatabase, InvalidInput
 from onrecord.domain.log import Forgotten, Recorded

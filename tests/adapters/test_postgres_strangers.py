@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 import onrecord
-from onrecord.adapters.storage.postgres import migrate, open_postgres
+from onrecord.adapters.storage.postgres.postgres import migrate, open_postgres
 from onrecord.domain.errors import StorageBusy, StorageError
 from onrecord.domain.log import Recorded
 from onrecord.projections.views.registry import VIEWS

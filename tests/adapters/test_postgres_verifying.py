@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from onrecord.adapters.erasing import Erasing
-from onrecord.adapters.storage.hints import NoHints
-from onrecord.adapters.storage.postgres import Limits, migrate, open_postgres
+from onrecord.adapters.storage.postgres.postgres import Limits, migrate, open_postgres
+from onrecord.adapters.storage.subscription import NoHints
 from onrecord.adapters.verifying import verify_log
 from tests.adapters.test_postgres import run
 from tests.factories import TENANT, appending, prompt, started

@@ -16,7 +16,7 @@ from psycopg import errors
 from psycopg.sql import SQL, Identifier
 
 import onrecord
-from onrecord.adapters.storage.postgres import migrate, open_postgres
+from onrecord.adapters.storage.postgres.postgres import migrate, open_postgres
 from tests.adapters.neighbours import OURS, Neighbour, kept, neighbour_of, settled, tables
 from tests.adapters.test_postgres import as_role
 from tests.factories import BECAUSE, appending, raw_event

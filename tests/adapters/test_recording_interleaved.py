@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from onrecord.adapters.conversation.requests import replays
 from onrecord.adapters.recording.state import Begun
-from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain.errors import NothingToSend
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.request import Request

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.wire.spool import RecordingWarning
 from onrecord.domain import events
 from onrecord.domain.errors import StorageError

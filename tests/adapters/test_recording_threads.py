@@ -10,7 +10,7 @@ import pytest
 from onrecord.adapters.conversation.requests import Asked
 from onrecord.adapters.recording import recorder
 from onrecord.adapters.recording.plan import Outgoing
-from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain import jsontext
 from onrecord.projections.apis.request import Request
 from tests.adapters.recorded_calls import GREETING, HELLO, MODEL, Recorded, calling

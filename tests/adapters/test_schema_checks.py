@@ -7,16 +7,16 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from onrecord.adapters.storage import postgres_schema
-from onrecord.adapters.storage.postgres import migrate, open_postgres
-from onrecord.adapters.storage.postgres_schema import FUNCTIONS_REVISION
+from onrecord.adapters.storage.postgres import schema
+from onrecord.adapters.storage.postgres.postgres import migrate, open_postgres
+from onrecord.adapters.storage.postgres.schema import FUNCTIONS_REVISION
 from onrecord.adapters.storage.queries import (
     Migration,
     load_functions,
     load_migrations,
     statements,
 )
-from onrecord.adapters.storage.sqlite import migrate_sqlite, open_sqlite
+from onrecord.adapters.storage.sqlite.sqlite import migrate_sqlite, open_sqlite
 from onrecord.domain.errors import SchemaNewer, SchemaOlder, SchemaUnreleased
 from tests.adapters.test_postgres import run
 from tests.postgres_places import fresh_log
@@ -81,7 +81,7 @@ def test_a_release_that_changes_a_function_replaces_it_once(
             old.version + 1, f"{old.sql}; COMMENT ON SCHEMA onrecord IS 'newer'", b"newer"
         )
 
-    monkeypatch.setattr(postgres_schema, "load_functions", newer)
+    monkeypatch.setattr(schema, "load_functions", newer)
     with pytest.raises(SchemaOlder, match="run `onrecord migrate`"):
         open_postgres(url)
     assert migrate(url) == 1

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from psycopg.rows import TupleRow
 
-from onrecord.adapters.storage.postgres import Limits, Postgres, open_postgres
+from onrecord.adapters.storage.postgres.postgres import Limits, Postgres, open_postgres
 from onrecord.domain.errors import InvalidInput, StorageBusy, StorageReadOnly, StorageUnavailable
 from onrecord.domain.log import Append, Conflict, Duplicate, Mismatch, Recorded, Verdict
 from tests.factories import OTHER_TENANT, appending, raw_event

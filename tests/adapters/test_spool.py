@@ -13,8 +13,8 @@ from onrecord.adapters import app
 from onrecord.adapters.app import connect
 from onrecord.adapters.demo.scenes import Answer, JsonObject, overloaded
 from onrecord.adapters.settings import NO_TENANT
-from onrecord.adapters.storage.memory import Memory
-from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.storage.memory.memory import Memory
+from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.adapters.store import Store
 from onrecord.adapters.wire.spool import RecordingWarning, Spool, spool_folder
 from onrecord.adapters.wire.unstored import Unstored

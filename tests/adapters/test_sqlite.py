@@ -8,7 +8,7 @@ import apsw
 import pytest
 
 from onrecord.adapters.storage.queries import load_migrations, load_queries, parse_queries
-from onrecord.adapters.storage.sqlite import Sqlite, open_sqlite
+from onrecord.adapters.storage.sqlite.sqlite import Sqlite, open_sqlite
 from onrecord.domain.errors import StorageBusy
 from tests.factories import (
     TENANT,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import apsw
 import pytest
 
-from onrecord.adapters.storage.sqlite_errors import storage_error
+from onrecord.adapters.storage.sqlite.errors import storage_error
 from onrecord.domain.errors import CorruptRecord, StorageBusy, StorageFull, StorageUnavailable
 
 OF_DISKS = (apsw.IOError, apsw.CantOpenError, apsw.AuthError, apsw.NoLFSError)

@@ -13,9 +13,9 @@ from uuid import uuid4
 import apsw
 import pytest
 
-from onrecord.adapters.storage import sqlite_file
 from onrecord.adapters.storage.queries import Migration, load_migrations
-from onrecord.adapters.storage.sqlite import migrate_sqlite, open_sqlite
+from onrecord.adapters.storage.sqlite import file as sqlite_file
+from onrecord.adapters.storage.sqlite.sqlite import migrate_sqlite, open_sqlite
 from onrecord.domain.errors import (
     ForeignDatabase,
     InvalidInput,
@@ -168,7 +168,7 @@ READ_ONLY = """
 import os, sys
 from pathlib import Path
 from onrecord.adapters.storage.queries import Migration, load_migrations
-from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 if os.geteuid() == 0:
     os.setuid(65534)
 try:

@@ -24,7 +24,7 @@ from tests.patience import join, until
 waiting, sleep = set(), time.sleep  # The threads that have waited for a fork, or to fork.
 
 def noted_sleep(seconds):
-    if sys._getframe(1).f_globals["__name__"] == "onrecord.adapters.storage.sqlite_connection":
+    if sys._getframe(1).f_globals["__name__"] == "onrecord.adapters.storage.sqlite.connection":
         waiting.add(threading.current_thread().name)
     sleep(seconds)
 
@@ -38,7 +38,7 @@ def gate():
     gates.get(name, lambda: None)()
 
 os.register_at_fork(before=gate)
-from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.adapters.storage import sqlite_connection
 from tests.factories import answer, appending
 

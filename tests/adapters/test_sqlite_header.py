@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import onrecord
-from onrecord.adapters.storage.sqlite_header import application_id
+from onrecord.adapters.storage.sqlite.header import application_id
 from onrecord.domain.errors import StorageUnavailable
 from tests.sqlite_by_hand import ByHand
 

@@ -11,9 +11,9 @@ from uuid import uuid4
 import pytest
 
 import onrecord
-from onrecord.adapters.storage.sqlite import Sqlite, open_sqlite
-from onrecord.adapters.storage.sqlite_lock import LockFile
-from onrecord.adapters.storage.sqlite_mark import Mark
+from onrecord.adapters.storage.sqlite.held_files import Mark
+from onrecord.adapters.storage.sqlite.lock import LockFile
+from onrecord.adapters.storage.sqlite.sqlite import Sqlite, open_sqlite
 from onrecord.domain.errors import StaleCursor
 from tests.adapters.sqlite_cursors import read_after, recorded
 from tests.factories import answer, appending

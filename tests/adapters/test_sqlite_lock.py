@@ -11,11 +11,11 @@ from weakref import ref
 
 import pytest
 
-from onrecord.adapters.storage import sqlite_lock
-from onrecord.adapters.storage.sqlite import open_sqlite
-from onrecord.adapters.storage.sqlite_lock import LockFile, lock_file
-from onrecord.adapters.storage.sqlite_mark import NO_LEAF, SIZE, Mark
-from onrecord.adapters.views.sqlite_views_file import ViewsFile
+from onrecord.adapters.storage.sqlite import lock as sqlite_lock
+from onrecord.adapters.storage.sqlite.held_files import NO_LEAF, SIZE, Mark
+from onrecord.adapters.storage.sqlite.lock import LockFile, lock_file
+from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
+from onrecord.adapters.views.sqlite.file import ViewsFile
 from onrecord.domain.errors import StorageFull, StorageUnavailable
 from tests.patience import join, until
 

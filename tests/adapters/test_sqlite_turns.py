@@ -12,8 +12,8 @@ from uuid import uuid4
 
 import pytest
 
-from onrecord.adapters.storage.sqlite import Sqlite, open_sqlite
-from onrecord.adapters.storage.sqlite_lock import lock_file
+from onrecord.adapters.storage.sqlite.lock import lock_file
+from onrecord.adapters.storage.sqlite.sqlite import Sqlite, open_sqlite
 from onrecord.domain.errors import StorageBusy
 from tests.factories import appending, raw_event, started
 from tests.ledger import verified_log
@@ -39,7 +39,7 @@ from pathlib import Path
 from threading import Barrier
 from uuid import uuid4
 sys.path.insert(0, sys.argv[2])
-from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from tests.factories import appending, answer, started
 from tests.ledger import verified_log
 from tests.patience import join

@@ -10,8 +10,8 @@ from eventsourcing.utils import Environment
 
 import onrecord
 from onrecord.adapters.app import is_there
-from onrecord.adapters.storage.eventsourcing_sqlite import SqliteFactory
-from onrecord.adapters.storage.sqlite_url import path_of
+from onrecord.adapters.storage.eventsourcing.sqlite import SqliteFactory
+from onrecord.adapters.storage.sqlite.url import path_of
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import onrecord
-from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain.errors import InvalidContent, NothingToSend, VersionConflict
 from onrecord.domain.log import Append, Verdict
 from tests.adapters.own_history import SPELLINGS, Spelling

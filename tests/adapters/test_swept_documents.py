@@ -10,7 +10,7 @@ import pytest
 import onrecord
 from onrecord.adapters.app import connect
 from onrecord.adapters.conversation.conversation import Talk
-from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.store import Store
 from onrecord.domain.blobs import blob_of
 from onrecord.domain.content import Document

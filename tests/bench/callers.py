@@ -23,14 +23,9 @@ import psycopg
 from psycopg import RawCursor
 
 import onrecord
-from onrecord.adapters.storage.postgres import open_postgres
-from onrecord.adapters.storage.postgres_batch import (
-    Requests,
-    RequestsDumper,
-    packed,
-    parameters_of,
-)
-from onrecord.adapters.storage.postgres_connections import queries_of
+from onrecord.adapters.storage.postgres.batch import Requests, RequestsDumper, packed, parameters_of
+from onrecord.adapters.storage.postgres.connections import queries_of
+from onrecord.adapters.storage.postgres.postgres import open_postgres
 from onrecord.domain.log import Append
 from tests.bench import peers
 from tests.bench.children import start

@@ -14,8 +14,8 @@ from uuid import uuid4
 
 import psycopg
 
-from onrecord.adapters.storage.postgres import open_postgres
-from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.storage.postgres.postgres import open_postgres
+from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.domain.log import Append, Log
 from tests.bench.measure import Figures, Measure
 from tests.bench.payload import batches, prompt

@@ -18,10 +18,9 @@ from uuid import uuid4
 
 import psycopg
 
-from onrecord.adapters.storage.postgres import Postgres, open_postgres
-from onrecord.adapters.storage.postgres_address import address_of
-from onrecord.adapters.storage.postgres_connections import Connections
-from onrecord.adapters.views.postgres_keeper import PostgresKeeper
+from onrecord.adapters.storage.postgres.connections import Connections, address_of
+from onrecord.adapters.storage.postgres.postgres import Postgres, open_postgres
+from onrecord.adapters.views.postgres.keeper import PostgresKeeper
 from onrecord.adapters.views.worker import Worker
 from onrecord.domain.events import ResponseCompleted
 from onrecord.projections.views.registry import VIEWS

@@ -18,7 +18,7 @@ from uuid import UUID, uuid4
 
 import psycopg
 
-from onrecord.adapters.storage.postgres import Postgres, migrate, open_postgres
+from onrecord.adapters.storage.postgres.postgres import Postgres, migrate, open_postgres
 from tests.bench.children import start
 from tests.bench.growth import fill
 from tests.bench.measure import Figures, Measure

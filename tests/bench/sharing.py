@@ -16,7 +16,7 @@ from time import perf_counter, sleep
 from typing import Final
 from uuid import uuid4
 
-from onrecord.adapters.storage.postgres import migrate, open_postgres
+from onrecord.adapters.storage.postgres.postgres import migrate, open_postgres
 from onrecord.adapters.views.worker import Worker
 from onrecord.projections.views.registry import VIEWS
 from tests.bench.children import start

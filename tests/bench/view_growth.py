@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import psycopg
 
-from onrecord.adapters.storage.postgres import open_postgres
+from onrecord.adapters.storage.postgres.postgres import open_postgres
 from onrecord.domain.events import Event
 from onrecord.domain.log import Log
 from onrecord.projections.views.registry import VIEWS

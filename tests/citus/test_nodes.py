@@ -10,9 +10,8 @@ import pytest
 
 import onrecord
 from onrecord.adapters.app import migrate as migrate_store
-from onrecord.adapters.storage.postgres import migrate, open_postgres
-from onrecord.adapters.storage.postgres_address import address_of
-from onrecord.adapters.storage.postgres_connections import Connections
+from onrecord.adapters.storage.postgres.connections import Connections, address_of
+from onrecord.adapters.storage.postgres.postgres import migrate, open_postgres
 from onrecord.adapters.storage.queries import load_migrations
 from onrecord.domain.errors import StorageUnavailable, WrongNode
 from onrecord.domain.log import Recorded

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from onrecord.adapters.storage.memory import Memory
-from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.storage.memory.memory import Memory
+from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.domain.log import Backend
 from tests.postgres_places import POSTGRES_PLACES
 

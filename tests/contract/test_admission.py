@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from onrecord.adapters.export import export
 from onrecord.adapters.importing import check
-from onrecord.adapters.storage.eventsourcing_backend import BackendRecorder
-from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.storage.eventsourcing.backend import BackendRecorder
+from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.store import Store
 from onrecord.adapters.verifying import verify_conversation
 from onrecord.adapters.wire.spool import Spool

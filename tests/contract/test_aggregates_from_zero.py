@@ -10,8 +10,8 @@ import pytest
 from eventsourcing.persistence import StoredEvent
 
 from onrecord.adapters.export import export
-from onrecord.adapters.storage.eventsourcing_backend import BackendRecorder
-from onrecord.adapters.storage.eventsourcing_operators import Operators
+from onrecord.adapters.storage.eventsourcing.backend import BackendRecorder
+from onrecord.adapters.storage.eventsourcing.operators import Operators
 from onrecord.adapters.store import Store
 from onrecord.adapters.wire.spool import Spool
 from onrecord.domain.errors import InvalidInput

@@ -11,8 +11,8 @@ from eventsourcing.persistence import StoredEvent
 
 from onrecord.adapters.export import export
 from onrecord.adapters.importing import import_file
-from onrecord.adapters.storage.eventsourcing_backend import BackendRecorder
-from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.storage.eventsourcing.backend import BackendRecorder
+from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.store import Store
 from onrecord.adapters.wire.spool import Spool
 from onrecord.domain.erasures import (

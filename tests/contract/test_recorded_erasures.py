@@ -13,9 +13,8 @@ from uuid import UUID, uuid4
 import pytest
 from eventsourcing.persistence import StoredEvent
 
-from onrecord.adapters.storage.eventsourcing_backend import BackendRecorder
-from onrecord.adapters.storage.eventsourcing_erasures import Erasure
-from onrecord.adapters.storage.eventsourcing_operators import Operators
+from onrecord.adapters.storage.eventsourcing.backend import BackendRecorder
+from onrecord.adapters.storage.eventsourcing.operators import Erasure, Operators
 from onrecord.adapters.store import Store
 from onrecord.adapters.wire.spool import Spool
 from onrecord.domain.erasures import INTENDED, erasure_id, operators_of

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from onrecord.adapters.erasing import Erasing
-from onrecord.adapters.storage.eventsourcing_operators import Operators
+from onrecord.adapters.storage.eventsourcing.operators import Operators
 from onrecord.adapters.verifying import Verified, verify_conversation, verify_log
 from onrecord.domain import events
 from onrecord.domain.events import Event

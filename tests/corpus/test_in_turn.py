@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 
 from onrecord.adapters.conversation.requests import replays
-from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.domain.prefix import canonical
 from onrecord.projections.apis.rendering import APIS
 from tests.adapters.recorded_calls import known

@@ -11,9 +11,9 @@ import psycopg
 import pytest
 
 import onrecord
-from onrecord.adapters.storage import elapsed as elapsed_time
-from onrecord.adapters.storage.elapsed import Elapsed
-from onrecord.adapters.storage.sqlite import Sqlite, open_sqlite
+from onrecord.adapters.storage import clocks as elapsed_time
+from onrecord.adapters.storage.clocks import Elapsed
+from onrecord.adapters.storage.sqlite.sqlite import Sqlite, open_sqlite
 from onrecord.adapters.wire.spool import RecordingWarning
 from onrecord.domain.clock import jump, stamped
 from onrecord.domain.log import Backend
@@ -184,7 +184,7 @@ def test_after_a_restart_of_the_machine_the_time_of_day_tells_the_age(
 ) -> None:
     store.put_blob(TENANT, uuid4(), [b"stored before the restart"])
     monkeypatch.setattr(
-        "onrecord.adapters.storage.sqlite_blobs.elapsed", lambda: Elapsed("another", 5 * HOUR)
+        "onrecord.adapters.storage.sqlite.blobs.elapsed", lambda: Elapsed("another", 5 * HOUR)
     )
     assert store.sweep_blobs(DAY) == 0
     assert store.sweep_blobs(6 * HOUR) == 0
@@ -196,7 +196,7 @@ def test_where_no_machine_tells_how_long_it_runs_the_time_of_day_does(
     store: Sqlite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = time.time_ns
-    monkeypatch.setattr("onrecord.adapters.storage.sqlite_blobs.elapsed", lambda: Elapsed(None, 0))
+    monkeypatch.setattr("onrecord.adapters.storage.sqlite.blobs.elapsed", lambda: Elapsed(None, 0))
     store.put_blob(TENANT, uuid4(), [b"orphan"])
     assert store.sweep_blobs(DAY) == 0
     monkeypatch.setattr(time, "time_ns", lambda: clock() + 25 * HOUR * 1000)

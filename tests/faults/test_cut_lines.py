@@ -14,8 +14,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from onrecord.adapters.storage.hints import NoHints
-from onrecord.adapters.storage.postgres import Limits, Postgres, open_postgres
+from onrecord.adapters.storage.postgres.postgres import Limits, Postgres, open_postgres
+from onrecord.adapters.storage.subscription import NoHints
 from onrecord.domain.errors import StorageUnavailable
 from onrecord.domain.log import Append, Duplicate, Recorded, Verdict
 from tests.factories import appending, prompt

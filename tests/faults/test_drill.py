@@ -17,8 +17,8 @@ import psycopg
 import pytest
 
 import onrecord
-from onrecord.adapters.storage.postgres import migrate, open_postgres
-from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.storage.postgres.postgres import migrate, open_postgres
+from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.adapters.store import Store
 from onrecord.domain.errors import StaleCursor, StorageReadOnly
 from onrecord.domain.log import Backend, Cursor, Recorded

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import onrecord
-from onrecord.adapters.storage.postgres import migrate, open_postgres
+from onrecord.adapters.storage.postgres.postgres import migrate, open_postgres
 from onrecord.adapters.store import Store
 from onrecord.projections.views.audit import AUDIT
 from tests.faults.load import under_load

@@ -9,8 +9,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from onrecord.adapters.storage.sqlite import Sqlite, open_sqlite
-from onrecord.adapters.storage.sqlite_lock import LockFile, Turn
+from onrecord.adapters.storage.sqlite.lock import LockFile, Turn
+from onrecord.adapters.storage.sqlite.sqlite import Sqlite, open_sqlite
 from onrecord.domain.errors import StorageUnavailable
 from onrecord.domain.log import Recorded
 from tests.factories import answer, appending, started

@@ -11,7 +11,7 @@ from uuid import uuid4
 import apsw
 import pytest
 
-from onrecord.adapters.storage.sqlite import Sqlite, open_sqlite
+from onrecord.adapters.storage.sqlite.sqlite import Sqlite, open_sqlite
 from onrecord.domain.errors import StorageError
 from tests.factories import TENANT, appending, raw_event
 from tests.ledger import verified_log

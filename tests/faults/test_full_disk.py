@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.domain.errors import StorageFull
 from onrecord.domain.log import NewEvent
 from tests.factories import TENANT, appending, raw_event

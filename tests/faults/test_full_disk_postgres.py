@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from onrecord.adapters.storage.postgres import Limits, Postgres, migrate, open_postgres
+from onrecord.adapters.storage.postgres.postgres import Limits, Postgres, migrate, open_postgres
 from onrecord.domain.content import Text
 from onrecord.domain.errors import StorageError, StorageFull, StorageUnavailable
 from onrecord.domain.events import Event, MessageRecorded

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 import pytest
 
-from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain.log import Backend, Cursor, RecordedEvent, Subscription
 from tests.contract.places import Place, SqlitePlace
 from tests.factories import appending

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from tests.contract.places import SqlitePlace
 from tests.faults.kills import kill_writers
 from tests.ledger import verified_log

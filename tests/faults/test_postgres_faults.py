@@ -15,8 +15,8 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from onrecord.adapters.storage.hints import NoHints
-from onrecord.adapters.storage.postgres import Limits, Postgres, migrate, open_postgres
+from onrecord.adapters.storage.postgres.postgres import Limits, Postgres, migrate, open_postgres
+from onrecord.adapters.storage.subscription import NoHints
 from onrecord.domain.errors import StorageUnavailable
 from onrecord.domain.log import Duplicate, Recorded
 from tests.factories import appending, raw_event

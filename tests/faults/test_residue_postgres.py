@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 import onrecord
-from onrecord.adapters.storage.postgres import migrate
+from onrecord.adapters.storage.postgres.postgres import migrate
 from onrecord.adapters.store import Store
 from onrecord.projections.views.registry import VIEWS
 from tests.adapters.test_postgres import as_role

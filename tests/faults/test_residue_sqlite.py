@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 import onrecord
-from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.adapters.store import Store
 from onrecord.adapters.wire.spool import Spool
 from tests.churned_store import ChurnedStore, found_in

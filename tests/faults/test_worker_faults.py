@@ -11,8 +11,8 @@ from random import Random
 import psycopg
 import pytest
 
-from onrecord.adapters.storage.postgres import Limits, Postgres, migrate, open_postgres
-from onrecord.adapters.views.hand import Hand
+from onrecord.adapters.storage.postgres.postgres import Limits, Postgres, migrate, open_postgres
+from onrecord.adapters.views.worker_thread import Hand
 from tests.faults.kills import verify_all
 from tests.faults.talking import talking
 from tests.faults.workers import (

@@ -9,11 +9,11 @@ from random import Random
 from typing import Final
 from uuid import UUID
 
-from onrecord.adapters.storage.postgres import Postgres
-from onrecord.adapters.storage.postgres_batch import packed, parameters_of
-from onrecord.adapters.storage.postgres_connections import fetched
-from onrecord.adapters.storage.sqlite import Sqlite
-from onrecord.adapters.storage.sqlite_append import append_all
+from onrecord.adapters.storage.postgres.batch import packed, parameters_of
+from onrecord.adapters.storage.postgres.connections import fetched
+from onrecord.adapters.storage.postgres.postgres import Postgres
+from onrecord.adapters.storage.sqlite.append import append_all
+from onrecord.adapters.storage.sqlite.sqlite import Sqlite
 from onrecord.domain.log import Append, Backend, Recorded
 from tests.contract.places import Place
 from tests.factories import appending

@@ -18,11 +18,15 @@ from uuid import UUID
 
 import psycopg
 
-from onrecord.adapters.storage.postgres import migrate, open_postgres
-from onrecord.adapters.storage.postgres_address import address_of
-from onrecord.adapters.storage.postgres_connections import Connections, LogConnection, connected
-from onrecord.adapters.views.postgres_builds import PostgresBuilds
-from onrecord.adapters.views.postgres_rows import PostgresRows
+from onrecord.adapters.storage.postgres.connections import (
+    Connections,
+    LogConnection,
+    address_of,
+    connected,
+)
+from onrecord.adapters.storage.postgres.postgres import migrate, open_postgres
+from onrecord.adapters.views.postgres.builds import PostgresBuilds
+from onrecord.adapters.views.postgres.rows import PostgresRows
 from onrecord.adapters.views.worker import Worker
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.registry import VIEWS

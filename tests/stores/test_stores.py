@@ -17,12 +17,12 @@ import pytest
 
 import onrecord
 from onrecord.adapters.importing import import_file
-from onrecord.adapters.storage import postgres_schema
-from onrecord.adapters.storage.postgres import migrate as migrate_postgres
-from onrecord.adapters.storage.postgres_schema import FUNCTIONS_REVISION
+from onrecord.adapters.storage.postgres import schema
+from onrecord.adapters.storage.postgres.postgres import migrate as migrate_postgres
+from onrecord.adapters.storage.postgres.schema import FUNCTIONS_REVISION
 from onrecord.adapters.storage.queries import Migration, load_functions, load_migrations
-from onrecord.adapters.storage.sqlite import migrate_sqlite
-from onrecord.adapters.views.sqlite_views_file import ViewsFile
+from onrecord.adapters.storage.sqlite.sqlite import migrate_sqlite
+from onrecord.adapters.views.sqlite.file import ViewsFile
 from onrecord.projections.views.registry import VIEWS
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
@@ -172,8 +172,8 @@ def test_a_later_step_and_later_functions_bring_a_kept_log_to_what_a_fresh_one_i
     def replaced(*_: object, **__: object) -> Migration:
         return changed
 
-    monkeypatch.setattr(postgres_schema, "load_migrations", steps)
-    monkeypatch.setattr(postgres_schema, "load_functions", replaced)
+    monkeypatch.setattr(schema, "load_migrations", steps)
+    monkeypatch.setattr(schema, "load_functions", replaced)
     assert migrate_postgres(loaded) == 1
     running = server(request.node.callspec.params["loaded"])
     fresh = running.create("bare", lambda _: None)

@@ -15,8 +15,8 @@ import psycopg
 import pytest
 
 import onrecord
-from onrecord.adapters.storage.eventsourcing_postgres import PostgresFactory
-from onrecord.adapters.storage.eventsourcing_sqlite import SqliteFactory
+from onrecord.adapters.storage.eventsourcing.postgres import PostgresFactory
+from onrecord.adapters.storage.eventsourcing.sqlite import SqliteFactory
 from onrecord.domain.errors import OnrecordError
 from onrecord.projections.verification.limits import LIMITS
 from tests.postgres_places import fresh_log

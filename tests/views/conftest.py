@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from onrecord.adapters.storage.postgres import Postgres, migrate, open_postgres
-from onrecord.adapters.storage.postgres_address import address_of
-from onrecord.adapters.storage.postgres_connections import Connections
+from onrecord.adapters.storage.postgres.connections import Connections, address_of
+from onrecord.adapters.storage.postgres.postgres import Postgres, migrate, open_postgres
 from tests.postgres_server import VERSIONS, server
 from tests.views.row_stores import ROW_STORES, RowStore
 

@@ -15,7 +15,7 @@ from uuid import UUID, uuid4
 from hypothesis import strategies as st
 from uuid_utils.compat import uuid7
 
-from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain.draft import Stamp, draft
 from onrecord.domain.events import Event
 from onrecord.domain.log import Append, NewEvent, RecordedEvent

@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 
 import onrecord
-from onrecord.adapters.views import sqlite_feeding
+from onrecord.adapters.views.sqlite import feeding
 
 
 def read(path: Path) -> None:
     """Read and rebuild the views of a log, and say when it begins."""
-    sqlite_feeding.PAGE = 10  # type: ignore[misc]  # So that there is much to be killed amid.
+    feeding.PAGE = 10  # type: ignore[misc]  # So that there is much to be killed amid.
     with onrecord.connect(f"sqlite:///{path}") as store:
         print("reading", flush=True)
         while store.views.usage().behind or store.views.audit().behind:

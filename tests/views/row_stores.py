@@ -10,13 +10,17 @@ from uuid import UUID
 
 from pydantic_core import from_json, to_json
 
-from onrecord.adapters.storage.postgres import migrate
-from onrecord.adapters.storage.postgres_address import address_of
-from onrecord.adapters.storage.postgres_connections import LogConnection, connected, fetched
+from onrecord.adapters.storage.postgres.connections import (
+    LogConnection,
+    address_of,
+    connected,
+    fetched,
+)
+from onrecord.adapters.storage.postgres.postgres import migrate
 from onrecord.adapters.storage.queries import load_migrations
-from onrecord.adapters.storage.sqlite_connection import Connections
-from onrecord.adapters.views.postgres_rows import PostgresRows
-from onrecord.adapters.views.sqlite_rows import SqliteRows
+from onrecord.adapters.storage.sqlite.connection import Connections
+from onrecord.adapters.views.postgres.rows import PostgresRows
+from onrecord.adapters.views.sqlite.feeding import SqliteRows
 from onrecord.domain.log import Cursor, RecordedEvent
 from onrecord.projections.views.step import Failure, Rows, passages, step
 from onrecord.projections.views.view import Feed, Row, View

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID, uuid4
 
-from onrecord.adapters.storage.memory import Memory
-from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.storage.memory.memory import Memory
+from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.adapters.views.pages import Asked, Found
-from onrecord.adapters.views.sqlite_views import SqliteViews
+from onrecord.adapters.views.sqlite.views import SqliteViews
 from onrecord.domain.log import Backend
 from onrecord.projections.views.audit import AUDIT
 from onrecord.projections.views.view import Changes, Passage, Row, View

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import uuid4
 
-from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain.events import ContentRedacted
 from onrecord.projections.views.audit import AUDIT
 from tests.factories import TENANT, appending, prompt, started, tool_call, tool_result

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain import events
 from onrecord.domain.content import Document, Native, Text
 from onrecord.domain.log import RecordedEvent

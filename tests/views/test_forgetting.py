@@ -14,11 +14,11 @@ import apsw
 import pytest
 
 import onrecord
-from onrecord.adapters.storage.sqlite import open_sqlite
+from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.adapters.store import Store
 from onrecord.adapters.views.pages import Asked
-from onrecord.adapters.views.sqlite_views import SqliteViews
-from onrecord.adapters.views.sqlite_views_file import ViewsFile
+from onrecord.adapters.views.sqlite.file import ViewsFile
+from onrecord.adapters.views.sqlite.views import SqliteViews
 from onrecord.domain.errors import StorageBusy
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
 from onrecord.projections.views.search import SEARCH, parse_query
@@ -123,7 +123,7 @@ def test_a_reader_in_the_way_is_told_and_the_next_try_finishes(
     def of(_log: Backend, _path: Path | None) -> SqliteViews:
         return views
 
-    monkeypatch.setattr("onrecord.adapters.views.sqlite_views.SqliteViews", of)
+    monkeypatch.setattr("onrecord.adapters.views.sqlite.views.SqliteViews", of)
     with connected(tmp_path) as store:
         said(store)
         read(store)

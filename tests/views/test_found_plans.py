@@ -12,9 +12,9 @@ import psycopg
 import pytest
 from psycopg import RawCursor
 
-from onrecord.adapters.storage.postgres import migrate
+from onrecord.adapters.storage.postgres.postgres import migrate
 from onrecord.adapters.storage.queries import load_queries
-from onrecord.adapters.storage.sqlite_connection import Session
+from onrecord.adapters.storage.sqlite.connection import Session
 from onrecord.projections.views.search import parse_query
 from onrecord.projections.views.view import Row
 from tests.adapters.test_postgres import as_role

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain.events import ContentRedacted, HistoryCompacted, LineAdopted
 from onrecord.projections.views.registry import VIEWS
 from onrecord.projections.views.tool_ledger import TOOL_LEDGER

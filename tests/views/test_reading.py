@@ -15,9 +15,9 @@ import pytest
 from pydantic_core import from_json, to_json
 
 import onrecord
-from onrecord.adapters.storage.postgres import migrate
+from onrecord.adapters.storage.postgres.postgres import migrate
 from onrecord.adapters.store import Store
-from onrecord.adapters.views.page import Page
+from onrecord.adapters.views.pages import Page
 from onrecord.adapters.views.reading import Views
 from onrecord.domain.errors import ConversationNotFound, InvalidInput
 from onrecord.domain.events import ResponseCompleted

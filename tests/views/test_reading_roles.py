@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 import onrecord
-from onrecord.adapters.storage.postgres import migrate, open_postgres
+from onrecord.adapters.storage.postgres.postgres import migrate, open_postgres
 from onrecord.domain.errors import StorageReadOnly
 from onrecord.projections.views.registry import VIEWS
 from tests.adapters.test_migration_traffic import make_older

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain import events
 from onrecord.domain.content import Document, Native, Text, ToolCall, ToolResult
 from onrecord.domain.errors import InvalidInput

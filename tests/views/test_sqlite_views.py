@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from onrecord.adapters.views import sqlite_catching_up, sqlite_feeding
+from onrecord.adapters.views.sqlite import builds, feeding
 from onrecord.domain.errors import InvalidInput, ViewStopped
 from onrecord.projections.views.registry import VIEWS
 from onrecord.projections.views.step import CIRCUIT, LAST_ATTEMPT
@@ -22,7 +22,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
 
 
 def small_pages(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    monkeypatch.setattr(sqlite_feeding, "PAGE", size)
+    monkeypatch.setattr(feeding, "PAGE", size)
 
 
 def fragile(monkeypatch: pytest.MonkeyPatch, view: Fragile) -> Fragile:
@@ -55,7 +55,7 @@ def test_a_page_is_answered_after_so_many_events(
     store: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small_pages(monkeypatch, 2)
-    monkeypatch.setattr(sqlite_catching_up, "MOST_EVENTS", 4)
+    monkeypatch.setattr(builds, "MOST_EVENTS", 4)
     for _ in range(5):
         store.said("Hello")
     found = store.page()
@@ -68,7 +68,7 @@ def test_a_page_is_answered_after_so_long(store: Opened, monkeypatch: pytest.Mon
     small_pages(monkeypatch, 2)
     for _ in range(5):
         store.said("Hello")
-    store.ticking.a_look_takes = sqlite_catching_up.MOST_SECONDS / 2
+    store.ticking.a_look_takes = builds.MOST_SECONDS / 2
     assert store.page().behind == 8
     store.ticking.a_look_takes = 0
     assert store.page().behind == 0
@@ -77,7 +77,7 @@ def test_a_page_is_answered_after_so_long(store: Opened, monkeypatch: pytest.Mon
 def test_few_events_are_folded_at_once_until_it_is_known_how_long_that_takes(
     store: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite_catching_up, "MOST_EVENTS", 1)
+    monkeypatch.setattr(builds, "MOST_EVENTS", 1)
     for _ in range(4):
         store.said(*("Hello",) * 99)
     assert [store.page().position for _ in range(3)] == [64, 192, 400]
@@ -304,7 +304,7 @@ def test_a_view_whose_fold_is_another_by_now_is_rebuilt_when_it_is_read(
         store.said("Hello")
     before = store.page()
     newer = Fragile(revision=2)
-    monkeypatch.setattr(sqlite_catching_up, "MOST_EVENTS", 2)
+    monkeypatch.setattr(builds, "MOST_EVENTS", 2)
     assert store.page(newer).rows == before.rows
     store.said("And?")
     assert store.page(newer).behind == 2
@@ -339,7 +339,7 @@ def test_an_older_release_does_not_switch_what_a_newer_one_makes(
     for _ in range(3):
         store.said("Hello")
     store.page()
-    monkeypatch.setattr(sqlite_catching_up, "MOST_EVENTS", 2)
+    monkeypatch.setattr(builds, "MOST_EVENTS", 2)
     store.page(Fragile(revision=2))
     store.said("And?")
     assert [store.page().behind for _ in range(3)] == [0, 0, 0]

@@ -15,7 +15,8 @@ from uuid import uuid4
 import pytest
 
 from onrecord.adapters.storage.queries import Migration, load_migrations
-from onrecord.adapters.views import sqlite_views, sqlite_views_file
+from onrecord.adapters.views.sqlite import file
+from onrecord.adapters.views.sqlite import views as sqlite_views
 from onrecord.domain.errors import (
     ForeignDatabase,
     SchemaNewer,
@@ -102,7 +103,7 @@ def test_an_older_schema_is_brought_up_to_date(
     before = store.page()
     later = Migration(99, "CREATE TABLE later (one TEXT) STRICT", b"later")
     steps = (*load_migrations("sqlite_views"), later)
-    monkeypatch.setattr(sqlite_views_file, "load_migrations", {"sqlite_views": steps}.get)
+    monkeypatch.setattr(file, "load_migrations", {"sqlite_views": steps}.get)
     assert store.page() == before
 
 
@@ -174,7 +175,7 @@ def another_catching_up(folder: Path) -> Generator[None]:
     program = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from onrecord.adapters.storage.sqlite_lock import lock_file\n"
+        "from onrecord.adapters.storage.sqlite.lock import lock_file\n"
         "with lock_file(Path(sys.argv[1])).turn(5):\n"
         "    print('mine', flush=True)\n"
         "    sys.stdin.read()\n"

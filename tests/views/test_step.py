@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain.errors import CorruptRecord, StorageUnavailable
 from onrecord.domain.events import AnnotationAdded
 from onrecord.projections.views.step import Failure, Refused, part_of, passages, step

@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from uuid_utils.compat import uuid7
 
-from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain import events
 from onrecord.domain.content import Document, Native, Text, ToolCall, ToolResult
 from onrecord.domain.draft import Stamp, draft

@@ -11,8 +11,8 @@ import psycopg
 import pytest
 
 import onrecord
-from onrecord.adapters.storage.memory import Memory
-from onrecord.adapters.storage.postgres import migrate
+from onrecord.adapters.storage.memory.memory import Memory
+from onrecord.adapters.storage.postgres.postgres import migrate
 from onrecord.adapters.store import Store
 from onrecord.domain.errors import CorruptRecord
 from onrecord.projections.views.audit import AUDIT

@@ -11,8 +11,8 @@ from uuid import UUID, uuid4
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from onrecord.adapters.storage.memory import Memory
-from onrecord.adapters.views.postgres_rows import PostgresRows
+from onrecord.adapters.storage.memory.memory import Memory
+from onrecord.adapters.views.postgres.rows import PostgresRows
 from onrecord.domain import events
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent

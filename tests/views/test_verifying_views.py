@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import onrecord
-from onrecord.adapters.storage.postgres import Postgres
-from onrecord.adapters.storage.sqlite_inventory import SqliteMoment
-from onrecord.adapters.views.kept import KeptMoment
-from onrecord.adapters.views.postgres_kept import PostgresKept
+from onrecord.adapters.storage.postgres.postgres import Postgres
+from onrecord.adapters.storage.sqlite.inventory import SqliteMoment
+from onrecord.adapters.views.postgres.kept import PostgresKept
+from onrecord.adapters.views.scratch import KeptMoment
 from onrecord.adapters.views.verifying import VerifiedViews, verify_views
 from onrecord.domain.inventory import StoredEvent, StoredHead
 from onrecord.projections.views.registry import VIEWS

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from onrecord.adapters.storage.sqlite_connection import Session
+from onrecord.adapters.storage.sqlite.connection import Session
 from tests.views.sqlite_places import Opened, opened
 
 ROOT = Path(__file__).parents[2]

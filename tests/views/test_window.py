@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain import events
 from onrecord.domain.content import Document, Text
 from onrecord.domain.events import ContentRedacted, Event, HistoryCompacted, LineAdopted

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from onrecord.adapters.conversation.lineage import amendments, lineage, parted
 from onrecord.adapters.conversation.reading import events_for, events_in
-from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain import events
 from onrecord.domain.content import Role, Text
 from onrecord.domain.events import Event

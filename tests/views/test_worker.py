@@ -6,8 +6,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from onrecord.adapters.storage.postgres import Postgres
-from onrecord.adapters.views.postgres_advance import Overtaken
+from onrecord.adapters.storage.postgres.postgres import Postgres
+from onrecord.adapters.views.postgres.advance import Overtaken
 from onrecord.domain.errors import StorageReadOnly
 from onrecord.projections.views.audit import AUDIT
 from onrecord.projections.views.planning import Batch, Stretch

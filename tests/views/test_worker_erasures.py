@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 
 import psycopg
 
-from onrecord.adapters.storage.postgres import Postgres
+from onrecord.adapters.storage.postgres.postgres import Postgres
 from onrecord.projections.views.audit import AUDIT
 from onrecord.projections.views.view import Changes, Passage
 from tests.adapters.test_postgres import setting

@@ -6,9 +6,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from onrecord.adapters.storage.postgres import Postgres
-from onrecord.adapters.storage.postgres_connections import Connections, queries_of
-from onrecord.adapters.views.postgres_keeper import PostgresKeeper
+from onrecord.adapters.storage.postgres.connections import Connections, queries_of
+from onrecord.adapters.storage.postgres.postgres import Postgres
+from onrecord.adapters.views.postgres.keeper import PostgresKeeper
 from onrecord.projections.views.step import CIRCUIT, LAST_ATTEMPT, STRICT_ATTEMPTS, retry_after
 from onrecord.projections.views.view import Changes, Passage, Row, View
 from tests.views.workers import Changed, Failing, Stepping, Unfoldable, asked, folded, talk
@@ -127,7 +127,7 @@ def test_only_the_conversation_that_is_named_is_tried_again(
 def test_a_long_conversation_is_tried_again_piece_by_piece(
     url: str, log: Postgres, connections: Connections, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("onrecord.adapters.views.postgres_advance._BEHIND", 2)
+    monkeypatch.setattr("onrecord.adapters.views.postgres.advance._BEHIND", 2)
     bad = uuid4()
     view = Failing({bad})
     talk(log, [bad], 5)

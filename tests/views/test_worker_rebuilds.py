@@ -9,9 +9,9 @@ from uuid import uuid4
 import pytest
 
 from onrecord.adapters.cli.view_keeping import rebuilt
-from onrecord.adapters.storage.postgres import Postgres
-from onrecord.adapters.storage.postgres_connections import Connections
-from onrecord.adapters.views.postgres_keeper import PostgresKeeper
+from onrecord.adapters.storage.postgres.connections import Connections
+from onrecord.adapters.storage.postgres.postgres import Postgres
+from onrecord.adapters.views.postgres.keeper import PostgresKeeper
 from onrecord.domain.errors import InvalidInput, ViewStopped
 from onrecord.projections.views.audit import AUDIT
 from onrecord.projections.views.step import CIRCUIT, STRICT_ATTEMPTS

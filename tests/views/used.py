@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from pydantic_core import from_json, to_json
 
-from onrecord.adapters.storage.postgres_connections import fetched
+from onrecord.adapters.storage.postgres.connections import fetched
 from onrecord.domain import events
 from onrecord.domain.request_template import Template
 from onrecord.projections.views.usage import USAGE, ModelUsage, model_usage

@@ -11,15 +11,12 @@ from uuid import UUID
 
 import psycopg
 
-from onrecord.adapters.storage.postgres import Postgres
-from onrecord.adapters.storage.postgres_address import address_of
-from onrecord.adapters.storage.postgres_connections import Connections
-from onrecord.adapters.views.hand import Hand
-from onrecord.adapters.views.postgres_advance import PostgresAdvance
-from onrecord.adapters.views.postgres_builds import PostgresBuilds
-from onrecord.adapters.views.postgres_parts import Lease, Parts
-from onrecord.adapters.views.tally import Tally
+from onrecord.adapters.storage.postgres.connections import Connections, address_of
+from onrecord.adapters.storage.postgres.postgres import Postgres
+from onrecord.adapters.views.postgres.advance import PostgresAdvance
+from onrecord.adapters.views.postgres.builds import Lease, Parts, PostgresBuilds
 from onrecord.adapters.views.worker import Worker
+from onrecord.adapters.views.worker_thread import Hand, Tally
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.audit import AUDIT
 from onrecord.projections.views.step import passages

@@ -15,8 +15,8 @@ from onrecord.adapters.redis.accelerator import Accelerator
 from onrecord.adapters.redis.connection import Connection
 from onrecord.adapters.redis.sealed import opened, seal
 from onrecord.adapters.redis.tails import TailSubscription
-from onrecord.adapters.storage.keyed_digest import tenant_seal
-from onrecord.adapters.storage.postgres import Postgres, migrate, open_postgres
+from onrecord.adapters.storage.append import tenant_seal
+from onrecord.adapters.storage.postgres.postgres import Postgres, migrate, open_postgres
 from tests.adapters.redis.stores import KEY, Rendered, said, store_on
 from tests.adapters.test_postgres import as_role
 from tests.factories import OTHER_TENANT, TENANT, appending, raw_event

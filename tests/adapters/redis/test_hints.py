@@ -15,7 +15,8 @@ import pytest
 import onrecord
 from onrecord.adapters.redis.connection import Connection
 from onrecord.adapters.redis.hints import RedisHints
-from onrecord.adapters.storage import hints, subscription
+from onrecord.adapters.storage import subscription
+from onrecord.adapters.storage import subscription as hints
 from tests.patience import PATIENCE, until
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server

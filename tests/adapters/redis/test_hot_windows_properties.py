@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import onrecord
 from onrecord.adapters.redis.connection import Connection
-from onrecord.adapters.storage.memory import Memory
+from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.store import Store
 from onrecord.domain.events import MessageRecorded
 from tests.adapters.redis.stores import KEY, store_on

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.adapters.redis.sealed import opened, seal
-from onrecord.adapters.storage.keyed_digest import Proof, keyed_digest, new_digest_key, proof_of
+from onrecord.adapters.storage.append import Proof, keyed_digest, new_digest_key, proof_of
 from onrecord.domain.log import Backend
 from tests.adapters.redis.stores import followed
 from tests.factories import OTHER_TENANT, TENANT

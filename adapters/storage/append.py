@@ -1,0 +1,254 @@
+"""The rules of an append that hold on every backend: what is known already, what gets recorded.
+
+Pure: a backend looks up what its log knows, asks here, and writes what it is told.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, NamedTuple, TypeAlias
+from uuid import UUID
+
+from onrecord.domain.admission import Refused, Standing
+from onrecord.domain.content import Blob
+from onrecord.domain.erasures import is_apart, is_operators
+from onrecord.domain.errors import CorruptRecord, StorageReadOnly
+from onrecord.domain.head import Head, advance
+from onrecord.domain.header import body_digest, leaf, recorded_header
+from onrecord.domain.log import (
+    Append,
+    Conflict,
+    Duplicate,
+    Forgotten,
+    Mismatch,
+    NewEvent,
+    Recorded,
+    RecordedEvent,
+)
+
+KEPT_FOR_OPERATORS: Final = (
+    "such ids and events are kept for what operators do to the store: give the conversation another "
+    "id, and erase with `forget`"
+)
+
+
+class Known(NamedTuple):
+    """What the log has under an event's id or once-name; no salt once it was erased."""
+
+    conversation_id: UUID
+    version: int
+    type: str
+    salt: bytes | None
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What an append adds to the log: its events as recorded, and the head after them."""
+
+    events: tuple[RecordedEvent, ...]
+    head: Head
+
+    def verdict(self) -> Recorded:
+        """Return what the writer is told."""
+        last = self.events[-1]
+        return Recorded(self.events[0].version, last.version, last.position)
+
+
+class Place(NamedTuple):
+    """A conversation as the log has it: where it stands, whether it was forgotten, and has begun."""
+
+    head: Head
+    forgotten: bool = False
+    begun: bool = False
+
+
+def refusal(
+    append: Append, known: Sequence[Known | None], place: Place
+) -> Duplicate | Mismatch | Forgotten | Conflict | Refused | None:
+    """Return why nothing is to be recorded, or None.
+
+    `known` says for each event what the log has of it. What was said before is looked at first: a
+    retry is told so whatever version it expected, and whatever became of the conversation.
+    """
+    if (repeated := _repeated(append, known)) is not None:
+        return repeated
+    if place.forgotten:
+        return Forgotten()
+    current = place.head.version
+    if append.expected_version is not None and append.expected_version != current:
+        return Conflict(current)
+    return _unmet(append, place)
+
+
+def _unmet(append: Append, place: Place) -> Refused | None:
+    standing = Standing(place.begun, place.head.version, place.head.closed)
+    for ordinal, event in enumerate(append.events):
+        if not standing.takes(event.needs):
+            return Refused(ordinal)
+        standing = standing.after(closes=event.effect.closes)
+    return None
+
+
+def referred(append: Append) -> Iterator[Blob]:
+    """Yield the blobs that the events of an append refer to, in order."""
+    return (blob for event in append.events for blob in event.blobs)
+
+
+def another_tenants() -> StorageReadOnly:
+    """Return the error for a conversation that its tenant alone may write to."""
+    return StorageReadOnly("the conversation is another tenant's: connect as that tenant")
+
+
+def must_be_apart(appends: Iterable[Append]) -> None:
+    """Raise where a request mixes what is the operators' with what is a conversation's."""
+    for append in appends:
+        if not is_apart(append.tenant, append.conversation_id, (e.type for e in append.events)):
+            raise StorageReadOnly(KEPT_FOR_OPERATORS)
+
+
+def must_be_forgettable(first_type: str) -> None:
+    """Raise for the stream that begins with an event of that type, if it is one of the operators."""
+    if is_operators(first_type):
+        raise StorageReadOnly("what operators did to the store is kept: it cannot be forgotten")
+
+
+def record(append: Append, head: Head, *, shard: int, position: int, recorded_at: int) -> Recording:
+    """Return the events of an append as recorded after `position`, and the head after them."""
+    events: list[RecordedEvent] = []
+    for place, new in enumerate(append.events, position + 1):
+        head = advance(head, new.effect)
+        digest = body_digest(new.salt, new.body)
+        recorded = recorded_header(new.header, head.version, place, recorded_at)
+        events.append(
+            RecordedEvent(
+                shard,
+                place,
+                append.conversation_id,
+                head.version,
+                head.exchange,
+                new.event_id,
+                new.type,
+                new.schema_version,
+                recorded_at,
+                new.header,
+                digest,
+                leaf(recorded, digest),
+                new.salt,
+                new.body,
+            )
+        )
+    return Recording(tuple(events), head)
+
+
+def _repeated(append: Append, known: Sequence[Known | None]) -> Duplicate | Mismatch | None:
+    for ordinal, (event, found) in enumerate(zip(append.events, known, strict=True)):
+        if found is not None and not _is_same(append.conversation_id, event, found):
+            return Mismatch(ordinal)
+    versions = [found.version for found in known if found is not None]
+    if len(versions) == len(append.events):
+        return Duplicate(min(versions, default=0), max(versions, default=0))
+    if versions:
+        return Mismatch(next(at for at, found in enumerate(known) if found is not None))
+    return _repeated_within(append.events) if len(append.events) > 1 else None
+
+
+def _is_same(conversation_id: UUID, event: NewEvent, found: Known) -> bool:
+    if (found.conversation_id, found.type) != (conversation_id, event.type):
+        return False
+    return found.salt is None or body_digest(found.salt, event.body) == found.digest
+
+
+def _repeated_within(events: Sequence[NewEvent]) -> Mismatch | None:
+    seen: set[UUID | str] = set()
+    for ordinal, event in enumerate(events):
+        names: list[UUID | str] = [event.event_id]
+        if event.once is not None:
+            names.append(event.once)
+        if not seen.isdisjoint(names):
+            return Mismatch(ordinal)
+        seen.update(names)
+    return None
+
+
+# Names that callers choose, made fit to be looked up without standing anywhere in clear.
+
+KEY_SIZE: Final = 32
+DIGEST_SIZE: Final = 16
+
+Proof: TypeAlias = Callable[[bytes], bytes]
+"""What proves that who has the log told something: 16 bytes."""
+
+
+def new_digest_key() -> bytes:
+    """Return a random key; each log has its own, so digests of two logs cannot be compared."""
+    return secrets.token_bytes(KEY_SIZE)
+
+
+def keyed_digest(key: bytes, text: str) -> bytes:
+    """Return the first 16 bytes of HMAC-SHA256 over the text's UTF-8."""
+    message = text.encode("utf-8", "surrogatepass")
+    return hmac.digest(key, message, "sha256")[:DIGEST_SIZE]
+
+
+def proof_of(key: bytes, told: bytes) -> bytes:
+    """Return 16 bytes that only who has the key can make for what is told.
+
+    No digest of a text is one, though callers choose texts and see their digests: none has an
+    octet FF in its UTF-8 (RFC 3629, section 1).
+    """
+    return hmac.digest(key, b"\xff" + told, "sha256")[:DIGEST_SIZE]
+
+
+def prover_of(seal: bytes, tenant: UUID | None) -> Proof:
+    """Return what proves a tenant's word with the seal of a log; without one, the log's own word.
+
+    What proves for one tenant proves nothing for another, and nothing for the log.
+    """
+    key = seal if tenant is None else tenant_seal(seal, tenant)
+    return partial(proof_of, key)
+
+
+def tenant_seal(seal: bytes, tenant: UUID) -> bytes:
+    """Return the seal of one tenant, from which nobody has that of the log or of another one."""
+    return hashlib.sha256(seal + tenant.bytes).digest()
+
+
+# Large bytes cut into pieces that fit a row, and put together again with proof.
+
+PIECE_SIZE: Final = 1024 * 1024
+"""The most bytes of a blob that one row holds."""
+
+
+def pieces(chunks: Iterable[bytes], size: int = PIECE_SIZE) -> Iterator[bytes]:
+    """Yield the same bytes in pieces of `size`, the last one shorter; nothing for no bytes."""
+    held = bytearray()
+    for chunk in chunks:
+        rest = memoryview(chunk)
+        while rest:
+            room = size - len(held)
+            held += rest[:room]
+            rest = rest[room:]
+            if len(held) == size:
+                yield bytes(held)
+                held.clear()
+    if held:
+        yield bytes(held)
+
+
+def verified(stored: Iterable[bytes], blob: Blob) -> Iterator[bytes]:
+    """Yield a blob's pieces; CorruptRecord at the end, if they are not the bytes it refers to."""
+    digest, size = hashlib.sha256(), 0
+    for piece in stored:
+        digest.update(piece)
+        size += len(piece)
+        yield piece
+    if (digest.hexdigest(), size) != (blob.sha256, blob.size):
+        raise CorruptRecord(
+            "bytes of a document are missing or do not match their digest: restore them from a backup"
+        )

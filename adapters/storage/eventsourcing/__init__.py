@@ -1,0 +1,1 @@
+"""The persistence modules of the `eventsourcing` library on our log."""

@@ -1,0 +1,275 @@
+"""The operators' stream as an application of the `eventsourcing` library, on a store that is open."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from eventsourcing.application import AggregateNotFoundError, Application
+from eventsourcing.domain import (
+    Aggregate,
+    AggregateCreated,
+    AggregateEvent,
+    DomainEventProtocol,
+    event,
+)
+from eventsourcing.persistence import ApplicationRecorder, IntegrityError, Mapper, StoredEvent
+from eventsourcing.utils import Environment, EnvType, get_topic
+
+from onrecord.adapters.storage.eventsourcing.appends import conversation_of
+from onrecord.adapters.storage.eventsourcing.backend import BackendRecorder
+from onrecord.domain.erasures import (
+    COMPLETED,
+    INTENDED,
+    SCHEMA_VERSION,
+    SHAPES,
+    decode_fact,
+    encode_fact,
+    erasure_id,
+    operators_of,
+)
+from onrecord.domain.errors import CorruptRecord, InvalidInput
+from onrecord.domain.log import Backend
+from onrecord.projections.history.erasures import erasure_entry
+
+# An erasure as an aggregate of the `eventsourcing` library: intended once, completed once.
+
+
+class Erasure(Aggregate):
+    """The erasure of one conversation of a tenant.
+
+    What holds of it: somebody intends it, by name and for a reason; it is completed once; what is
+    erased is not among the forks that stay.
+    """
+
+    class Intended(Aggregate.Created):
+        """Somebody is about to erase the conversation."""
+
+        tenant: UUID
+        conversation_id: UUID
+        number: int
+        actor: str
+        reason: str
+
+    class Completed(Aggregate.Event):
+        """All of it went."""
+
+        tenant: UUID
+        conversation_id: UUID
+        events: int
+        forks: tuple[UUID, ...] | None
+
+    @event(Intended)
+    def __init__(
+        self, tenant: UUID, conversation_id: UUID, number: int, actor: str, reason: str
+    ) -> None:
+        """Begin it; `number` counts the erasures of the conversation from 0."""
+        if not actor.strip() or not reason.strip():
+            raise InvalidInput("an erasure needs who does it and why: give actor= and reason=")
+        self.tenant = tenant
+        self.conversation_id = conversation_id
+        self.number = number
+        self.actor = actor
+        self.reason = reason
+        self.is_completed = False
+        self.events = 0
+        self.forks: tuple[UUID, ...] | None = ()
+
+    @staticmethod
+    def create_id(tenant: UUID, conversation_id: UUID, number: int) -> UUID:
+        """Return the id that whoever begins the same erasure gives it too."""
+        return erasure_id(tenant, conversation_id, number)
+
+    def complete(self, events: int, forks: Sequence[UUID] | None) -> None:
+        """Say that all of it went: how many events, and which forks stay (None: nobody can tell)."""
+        if self.is_completed:
+            raise InvalidInput("the erasure was completed already: nothing of it is left to do")
+        if forks is not None and self.conversation_id in forks:
+            raise InvalidInput("what was erased cannot stay: name its forks only")
+        staying = None if forks is None else tuple(dict.fromkeys(forks))
+        self._complete(self.tenant, self.conversation_id, events, staying)
+
+    @event(Completed)
+    def _complete(
+        self, tenant: UUID, conversation_id: UUID, events: int, forks: tuple[UUID, ...] | None
+    ) -> None:
+        self.is_completed = True
+        self.events = events
+        self.forks = forks
+
+
+logger = logging.getLogger("onrecord")
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_KINDS: Final[Mapping[str, type[AggregateEvent]]] = {
+    INTENDED: Erasure.Intended,
+    COMPLETED: Erasure.Completed,
+}
+_NAMES: Final[Mapping[type[object], str]] = {kind: name for name, kind in _KINDS.items()}
+_PLACE: Final = frozenset(
+    ("originator_id", "originator_version", "originator_topic", "timestamp"),
+)
+"""What the library adds to an event: the log keeps the place, and the body the time."""
+
+
+class OperatorsMapper(Mapper[UUID]):
+    """Maps the events of aggregates to the facts that docs/format.md specifies, and back."""
+
+    def to_stored_event(self, domain_event: DomainEventProtocol[UUID]) -> StoredEvent:
+        """Return the stored event: its topic is the stored name, its state the body."""
+        members: dict[str, Any] = dict(vars(domain_event))
+        name = _NAMES[type(domain_event)]
+        at = (members["timestamp"] - _EPOCH) // _MICROSECOND
+        told = {member: value for member, value in members.items() if member not in _PLACE}
+        return StoredEvent(
+            domain_event.originator_id,
+            domain_event.originator_version,
+            name,
+            encode_fact(SHAPES[name](**told, at=at)),
+        )
+
+    def to_domain_event(self, stored_event: StoredEvent) -> DomainEventProtocol[UUID]:
+        """Return the event; CorruptRecord where the state is not what the topic says."""
+        fact = decode_fact(stored_event.topic, SCHEMA_VERSION, stored_event.state)
+        kind: Any = _KINDS[stored_event.topic]
+        members: dict[str, Any] = {name: value for name, value in fact if name != "at"}
+        if issubclass(kind, AggregateCreated):
+            members["originator_topic"] = get_topic(Erasure)
+        event: DomainEventProtocol[UUID] = kind(
+            originator_id=conversation_of(stored_event.originator_id),
+            originator_version=stored_event.originator_version,
+            timestamp=_EPOCH + fact.at * _MICROSECOND,
+            **members,
+        )
+        return event
+
+
+class Operators(Application[UUID]):
+    """What people did to the store of a tenant: erasures, so far."""
+
+    def __init__(self, backend: Backend, tenant: UUID) -> None:
+        """Keep it in the log of a backend, beside the tenant's conversations."""
+        self._backend = backend
+        self._tenant = tenant
+        super().__init__()
+
+    def construct_env(self, name: str, env: EnvType | None = None) -> Environment:
+        """Return an environment that says nothing: the process's is for others' applications."""
+        return Environment(name, env)
+
+    def construct_mapper(self) -> Mapper[UUID]:
+        """Return ours."""
+        return OperatorsMapper(self.construct_transcoder())
+
+    def construct_recorder(self) -> ApplicationRecorder:
+        """Return a recorder on the backend."""
+        return BackendRecorder(self._backend, operators_of(self._tenant))
+
+    def erasure(self, id_: UUID) -> Erasure | None:
+        """Return an erasure; None if there is none of that id, CorruptRecord if it cannot be read.
+
+        So it is where it takes no more and was not completed: nobody can complete it.
+        """
+        entry = erasure_entry(self._backend.read(id_), operators_of(self._tenant))
+        if entry is not None and entry.outcome is None and self._backend.head(id_).closed:
+            raise CorruptRecord("an erasure is closed, and was not completed")
+        try:
+            found: Erasure = self.repository.get(id_)
+        except AggregateNotFoundError:
+            return None
+        return found
+
+    def last_erasure(self, conversation_id: UUID) -> Erasure | None:
+        """Return the last erasure of a conversation that can be read; None if there is none."""
+        return self._standing(conversation_id)[0]
+
+    def _standing(self, conversation_id: UUID) -> tuple[Erasure | None, int]:
+        """Return the last erasure of a conversation that can be read, and the number of the next one."""
+        try:
+            return self._sought(conversation_id)
+        except CorruptRecord:
+            return self._walked(conversation_id)
+
+    def _sought(self, conversation_id: UUID) -> tuple[Erasure | None, int]:
+        """Return the same where all can be read.
+
+        Their numbers have no gap: nobody else has ids such as theirs. So the first one that is not there is looked for in steps that
+        double, then by halves: a conversation that never begins may be erased many times.
+        """
+        last: Erasure | None = None
+        missing = 0
+        while (found := self._numbered(conversation_id, missing)) is not None:
+            last, missing = found, 2 * missing + 1
+        while last is not None and missing - last.number > 1:
+            middle = (last.number + missing) // 2
+            found = self._numbered(conversation_id, middle)
+            last, missing = (last, middle) if found is None else (found, missing)
+        return last, missing
+
+    def _walked(self, conversation_id: UUID) -> tuple[Erasure | None, int]:
+        """Return the same one by one: what cannot be read is passed over, and may leave gaps.
+
+        Whoever may erase could put it there, and no conversation is kept from being erased by that.
+        """
+        last: Erasure | None = None
+        number = 0
+        while True:
+            try:
+                found = self._numbered(conversation_id, number)
+            except CorruptRecord as error:
+                logger.warning("an erasure is passed over, for it cannot be read: %s", error)
+            else:
+                if found is None:
+                    return last, number
+                last = found
+            number += 1
+
+    def _numbered(self, conversation_id: UUID, number: int) -> Erasure | None:
+        return self.erasure(erasure_id(self._tenant, conversation_id, number))
+
+    def intend(self, conversation_id: UUID, actor: str, reason: str) -> Erasure:
+        """Return the erasure of a conversation that is under way: one that is intended now, if none is.
+
+        It is durable. Two that intend one at once get the same.
+        """
+        last, number = self._standing(conversation_id)
+        if last is not None and not last.is_completed:
+            return last
+        erasure = Erasure(self._tenant, conversation_id, number, actor, reason)
+        try:
+            self._save(erasure, actor)
+        except IntegrityError:
+            begun = self.erasure(erasure.id)
+            if begun is None:  # The stream takes nothing: no other began it.
+                raise
+            return begun
+        return erasure
+
+    def complete(
+        self, id_: UUID, events: int, forks: Sequence[UUID] | None, actor: str | None
+    ) -> Erasure:
+        """Return an erasure that is completed: now, or by another who was at it too.
+
+        `actor` is who completes it, if that is known: it need not be who intended it.
+        """
+        erasure = self.erasure(id_)
+        if erasure is None:
+            raise CorruptRecord("no erasure has that id: run `onrecord verify`")
+        if erasure.is_completed:
+            return erasure
+        erasure.complete(events, forks)
+        try:
+            self._save(erasure, actor)
+        except IntegrityError:
+            done = self.erasure(id_)
+            if done is None or not done.is_completed:
+                raise
+            return done
+        return erasure
+
+    def _save(self, erasure: Erasure, actor: str | None) -> None:
+        self.save(erasure, actor=None if actor is None else self._backend.digest(actor).hex())

@@ -1,0 +1,171 @@
+"""`eventsourcing` on the PostgreSQL log: PERSISTENCE_MODULE=onrecord.adapters.storage.eventsourcing.postgres.
+
+The environment names the database (`ONRECORD_URL`) and, if it is not the only one, the tenant
+(`ONRECORD_TENANT`, a UUID): an application is a tenant of the log. Events go into the log's own
+table, so what the library records can be read, audited and erased like everything else; a
+notification's id is the event's position. Snapshots and tracking have tables of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from typing import TypeVar, cast
+from uuid import UUID
+
+from eventsourcing.persistence import (
+    AggregateRecorder,
+    ApplicationRecorder,
+    InfrastructureFactory,
+    Notification,
+    ProcessRecorder,
+    StoredEvent,
+    Tracking,
+)
+from eventsourcing.utils import Environment, EnvType
+from psycopg.rows import TupleRow
+from psycopg.types.numeric import Int8
+
+from onrecord.adapters.storage.eventsourcing.appends import conversation_of
+from onrecord.adapters.storage.eventsourcing.recorders import (
+    LogAggregateRecorder,
+    LogApplicationRecorder,
+    LogProcessRecorder,
+    LogSnapshotRecorder,
+    LogTrackingRecorder,
+)
+from onrecord.adapters.storage.eventsourcing.store import (
+    Appender,
+    Within,
+    named_class,
+    named_tenant,
+    named_url,
+)
+from onrecord.adapters.storage.postgres.batch import packed, parameters_of, verdict_of
+from onrecord.adapters.storage.postgres.connections import LogConnection, fetched
+from onrecord.adapters.storage.postgres.postgres import Postgres, open_postgres
+from onrecord.adapters.storage.subscription import Wakeups
+from onrecord.domain.log import Append, Duplicate, Recorded, Verdict
+
+_Connection = LogConnection
+T = TypeVar("T", bound=LogTrackingRecorder[_Connection])
+
+
+class _PostgresStore:
+    """A log in a database, as the recorders ask for it; a transaction is a Connection in one."""
+
+    def __init__(self, log: Postgres, tenant: UUID) -> None:
+        self._log = log
+        self._tenant = tenant
+
+    @property
+    def wakeups(self) -> Wakeups:
+        # Asked for each time: a forked child has its own.
+        return self._log.wakeups
+
+    def append(self, append: Append) -> Verdict:
+        (verdict,) = self._log.append((append,))
+        return self._recorded_before(append, verdict) if isinstance(verdict, Duplicate) else verdict
+
+    def _recorded_before(self, append: Append, verdict: Duplicate) -> Verdict:
+        known = list(
+            self._log.read(append.conversation_id, after=verdict.first - 1, until=verdict.last)
+        )
+        if [event.event_id for event in known] != [event.event_id for event in append.events]:
+            return verdict  # Others, that bear a name which a conversation holds only once.
+        return Recorded(verdict.first, verdict.last, known[-1].position)
+
+    @contextmanager
+    def appending(self) -> Generator[tuple[_Connection, Appender]]:
+        with self._log.connections.transaction() as connection:
+            yield connection, partial(_append, connection, self._log.digest)
+
+    def writing(self) -> AbstractContextManager[_Connection]:
+        return self._log.connections.transaction()
+
+    def keep_snapshot(self, transaction: _Connection, tenant: UUID, snapshot: StoredEvent) -> bool:
+        place = (tenant, conversation_of(snapshot.originator_id))
+        kept = (Int8(snapshot.originator_version), snapshot.topic, snapshot.state)
+        return bool(fetched(transaction, "insert_snapshot", (*place, *kept)))
+
+    def keep_tracking(self, transaction: _Connection, name: str, tracking: Tracking) -> bool:
+        reached = (tracking.application_name, Int8(tracking.notification_id))
+        return bool(fetched(transaction, "track", (self._tenant, name, *reached)))
+
+    def stored_events(self, conversation_id: UUID, within: Within, *, desc: bool) -> list[TupleRow]:
+        name = "last_stored_events" if desc else "stored_events"
+        return self._log.connections.ask(name, (conversation_id, *map(Int8, within)))
+
+    def snapshots(
+        self, tenant: UUID, conversation_id: UUID, within: Within, *, desc: bool
+    ) -> list[TupleRow]:
+        name = "last_snapshots" if desc else "snapshots"
+        return self._log.connections.ask(name, (tenant, conversation_id, *map(Int8, within)))
+
+    def notifications(
+        self, tenant: UUID, within: Within, topics: Sequence[str]
+    ) -> list[Notification]:
+        after, until, limit = map(Int8, within)
+        asked = (tenant, after, until, list(topics), limit)
+        rows = self._log.connections.ask("notifications", asked)
+        return [
+            Notification(originator_id, version, topic, state, id=position)
+            for position, originator_id, version, topic, state in rows
+        ]
+
+    def last_notification(self, tenant: UUID) -> int | None:
+        rows = self._log.connections.ask("last_notification", (tenant,))
+        return int(rows[0][0]) if rows else None
+
+    def tracked(self, name: str, application_name: str) -> int | None:
+        rows = self._log.connections.ask("tracked", (self._tenant, name, application_name))
+        return int(rows[0][0]) if rows else None
+
+
+class PostgresFactory(InfrastructureFactory[LogTrackingRecorder[_Connection]]):
+    """Recorders on the log that the environment names."""
+
+    def __init__(self, env: Environment | EnvType | None) -> None:
+        """Open the log: ONRECORD_URL, ONRECORD_TENANT."""
+        super().__init__(env)
+        url = named_url(self.env, "name the database, postgresql://…")
+        self.log = open_postgres(url)
+        self.tenant = named_tenant(self.env)
+        self._store = _PostgresStore(self.log, self.tenant)
+
+    def aggregate_recorder(self, purpose: str = "events") -> AggregateRecorder:
+        """Return a recorder of events, or of snapshots."""
+        if purpose == "events":
+            return LogAggregateRecorder(self._store, self.tenant)
+        return LogSnapshotRecorder(self._store, self.tenant)
+
+    def application_recorder(self) -> ApplicationRecorder:
+        """Return a recorder of events with notifications."""
+        ours = LogApplicationRecorder[_Connection]
+        kind = named_class(self.env, self.APPLICATION_RECORDER_TOPIC, ours)
+        return kind(self._store, self.tenant)
+
+    def tracking_recorder(self, tracking_recorder_class: type[T] | None = None) -> T:
+        """Return a recorder of tracking: of the class given, named or ours."""
+        ours = cast("type[T]", LogTrackingRecorder)
+        kind = tracking_recorder_class or named_class(self.env, self.TRACKING_RECORDER_TOPIC, ours)
+        return kind(self._store, self.env.name)
+
+    def process_recorder(self) -> ProcessRecorder:
+        """Return a recorder of events and tracking."""
+        kind = named_class(self.env, self.PROCESS_RECORDER_TOPIC, LogProcessRecorder[_Connection])
+        return kind(self._store, self.tenant, self.env.name)
+
+    def close(self) -> None:
+        """Close the log."""
+        self.log.close()
+
+
+def _append(
+    connection: _Connection, digest: Callable[[str], bytes], appends: Sequence[Append]
+) -> list[Verdict]:
+    if not appends:
+        return []
+    rows = fetched(connection, "append", parameters_of(packed(appends, digest)))
+    return [verdict_of(row) for row in rows]

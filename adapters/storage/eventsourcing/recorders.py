@@ -1,0 +1,278 @@
+"""The recorders of the `eventsourcing` library over any store that holds a log.
+
+An application is a tenant of the log, an aggregate a conversation, a notification's id the
+event's position. Snapshots and tracking are no events: a store keeps them beside the log.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, Generic
+from uuid import UUID
+
+from eventsourcing.persistence import (
+    AggregateRecorder,
+    ApplicationRecorder,
+    IntegrityError,
+    Notification,
+    OperationalError,
+    ProcessRecorder,
+    StoredEvent,
+    Subscription,
+    Tracking,
+    TrackingRecorder,
+)
+
+from onrecord.adapters.storage.eventsourcing.appends import (
+    appends_of,
+    conversation_of,
+    must_be_recorded,
+)
+from onrecord.adapters.storage.eventsourcing.store import Appender, Store, Transaction, Within
+from onrecord.adapters.storage.holds import releasing
+from onrecord.adapters.storage.subscription import PAGE, Wakeups
+from onrecord.domain.errors import ConversationForgotten, StorageError
+from onrecord.domain.log import BEFORE_FIRST
+
+# Following the notifications of an `eventsourcing` recorder, whatever the backend.
+
+
+class NotificationSubscription(Subscription[ApplicationRecorder]):
+    """The notifications of a recorder after an id, those to come included; never skips one."""
+
+    def __init__(
+        self,
+        recorder: ApplicationRecorder,
+        wakeups: Wakeups,
+        gt: int | None = None,
+        topics: Sequence[str] = (),
+    ) -> None:
+        """Follow a recorder; an append in this process wakes it up, else it polls."""
+        super().__init__(recorder=recorder, gt=gt, topics=topics)
+        self._wakeups = wakeups
+        self._ready: deque[Notification] = deque()
+
+    def stop(self) -> None:
+        """End the iteration, from any thread."""
+        super().stop()
+        self._wakeups.stir()
+
+    def __next__(self) -> Notification:
+        """Return the next notification, waiting for it; end the iteration once stopped."""
+        while not self._has_been_stopped and not self._wakeups.closed:
+            if self._ready:
+                return self._ready.popleft()
+            self._fetch()
+        raise StopIteration
+
+    def _fetch(self) -> None:
+        seen = self._wakeups.seen()
+        try:
+            found = self._recorder.select_notifications(
+                self._last_notification_id, PAGE, topics=self._topics, inclusive_of_start=False
+            )
+        except OperationalError:
+            if self._wakeups.closed:  # While this thread was reading: the iteration ends.
+                return
+            raise
+        if not found:
+            self._wakeups.wait(seen, lambda: self._has_been_stopped)
+            return
+        self._ready.extend(found)
+        self._last_notification_id = found[-1].id
+
+
+_HIGHEST: Final = 2**63 - 1
+
+
+class LogAggregateRecorder(AggregateRecorder, Generic[Transaction]):
+    """Events of aggregates, each aggregate a conversation."""
+
+    def __init__(self, store: Store[Transaction], tenant: UUID) -> None:
+        """Record for one tenant of a store's log."""
+        self.store = store
+        self.tenant = tenant
+
+    def insert_events(
+        self, stored_events: Sequence[StoredEvent], **kwargs: Any
+    ) -> Sequence[int] | None:
+        """Record events, all or none; IntegrityError where a version is taken."""
+        _recorded(self.store, self.tenant, stored_events)
+        return None
+
+    def select_events(
+        self,
+        originator_id: UUID | str,
+        *,
+        gt: int | None = None,
+        lte: int | None = None,
+        desc: bool = False,
+        limit: int | None = None,
+    ) -> Sequence[StoredEvent]:
+        """Return the events of an aggregate, in order of version or the last first."""
+        place, within = conversation_of(originator_id), _within(gt, lte, limit)
+        with _in_their_words():
+            rows = self.store.stored_events(place, within, desc=desc)
+        return [StoredEvent(originator_id, *row) for row in rows]
+
+
+class LogSnapshotRecorder(AggregateRecorder, Generic[Transaction]):
+    """Snapshots of aggregates: no facts, in a table of their own, gone with the conversation."""
+
+    def __init__(self, store: Store[Transaction], tenant: UUID) -> None:
+        """Record for one tenant of a store's log."""
+        self.store = store
+        self.tenant = tenant
+
+    @releasing
+    def insert_events(
+        self, stored_events: Sequence[StoredEvent], **kwargs: Any
+    ) -> Sequence[int] | None:
+        """Keep snapshots, all or none; IntegrityError where there is one of that version."""
+        with _in_their_words(), self.store.writing() as transaction:
+            for stored in stored_events:
+                if not self.store.keep_snapshot(transaction, self.tenant, stored):
+                    raise IntegrityError("there is a snapshot of that version already")
+        return None
+
+    def select_events(
+        self,
+        originator_id: UUID | str,
+        *,
+        gt: int | None = None,
+        lte: int | None = None,
+        desc: bool = False,
+        limit: int | None = None,
+    ) -> Sequence[StoredEvent]:
+        """Return the snapshots of an aggregate, in order of version or the last first."""
+        place, within = conversation_of(originator_id), _within(gt, lte, limit)
+        with _in_their_words():
+            rows = self.store.snapshots(self.tenant, place, within, desc=desc)
+        return [StoredEvent(originator_id, *row) for row in rows]
+
+
+class LogApplicationRecorder(LogAggregateRecorder[Transaction], ApplicationRecorder):
+    """Events of aggregates, and all of them in the order of the log."""
+
+    def insert_events(
+        self, stored_events: Sequence[StoredEvent], **kwargs: Any
+    ) -> Sequence[int] | None:
+        """Record events, all or none, and return their positions."""
+        return _recorded(self.store, self.tenant, stored_events)
+
+    def select_notifications(
+        self,
+        start: int | None,
+        limit: int,
+        stop: int | None = None,
+        topics: Sequence[str] = (),
+        *,
+        inclusive_of_start: bool = True,
+    ) -> Sequence[Notification]:
+        """Return the tenant's events from a position on, in order."""
+        after = 0 if start is None else start - inclusive_of_start
+        with _in_their_words():
+            return self.store.notifications(self.tenant, _within(after, stop, limit), topics)
+
+    def max_notification_id(self) -> int | None:
+        """Return the position of the tenant's last event."""
+        with _in_their_words():
+            return self.store.last_notification(self.tenant)
+
+    def subscribe(
+        self, gt: int | None = None, topics: Sequence[str] = ()
+    ) -> Subscription[ApplicationRecorder]:
+        """Return the tenant's events after a position, those to come included."""
+        return NotificationSubscription(self, self.store.wakeups, gt, topics)
+
+
+class LogTrackingRecorder(TrackingRecorder, Generic[Transaction]):
+    """How far a projection got, by the applications that it follows.
+
+    A subclass writes its view in `store.writing()`, and calls `track` in it.
+    """
+
+    def __init__(self, store: Store[Transaction], name: str) -> None:
+        """Track for the projection of that name."""
+        self.store = store
+        self.name = name
+
+    @releasing
+    def insert_tracking(self, tracking: Tracking) -> None:
+        """Record how far an application was followed; IntegrityError unless it is further."""
+        with _in_their_words(), self.store.writing() as transaction:
+            self.track(transaction, tracking)
+
+    def track(self, transaction: Transaction, tracking: Tracking) -> None:
+        """Record it in a transaction."""
+        if not self.store.keep_tracking(transaction, self.name, tracking):
+            raise IntegrityError("that position, or a later one, was tracked already")
+
+    def max_tracking_id(self, application_name: str) -> int | None:
+        """Return how far an application was followed."""
+        with _in_their_words():
+            return self.store.tracked(self.name, application_name)
+
+
+class LogProcessRecorder(
+    LogTrackingRecorder[Transaction], LogApplicationRecorder[Transaction], ProcessRecorder
+):
+    """Events and tracking, in one transaction."""
+
+    def __init__(self, store: Store[Transaction], tenant: UUID, name: str) -> None:
+        """Record for one tenant of a store's log, and track under a name."""
+        self.store = store
+        self.tenant = tenant
+        self.name = name
+
+    @releasing
+    def insert_events(
+        self, stored_events: Sequence[StoredEvent], **kwargs: Any
+    ) -> Sequence[int] | None:
+        """Record events and, with `tracking=`, what they came from: all or none."""
+        tracking: Tracking | None = kwargs.get("tracking")
+        if tracking is None:
+            return _recorded(self.store, self.tenant, stored_events)
+        with _recording(self.store) as (transaction, append):
+            self.track(transaction, tracking)
+            return must_be_recorded(append(appends_of(self.tenant, stored_events)))
+
+
+@releasing
+def _recorded(
+    store: Store[Transaction], tenant: UUID, stored_events: Sequence[StoredEvent]
+) -> list[int]:
+    appends = appends_of(tenant, stored_events)
+    if len(appends) == 1:
+        # It is all or none by itself: so it needs no transaction of its own.
+        with _in_their_words():
+            return must_be_recorded([store.append(appends[0])])
+    with _recording(store) as (_, append):
+        return must_be_recorded(append(appends))
+
+
+@contextmanager
+def _recording(store: Store[Transaction]) -> Generator[tuple[Transaction, Appender]]:
+    with _in_their_words(), store.appending() as opened:
+        yield opened
+    store.wakeups.appended()
+
+
+@contextmanager
+def _in_their_words() -> Generator[None]:
+    try:
+        yield
+    except ConversationForgotten as error:
+        raise IntegrityError(str(error)) from error
+    except StorageError as error:
+        raise OperationalError(str(error)) from error
+
+
+def _within(after: int | None, until: int | None, limit: int | None) -> Within:
+    return Within(
+        BEFORE_FIRST if after is None else after,
+        _HIGHEST if until is None else until,
+        _HIGHEST if limit is None else limit,
+    )

@@ -1,0 +1,133 @@
+"""Hints by PostgreSQL's NOTIFY, apart from the appends: in an append they would queue all commits.
+
+Who listens holds a lock that the teller looks at, so that nothing is notified where nobody listens. Both
+only try to take it: whoever may connect can hold it, and then a hint is sent for nothing.
+LISTEN needs a session of its own, hence a connection that goes past a pooler of transactions.
+"""
+
+from __future__ import annotations
+
+import secrets
+import selectors
+import socket
+import threading
+from collections.abc import Callable, Generator
+from contextlib import closing, contextmanager, suppress
+from typing import Final
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from onrecord.adapters.storage.postgres.connections import (
+    Address,
+    Connections,
+    LogConnection,
+    connected,
+    fetched,
+)
+from onrecord.adapters.storage.subscription import UNHEARD_PACE, Telling
+from onrecord.domain.errors import OnrecordError
+
+_FIRST_PAUSE: Final = 0.1
+_LONGEST_PAUSE: Final = 5.0
+_AT_MOST: Final = 1.0
+
+# Nothing is sent while it listens: only these find out that the line is dead.
+_KEEPALIVES: Final = {
+    "keepalives_idle": "15",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+}
+
+
+class PostgresHints:
+    """Hints between the processes of one log."""
+
+    def __init__(self, connections: Connections, listen: Address) -> None:
+        """Tell over the log's own connections; listen over a direct one, at that address."""
+        self._connections = connections
+        given = {name: str(value) for name, value in conninfo_to_dict(listen.conninfo).items()}
+        self._listen = Address(make_conninfo(**(_KEEPALIVES | given)), listen.schema)
+        # Which hints are this process's own: it has no need to hear them.
+        self._name = secrets.token_hex(8)
+        self._telling = Telling(self._send)
+
+    def tell(self) -> None:
+        """Let others know, soon, that this process appended."""
+        self._telling.tell()
+
+    @contextmanager
+    def listen(self, heard: Callable[[], None]) -> Generator[None]:
+        """Call `heard` for each hint of others while the scope lasts."""
+        ear = _Ear(self._listen, self._name, heard)
+        ear.begin()
+        try:
+            yield
+        finally:
+            ear.end()
+
+    def close(self) -> None:
+        """Tell what is still to be told, and end the thread."""
+        self._telling.close()
+
+    def _send(self) -> bool:
+        try:
+            return bool(self._connections.ask("hint", (self._name,)))
+        except OnrecordError:
+            # The appends say that the server is away; who missed this hint polls.
+            return False
+
+
+class _Ear:
+    """A thread that listens, and connects again where the connection is lost."""
+
+    def __init__(self, address: Address, own_name: str, heard: Callable[[], None]) -> None:
+        self._address, self._own_name, self._heard = address, own_name, heard
+        # Closing one end wakes up whoever waits at the other.
+        self._held, self._ends = socket.socketpair()
+        self._thread = threading.Thread(target=self._run, name="onrecord-listen", daemon=True)
+
+    def begin(self) -> None:
+        self._thread.start()
+
+    def end(self) -> None:
+        self._held.close()
+        # It may be connecting; then it ends by itself when that is over.
+        self._thread.join(_AT_MOST)
+
+    def _run(self) -> None:
+        pause = 0.0
+        with self._ends:
+            while not _readable(self._ends, within=pause):
+                # The log's own connections say that the server is away; who misses hints polls.
+                with (
+                    suppress(psycopg.Error, OnrecordError),
+                    closing(connected(self._address)) as line,
+                ):
+                    fetched(line, "listen")
+                    pause = 0.0
+                    self._hear(line)
+                pause = min(max(_FIRST_PAUSE, 2 * pause), _LONGEST_PAUSE)
+
+    def _hear(self, line: LogConnection) -> None:
+        news, is_heard = True, False
+        while self._ends not in _readable(
+            line.pgconn.socket,
+            self._ends,
+            within=0 if news else None if is_heard else UNHEARD_PACE,
+        ):
+            if not is_heard:
+                [(is_heard,)] = fetched(line, "be_heard")
+                news = True
+            if news:
+                self._heard()
+            names = [notify.payload for notify in line.notifies(timeout=0)]
+            news = any(name != self._own_name for name in names)
+
+
+def _readable(*found: socket.socket | int, within: float | None) -> list[object]:
+    """Return those from which can be read by then; None waits for one."""
+    with selectors.DefaultSelector() as selector:
+        for each in found:
+            selector.register(each, selectors.EVENT_READ)
+        return [key.fileobj for key, _ in selector.select(within)]

@@ -1,0 +1,148 @@
+"""All that a log on PostgreSQL stores, row by row, for `onrecord verify`."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import Final
+from uuid import UUID
+
+from psycopg.rows import TupleRow
+from psycopg.types.numeric import Int8
+
+from onrecord.adapters.storage.postgres.batch import call_id, head_of
+from onrecord.adapters.storage.postgres.connections import Connections, LogConnection, fetched
+from onrecord.adapters.storage.queries import load_queries
+from onrecord.domain.inventory import (
+    Oddity,
+    StoredBlob,
+    StoredChunk,
+    StoredEvent,
+    StoredHead,
+    StoredKey,
+    StoredSnapshot,
+)
+from onrecord.domain.log import RecordedEvent
+
+_ODDITIES: Final = tuple(name for name in load_queries("postgres") if name.startswith("oddity_"))
+_BEFORE_ALL: Final = -(2**31)
+_EVENT: Final = 14
+"""How many columns of a row are the event itself."""
+
+
+class PostgresInventory:
+    """The rows of a log in a database."""
+
+    def __init__(self, connections: Connections) -> None:
+        """Read by these connections."""
+        self._connections = connections
+
+    @contextmanager
+    def moment(self) -> Generator[PostgresMoment]:
+        """Lend the log as it is now."""
+        with self._connections.transaction() as connection:
+            fetched(connection, "begin_moment")
+            yield PostgresMoment(connection)
+
+    def log(self, shard: int, after: int, limit: int) -> list[StoredEvent]:
+        """Return events of a shard in order of position, those behind a position."""
+        rows = self._connections.ask("inventory_log", (shard, Int8(after), Int8(limit)))
+        return [_event(row) for row in rows]
+
+    def chunks(self, of: StoredHead, blob: StoredBlob) -> Iterator[StoredChunk]:
+        """Yield the parts of a blob in their order, each read by itself: they may go meanwhile."""
+        after, place = _BEFORE_ALL, (blob.shard, UUID(blob.row))
+        while rows := self._connections.ask("inventory_chunk", (*place, after)):
+            chunk = StoredChunk(*rows[0])
+            after = chunk.number
+            yield chunk
+
+    def oddities(self) -> Iterator[Oddity]:
+        """Yield what does not hold of all that no conversation has of its own."""
+        for name in _ODDITIES:
+            yield from map(Oddity._make, self._connections.ask(name))
+
+    def seen(self) -> list[str]:
+        """Return nothing: all that was looked at are rows."""
+        return []
+
+    def erased_unbegun(self) -> list[UUID]:
+        """Return the conversations of which an erasure is noted, and that never began."""
+        return [found for (found,) in self._connections.ask("erased_unbegun")]
+
+    def is_marked(self) -> bool:
+        """Return False: all that there is stands in the database."""
+        return False
+
+    def unseen(self) -> list[str]:
+        """Return what could not be checked."""
+        [(keys, blobs)] = self._connections.ask("unbegun")
+        told = {
+            f"{keys} keys of conversations in which nothing was said yet": keys,
+            f"{blobs} documents that no event came after yet": blobs,
+        }
+        return [what for what, is_so in told.items() if is_so]
+
+
+class PostgresMoment:
+    """The log inside a transaction that sees one moment."""
+
+    def __init__(self, connection: LogConnection) -> None:
+        """Read by a connection that is in one."""
+        self._connection = connection
+
+    def heads(self, after: UUID | None, limit: int) -> list[StoredHead]:
+        """Return heads of all tenants in the order of their ids, those behind an id."""
+        return [_head(row) for row in self._all("inventory_heads", after, Int8(limit))]
+
+    def head(self, conversation_id: UUID) -> StoredHead | None:
+        """Return the head of a conversation, or None."""
+        rows = self._all("inventory_head", conversation_id)
+        return _head(rows[0]) if rows else None
+
+    def events(self, of: StoredHead, after: int, limit: int) -> list[StoredEvent]:
+        """Return events of a conversation in order of version, those behind a version."""
+        place = (of.shard, of.conversation_id, Int8(after), Int8(limit))
+        return [_event(row) for row in self._all("inventory_events", *place)]
+
+    def keys(self, of: StoredHead) -> list[StoredKey]:
+        """Return the names that the catalogue has of a conversation."""
+        return list(map(StoredKey._make, self._all("inventory_keys", of.conversation_id)))
+
+    def blobs(self, of: StoredHead) -> list[StoredBlob]:
+        """Return the blobs of a conversation, those that are still arriving too."""
+        return list(map(StoredBlob._make, self._all("inventory_blobs", of.conversation_id)))
+
+    def erasures(self, of: StoredHead) -> int:
+        """Return how many erasures are noted of a conversation."""
+        return int(self._all("inventory_erasures", of.conversation_id)[0][0])
+
+    def snapshots(self, of: StoredHead) -> list[StoredSnapshot]:
+        """Return the snapshots of an aggregate."""
+        return list(map(StoredSnapshot._make, self._all("inventory_snapshots", of.conversation_id)))
+
+    def _all(self, name: str, *parameters: object) -> list[TupleRow]:
+        return fetched(self._connection, name, parameters)
+
+
+def _event(row: TupleRow) -> StoredEvent:
+    tenant, pointer, opens_exchange, once, begun = row[_EVENT:]
+    event = RecordedEvent(*row[:_EVENT])
+    return StoredEvent(event, tenant, pointer, opens_exchange, once, begun)
+
+
+def _head(row: TupleRow) -> StoredHead:
+    conversation_id, tenant, shard, position, started_at, recorded_at, forgotten, *head = row
+    place = (conversation_id, tenant, shard)
+    return StoredHead(
+        *place, head_of(tuple(head), _open_calls), position, started_at, recorded_at, forgotten
+    )
+
+
+def _open_calls(calls: list[bytes | None], since: list[int | None]) -> dict[str, int]:
+    """Return the open calls; where the two columns do not fit, one that nobody opened."""
+    try:
+        told = {call_id(call or b"\xff"): at or -1 for call, at in zip(calls, since, strict=True)}
+    except ValueError:
+        return {"": -1}
+    return told if len(told) == len(calls) else {"": -1}

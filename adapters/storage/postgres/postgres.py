@@ -1,0 +1,397 @@
+"""The log on PostgreSQL: every verb is one statement, and what it means is in sql/postgres/."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from psycopg.rows import TupleRow
+from psycopg.types.numeric import Int8
+from uuid_utils.compat import uuid7
+
+from onrecord.adapters.storage.append import Proof, keyed_digest, pieces, verified
+from onrecord.adapters.storage.holds import releasing
+from onrecord.adapters.storage.postgres import schema
+from onrecord.adapters.storage.postgres.batch import head_of, packed, parameters_of, verdict_of
+from onrecord.adapters.storage.postgres.connections import (
+    Address,
+    Connections,
+    address_of,
+    connected,
+    direct,
+)
+from onrecord.adapters.storage.postgres.coroutines import AsyncAppends
+from onrecord.adapters.storage.postgres.group_commit import GroupCommit
+from onrecord.adapters.storage.postgres.hints import PostgresHints
+from onrecord.adapters.storage.postgres.inventory import PostgresInventory
+from onrecord.adapters.storage.postgres.residue import Residue
+from onrecord.adapters.storage.subscription import (
+    Hints,
+    PollingSubscription,
+    Wakeups,
+    must_be_current,
+    owned_by,
+)
+from onrecord.domain.content import Blob
+from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.head import Head, Pointer
+from onrecord.domain.log import (
+    BEFORE_FIRST,
+    Append,
+    Conversation,
+    Cursor,
+    RecordedEvent,
+    Subscription,
+    Told,
+    Verdict,
+)
+
+_LAST: Final = 2**63 - 1
+_PAGE: Final = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How a process uses its server.
+
+    At most `connections` are open at once, and a verb waits for one at most `wait` seconds.
+    `prepared` statements save the server the planning of each call. They live in a connection of
+    the server, so behind PgBouncer in transaction mode they need its max_prepared_statements
+    (1.21 or newer); set it to False for an older one. `listen` is the URL at which subscriptions
+    hear of other processes' appends, where `url` is a pooler's: it must lead to the server itself.
+    """
+
+    connections: int = 10
+    wait: float = 10.0
+    prepared: bool = True
+    listen: str | None = None
+
+
+DEFAULT_LIMITS: Final = Limits()
+
+
+def open_postgres(
+    url: str, limits: Limits = DEFAULT_LIMITS, new_hints: Callable[[], Hints] | None = None
+) -> Postgres:
+    """Return the log in a schema of a database, made there if there is none.
+
+    `url` is what libpq takes, postgresql://user@host/database; its parameter `schema` names the
+    schema where that is not `onrecord`. `new_hints` makes, once a process,
+    what tells other processes of appends; by default PostgreSQL itself does. Raises
+    StorageUnavailable, StorageReadOnly, ForeignDatabase, SchemaOlder or SchemaNewer, each saying
+    what to do.
+    """
+    address = address_of(url)
+    with connected(address) as connection:
+        schema.ready(connection)
+    return Postgres(address, limits, new_hints)
+
+
+def is_there(url: str) -> bool:
+    """Return whether a database holds a log; nothing is made in it."""
+    with connected(address_of(url)) as connection:
+        return schema.is_there(connection)
+
+
+def migrate(url: str) -> int:
+    """Bring the schema of a database to this release's and return how many steps that took."""
+    with connected(address_of(url)) as connection:
+        return schema.migrate(connection)
+
+
+class Postgres:
+    """A log, a catalogue and blobs in a database. Safe for threads; a forked child opens anew.
+
+    `connections` and `wakeups` are for what shares the database: the `eventsourcing` recorders.
+    """
+
+    connections: Connections
+    wakeups: Wakeups
+    _group: GroupCommit
+    _async_appends: AsyncAppends
+    _introduced: bool
+
+    def __init__(
+        self, address: Address, limits: Limits, new_hints: Callable[[], Hints] | None = None
+    ) -> None:
+        """Use a database whose schema is ready; open_postgres() sees to that."""
+        self._address = address
+        self._limits = limits
+        self._new_hints = new_hints or self._own_hints
+        self._residue = Residue()
+        self._inherited: list[object] = []
+        self._begin()
+        _OPEN.add(self)
+
+    @releasing
+    def append(self, appends: Sequence[Append]) -> list[Verdict]:
+        """Record what can be recorded and return a verdict for each request, in order.
+
+        What other threads append meanwhile may share the commit; each has its own verdict.
+        """
+        if not appends:
+            return []
+        rows = self._group.commit(packed(appends, self.digest))
+        self.wakeups.appended()
+        return [verdict_of(row) for row in rows]
+
+    @property
+    def waiting(self) -> int:
+        """How many threads wait for a commit to share that has not begun: what a gauge shows."""
+        return self._group.waiting
+
+    async def append_async(self, appends: Sequence[Append]) -> list[Verdict]:
+        """Append as `append` does, without holding up the event loop.
+
+        What other coroutines append meanwhile may share the commit. Where the caller is cancelled,
+        its events may be recorded or not: append them again, their ids make that safe.
+        """
+        if not appends:
+            return []
+        if not self._introduced:
+            await asyncio.to_thread(self.connections.incarnation)
+            self._introduced = True
+        rows = await self._async_appends.commit(packed(appends, self.digest))
+        self.wakeups.appended()
+        return [verdict_of(row) for row in rows]
+
+    def read(
+        self,
+        conversation_id: UUID,
+        *,
+        after: int = BEFORE_FIRST,
+        until: int | None = None,
+        limit: int | None = None,
+    ) -> Iterator[RecordedEvent]:
+        """Yield a conversation's events with after < version <= until, in order of version."""
+        last = _LAST if until is None else until
+        left = _LAST if limit is None else limit
+        while left > 0:
+            page = min(left, _PAGE)
+            found = self._events("read", conversation_id, Int8(after), Int8(last), Int8(page))
+            yield from found
+            if len(found) < page:
+                return
+            after, left = found[-1].version, left - page
+
+    def tell(
+        self, conversation_id: UUID, *, exchange: int = 0, until: int | None = None
+    ) -> Iterator[Told]:
+        """Yield what a fold takes of a conversation's events, from an exchange on."""
+        after, last = BEFORE_FIRST, _LAST if until is None else until
+        while True:
+            place = (conversation_id, Int8(exchange), Int8(after), Int8(last), Int8(_PAGE))
+            rows = self.connections.ask("tell", place)
+            yield from map(Told._make, rows)
+            if len(rows) < _PAGE:
+                return
+            exchange, after = 0, rows[-1][1]
+
+    def read_log(self, after: Cursor, limit: int) -> list[RecordedEvent]:
+        """Return at most `limit` events of a shard after a cursor, in order of position."""
+        found = self._events("read_log", after.shard, Int8(after.position), Int8(limit))
+        # A page that begins right behind the cursor is proof that the cursor was reached here.
+        last = after.position if found else self._last_position(after.shard)
+        must_be_current(after, Cursor(self.connections.incarnation(), after.shard, last))
+        return found
+
+    def subscribe(self, after: Cursor, tenant: UUID | None = None) -> Subscription:
+        """Return the events of a shard after a cursor, those to come included."""
+        self.read_log(after, 1)
+        wanted = owned_by(tenant, self.owner)
+        return PollingSubscription(self.read_log, after, self.wakeups, wanted)
+
+    def cursors(self) -> list[Cursor]:
+        """Return the cursor of the last position of each shard."""
+        rows = self.connections.ask("last_positions")
+        incarnation = self.connections.incarnation()
+        return [Cursor(incarnation, shard, position) for shard, position in rows]
+
+    def incarnation(self) -> UUID:
+        """Return the incarnation of the log, as the newest connection found it."""
+        return self.connections.incarnation()
+
+    def head(self, conversation_id: UUID) -> Head:
+        """Return where a conversation stands; an empty Head if it has not begun."""
+        rows = self.connections.ask("head", (conversation_id,))
+        return head_of(rows[0]) if rows else Head()
+
+    def latest(
+        self, conversation_id: UUID, pointer: Pointer, until: int | None = None
+    ) -> RecordedEvent | None:
+        """Return the last event up to a version whose effect `points` so."""
+        last = _LAST if until is None else until
+        found = self.pointed(conversation_id, pointer, last, 1)
+        return found[0] if found else None
+
+    def pointed(
+        self, conversation_id: UUID, pointer: Pointer, until: int, limit: int
+    ) -> list[RecordedEvent]:
+        """Return the last events up to a version whose effect `points` so, the last one first."""
+        return self._events("latest", conversation_id, pointer, Int8(until), Int8(limit))
+
+    def exchange_start(self, conversation_id: UUID, exchange: int) -> int:
+        """Return the version of the prompt that opened an exchange; 0 if there is none such."""
+        rows = self.connections.ask("exchange_start", (conversation_id, Int8(exchange)))
+        return int(rows[0][0]) if rows else 0
+
+    def open(self, tenant: UUID, key: str, conversation_id: UUID | None = None) -> UUID:
+        """Return the id of the conversation of that key, made now if the key is new."""
+        found = self.find(tenant, key)
+        if found is not None:
+            return found
+        place = (tenant, self.digest(key), conversation_id or uuid7())
+        return _uuid(self.connections.ask("open_conversation", place))
+
+    def find(self, tenant: UUID, key: str) -> UUID | None:
+        """Return the id of the conversation of that key, or None."""
+        rows = self.connections.ask("find_conversation", (tenant, self.digest(key)))
+        return _uuid(rows) if rows else None
+
+    def owner(self, conversation_id: UUID) -> UUID | None:
+        """Return the tenant whose conversation it is; None if it has not begun."""
+        rows = self.connections.ask("owner", (conversation_id,))
+        return _uuid(rows) if rows else None
+
+    def conversations(self, tenant: UUID) -> Iterator[Conversation]:
+        """Yield the conversations that have begun, the one that moved last first."""
+        for *head, conversation_id, started_at, recorded_at in self.connections.ask(
+            "conversations", (tenant,)
+        ):
+            yield Conversation(conversation_id, head_of(tuple(head)), started_at, recorded_at)
+
+    def open_conversations(self, tenant: UUID) -> list[UUID]:
+        """Return the conversations that have begun and are not closed, by their ids."""
+        return [found for (found,) in self.connections.ask("open_conversations", (tenant,))]
+
+    def put_blob(self, tenant: UUID, conversation_id: UUID, chunks: Iterable[bytes]) -> Blob:
+        """Store bytes, durably, and return the reference; storing them again changes nothing."""
+        place = (tenant, conversation_id, uuid7())
+        digest, size = hashlib.sha256(), 0
+        for number, piece in enumerate(pieces(chunks)):
+            self.connections.ask("put_chunk", (*place, number, piece))
+            digest.update(piece)
+            size += len(piece)
+        if size == 0:
+            self.connections.ask("put_chunk", (*place, 0, b""))
+        self.connections.ask("seal_blob", (*place, digest.digest(), Int8(size)))
+        return Blob(sha256=digest.hexdigest(), size=size)
+
+    def get_blob(self, conversation_id: UUID, blob: Blob) -> Iterator[bytes]:
+        """Yield the bytes of a blob in pieces of at most 1 MiB."""
+        rows = self.connections.ask("blob", (conversation_id, bytes.fromhex(blob.sha256)))
+        if not rows:
+            raise CorruptRecord("the bytes of a document are missing: restore them from a backup")
+        shard, blob_id = rows[0]
+        yield from verified(self._chunks(shard, blob_id), blob)
+
+    def sweep_blobs(self, age: int) -> int:
+        """Delete blobs that no event refers to and that were stored so long ago, at least."""
+        return int(self.connections.ask("sweep_blobs", (Int8(age),))[0][0])
+
+    def clock(self) -> int:
+        """Return the server's time, in microseconds since 1970-01-01 UTC."""
+        return int(self.connections.ask("clock")[0][0])
+
+    def forget(self, conversation_id: UUID) -> int:
+        """Erase bodies, salts, blobs and the key of a conversation; return how many events."""
+        return int(self.connections.ask("forget", (conversation_id,))[0][0])
+
+    def may_forget(self) -> bool:
+        """Return whether the role that connected may erase."""
+        return bool(self.connections.ask("may_forget")[0][0])
+
+    def residue(self) -> tuple[str, ...]:
+        """Say where bytes that were erased may still be on the disk, and what to do."""
+        return self._residue.sentences(self.connections)
+
+    def rewrite(self) -> tuple[str, ...]:
+        """Write the tables anew, as far as this role may, if something was erased since."""
+        return self._residue.write_anew(direct(self._address, self._limits.listen))
+
+    def erasures(self) -> int:
+        """Return how often something was erased."""
+        return int(self.connections.ask("erasures")[0][0])
+
+    def erased(self, after: int) -> list[UUID]:
+        """Return the conversations of the erasures that come after so many, in order."""
+        return [found for (found,) in self.connections.ask("erased", (Int8(after),))]
+
+    def digest(self, text: str) -> bytes:
+        """Return the keyed digest (16 bytes) of a name that must not stand in clear."""
+        return keyed_digest(self.connections.identity().digest_key, text)
+
+    def prover(self, tenant: UUID | None) -> Proof | None:
+        """Return what proves a tenant's word, or the log's own; None where this role may not."""
+        return self.connections.identity().prover(tenant)
+
+    def inventory(self) -> PostgresInventory:
+        """Return all that is stored, row by row."""
+        return PostgresInventory(self.connections)
+
+    def close(self) -> None:
+        """End all subscriptions and close the connections; using it afterwards is an error."""
+        self.wakeups.close()
+        self._async_appends.close()
+        self.connections.close()
+
+    def begin_anew(self) -> None:
+        """Leave the connections to the process that opened them: what a forked child does first."""
+        self._inherited += (self.connections, self._async_appends)
+        self._begin()
+
+    def _begin(self) -> None:
+        self.connections = Connections(
+            self._address,
+            most=self._limits.connections,
+            wait=self._limits.wait,
+            prepared=self._limits.prepared,
+        )
+        self.wakeups = Wakeups(self._new_hints())
+        self._introduced = False
+        self._group = GroupCommit(self._ask_appends)
+        self._async_appends = AsyncAppends(
+            self._address, wait=self._limits.wait, prepared=self._limits.prepared
+        )
+
+    def _own_hints(self) -> Hints:
+        return PostgresHints(self.connections, direct(self._address, self._limits.listen))
+
+    def _ask_appends(self, requests: Sequence[bytes]) -> list[TupleRow]:
+        return self.connections.ask("append", parameters_of(requests))
+
+    def _events(self, name: str, *parameters: object) -> list[RecordedEvent]:
+        return list(map(RecordedEvent._make, self.connections.ask(name, parameters)))
+
+    def _last_position(self, shard: int) -> int:
+        return int(self.connections.ask("last_position", (shard,))[0][0])
+
+    def _chunks(self, shard: int, blob_id: UUID) -> Iterator[bytes]:
+        number = 0
+        while (rows := self.connections.ask("chunk", (shard, blob_id, number))) and rows[0][0]:
+            yield rows[0][0]
+            number += 1
+
+
+_OPEN: Final[weakref.WeakSet[Postgres]] = weakref.WeakSet()
+
+
+def _begin_anew() -> None:
+    for log in _OPEN:
+        log.begin_anew()
+
+
+def _uuid(rows: list[TupleRow]) -> UUID:
+    found = rows[0][0]
+    assert isinstance(found, UUID)
+    return found
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)

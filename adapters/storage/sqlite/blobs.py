@@ -1,0 +1,123 @@
+"""Blobs in SQLite: in rows of at most 1 MiB, each committed on its own."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from uuid import UUID
+
+from onrecord.adapters.storage.append import PIECE_SIZE, pieces, verified
+from onrecord.adapters.storage.clocks import elapsed
+from onrecord.adapters.storage.sqlite.append import must_take
+from onrecord.adapters.storage.sqlite.connection import Session
+from onrecord.adapters.storage.sqlite.file import SqliteFile
+from onrecord.domain.blobs import blob_of
+from onrecord.domain.content import Blob
+from onrecord.domain.errors import CorruptRecord
+
+
+def put_blob(
+    file: SqliteFile, tenant: UUID, conversation_id: UUID, chunks: Iterable[bytes]
+) -> Blob:
+    """Store bytes, durably, and return the reference; storing them again changes nothing."""
+    arriving = pieces(chunks)
+    first = next(arriving, b"")
+    if len(first) < PIECE_SIZE:
+        return _put_small(file, tenant, conversation_id, first)
+    return _put_large(file, tenant, conversation_id, chain((first,), arriving))
+
+
+def get_blob(file: SqliteFile, conversation_id: UUID, blob: Blob) -> Iterator[bytes]:
+    """Yield the bytes of a blob in pieces of at most 1 MiB; CorruptRecord if it is missing."""
+    with file.connections.borrowed() as session:
+        number = _find(session, conversation_id, blob)
+    if number is None:
+        raise CorruptRecord("the bytes of a document are missing: restore them from a backup")
+    yield from verified(_stored(file, number), blob)
+
+
+def sweep_blobs(file: SqliteFile, age: int) -> int:
+    """Delete blobs that no event refers to and that were stored so long ago, at least."""
+    with file.writing() as session:
+        session.run("sweep_blobs", age, *_now())
+        return session.changed()
+
+
+def _put_small(file: SqliteFile, tenant: UUID, conversation_id: UUID, data: bytes) -> Blob:
+    blob = blob_of(data)
+    with file.writing() as session:
+        must_take(session, tenant, conversation_id)
+        if not _keep(session, conversation_id, blob):
+            number = _begin(session, tenant, conversation_id)
+            if data:
+                session.run("insert_piece", number, 0, data)
+            _complete(session, number, blob)
+    return blob
+
+
+def _put_large(
+    file: SqliteFile, tenant: UUID, conversation_id: UUID, arriving: Iterable[bytes]
+) -> Blob:
+    digest, size = hashlib.sha256(), 0
+    with file.writing() as session:
+        must_take(session, tenant, conversation_id)
+        number = _begin(session, tenant, conversation_id)
+    for ordinal, piece in enumerate(arriving):
+        digest.update(piece)
+        size += len(piece)
+        with file.writing() as session:
+            must_take(session, tenant, conversation_id)
+            session.run("insert_piece", number, ordinal, piece)
+            session.run("touch_blob", number, *_now())
+    blob = Blob(sha256=digest.hexdigest(), size=size)
+    with file.writing() as session:
+        must_take(session, tenant, conversation_id)
+        if _keep(session, conversation_id, blob):
+            session.run("delete_blob", number)
+        else:
+            _complete(session, number, blob)
+    return blob
+
+
+def _begin(session: Session, tenant: UUID, conversation_id: UUID) -> int:
+    (number,) = session.one("insert_blob", tenant.bytes, conversation_id.bytes, *_now()) or (0,)
+    return int(number)
+
+
+def _keep(session: Session, conversation_id: UUID, blob: Blob) -> bool:
+    """Keep the blob from the sweep for now, if it is stored already; say whether it is."""
+    number = _find(session, conversation_id, blob)
+    if number is None:
+        return False
+    session.run("touch_blob", number, *_now())
+    return True
+
+
+def _complete(session: Session, number: int, blob: Blob) -> None:
+    session.run("complete_blob", number, bytes.fromhex(blob.sha256), *_now())
+
+
+def _find(session: Session, conversation_id: UUID, blob: Blob) -> int | None:
+    row = session.one("select_blob", conversation_id.bytes, bytes.fromhex(blob.sha256))
+    return None if row is None else row[0]
+
+
+def _stored(file: SqliteFile, number: int) -> Iterator[bytes]:
+    ordinal = 0
+    while (piece := _piece(file, number, ordinal)) is not None:
+        yield piece
+        ordinal += 1
+
+
+def _piece(file: SqliteFile, number: int, ordinal: int) -> bytes | None:
+    with file.connections.borrowed() as session:
+        row = session.one("select_piece", number, ordinal)
+    return None if row is None else row[0]
+
+
+def _now() -> tuple[int, str | None, int]:
+    """Return the time of day, and how long the machine has run since which start."""
+    boot, uptime = elapsed()
+    return time.time_ns() // 1000, boot, uptime

@@ -1,0 +1,1 @@
+"""The views of a log on PostgreSQL, kept by workers."""

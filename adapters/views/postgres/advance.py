@@ -1,0 +1,272 @@
+"""One step of views on PostgreSQL: events are read, folded and committed with their checkpoints.
+
+It is one transaction: the checkpoints move first, which locks them and shows whether this worker is
+still the one; then the events are read, under the lock that erasures wait for; then each build's
+rows are written. Statements go out together wherever no answer is waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from operator import itemgetter
+from typing import Final
+from uuid import UUID
+
+from psycopg import Cursor, errors
+from psycopg.rows import TupleRow
+
+from onrecord.adapters.storage.postgres.connections import Connections, LogConnection
+from onrecord.adapters.views.postgres.builds import LEASE_SECONDS, Lease
+from onrecord.adapters.views.postgres.rows import PostgresRows, SwiftRows
+from onrecord.domain.errors import OnrecordError
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.views.planning import Batch, Part, Stretch, size_of
+from onrecord.projections.views.step import (
+    Asked,
+    Failure,
+    ask,
+    by_conversation,
+    circuit_opens,
+    finish,
+    part_of,
+    passages,
+    retry_after,
+    step,
+    taken,
+    why_the_circuit_opened,
+)
+from onrecord.projections.views.view import Feed, Passage
+
+_OF_A_VALUE: Final = (errors.DataError, errors.IntegrityError, errors.ProgramLimitExceeded)
+
+_STALLED: Final = str(LEASE_SECONDS * 1000)
+
+
+_BEHIND: Final = 1000
+"""How many events of a parked conversation are tried at once."""
+
+
+class Overtaken(Exception):
+    """Another worker has moved the checkpoints, holds them, or has the part: look again."""
+
+
+class StandsStill(Exception):
+    """A strict view cannot fold an event; nothing of the batch was written."""
+
+    def __init__(self, feed: Feed, failure: Failure) -> None:
+        """Say which view, and at which event."""
+        super().__init__(feed.view.name)
+        self.feed, self.failure = feed, failure
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """What a batch came to: events and their bytes, what was parked, and builds that stopped."""
+
+    events: int = 0
+    size: int = 0
+    parked: tuple[tuple[Feed, Failure], ...] = ()
+    stopped: frozenset[Feed] = frozenset()
+
+
+class PostgresAdvance:
+    """Folds batches into views. Safe for threads; each batch is a connection for its time."""
+
+    def __init__(self, connections: Connections) -> None:
+        """Use connections of a worker, one a thread."""
+        self._connections = connections
+        self._parts = int(connections.ask("parts_of_a_shard")[0][0])
+
+    def advance(self, batch: Batch, lease: Lease | None) -> Folded:
+        """Fold a batch, all or nothing. Without a lease, the locks of its checkpoints are enough.
+
+        Raises Overtaken and StandsStill, and StorageError where the database itself fails.
+        """
+        try:
+            return self._folded(batch, lease, is_swift=True)
+        except OnrecordError as error:
+            if not isinstance(error.__cause__, _OF_A_VALUE):
+                raise
+        return self._folded(batch, lease, is_swift=False)
+
+    def retry(self, feed: Feed, place: Part, at: int, conversation: UUID, lease: Lease) -> Folded:
+        """Try a parked event again, and what its conversation said since, up to `at`.
+
+        That is the checkpoint of its part. Raises as `advance` does.
+        """
+        standing = Batch((feed,), (Stretch(place, at, at),))
+        with self._connections.transaction() as connection:
+            _send(connection, "batch_begun", _STALLED)
+            _must_have_moved(_send_move(connection, standing, lease), standing)
+            parked = _asked(connection, "unpark", feed.view.name, feed.generation, conversation)
+            if not parked:
+                return Folded()
+            [(version, attempts, kind, error, since)] = parked
+            behind = (place.shard, conversation, version, at, _BEHIND, list(feed.view.types))
+            found = _events(_asked(connection, "events_behind", *behind))
+            said = passages(found, feed.view, partial(_owner, connection))
+            failures = step(feed, said, PostgresRows(connection, *place))
+            for failure in failures:
+                if failure.event.version == version:
+                    wait = retry_after(attempts + 1)
+                    self._park(connection, feed, failure, attempts + 1, wait, since)
+                else:
+                    self._park(connection, feed, failure, 1, retry_after(1))
+            if len(found) == _BEHIND and not failures:
+                # The rest is for the next time, which is now.
+                rest = found[-1]._replace(version=found[-1].version + 1)
+                failure = Failure(said[-1].tenant, rest, kind, error)
+                self._park(connection, feed, failure, attempts, 0, since)
+        return Folded(len(found), parked=tuple((feed, failure) for failure in failures))
+
+    def _folded(self, batch: Batch, lease: Lease | None, *, is_swift: bool) -> Folded:
+        with self._connections.transaction(is_piped=is_swift) as connection:
+            return self._step(connection, batch, lease, is_swift)
+
+    def _step(
+        self, connection: LogConnection, batch: Batch, lease: Lease | None, is_swift: bool
+    ) -> Folded:
+        _send(connection, "batch_begun", _STALLED)
+        moved = _send_move(connection, batch, lease)
+        feeds, places = _feeds(batch.feeds), _places(batch.stretches)
+        reading = _send(
+            connection, "events_of_parts", *places, *_spans(batch.stretches), list(batch.types())
+        )
+        waiting = _send(connection, "parked_in_parts", *feeds, *places)
+        _must_have_moved(moved, batch)
+        found, parked = _events(reading.fetchall()), _by_feed(waiting.fetchall())
+        said = by_conversation(found, partial(_owner, connection))
+        place = batch.stretches[0].place
+        steps = _swift_steps if is_swift else _careful_steps
+        failed = [*steps(connection, place, parked, _takes(batch, said))]
+        for feed, failure in failed:
+            if feed.view.strict:
+                raise StandsStill(feed, failure)
+        stopped = self._parked(connection, failed)
+        return Folded(len(found), size_of(found), tuple(failed), stopped)
+
+    def _parked(
+        self, connection: LogConnection, failed: Sequence[tuple[Feed, Failure]]
+    ) -> frozenset[Feed]:
+        """Park what failed; return the builds that stop, since too much of them fails alike."""
+        for feed, failure in failed:
+            self._park(connection, feed, failure, 1, retry_after(1))
+        stopped: set[Feed] = set()
+        for feed in {feed for feed, _ in failed}:
+            for kind, count in _asked(connection, "parked_alike", feed.view.name, feed.generation):
+                if circuit_opens(count):
+                    why = why_the_circuit_opened(kind, count)
+                    _send(connection, "view_stopped", feed.view.name, feed.generation, why)
+                    stopped.add(feed)
+        return frozenset(stopped)
+
+    def _park(
+        self,
+        connection: LogConnection,
+        feed: Feed,
+        failure: Failure,
+        attempts: int,
+        wait: int | None,
+        since: int | None = None,
+    ) -> None:
+        event = failure.event
+        part = part_of(event.conversation_id, self._parts)
+        _send(
+            connection,
+            "park",
+            *(feed.view.name, feed.generation, event.conversation_id, failure.tenant),
+            *(event.shard, part, event.position, event.version, event.type),
+            *(failure.kind, failure.error, attempts, wait, since),
+        )
+
+
+_Failed = tuple[Feed, Failure]
+_Parked = Mapping[tuple[str, int], Collection[UUID]]
+_Taken = Sequence[tuple[Feed, list[Passage]]]
+
+
+def _takes(batch: Batch, said: Sequence[Passage]) -> _Taken:
+    return [(feed, taken(said, feed.view)) for feed in batch.feeds]
+
+
+def _swift_steps(
+    connection: LogConnection, place: Part, parked: _Parked, found: _Taken
+) -> Iterator[_Failed]:
+    """Ask for all rows that the views have to know at once; then the server writes as we fold."""
+    begun: list[tuple[Feed, Asked, SwiftRows]] = []
+    for feed, said in found:
+        held = parked.get((feed.view.name, feed.generation), ())
+        rows = SwiftRows(connection, *place, held)
+        asked = ask(feed, said, rows)
+        if asked.keys:
+            rows.ask(feed, asked.keys)
+        begun.append((feed, asked, rows))
+    for feed, asked, rows in begun:
+        for failure in finish(feed, asked, rows):
+            yield feed, failure
+
+
+def _careful_steps(
+    connection: LogConnection, place: Part, parked: _Parked, found: _Taken
+) -> Iterator[_Failed]:
+    del parked
+    for feed, said in found:
+        for failure in step(feed, said, PostgresRows(connection, *place)):
+            yield feed, failure
+
+
+def _send_move(connection: LogConnection, batch: Batch, lease: Lease | None) -> Cursor[TupleRow]:
+    moves = [(feed, at) for feed in batch.feeds for at in batch.stretches]
+    return _send(
+        connection,
+        "checkpoints_moved",
+        *([feed.view.name for feed, _ in moves], [feed.generation for feed, _ in moves]),
+        *([at.place.shard for _, at in moves], [at.place.part for _, at in moves]),
+        *([at.after for _, at in moves], [at.until for _, at in moves]),
+        lease.owner if lease else None,
+        [lease.epochs.get(at.place) if lease else None for _, at in moves],
+    )
+
+
+def _must_have_moved(moved: Cursor[TupleRow], batch: Batch) -> None:
+    [(count,)] = moved.fetchall()
+    if count != len(batch.feeds) * len(batch.stretches):
+        raise Overtaken
+
+
+def _events(rows: Iterable[TupleRow]) -> list[RecordedEvent]:
+    return sorted(map(RecordedEvent._make, rows), key=itemgetter(0, 1))
+
+
+def _owner(connection: LogConnection, conversation: UUID) -> UUID | None:
+    rows = _asked(connection, "owner", conversation)
+    return rows[0][0] if rows else None
+
+
+def _by_feed(rows: Iterable[TupleRow]) -> dict[tuple[str, int], set[UUID]]:
+    found: dict[tuple[str, int], set[UUID]] = {}
+    for view, generation, conversation in rows:
+        found.setdefault((view, generation), set()).add(conversation)
+    return found
+
+
+def _feeds(feeds: Sequence[Feed]) -> tuple[list[str], list[int]]:
+    return [feed.view.name for feed in feeds], [feed.generation for feed in feeds]
+
+
+def _places(stretches: Sequence[Stretch]) -> tuple[list[int], list[int]]:
+    return [at.place.shard for at in stretches], [at.place.part for at in stretches]
+
+
+def _spans(stretches: Sequence[Stretch]) -> tuple[list[int], list[int]]:
+    return [at.after for at in stretches], [at.until for at in stretches]
+
+
+def _send(connection: LogConnection, name: str, *parameters: object) -> Cursor[TupleRow]:
+    return connection.execute(connection.queries[name], parameters, binary=True)
+
+
+def _asked(connection: LogConnection, name: str, *parameters: object) -> list[TupleRow]:
+    return _send(connection, name, *parameters).fetchall()

@@ -1,0 +1,1 @@
+"""The views of a SQLite log, in a file beside it."""

@@ -1,0 +1,321 @@
+"""The views of a SQLite log, or of one in memory: no daemon keeps them, they catch up when read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, TypeVar, cast
+from uuid import UUID
+
+from pydantic_core import from_json
+
+from onrecord.adapters.conversation.arguments import id_given
+from onrecord.adapters.storage.holds import releasing
+from onrecord.adapters.storage.sqlite.connection import Row as DatabaseRow
+from onrecord.adapters.storage.sqlite.connection import Session
+from onrecord.adapters.storage.sqlite.file import residue_of
+from onrecord.adapters.views.keeping import Parked, Progress, Standing, view_of
+from onrecord.adapters.views.pages import Asked, Found, standstill
+from onrecord.adapters.views.sqlite.builds import (
+    abandon,
+    begin,
+    begin_building,
+    build,
+    catch_up,
+    give_up_building,
+    state_of,
+    state_read,
+    sweep_retired,
+)
+from onrecord.adapters.views.sqlite.feeding import FIRST_PAGE, Feeding, Stopped
+from onrecord.adapters.views.sqlite.file import ViewsFile, erase
+from onrecord.adapters.views.sqlite.kept import SqliteKept
+from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageBusy, ViewStopped
+from onrecord.domain.log import Backend
+from onrecord.projections.views.planning import Room
+from onrecord.projections.views.registry import VIEWS
+from onrecord.projections.views.view import Row, View
+
+BRIEFLY: Final = 1.0
+"""How many seconds a reader waits while another process catches the view up, which takes half of it;
+then it answers with what is there."""
+
+T = TypeVar("T")
+
+
+def microseconds() -> int:
+    """Return the time, in microseconds since 1970-01-01 UTC."""
+    return time.time_ns() // 1000
+
+
+class SqliteViews:
+    """Reads and keeps the views of a log. Safe for threads, processes and forks."""
+
+    def __init__(
+        self,
+        log: Backend,
+        path: Path | None,
+        *,
+        wait: float = 30.0,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], int] = microseconds,
+    ) -> None:
+        """Keep the views of a log beside its file, at `<path>-views`; in memory without a path.
+
+        `wait` is how many seconds a writer waits for its turn before StorageBusy; `clock` tells the
+        seconds that catching up takes, `now` the time.
+        """
+        place = None if path is None else path.with_name(f"{path.name}-views")
+        self._log = log
+        self._file = ViewsFile(place, wait)
+        self._rooms = {name: Room(FIRST_PAGE) for name in VIEWS}
+        self._clock = clock
+        self._now = now
+
+    def page(self, asked: Asked) -> Found:
+        """Return a page of a view, caught up by a bounded step."""
+        return self._whole(lambda: self._page(asked))
+
+    def erase(self) -> None:
+        """Return once no row says any more what the log has erased."""
+        if self._file.is_there():
+            self._whole(self._erase)
+
+    def residue(self) -> tuple[str, ...]:
+        """Say where rows that were erased may still be on the disk, and what to do."""
+        if self._file.path is None or not self._file.is_there():
+            return ()
+        has_residue = self._whole(self._has_residue)
+        return (residue_of(self._file.path),) if has_residue else ()
+
+    def rewrite(self) -> tuple[str, ...]:
+        """Write the file anew if it may hold rows that were erased; return its name if none are left."""
+        if self._file.path is None or not self._file.is_there():
+            return ()
+        return (self._file.path.name,) if self._whole(self._rewrite) else ()
+
+    def kept(self) -> SqliteKept:
+        """Return what is kept, row by row."""
+        return SqliteKept(self._log, self._file)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def status(self) -> list[Standing]:
+        """Return how each view stands, by name."""
+        return self._whole(lambda: [self._standing(name) for name in sorted(VIEWS)])
+
+    def at_work(self) -> None:
+        """Return nothing: who reads a view catches it up."""
+
+    def parked(self, view: str | None = None) -> list[Parked]:
+        """Return the parked events of a view, or of all."""
+        name = None if view is None else view_of(view).name
+        return self._whole(lambda: self._parked(name))
+
+    @releasing
+    def pause(self, view: str) -> None:
+        """Let a view stand still until it is resumed."""
+        with self._changing(view_of(view)) as session:
+            session.run("pause_view", view)
+
+    @releasing
+    def resume(self, view: str) -> None:
+        """Let a view go on from where it stands."""
+        with self._changing(view_of(view)) as session:
+            session.run("resume_view", view, self._now())
+
+    def retry(self, view: str, conversation: UUID | None = None) -> int:
+        """Try the parked events of a view, or of one conversation, again; return how many."""
+        known = view_of(view)
+        which = None if conversation is None else str(id_given("a conversation", conversation))
+        return self._whole(lambda: self._retry(known, which))
+
+    def rebuild(self, view: str, progress: Progress | None = None) -> None:
+        """Make a view anew beside the one that is read, and return when they are switched."""
+        known = view_of(view)
+        self._whole(lambda: self._rebuild(known, progress))
+
+    def abandon(self, view: str) -> bool:
+        """Drop what an unfinished rebuild has made; return whether there was one."""
+        known = view_of(view)
+        return self._whole(lambda: self._abandon(known))
+
+    @releasing
+    def _whole(self, work: Callable[[], T]) -> T:
+        """Do what is to be done; once more, on a file made anew, where this one is damaged."""
+        try:
+            return work()
+        except CorruptRecord:
+            # It may as well be the log that is damaged, whose views are then the last good thing.
+            if not self._file.is_damaged():
+                raise
+        with self._turn():
+            self._file.begin_anew(self._incarnation())
+        return work()
+
+    def _page(self, asked: Asked) -> Found:
+        self._catch_up(asked.view)
+        name, last = asked.view.name, self._log.cursors()[0].position
+        with self._reading() as session:
+            state = state_of(session, name)
+            live = state.live
+            if live is None:
+                why = standstill(name, state.stopped, paused=state.paused)
+                return Found((), 0, last, 0, why)
+            tenant = str(asked.tenant)
+            texts = session.all(asked.query, live.number, tenant, *asked.parameters())
+            (parked,) = session.one("count_parked", name, live.number, tenant) or (0,)
+        rows = tuple(cast("Row", from_json(text)) for (text,) in texts)
+        behind = max(0, last - live.position)
+        why = standstill(name, state.standstill(asked.view), paused=state.paused)
+        return Found(rows, live.position, behind, parked, why)
+
+    def _catch_up(self, view: View) -> None:
+        try:
+            with self._turn(BRIEFLY):
+                catch_up(self._feeding(view), view)
+        except StorageBusy:
+            if not self._may_answer():
+                with self._turn():
+                    catch_up(self._feeding(view), view)
+
+    def _may_answer(self) -> bool:
+        """Whether what is there holds nothing that was erased, and can be read."""
+        if not self._file.is_prepared(self._incarnation()):
+            return False
+        with self._file.borrowed() as session:
+            (done, _) = session.one("erasing") or (0, 0)
+        return bool(self._log.erasures() == done)
+
+    def _erase(self) -> None:
+        with self._turn():
+            if not erase(self._log, self._file, patiently=True):
+                raise StorageBusy(
+                    "it is erased, but a program reads from the views, whose write-ahead log still "
+                    "holds it: end that program, then forget the conversation again"
+                )
+
+    def _has_residue(self) -> bool:
+        with self._turn():
+            return self._file.has_residue()
+
+    def _rewrite(self) -> bool:
+        with self._turn():
+            return self._file.has_residue() and self._file.write_anew()
+
+    def _standing(self, name: str) -> Standing:
+        last = self._log.cursors()[0].position
+        if not self._file.is_there():
+            return Standing(name, None, None, 0, last, 0)
+        with self._turn(), self._reading() as session:
+            state = state_of(session, name)
+            live, building = state.live, state.building
+            number = 0 if live is None else live.number
+            (parked,) = session.one("count_parked", name, number, None) or (0,)
+        return Standing(
+            view=name,
+            generation=None if live is None else live.number,
+            revision=None if live is None else live.revision,
+            position=0 if live is None else live.position,
+            events=last,
+            parked=parked,
+            paused=state.paused,
+            stopped=state.standstill(VIEWS[name]),
+            building=None if building is None else building.number,
+            built=None if building is None else building.position,
+        )
+
+    def _parked(self, name: str | None) -> list[Parked]:
+        if not self._file.is_there():
+            return []
+        with self._turn(), self._file.borrowed() as session:
+            return [_parked(row) for row in session.all("parked_of", name)]
+
+    def _retry(self, view: View, which: str | None) -> int:
+        with self._changing(view) as session:
+            session.run("retry_parked", view.name, which)
+            marked = session.changed()
+        self._catch_up(view)
+        return marked
+
+    def _rebuild(self, view: View, progress: Progress | None) -> None:
+        with self._changing(view) as session:
+            state = state_of(session, view.name)
+            building = state.building
+            if state.paused:
+                raise InvalidInput(f"{view.name} is paused: resume it, then rebuild it")
+            if building is None or building.revision != view.revision:
+                begin_building(session, view, self._now())
+                building = state_of(session, view.name).building
+        assert building is not None
+        while not self._built(view, building.number, progress):
+            pass
+        self._sweep(view)
+
+    def _abandon(self, view: View) -> bool:
+        with self._changing(view) as session:
+            dropped = abandon(session, view.name)
+        self._sweep(view)
+        return dropped
+
+    def _built(self, view: View, number: int, progress: Progress | None) -> bool:
+        with self._turn():
+            feeding = self._feeding(view)
+            before = state_read(feeding.file, view.name)
+            try:
+                state = build(feeding, view, number)
+            except Stopped as exc:
+                if not before.stopped:
+                    give_up_building(feeding.file, view)
+                raise ViewStopped(f"the rebuild of {view.name} stopped: {exc}") from exc
+        building, live = state.of(number), state.live
+        last = self._log.cursors()[0].position
+        if progress is not None and building is not None:
+            progress(min(building.position, last), last)
+        if building is not None and building.status == "building":
+            return False
+        if live is None or live.number < number:
+            raise ViewStopped(f"the rebuild of {view.name} was abandoned: begin another")
+        return True
+
+    def _sweep(self, view: View) -> None:
+        while True:
+            with self._turn():
+                if not sweep_retired(self._feeding(view), view):
+                    return
+
+    @contextmanager
+    def _turn(self, wait: float | None = None) -> Generator[None]:
+        with self._file.turn(self._incarnation(), wait):
+            yield
+
+    def _incarnation(self) -> UUID:
+        """Return the incarnation that the log has now: another process may have found that it was cut."""
+        return self._log.cursors()[0].incarnation
+
+    @contextmanager
+    def _changing(self, view: View) -> Generator[Session]:
+        with self._turn(), self._file.transaction() as session:
+            begin(session, view, self._now())
+            yield session
+
+    @contextmanager
+    def _reading(self) -> Generator[Session]:
+        with self._file.borrowed() as session:
+            try:
+                session.run("begin_reading")
+                yield session
+            finally:
+                session.abandon()
+
+    def _feeding(self, view: View) -> Feeding:
+        return Feeding(self._log, self._file, self._now(), self._rooms[view.name], self._clock)
+
+
+def _parked(row: DatabaseRow) -> Parked:
+    view, generation, tenant, conversation, *rest = row
+    return Parked(view, generation, UUID(tenant), UUID(conversation), *rest)

@@ -1,0 +1,268 @@
+"""A thread of a worker: it looks what is new in its parts, folds it, and looks again."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+from uuid import UUID
+
+from onrecord.adapters.views.postgres.advance import Folded, Overtaken, StandsStill
+from onrecord.adapters.views.postgres.builds import Lease
+from onrecord.domain.errors import StorageError
+from onrecord.projections.views.planning import Batch, Part, Room, foremost, trailing
+from onrecord.projections.views.step import (
+    SECOND,
+    Failure,
+    retry_after,
+    stands_still,
+    why_it_stands_still,
+)
+from onrecord.projections.views.view import Feed
+
+# What a worker has done so far, counted for whoever asks: the terminal, and metrics.
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts since the worker began. Safe for threads.
+
+    `events` counts an event once however many views folded it, `seconds` is the time that batches
+    took. `behind` says for each view and shard how many positions were still to be folded when a
+    thread last looked, in the part that is furthest behind.
+    """
+
+    events: int = 0
+    batches: int = 0
+    seconds: float = 0.0
+    overtaken: int = 0
+    folded: Counter[str] = field(default_factory=Counter[str])
+    parked: Counter[str] = field(default_factory=Counter[str])
+    _behind: dict[object, dict[Part, dict[Feed, int]]] = field(
+        default_factory=dict[object, dict[Part, dict[Feed, int]]]
+    )
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def took(self, batch: Batch, came_to: Folded, seconds: float) -> None:
+        """Count a batch."""
+        with self._lock:
+            self.events += came_to.events
+            self.batches += 1
+            self.seconds += seconds
+            self.folded.update({feed.view.name: came_to.events for feed in batch.feeds})
+            self.parked.update(feed.view.name for feed, _ in came_to.parked)
+
+    def was_overtaken(self) -> None:
+        """Count a batch that came to nothing, for another worker was there."""
+        with self._lock:
+            self.overtaken += 1
+
+    def stands(self, hand: object, behind: dict[Part, dict[Feed, int]]) -> None:
+        """Keep how far behind the parts of a thread are, in the place of what it told before."""
+        with self._lock:
+            self._behind[hand] = behind
+
+    def behind(self) -> dict[tuple[str, int], int]:
+        """Return by view and shard how many positions are still to be folded."""
+        found: dict[tuple[str, int], int] = {}
+        with self._lock:
+            told = [at for behind in self._behind.values() for at in behind.items()]
+        for place, of in told:
+            for feed, missing in of.items():
+                key = (feed.view.name, place.shard)
+                found[key] = max(found.get(key, 0), missing)
+        return found
+
+
+_LOG: Final = logging.getLogger("onrecord.worker")
+
+CHORES_SECONDS: Final = 0.5
+"""How often a thread looks for parked events that are due, where there were none."""
+
+
+class Advance(Protocol):
+    """Folds a batch in one transaction; see PostgresAdvance."""
+
+    def advance(self, batch: Batch, lease: Lease | None) -> Folded:
+        """Fold a batch, all or nothing."""
+        ...
+
+    def retry(self, feed: Feed, place: Part, at: int, conversation: UUID, lease: Lease) -> Folded:
+        """Try a parked event again."""
+        ...
+
+
+class Builds(Protocol):
+    """How far the builds of views are; see PostgresBuilds."""
+
+    def positions(self, feeds: frozenset[Feed]) -> dict[Part, dict[Feed, int]]:
+        """Return how far builds have come in each part."""
+        ...
+
+    def ends(self) -> dict[int, int]:
+        """Return the last position of each shard."""
+        ...
+
+    def due(self, feeds: frozenset[Feed], places: list[Part]) -> list[tuple[Feed, Part, UUID]]:
+        """Return the parked conversations that are to be tried again now."""
+        ...
+
+    def stop(self, feed: Feed, why: str) -> None:
+        """Let a build stand still until somebody resumes its view."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Trouble:
+    """What a strict view could not fold, how often that was, and when it is tried again."""
+
+    failure: Failure
+    attempts: int
+    due: float
+
+
+class Hand:
+    """One thread's work. Nothing of it is shared but what it is given."""
+
+    def __init__(
+        self,
+        advance: Advance,
+        builds: Builds,
+        tally: Tally,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Begin with nothing known."""
+        self._advance, self._builds, self._tally, self._clock = advance, builds, tally, clock
+        self._room = Room()
+        self._known: tuple[object, object] | None = None
+        self._positions: dict[Part, dict[Feed, int]] = {}
+        self._troubles: dict[Feed, _Trouble] = {}
+        self._chores_at = 0.0
+
+    def turn(self, lease: Lease, feeds: frozenset[Feed]) -> bool:
+        """Fold what is new under a lease, at most a batch or two; return whether there was any.
+
+        Raises StorageError where the database fails: nothing is lost, the next turn looks again.
+        """
+        if not lease.epochs or not feeds:
+            self._tally.stands(self, {})
+            return False
+        self._look_again_if_changed(lease, feeds)
+        ends = self._builds.ends()
+        self._tell_how_far(ends)
+        room = self._room.positions
+        busy = self._fold(foremost(self._ready(), ends, room), lease)
+        busy |= self._fold(trailing(self._ready(), room), lease)
+        if self._clock() >= self._chores_at:
+            has_tried = self._retry(lease, feeds)
+            self._chores_at = self._clock() + (0 if has_tried else CHORES_SECONDS)
+            busy |= has_tried
+        return busy
+
+    def forget_positions(self) -> None:
+        """Ask the database again how far everything is."""
+        self._known = None
+
+    def _look_again_if_changed(self, lease: Lease, feeds: frozenset[Feed]) -> None:
+        known = (lease.epochs, feeds)
+        if self._known != known:
+            found = self._builds.positions(feeds)
+            self._positions = {place: found.get(place, {}) for place in lease.epochs}
+            self._troubles = {feed: at for feed, at in self._troubles.items() if feed in feeds}
+            self._known = known
+
+    def _ready(self) -> Mapping[Part, Mapping[Feed, int]]:
+        """Return the positions of what may be folded now."""
+        now = self._clock()
+        waiting = {feed for feed, trouble in self._troubles.items() if trouble.due > now}
+        if not waiting:
+            return self._positions
+        return {
+            place: {feed: at for feed, at in of.items() if feed not in waiting}
+            for place, of in self._positions.items()
+        }
+
+    def _fold(self, batch: Batch | None, lease: Lease) -> bool:
+        if batch is None:
+            return False
+        began = self._clock()
+        try:
+            came_to = self._advance.advance(batch, lease)
+        except Overtaken:
+            self._tally.was_overtaken()
+            self.forget_positions()
+            return False
+        except StandsStill as error:
+            self._stand_still(error.feed, error.failure)
+            return True
+        except StorageError:
+            self._room.failed()
+            raise
+        for at in batch.stretches:
+            self._positions[at.place].update(dict.fromkeys(batch.feeds, at.until))
+        self._count(batch, came_to, self._clock() - began)
+        return True
+
+    def _count(self, batch: Batch, came_to: Folded, seconds: float) -> None:
+        spans = {(at.place.shard, at.after, at.until) for at in batch.stretches}
+        positions = sum(until - after for _, after, until in spans)
+        self._room.took(positions, came_to.size, seconds)
+        self._tally.took(batch, came_to, seconds)
+        for feed in batch.feeds:
+            self._troubles.pop(feed, None)
+        for feed, failure in came_to.parked:
+            _tell_parked(feed, failure)
+        for feed in came_to.stopped:
+            _tell_stopped(feed, "too many of its events fail alike")
+
+    def _stand_still(self, feed: Feed, failure: Failure) -> None:
+        before = self._troubles.get(feed)
+        attempts = before.attempts + 1 if before else 1
+        if stands_still(feed.view, attempts):
+            why = why_it_stands_still(failure)
+            self._builds.stop(feed, why)
+            _tell_stopped(feed, why)
+        wait = (retry_after(attempts) or SECOND) / SECOND
+        self._troubles[feed] = _Trouble(failure, attempts, self._clock() + wait)
+
+    def _retry(self, lease: Lease, feeds: frozenset[Feed]) -> bool:
+        """Try some of what is due; whether there was any, and so may be more."""
+        has_tried = False
+        for feed, place, conversation in self._builds.due(feeds, list(lease.epochs)):
+            at = self._positions.get(place, {}).get(feed)
+            if at is None:
+                continue
+            try:
+                came_to = self._advance.retry(feed, place, at, conversation, lease)
+            except Overtaken:
+                self.forget_positions()
+                return False
+            has_tried = True
+            for _, failure in came_to.parked:
+                _tell_parked(feed, failure)
+        return has_tried
+
+    def _tell_how_far(self, ends: Mapping[int, int]) -> None:
+        self._tally.stands(
+            self,
+            {
+                place: {feed: max(0, ends[place.shard] - at) for feed, at in of.items()}
+                for place, of in self._positions.items()
+            },
+        )
+
+
+def _tell_stopped(feed: Feed, why: str) -> None:
+    _LOG.error("generation %d of %s is stopped: %s", feed.generation, feed.view.name, why)
+
+
+def _tell_parked(feed: Feed, failure: Failure) -> None:
+    _LOG.warning(
+        "%s: parked event %d (%s) of conversation %s: %s",
+        *(feed.view.name, failure.event.version, failure.event.type),
+        *(failure.event.conversation_id, failure.error),
+    )
