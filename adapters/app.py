@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from onrecord.adapters.capability_files import matrix_given
 from onrecord.adapters.conversation.arguments import id_given, text_given
-from onrecord.adapters.settings import settings
+from onrecord.adapters.settings import matrix_given, settings
 from onrecord.adapters.storage.sqlite.url import path_of
 from onrecord.adapters.store import Store
 from onrecord.adapters.wire.spool import Spool, spool_folder
@@ -175,7 +174,7 @@ def _backend(url: str, beside: Connection | None, listen: str | None) -> Followe
             limits = Limits(prepared=listen is None, listen=listen)
             if beside is None:
                 return open_postgres(url, limits)
-            from onrecord.adapters.redis.hints import RedisHints
+            from onrecord.adapters.redis.accelerator import RedisHints
 
             log = open_postgres(url, limits, lambda: RedisHints(beside, lambda: log.incarnation()))
             return log

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from onrecord.domain.errors import InvalidInput
+from onrecord.domain.errors import InvalidInput, UnknownApi
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.api import FOLDERS, names
+
+if TYPE_CHECKING:
+    from onrecord.projections.apis.capabilities import Capabilities
+    from onrecord.projections.views.usage import Prices
+
 
 DEFAULT_URL: Final = "sqlite:///onrecord.db"
 NO_TENANT: Final = UUID(int=0)
@@ -62,3 +70,91 @@ def _tenant(text: str | None) -> UUID:
         return UUID(text) if text else NO_TENANT
     except ValueError:
         raise InvalidInput("ONRECORD_TENANT is no UUID: write it as 8-4-4-4-12 digits") from None
+
+
+# TOML files that callers write.
+
+
+def tables_in(file: Path, parse_float: Callable[[str], Any] = float) -> JsonObject:
+    """Return the tables of a file; InvalidInput, with the file and the reason, where it has none."""
+    import tomllib
+
+    try:
+        return tomllib.loads(file.read_text("utf-8"), parse_float=parse_float)
+    except OSError as exc:
+        raise InvalidInput(f"{file}: cannot be read: {exc.strerror}") from exc
+    except UnicodeDecodeError as exc:
+        raise InvalidInput(f"{file}: is no UTF-8 at byte {exc.start}") from exc
+    except tomllib.TOMLDecodeError as exc:
+        raise InvalidInput(f"{file}: is no TOML: {exc}") from exc
+    except RecursionError as exc:
+        raise InvalidInput(f"{file}: is nested too deeply") from exc
+
+
+# Files in which a caller says what models take, and what is known of one with them.
+
+
+def matrix_given(file: str | os.PathLike[str] | None) -> Mapping[str, JsonObject]:
+    """Return what a file says that models take, by API; without one, `$ONRECORD_CAPABILITIES`.
+
+    Nothing where neither names a file. InvalidInput where it cannot be read, or says what no such
+    file may say: the message names the file, the entry and the reason.
+    """
+    found = settings().capabilities if file is None else file
+    return {} if found is None else matrix_in(_capability_path(found))
+
+
+def matrix_in(file: Path) -> Mapping[str, JsonObject]:
+    """Return what a file says that models take, by API; InvalidInput as `matrix_given` has it."""
+    from onrecord.projections.apis.capabilities import check_tables
+
+    tables = tables_in(file)
+    try:
+        check_tables(tables, tuple(FOLDERS))
+    except InvalidInput as exc:
+        raise InvalidInput(f"{file}: {exc}") from exc
+    return tables
+
+
+def capabilities(
+    api: str, model: str | None = None, *, file: str | os.PathLike[str] | None = None
+) -> Capabilities:
+    """Return what a model takes, as a request to it would be made; None: what any of the API takes.
+
+    `file` lies over what comes with Onrecord; without one, `$ONRECORD_CAPABILITIES`. UnknownApi where
+    the API is none of ours, InvalidInput where the file says what it may not.
+    """
+    from onrecord.projections.apis.capabilities import capabilities_of
+    from onrecord.projections.apis.request import Options
+
+    if api not in FOLDERS:
+        raise UnknownApi(f"{api!r} is no API that Onrecord speaks: choose one of {names()}")
+    return capabilities_of(api, model, Options(api=api, matrix=matrix_given(file).get(api)))
+
+
+def _capability_path(file: str | os.PathLike[str]) -> Path:
+    try:
+        return Path(file)
+    except TypeError:
+        raise InvalidInput("capabilities is the path of a TOML file") from None
+
+
+# Files in which a caller says what tokens cost.
+
+
+def prices_given(file: str | os.PathLike[str] | None) -> Prices:
+    """Return the prices that a file says; without one, `$ONRECORD_PRICES`.
+
+    No model has a price where neither names a file. InvalidInput where it cannot be read, or says
+    what no such file may say: the message names the file, the entry and the reason.
+    """
+    from onrecord.projections.views.usage import Prices, prices_in
+
+    found = settings().prices if file is None else Path(file)
+    if found is None:
+        return Prices()
+    tables = tables_in(found, parse_float=Decimal)
+    try:
+        return prices_in(tables)
+    except InvalidInput as exc:
+        raise InvalidInput(f"{found}: {exc}") from exc

@@ -9,14 +9,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 from uuid import UUID
 
-from onrecord.adapters.clock_doubts import clock_doubts
 from onrecord.adapters.conversation.arguments import reason_given, text_given
 from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.conversation.lineage import BEGINNING
 from onrecord.adapters.conversation.writing import beginning_of
-from onrecord.adapters.erasing import Erasing, erasures, erasures_of, unfinished_erasures
 from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.tenancy import NO_MATRIX, Tenancy
+from onrecord.adapters.upkeep.clock import clock_doubts
+from onrecord.adapters.upkeep.erasing import Erasing, erasures, erasures_of, unfinished_erasures
 from onrecord.adapters.wire.spool import Spool
 from onrecord.domain.errors import ConversationNotFound, CorruptRecord, InvalidInput
 from onrecord.domain.head import Head
@@ -27,7 +27,7 @@ from onrecord.projections.history.erasures import ErasureEntry
 if TYPE_CHECKING:
     from onrecord.adapters.redis.accelerator import Accelerator
     from onrecord.adapters.redis.relay import Relay
-    from onrecord.adapters.verifying import Progress, Verified
+    from onrecord.adapters.upkeep.verifying import Progress, Verified
     from onrecord.adapters.views.reading import Views
     from onrecord.adapters.wire.binding import Unbound
     from onrecord.domain.merkle import Root
@@ -242,7 +242,7 @@ class Store:
         to a tenant does not see all positions: it can check conversations only. `views` compares
         the rows of the maintained views too with what the events come to.
         """
-        from onrecord.adapters.verifying import no_progress, verify_conversation, verify_log
+        from onrecord.adapters.upkeep.verifying import no_progress, verify_conversation, verify_log
         from onrecord.adapters.views.verifying import with_views
 
         told, wanted = progress or no_progress, list(roots)

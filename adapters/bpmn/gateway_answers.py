@@ -22,10 +22,10 @@ from onrecord.adapters.bpmn.gateway_names import (
 from onrecord.adapters.bpmn.inputs import Given, inputs_of
 from onrecord.adapters.bpmn.tools import Gateway
 from onrecord.adapters.conversation.documents import linked
-from onrecord.adapters.tools.a2a_cards import a2a_name, agent_card
-from onrecord.adapters.tools.mcp_listing import mcp_listing
+from onrecord.adapters.tools.a2a import a2a_name, agent_card
+from onrecord.adapters.tools.mcp import mcp_listing
 from onrecord.adapters.tools.mcp_results import document_in, document_of
-from onrecord.adapters.tools.toolset import Toolset
+from onrecord.adapters.tools.tool import Toolset
 from onrecord.adapters.tools.unfolded import Unfolded
 from onrecord.domain import jsontext
 from onrecord.domain.content import Text

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from onrecord.adapters.bpmn.activation import Activation
-from onrecord.adapters.tools.a2a_cards import parse_a2a_name
+from onrecord.adapters.tools.a2a import parse_a2a_name
 from onrecord.domain.errors import InvalidContent, InvalidModel
 
 MCP_GATEWAY: Final = "mcpClient"

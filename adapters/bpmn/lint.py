@@ -24,10 +24,17 @@ from onrecord.adapters.bpmn.feel_nodes import (
     String,
     walk,
 )
-from onrecord.adapters.bpmn.from_ai import FUNCTION, arguments_of, calls_in, declares, parameter_of
+from onrecord.adapters.bpmn.from_ai import (
+    FUNCTION,
+    RESTRICTED,
+    arguments_of,
+    calls_in,
+    declares,
+    parameter_of,
+    schema_with,
+)
 from onrecord.adapters.bpmn.model import AD_HOC_SUB_PROCESS, Element, Flow, Mapping
 from onrecord.adapters.bpmn.model_reading import model_of
-from onrecord.adapters.bpmn.schema import RESTRICTED, schema_with
 from onrecord.adapters.bpmn.tools import Flavour, mappings_of, tool_elements
 from onrecord.domain.errors import InvalidModel
 

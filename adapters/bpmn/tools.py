@@ -14,11 +14,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
 
-from onrecord.adapters.bpmn.from_ai import Parameter, declares, parameters_of
+from onrecord.adapters.bpmn.from_ai import Parameter, declares, parameters_of, schema_of
 from onrecord.adapters.bpmn.gateway_names import MCP_GATEWAY, check_mcp_elements
 from onrecord.adapters.bpmn.model import Element, Mapping, Model
 from onrecord.adapters.bpmn.model_reading import model_of
-from onrecord.adapters.bpmn.schema import schema_of
 from onrecord.adapters.bpmn.xml_tree import bytes_of
 from onrecord.domain.errors import InvalidInput, InvalidModel
 from onrecord.domain.tools import ToolDefinition, ToolSource

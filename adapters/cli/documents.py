@@ -5,25 +5,26 @@ from __future__ import annotations
 import contextlib
 import mimetypes
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from onrecord.adapters.atomic_files import write_atomically
 from onrecord.adapters.cli import output
-from onrecord.adapters.cli.naming import Named, named
-from onrecord.adapters.cli.quantities import counted, size
+from onrecord.adapters.cli.output import Named, counted, named, size
 from onrecord.adapters.conversation.lineage import Stretch, lineage
 from onrecord.adapters.conversation.queries import documents_held, pieces_of
 from onrecord.adapters.store import Store
-from onrecord.adapters.store_files import StoreFiles, files_of
+from onrecord.adapters.upkeep.files import StoreFiles, files_of
 from onrecord.domain.documents import essence_of, name_of
-from onrecord.domain.errors import InvalidInput
+from onrecord.domain.errors import ConversationForgotten, InvalidInput
+from onrecord.domain.tool_context import ToolCallContext
 from onrecord.projections.history.documents import HeldDocument
 
 if TYPE_CHECKING:
     from rich.console import Console
+
 
 _NOT_IN_FILE_NAMES: Final = str.maketrans(dict.fromkeys('<>:"|?*', "_"))
 """What a file system of some kind takes for something else."""
@@ -212,3 +213,47 @@ def _whose(held: HeldDocument) -> str:
 
 def _size(held: HeldDocument) -> str:
     return size(held.blob.size) if held.blob else ""
+
+
+# `onrecord context`: what a conversation carries for its tools, and how that is changed.
+
+
+def context(
+    store: Store, key: str, given: Mapping[str, str], unset: Iterable[str], *, as_json: bool
+) -> None:
+    """Record what is set and unset, if anything is, and write what is carried then."""
+    found = named(store, key)
+    if found.key is None:
+        raise ConversationForgotten
+    talk = store.conversation(found.key)
+    before = talk.carried()
+    after = _changed(before, given, unset)
+    if after != before:
+        talk.carry(after, persist=after.keys())
+    if as_json:
+        said = {"key": talk.key, "conversation": str(talk.conversation_id)}
+        output.json_line({**said, "version": talk.head().version, "context": dict(after)})
+    elif output.is_drawn():
+        _draw_context(talk.key, after)
+    else:
+        for name, value in sorted(after.items()):
+            output.plain(name, value)
+
+
+def _changed(
+    before: ToolCallContext, given: Mapping[str, str], unset: Iterable[str]
+) -> ToolCallContext:
+    removed = frozenset(unset)
+    if both := sorted(removed & given.keys()):
+        raise InvalidInput(f"{both[0]!r} is set and unset: say one of them")
+    merged = dict(before.merge(given))
+    return ToolCallContext.of({k: v for k, v in merged.items() if k not in removed})
+
+
+def _draw_context(key: str, carried: ToolCallContext) -> None:
+    if not carried:
+        output.sentence(output.flat(f"{key} carries nothing for its tools."))
+        return
+    widest = max(len(output.escaped(name)) for name in carried)
+    for name, value in sorted(carried.items()):
+        output.sentence(f"{output.escaped(name):<{widest}}  {output.escaped(value)}")

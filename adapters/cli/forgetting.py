@@ -11,8 +11,7 @@ from uuid import UUID
 import typer
 
 from onrecord.adapters.cli import output
-from onrecord.adapters.cli.naming import Named, key_of, named
-from onrecord.adapters.cli.quantities import counted
+from onrecord.adapters.cli.output import Named, counted, key_of, named
 from onrecord.adapters.store import Store
 from onrecord.domain.errors import InvalidInput
 

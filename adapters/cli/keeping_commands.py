@@ -73,7 +73,7 @@ def verify(
 
     Example: `onrecord verify`
     """
-    from onrecord.adapters.cli.verifying import verify
+    from onrecord.adapters.cli.upkeep import verify
     from onrecord.domain.merkle import parse_root
 
     roots = [parse_root(text) for text in root or ()]
@@ -105,7 +105,7 @@ def sweep(
 
     Example: `onrecord sweep --older-than 48`
     """
-    from onrecord.adapters.cli.sweeping import sweep
+    from onrecord.adapters.cli.upkeep import sweep
 
     with opened(context, url) as store:
         sweep(store, older_than, rewrite=rewrite, as_json=as_json)
@@ -180,7 +180,7 @@ def import_(
     if api is None and (dry_run or key is not None):
         raise typer.BadParameter("--dry-run and --key go with --api: use --check and --as")
     if api is not None:
-        from onrecord.adapters.cli.histories import Wish, import_histories
+        from onrecord.adapters.cli.transfer import Wish, import_histories
 
         wish = Wish(api, file, key, dry_run=dry_run, as_json=as_json)
         if not import_histories(url or context.obj, wish):
@@ -197,6 +197,6 @@ def migrate(context: typer.Context, url: Url = None, as_json: AsJson = False) ->
 
     Example: `onrecord migrate --url postgresql://owner@host/talks`
     """
-    from onrecord.adapters.cli.migrating import migrate
+    from onrecord.adapters.cli.upkeep import migrate
 
     migrate(url or context.obj, as_json=as_json)

@@ -50,7 +50,7 @@ def show(
     Example: `onrecord show support/4711 --at 17`
     """
     from onrecord.adapters.cli import timeline
-    from onrecord.adapters.cli.naming import named
+    from onrecord.adapters.cli.output import named
 
     with opened(context, url) as store:
         found = named(store, key)
@@ -97,7 +97,7 @@ def request(
 
     Example: `onrecord request support/4711 --api anthropic-messages --window 20`
     """
-    from onrecord.adapters.cli.asking import Wish, ask, window_wished
+    from onrecord.adapters.cli.requests import Wish, ask, window_wished
 
     if window is not None and messages is not None:
         raise typer.BadParameter("--window counts exchanges, --messages messages: give one of them")
@@ -120,7 +120,7 @@ def check_request(
 
     Example: `onrecord request support/4711 | onrecord check-request - --api anthropic-messages`
     """
-    from onrecord.adapters.cli.checking import check
+    from onrecord.adapters.cli.capabilities import check
 
     if not check(file, api, as_json=as_json):
         raise typer.Exit(1)
@@ -142,7 +142,7 @@ def replay(
 
     Example: `onrecord replay support/4711 --verify`
     """
-    from onrecord.adapters.cli.replaying import replayed
+    from onrecord.adapters.cli.requests import replayed
 
     with opened(context, url) as store:
         if not replayed(store, key, verify=verify, as_json=as_json):
@@ -163,7 +163,7 @@ def tail(
 
     Example: `onrecord tail --json | grep tool_call`
     """
-    from onrecord.adapters.cli.tailing import tail
+    from onrecord.adapters.cli.conversations import tail
 
     with opened(context, url) as store:
         tail(store, from_start=from_start, as_json=as_json)

@@ -9,12 +9,23 @@ from __future__ import annotations
 import os
 import re
 import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
 
+from onrecord.adapters.store import Store
 from onrecord.domain import jsontext
+from onrecord.domain.errors import ConversationNotFound
+from onrecord.domain.events import ConversationStarted
+from onrecord.domain.head import Head
+from onrecord.domain.log import Backend
 
 if TYPE_CHECKING:
     from rich.console import Console
+
 
 _CONTROLS: Final = (
     *range(0x20),
@@ -98,3 +109,104 @@ def _escaped_json(data: bytes) -> bytes:
 def _write(data: bytes) -> None:
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
+
+
+# Which conversation somebody means: by its key, or by its id.
+
+_KEYS_TO_COMPARE: Final = 1000
+_LONGEST_COMPARED: Final = 256
+"""To compare two long texts takes as long as the product of their lengths."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A conversation that has begun; `key` is None once it was forgotten."""
+
+    key: str | None
+    conversation_id: UUID
+    head: Head
+
+    def __str__(self) -> str:
+        """Return the key, else the id."""
+        return self.key or str(self.conversation_id)
+
+
+def named(store: Store, name: str) -> Named:
+    """Return the conversation of a key, or of an id: a forgotten one has no other name.
+
+    ConversationNotFound, with the keys that come close, if there is none.
+    """
+    backend = store.backend
+    found = backend.find(store.tenant, name)
+    if found is not None and (head := backend.head(found)).version:
+        return Named(name, found, head)
+    meant = _id(name)
+    if meant is not None and backend.owner(meant) == store.tenant:
+        return Named(key_of(backend, meant), meant, backend.head(meant))
+    raise ConversationNotFound(f"no conversation has the key {name!r}{_advice(store, name)}")
+
+
+def key_of(backend: Backend, conversation_id: UUID) -> str | None:
+    """Return the key that a conversation began with; None once it was forgotten."""
+    for first in backend.read(conversation_id, limit=1):
+        event = first.event()
+        return event.key if isinstance(event, ConversationStarted) else None
+    return None
+
+
+def _id(name: str) -> UUID | None:
+    try:
+        return UUID(name)
+    except ValueError:
+        return None
+
+
+def _advice(store: Store, name: str) -> str:
+    listed = islice(store.conversations(), _KEYS_TO_COMPARE)
+    keys = [found.key for found in listed if found.key is not None]
+    if not keys:
+        return f": {store.url} holds none yet"
+    near = get_close_matches(name, keys, n=3) if len(name) <= _LONGEST_COMPARED else []
+    if near:
+        return f": did you mean {' or '.join(map(repr, near))}?"
+    return ": `onrecord conversations` lists those there are"
+
+
+# Numbers as people read them: sizes, counts, times; pure.
+
+_UNITS: Final = ("kB", "MB", "GB", "TB")
+_STEPS: Final = (
+    (60, 1, "s"),
+    (3600, 60, "min"),
+    (86_400, 3600, "h"),
+    (86_400 * 30, 86_400, "days"),
+)
+
+
+def size(count: int) -> str:
+    """Return a number of bytes with a decimal unit: `812 bytes`, `1.2 kB`."""
+    if count < 1000:
+        return counted(count, "byte")
+    scaled = count / 1000
+    for unit in _UNITS:
+        if scaled < 999.95:
+            return f"{scaled:.1f} {unit}"
+        scaled /= 1000
+    return f"{scaled:,.1f} PB"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a count and its noun: `1 event`, `1,024 events`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def ago(then: int, now: int) -> str:
+    """Return how long ago a time was, both in microseconds since 1970: `3 min ago`, or its date."""
+    seconds = max(now - then, 0) // 1_000_000
+    if seconds < 2:
+        return "just now"
+    for limit, step, unit in _STEPS:
+        if seconds < limit:
+            number = seconds // step
+            return f"{number} {'day' if (number, unit) == (1, 'days') else unit} ago"
+    return f"{datetime.fromtimestamp(then // 1_000_000, UTC):%Y-%m-%d}"

@@ -13,8 +13,7 @@ from uuid import UUID
 
 from onrecord.adapters.cli import output
 from onrecord.adapters.cli.catching_up import Answer, is_folded_by_reading, is_worked_at
-from onrecord.adapters.cli.naming import key_of
-from onrecord.adapters.cli.quantities import ago, counted
+from onrecord.adapters.cli.output import ago, counted, key_of
 from onrecord.adapters.store import Store
 from onrecord.adapters.views.pages import Page
 from onrecord.domain.header import timestamp

@@ -14,7 +14,7 @@ from onrecord.adapters.bpmn.tools import Flavour, Gateway, ResolvedTools, tools_
 from onrecord.adapters.bpmn.wiring import Wiring, Writing, wiring_of
 from onrecord.adapters.bpmn.xml_tree import LARGEST
 from onrecord.adapters.cli import output
-from onrecord.adapters.cli.quantities import counted
+from onrecord.adapters.cli.output import counted
 from onrecord.domain.errors import InvalidModel
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.apis.declared_tools import parameters

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from onrecord.adapters.cli import output
-from onrecord.adapters.cli.naming import named
+from onrecord.adapters.cli.output import named
 from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.store import Store
 from onrecord.domain.errors import ConversationForgotten

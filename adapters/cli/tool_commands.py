@@ -147,7 +147,7 @@ def context(
 
     Example: `onrecord context support/4711 --set tenant_id=acme`
     """
-    from onrecord.adapters.cli import carried
+    from onrecord.adapters.cli import documents as carried
 
     given = dict(entry.split("=", 1) for entry in entries or ())
     with opened(context, url) as store:

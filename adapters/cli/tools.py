@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from onrecord.adapters.cli import output
-from onrecord.adapters.cli.naming import Named, named
-from onrecord.adapters.cli.quantities import counted
+from onrecord.adapters.cli.output import Named, counted, named
 from onrecord.adapters.conversation.lineage import Stretch, lineage
 from onrecord.adapters.conversation.queries import declaration, declarations, declared
 from onrecord.adapters.store import Store

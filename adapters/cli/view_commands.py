@@ -59,7 +59,7 @@ Tool = Annotated[str | None, typer.Option(metavar="NAME", help="Of this tool onl
 
 def meant(store: Store, name: str | None) -> UUID | None:
     """Return the conversation that is meant by a key or by an id: a key may look like one."""
-    from onrecord.adapters.cli.naming import named
+    from onrecord.adapters.cli.output import named
 
     return None if name is None else named(store, name).conversation_id
 
@@ -219,7 +219,7 @@ def usage(
     Example: `onrecord usage --since 2026-11-01 --total`
     """
     from onrecord.adapters.cli.viewing import shown, usage_listing
-    from onrecord.adapters.price_files import prices_given
+    from onrecord.adapters.settings import prices_given
 
     if total and after is not None:
         raise typer.BadParameter("--total shows all at once: leave --after out.")
@@ -300,7 +300,7 @@ def window(
 
     Example: `onrecord window support/4711 --exchanges 5`
     """
-    from onrecord.adapters.cli.naming import named
+    from onrecord.adapters.cli.output import named
     from onrecord.adapters.cli.viewing import EXCHANGES, shown
 
     with opened(context, url) as store:

@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from onrecord.adapters.cli import output
-from onrecord.adapters.cli.naming import named
+from onrecord.adapters.cli.output import counted, named
 from onrecord.adapters.cli.pages import Cell, Column, Kind, Names, show_rows, told_of
-from onrecord.adapters.cli.quantities import counted
 from onrecord.adapters.store import Store
 from onrecord.adapters.views.keeping import AtWork, Keeper, Parked, Progress, Standing
 from onrecord.domain.header import timestamp

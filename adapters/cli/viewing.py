@@ -7,8 +7,8 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from onrecord.adapters.cli.catching_up import whole
+from onrecord.adapters.cli.output import counted
 from onrecord.adapters.cli.pages import Cell, Column, Kind, Listing, show
-from onrecord.adapters.cli.quantities import counted
 from onrecord.adapters.store import Store
 from onrecord.adapters.views.pages import Page
 from onrecord.adapters.views.reading import Views

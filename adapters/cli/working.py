@@ -18,7 +18,7 @@ from rich.live import Live
 from rich.text import Text
 
 from onrecord.adapters.cli import output
-from onrecord.adapters.cli.quantities import counted
+from onrecord.adapters.cli.output import counted
 from onrecord.adapters.store import Store
 from onrecord.adapters.views.keeping import view_of
 from onrecord.projections.views.registry import VIEWS

@@ -11,8 +11,7 @@ from onrecord.adapters.conversation.arguments import kind_of, several, text_if_g
 from onrecord.adapters.conversation.documents import Shelf, Unstored, described, must_hold, stored
 from onrecord.adapters.conversation.stream import Stream
 from onrecord.adapters.conversation.writing import Done
-from onrecord.adapters.tools.tool import Tool
-from onrecord.adapters.tools.toolset import Toolset
+from onrecord.adapters.tools.tool import Tool, Toolset
 from onrecord.domain import conversation
 from onrecord.domain.content import Document, Native, Text
 from onrecord.domain.errors import InvalidContent

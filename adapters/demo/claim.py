@@ -13,7 +13,7 @@ from onrecord.adapters.demo.picture import torn_box
 from onrecord.adapters.demo.sayings import Said
 from onrecord.adapters.demo.scenes import Answer, JsonObject
 from onrecord.adapters.demo.wire import encoded
-from onrecord.adapters.tools.python_tools import tool
+from onrecord.adapters.tools.python import tool
 from onrecord.adapters.tools.tool import Tool
 from onrecord.domain.tool_context import ToolCallContext
 

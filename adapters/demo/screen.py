@@ -10,10 +10,10 @@ from rich.console import JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from onrecord.adapters.cli import output, replaying, timeline
-from onrecord.adapters.cli.asking import said_in
-from onrecord.adapters.cli.naming import Named
-from onrecord.adapters.cli.quantities import counted, size
+from onrecord.adapters.cli import output, timeline
+from onrecord.adapters.cli import requests as replaying
+from onrecord.adapters.cli.output import Named, counted, size
+from onrecord.adapters.cli.requests import said_in
 from onrecord.adapters.cli.timeline import STYLES
 from onrecord.adapters.demo.shown_documents import WAYS, Told
 from onrecord.adapters.demo.wrapping import Wrapped

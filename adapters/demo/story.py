@@ -7,8 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from onrecord.adapters.cli import output, replaying
-from onrecord.adapters.cli.naming import Named
+from onrecord.adapters.cli import output
+from onrecord.adapters.cli import requests as replaying
+from onrecord.adapters.cli.output import Named
 from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.conversation.requests import replays
 from onrecord.adapters.demo import handover, support_agent

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
+import hashlib
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Final, Literal, NamedTuple, TypeAlias
 from uuid import UUID
 
-from onrecord.domain.events import Event
+from onrecord.domain.encoding import encode
+from onrecord.domain.events import Event, ToolCallRecorded, ToolResultRecorded
+from onrecord.domain.registry import name_of
 
 DoubtKind = Literal[
     "opaque",
@@ -96,3 +101,118 @@ class Histories:
     count: int
     are_several: bool
     read: Callable[[], Iterator[History]]
+
+
+# Ids that a history has wherever and whenever it is read, so that importing it again is free.
+#
+# An id stands for the tenant, the key and all that was said up to there. Ids outlive erasure, so
+# they come from the store's keyed digest: without its key nobody can try what they stand for. An
+# id has the form of a UUIDv7 (RFC 9562) at time 0, for a source seldom tells times and may
+# correct them.
+
+_SUBJECT: Final = "a history of another program"
+
+
+class Identity:
+    """The ids of what an imported conversation holds."""
+
+    def __init__(self, digest: Digest, tenant: UUID, key: str) -> None:
+        """Take the tenant and the key: they set one import apart from another."""
+        self._seed = digest(f"{_SUBJECT}:{tenant}:{key}")
+
+    def conversation(self) -> UUID:
+        """Return the id of the conversation."""
+        return _id(self._seed, b"conversation")
+
+    def responses(self) -> Iterator[UUID]:
+        """Yield the ids of its responses, in order."""
+        return (_id(self._seed, b"response:%d" % number) for number in count())
+
+    def line(self, number: int) -> UUID:
+        """Return the id of a side line of it."""
+        return _id(self._seed, b"line:%d" % number)
+
+    def of_events(self, events: Iterable[Event]) -> Iterator[UUID]:
+        """Yield an id for each event: it stands for that one and all before it."""
+        digest = self._seed
+        for event in events:
+            digest = _after(digest, event)
+            yield _id(digest, b"event")
+
+    def of_setting(self, event: Event, before: UUID | None) -> UUID:
+        """Return the id of an event that sets something after the event of an id."""
+        place = before.bytes if before else b""
+        return _id(_after(self._seed + place, event), b"setting")
+
+
+def _after(digest: bytes, event: Event) -> bytes:
+    body = encode(event)
+    return hashlib.sha256(digest + name_of(event).encode() + b"\x00" + body).digest()
+
+
+def _id(digest: bytes, kind: bytes) -> UUID:
+    drawn = int.from_bytes(hashlib.sha256(digest + b"\x00" + kind).digest()[:10])
+    version_7, variant = 0x7 << 76, 0b10 << 62
+    return UUID(int=version_7 | (drawn >> 66 & 0xFFF) << 64 | variant | drawn & (1 << 62) - 1)
+
+
+# Calls told apart where a history uses an id again: a conversation has one result a call.
+
+
+def told_apart(heard: Heard, line: Callable[[int], UUID]) -> Heard:
+    """Return the history with each call under an id of its own, its result under the same.
+
+    What was said keeps the id that it came with. A second result of a call goes to a side line
+    (`line` gives their ids): the record keeps it, requests hold the first.
+    """
+    calls = _Calls(line)
+    spoken = tuple(calls.apart(said) for said in heard.spoken)
+    return replace(heard, spoken=spoken, doubts=(*heard.doubts, *calls.doubts))
+
+
+class _Calls:
+    """The calls so far: ids that are taken, and by the id they came with those not answered yet."""
+
+    def __init__(self, line: Callable[[int], UUID]) -> None:
+        self.doubts: list[Doubt] = []
+        self._line = line
+        self._lines = 0
+        self._taken: set[str] = set()
+        self._answered: set[str] = set()
+        self._waiting: dict[str, deque[str]] = defaultdict(deque)
+
+    def apart(self, said: Spoken) -> Spoken:
+        """Return what was said with an id that no other call has."""
+        match said.event:
+            case ToolCallRecorded() as call:
+                return said._replace(event=self._called(call, said.place))
+            case ToolResultRecorded() as result:
+                return said._replace(event=self._given(result, said.place))
+            case _:
+                return said
+
+    def _called(self, call: ToolCallRecorded, place: str) -> ToolCallRecorded:
+        own = self._free(call.call_id)
+        self._taken.add(own)
+        self._waiting[call.call_id].append(own)
+        if own == call.call_id:
+            return call
+        self.doubts.append(Doubt("reused id", place, "an earlier call has the same id"))
+        return call.model_copy(update={"call_id": own})
+
+    def _given(self, result: ToolResultRecorded, place: str) -> ToolResultRecorded:
+        waiting = self._waiting[result.call_id]
+        own = waiting.popleft() if waiting else result.call_id
+        if own not in self._answered:
+            self._answered.add(own)
+            return result.model_copy(update={"call_id": own})
+        why = "the call has a result already: this one is kept on a side line"
+        self.doubts.append(Doubt("second result", place, why))
+        self._lines += 1
+        return result.model_copy(update={"line": self._line(self._lines)})
+
+    def _free(self, call_id: str) -> str:
+        if call_id not in self._taken:
+            return call_id
+        others = (f"{call_id}-{number}" for number in count(2))
+        return next(other for other in others if other not in self._taken)

@@ -11,10 +11,15 @@ from uuid import UUID
 
 from onrecord.adapters.conversation.arguments import key_given
 from onrecord.adapters.conversation.writing import Done, append_to, is_forgotten, stored_again
-from onrecord.adapters.histories.call_ids import told_apart
 from onrecord.adapters.histories.doubts import doubts_of
-from onrecord.adapters.histories.history import Doubt, Heard, History, Listener
-from onrecord.adapters.histories.identity import Identity
+from onrecord.adapters.histories.history import (
+    Doubt,
+    Heard,
+    History,
+    Identity,
+    Listener,
+    told_apart,
+)
 from onrecord.adapters.store import Store
 from onrecord.domain.draft import Stamp, draft
 from onrecord.domain.errors import IdempotencyMismatch, InvalidInput, VersionConflict

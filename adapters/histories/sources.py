@@ -7,11 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from onrecord.adapters.histories.agent_context import contexts_in
+from onrecord.adapters.histories.camunda import contexts_in
+from onrecord.adapters.histories.database import sessions_in
 from onrecord.adapters.histories.history import Histories, History
 from onrecord.adapters.histories.json_files import histories_in
-from onrecord.adapters.histories.openai_agents_session import sessions_in
-from onrecord.adapters.histories.simonw_llm import conversations_in
+from onrecord.adapters.histories.llm import conversations_in
 from onrecord.adapters.histories.spoken import MEMBER
 
 SOURCES: Final[Mapping[str, Callable[[Path], Histories]]] = {

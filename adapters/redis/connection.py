@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import threading
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, Final, TypeAlias, cast
@@ -13,8 +16,93 @@ import redis.connection
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from onrecord.adapters.redis.breaker import Breaker
 from onrecord.domain.errors import InvalidInput
+
+# Whether a Redis that failed is to be asked again: not by everyone, and not at once.
+
+logger = logging.getLogger("onrecord")
+
+BACK_OFF: Final = 5.0
+"""Seconds for which a Redis that failed is left alone: what asking it may cost is then rare.
+
+And for which it has to answer until it is said to be back: one that is full, or may only be read,
+does some of what it is asked."""
+
+
+class Breaker:
+    """Lets nobody ask a Redis that failed, but one caller every BACK_OFF seconds, to see.
+
+    Where that one is answered, the others may ask again. Safe to share between threads. Says so in
+    the log once when it fails, once when it is back.
+    """
+
+    def __init__(self, shown: str) -> None:
+        """Guard the Redis of that URL, which is shown."""
+        self._shown = shown
+        self._lock = threading.Lock()
+        self._has_failed = False
+        self._rests_until = 0.0
+        self._answers_since: float | None = None
+        _breakers.add(self)
+
+    def lets_ask(self) -> bool:
+        """Whether the caller may ask; then it is to say what became of it."""
+        if not self._has_failed or self._answers_since is not None:
+            return True
+        with self._lock:
+            now = time.monotonic()
+            if now < self._rests_until:
+                return False
+            self._rests_until = now + BACK_OFF
+            return True
+
+    def answered(self) -> None:
+        """Take note that it answered."""
+        if self._has_failed and self._is_back():
+            logger.warning("Redis at %s answers again", self._shown)
+
+    def failed(self, error: Exception) -> None:
+        """Take note that it did not do what it was asked."""
+        if self._fails_first():
+            why = type(error).__name__
+            logger.warning(
+                "Redis at %s is of no use now (%s: %s): going on without it",
+                self._shown,
+                why,
+                error,
+            )
+
+    def after_fork_in_child(self) -> None:
+        """Forget the parent's threads, one of which may have held the lock."""
+        self._lock = threading.Lock()
+
+    def _is_back(self) -> bool:
+        with self._lock:
+            now = time.monotonic()
+            since = self._answers_since = self._answers_since or now
+            is_back = self._has_failed and now - since >= BACK_OFF
+            self._has_failed = self._has_failed and not is_back
+            return is_back
+
+    def _fails_first(self) -> bool:
+        with self._lock:
+            was_well, self._has_failed = not self._has_failed, True
+            self._answers_since = None
+            self._rests_until = time.monotonic() + BACK_OFF
+            return was_well
+
+
+_breakers: Final[WeakSet[Breaker]] = WeakSet()
+
+
+def _after_fork_in_child() -> None:
+    for breaker in list(_breakers):
+        breaker.after_fork_in_child()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)
+
 
 Command: TypeAlias = tuple[str | bytes | int, ...]
 """A command of Redis, word by word."""
@@ -187,3 +275,33 @@ def _shown(url: str, client: Any) -> str:
     if scheme == "unix":
         return f"unix://{given.get('path', '')}"
     return f"{scheme}://{given.get('host', 'localhost')}:{given.get('port', 6379)}/{given.get('db', 0)}"
+
+
+# Whether a Redis answers in time to be of use: asking one that is late costs more than it saves.
+
+LATE_SECONDS: Final = 0.05
+"""An answer that takes longer is late: a window of 5,000 messages is rendered in that time."""
+
+LATE_IN_A_ROW: Final = 3
+"""How many late answers it takes: one alone may be this process's own doing."""
+
+
+class Pace:
+    """Has a Redis left alone for a while whose answers come late, one after the other."""
+
+    def __init__(self, shown: str) -> None:
+        """Watch the Redis of that URL, which is shown."""
+        self._breaker = Breaker(shown)
+        self._late = 0
+
+    def lets_ask(self) -> bool:
+        """Whether the caller may ask; then it is to say how long an answer took, if one came."""
+        return self._breaker.lets_ask()
+
+    def took(self, seconds: float) -> None:
+        """Take note of how long an answer took."""
+        self._late = self._late + 1 if seconds > LATE_SECONDS else 0
+        if self._late >= LATE_IN_A_ROW:
+            self._breaker.failed(TimeoutError(f"its answers take over {LATE_SECONDS} seconds"))
+        elif not self._late:
+            self._breaker.answered()

@@ -15,8 +15,15 @@ from typing import Final
 from uuid import UUID, uuid4
 
 from onrecord.adapters.redis.connection import Command, Connection
-from onrecord.adapters.redis.tail_entries import AT_ONCE, FIELD, Entry, sealed_entry, tail_key
-from onrecord.adapters.redis.tails import Followed, mark_key
+from onrecord.adapters.redis.tails import (
+    AT_ONCE,
+    FIELD,
+    Entry,
+    Followed,
+    mark_key,
+    sealed_entry,
+    tail_key,
+)
 from onrecord.domain.errors import CorruptRecord, StorageError
 from onrecord.domain.log import Cursor, RecordedEvent
 

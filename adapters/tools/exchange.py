@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from difflib import get_close_matches
+from itertools import takewhile
+from typing import Final
 
 from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.conversation.lineage import Compaction, amendments, backwards
-from onrecord.domain.events import Event
+from onrecord.adapters.conversation.reading import in_force
+from onrecord.adapters.tools.tool import Tool
+from onrecord.domain.content import Text, ToolResult
+from onrecord.domain.events import Event, ToolCallRecorded, ToolResultRecorded, ToolsDeclared
+from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.registry import Erased, Unrecognised
+from onrecord.domain.tool_context import ToolCallContext
+from onrecord.projections.history.tool_names import given_names
 
 
 def open_exchange(talk: Talk) -> Iterator[Event]:
@@ -36,3 +48,97 @@ def _is_summarised(recorded: RecordedEvent, compaction: Compaction | None) -> bo
     if compaction is None or compaction.recorded.conversation_id != recorded.conversation_id:
         return False
     return recorded.version <= compaction.event.until
+
+
+# Tools that give all they have the first time: called again in one exchange, they only say so.
+#
+# Whether a call is the first is told from the log, so that every process, and every replay, tells
+# the same; in a conversation without a prompt each one is.
+
+
+def unless_given(tool: Tool, given: AbstractSet[str]) -> Tool:
+    """Return a tool that only says so where, by the time it is called, it has given its result."""
+    told = (
+        f"ALREADY LOADED. The body of '{tool.name}' was returned earlier in this turn "
+        "\N{EM DASH} read it from your conversation history above. "
+        f"Do not call this tool again.\n{tool.advice}"
+    )
+
+    def call(arguments: JsonObject, context: ToolCallContext) -> object:
+        return told if tool.name in given else tool.call(arguments, context)
+
+    return replace(tool, call=call)
+
+
+def given_in_exchange(talk: Talk) -> frozenset[str]:
+    """Return the tools that gave a result, no error, since the last prompt of the main line."""
+    if not talk.head().exchange:
+        return frozenset()
+    answered: set[str] = set()
+    called: set[str] = set()
+    for event in open_exchange(talk):
+        match event:
+            case ToolResultRecorded(call_id=call_id, is_error=False):
+                answered.add(call_id)
+            case ToolCallRecorded(call_id=call_id, name=name) if call_id in answered:
+                called.add(name)
+            case _:
+                continue
+    if not called:
+        return frozenset()
+    head = talk.head()
+    stretches = talk.stream.lineage(head.version, head)
+    declared = in_force(talk.backend, stretches, "tools")
+    tools = declared.event() if declared else None
+    names = given_names(tools if isinstance(tools, ToolsDeclared) else None)
+    return frozenset(names.get(name, name) for name in called)
+
+
+# Calls of tools that there are not: what the model is told, and how often it may be told.
+
+MOST_IN_A_ROW: Final = 3
+"""How many such calls, one behind the other, are one too many."""
+
+_TOLD: Final = re.compile(r"Tool '.*' does not exist\. ", re.DOTALL)
+_NEAR: Final = 3
+_LONGEST_NAME: Final = 256
+"""Characters of a name that may be meant for another: no API takes longer ones."""
+
+
+def no_such_tool(name: str, tools: Sequence[str]) -> str:
+    """Return what a model is told that calls a tool which is not there."""
+    # To compare two long texts takes as long as the product of their lengths.
+    near = get_close_matches(name, tools, n=_NEAR) if len(name) <= _LONGEST_NAME else []
+    close = near or _same_but_for_case(name, tools)
+    match close:
+        case []:
+            meant = ""
+        case [one]:
+            meant = f" Did you mean '{one}'?"
+        case _:
+            meant = f" Possible matches: [{', '.join(close)}]."
+    return (
+        f"Tool '{name}' does not exist.{meant} Available tools: [{', '.join(tools)}]. "
+        "Use the exact tool name from this list."
+    )
+
+
+def last_in_a_row(exchange: Iterable[Event]) -> int:
+    """Return how many results of an exchange, the last one first, say that there is no such tool.
+
+    Counted from the log, so that it is the same whichever process runs the tools.
+    """
+    results = (event for event in exchange if isinstance(event, ToolResultRecorded))
+    return sum(1 for _ in takewhile(_says_so, results))
+
+
+def _says_so(event: ToolResultRecorded) -> bool:
+    content = event.content
+    if not isinstance(content, ToolResult) or not event.is_error or len(content.content) != 1:
+        return False
+    (block,) = content.content
+    return isinstance(block, Text) and _TOLD.match(block.text) is not None
+
+
+def _same_but_for_case(name: str, tools: Sequence[str]) -> list[str]:
+    return [tool for tool in tools if tool.casefold() == name.casefold()]

@@ -16,8 +16,7 @@ from onrecord.adapters.conversation.documents import (
     linked,
     name_in,
 )
-from onrecord.adapters.tools.plain_json import plain
-from onrecord.adapters.tools.unfolded import Unfolded
+from onrecord.adapters.tools.unfolded import Unfolded, plain
 from onrecord.domain import jsontext
 from onrecord.domain.content import Text
 from onrecord.domain.errors import MalformedJson

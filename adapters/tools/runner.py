@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from threading import TIMEOUT_MAX
-from typing import Any, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 from onrecord.adapters.conversation.arguments import several
 from onrecord.adapters.conversation.context import carried_since, kept
@@ -20,13 +20,19 @@ from onrecord.adapters.conversation.tool_results import give_result
 from onrecord.adapters.conversation.writing import Done
 from onrecord.adapters.tools import waiting
 from onrecord.adapters.tools.calling import Outcome, Work, failure
-from onrecord.adapters.tools.exchange import open_exchange
-from onrecord.adapters.tools.once import given_in_exchange, unless_given
-from onrecord.adapters.tools.python_tools import tool
+from onrecord.adapters.tools.exchange import (
+    MOST_IN_A_ROW,
+    given_in_exchange,
+    last_in_a_row,
+    no_such_tool,
+    open_exchange,
+    unless_given,
+)
+from onrecord.adapters.tools.python import tool
 from onrecord.adapters.tools.tool import Failed, Tool
-from onrecord.adapters.tools.unknown_tools import MOST_IN_A_ROW, last_in_a_row, no_such_tool
 from onrecord.domain.content import ToolCall
-from onrecord.domain.errors import InvalidContent, InvalidInput, UnknownTool
+from onrecord.domain.errors import InvalidContent, InvalidInput, TooManyModelCalls, UnknownTool
+from onrecord.domain.events import RequestSent, ResponseCompleted
 from onrecord.domain.tool_context import EMPTY, ToolCallContext
 from onrecord.domain.tools import ToolDefinition
 
@@ -234,3 +240,51 @@ def _seconds(given: object) -> float | None:
     if isinstance(given, int | float) and not isinstance(given, bool) and given > 0:
         return min(given, TIMEOUT_MAX)
     raise InvalidContent("a time-out is a number of seconds above 0")
+
+
+# The loop of an agent: ask the model, run what it calls, ask again, until it calls nothing more.
+
+LIMIT: Final = 10
+"""How often a model is asked within one exchange, unless somebody says otherwise."""
+
+_PAUSED: Final = "pause_turn"
+
+
+def run_until_answered(
+    runner: ToolRunner, ask: Callable[[], object], *, limit: int = LIMIT, context: Entries = EMPTY
+) -> tuple[ToolRun, ...]:
+    """Return what was run until the model answered without calling a tool of the caller's.
+
+    What a tool gives that answers itself (`Tool.answering`) ends it, too: then no model is asked.
+    `ask` makes one call of the model with a recorded client. Calls that still await a result, as
+    after a crash, are run first. Raises TooManyModelCalls, before the model is asked once more,
+    where it was asked `limit` times since the last prompt: counted from the log, by whatever process.
+    """
+    runs = list(runner.run(context))
+    while not _is_answered(runner, runs):
+        _must_be_within(runner.talk, limit)
+        ask()
+        ran = runner.run(context)
+        if not ran and not _is_paused(runner.talk):
+            break
+        runs += ran
+    return tuple(runs)
+
+
+def _is_answered(runner: ToolRunner, runs: Iterable[ToolRun]) -> bool:
+    """Whether a tool ran that answers itself; an error is no answer."""
+    ran = (runner.tools.get(run.call.name) for run in runs if not run.is_error)
+    return any(called is not None and called.answers for called in ran)
+
+
+def _must_be_within(talk: Talk, limit: int) -> None:
+    asked = sum(isinstance(event, RequestSent) for event in open_exchange(talk))
+    if asked >= limit:
+        raise TooManyModelCalls(asked, limit)
+
+
+def _is_paused(talk: Talk) -> bool:
+    """Whether the provider wants to be asked again, to go on with its own tools."""
+    ended = (event for event in open_exchange(talk) if isinstance(event, ResponseCompleted))
+    last = next(ended, None)
+    return last is not None and last.stop_reason == _PAUSED

@@ -152,3 +152,14 @@ def _tell(
         watch(arguments, seen)
     except Exception as exc:  # noqa: BLE001 - an observer is no part of the call
         logger.warning("an observer of the tool %r failed: %s", name, type(exc).__name__)
+
+
+# Tools that come from one place, together with what is known of it.
+
+
+@dataclass(frozen=True, slots=True)
+class Toolset:
+    """Tools and where they come from: `talk.tools([toolset, ...])` declares both."""
+
+    tools: tuple[ToolDefinition, ...]
+    source: ToolSource

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from onrecord.adapters.tools import a2a_results, mcp_results
+from onrecord.adapters.tools import a2a, mcp_results
 from onrecord.adapters.tools.unfolded import Unfolded
 
 Handler = tuple[Callable[[object], bool], Callable[[Any], Unfolded]]
@@ -17,7 +17,7 @@ Handler = tuple[Callable[[object], bool], Callable[[Any], Unfolded]]
 
 HANDLERS: Final[tuple[Handler, ...]] = (
     (mcp_results.is_told, mcp_results.told),
-    (a2a_results.is_told, a2a_results.told),
+    (a2a.is_told, a2a.told),
 )
 
 

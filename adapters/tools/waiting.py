@@ -8,8 +8,15 @@ from concurrent.futures import Future
 from functools import partial
 from inspect import isawaitable
 
-from onrecord.adapters.tools.calling import Outcome, Work, begin, failure, outcome, timed_out
-from onrecord.adapters.tools.threads import in_thread
+from onrecord.adapters.tools.calling import (
+    Outcome,
+    Work,
+    begin,
+    failure,
+    in_thread,
+    outcome,
+    timed_out,
+)
 
 
 def outcomes(

@@ -10,7 +10,7 @@ from typing import Final, get_args
 from uuid import UUID
 
 from onrecord.adapters.conversation.arguments import text_given, text_if_given
-from onrecord.adapters.price_files import prices_given
+from onrecord.adapters.settings import prices_given
 from onrecord.adapters.views.keeping import Keeper
 from onrecord.adapters.views.pages import (
     Asked,

@@ -15,7 +15,7 @@ from typing import Final
 from uuid import UUID
 
 from onrecord.adapters.storage.sqlite.connection import Session
-from onrecord.adapters.verifying import Progress, Verified, VerifiedView, no_progress
+from onrecord.adapters.upkeep.verifying import Progress, Verified, VerifiedView, no_progress
 from onrecord.adapters.views.scratch import (
     PAGE,
     Folding,

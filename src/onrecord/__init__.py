@@ -59,17 +59,13 @@ from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource
 from onrecord.projections.history.window import MessageWindow, Window
 
 if TYPE_CHECKING:
-    from onrecord.adapters.capability_files import capabilities
-    from onrecord.adapters.request_check import Verdict, check_request
-    from onrecord.adapters.tools.a2a_cards import agent_card
-    from onrecord.adapters.tools.mcp_listing import mcp_listing
-    from onrecord.adapters.tools.mcp_meta import allow, deny
-    from onrecord.adapters.tools.mcp_session import mcp_tools
-    from onrecord.adapters.tools.python_tools import tool
-    from onrecord.adapters.tools.runner import ToolRun, ToolRunner
-    from onrecord.adapters.tools.tool import Failed, Tool
-    from onrecord.adapters.tools.tool_loop import run_until_answered
-    from onrecord.adapters.tools.toolset import Toolset
+    from onrecord.adapters.check.check import Verdict, check_request
+    from onrecord.adapters.settings import capabilities
+    from onrecord.adapters.tools.a2a import agent_card
+    from onrecord.adapters.tools.mcp import allow, deny, mcp_listing, mcp_tools
+    from onrecord.adapters.tools.python import tool
+    from onrecord.adapters.tools.runner import ToolRun, ToolRunner, run_until_answered
+    from onrecord.adapters.tools.tool import Failed, Tool, Toolset
     from onrecord.adapters.views.pages import Page
     from onrecord.adapters.views.reading import Views
     from onrecord.adapters.wire.clients.requirement import require_recording
@@ -179,22 +175,22 @@ __all__ = [
 
 # What few programs use, and where it is: importing it with the rest would double the time.
 _LATER: Final = {
-    "capabilities": "onrecord.adapters.capability_files",
+    "capabilities": "onrecord.adapters.settings",
     "require_recording": "onrecord.adapters.wire.clients.requirement",
-    "Verdict": "onrecord.adapters.request_check",
-    "check_request": "onrecord.adapters.request_check",
-    "agent_card": "onrecord.adapters.tools.a2a_cards",
-    "mcp_listing": "onrecord.adapters.tools.mcp_listing",
-    "allow": "onrecord.adapters.tools.mcp_meta",
-    "deny": "onrecord.adapters.tools.mcp_meta",
-    "mcp_tools": "onrecord.adapters.tools.mcp_session",
-    "tool": "onrecord.adapters.tools.python_tools",
+    "Verdict": "onrecord.adapters.check.check",
+    "check_request": "onrecord.adapters.check.check",
+    "agent_card": "onrecord.adapters.tools.a2a",
+    "mcp_listing": "onrecord.adapters.tools.mcp",
+    "allow": "onrecord.adapters.tools.mcp",
+    "deny": "onrecord.adapters.tools.mcp",
+    "mcp_tools": "onrecord.adapters.tools.mcp",
+    "tool": "onrecord.adapters.tools.python",
     "ToolRun": "onrecord.adapters.tools.runner",
     "ToolRunner": "onrecord.adapters.tools.runner",
     "Failed": "onrecord.adapters.tools.tool",
     "Tool": "onrecord.adapters.tools.tool",
-    "run_until_answered": "onrecord.adapters.tools.tool_loop",
-    "Toolset": "onrecord.adapters.tools.toolset",
+    "run_until_answered": "onrecord.adapters.tools.runner",
+    "Toolset": "onrecord.adapters.tools.tool",
     "Page": "onrecord.adapters.views.pages",
     "Views": "onrecord.adapters.views.reading",
     "Capabilities": "onrecord.projections.apis.capabilities",

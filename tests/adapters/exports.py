@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from onrecord.adapters.export import export
-from onrecord.adapters.importing import Imported, import_file
 from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.store import Store
+from onrecord.adapters.transfer.export import export
+from onrecord.adapters.transfer.importing import Imported, import_file
 from onrecord.domain.blobs import spill
 from onrecord.domain.content import Document, Native
 from onrecord.domain.events import MessageRecorded, RequestSent

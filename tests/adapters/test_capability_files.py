@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 import onrecord
-from onrecord.adapters.capability_files import matrix_in
 from onrecord.adapters.conversation.requests import replays
 from onrecord.adapters.demo.scenes import Answer
-from onrecord.adapters.settings import settings
+from onrecord.adapters.settings import matrix_in, settings
 from onrecord.domain import jsontext
 from onrecord.domain.events import RequestSent
 from onrecord.domain.jsontext import JsonObject

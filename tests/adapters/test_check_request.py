@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import onrecord
-from onrecord.adapters.parameter_types import parameter_types
-from onrecord.adapters.type_deviations import DEVIATIONS
+from onrecord.adapters.check.check import DEVIATIONS
+from onrecord.adapters.check.sdk_types import parameter_types
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import known_rules
 from tests.adapters.command import Command, in_process, on_a_terminal

@@ -14,7 +14,7 @@ import onrecord
 from onrecord.adapters.cli import output
 from onrecord.adapters.cli.commands import app
 from onrecord.adapters.demo.screen import Screen
-from onrecord.adapters.export import export
+from onrecord.adapters.transfer.export import export
 from tests.adapters.command import Command, in_process, on_a_terminal
 from tests.factories import answer, tool_call
 

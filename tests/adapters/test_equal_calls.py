@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import onrecord
-from onrecord.adapters.request_check import check_request
+from onrecord.adapters.check.check import check_request
 from onrecord.domain.events import ToolResultRecorded
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import FOLDERS, known_api

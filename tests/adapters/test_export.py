@@ -7,11 +7,11 @@ from typing import NoReturn
 import pytest
 
 import onrecord
-from onrecord.adapters.export import export
-from onrecord.adapters.exported import read_export
-from onrecord.adapters.importing import Imported, check, import_file
 from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.store import Store
+from onrecord.adapters.transfer.export import export
+from onrecord.adapters.transfer.exported import read_export
+from onrecord.adapters.transfer.importing import Imported, check, import_file
 from onrecord.domain.content import Document
 from onrecord.domain.errors import (
     IdempotencyMismatch,

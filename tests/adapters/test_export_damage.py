@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import onrecord
-from onrecord.adapters.export import export
-from onrecord.adapters.importing import check
 from onrecord.adapters.store import Store
+from onrecord.adapters.transfer.export import export
+from onrecord.adapters.transfer.importing import check
 from onrecord.domain.errors import (
     InvalidExport,
 )

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import onrecord
-from onrecord.adapters.export import export
-from onrecord.adapters.importing import check
+from onrecord.adapters.transfer.export import export
+from onrecord.adapters.transfer.importing import check
 from onrecord.domain.content import Document
 from onrecord.domain.errors import InvalidExport, OnrecordError
 from onrecord.domain.header import body_digest, leaf, recorded_header

@@ -13,8 +13,8 @@ from contextlib import suppress
 import pytest
 
 from onrecord.adapters.cli import output
-from onrecord.adapters.histories.agent_messages import moment
-from onrecord.adapters.tools.unknown_tools import no_such_tool
+from onrecord.adapters.histories.camunda import moment
+from onrecord.adapters.tools.exchange import no_such_tool
 from onrecord.adapters.wire import secrets
 from onrecord.domain import jsontext
 from onrecord.domain.blobs import spill

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from onrecord.adapters.histories.agent_context import lifted
-from onrecord.adapters.histories.agent_messages import moment
+from onrecord.adapters.histories.camunda import lifted, moment
 from onrecord.adapters.histories.intake import TakenIn
 from onrecord.adapters.histories.sources import SOURCES
 from onrecord.domain.content import Text, ToolResult

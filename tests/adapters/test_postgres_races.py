@@ -14,7 +14,7 @@ import pytest
 from onrecord.adapters.storage.postgres.batch import packed, parameters_of
 from onrecord.adapters.storage.postgres.connections import LogConnection, fetched
 from onrecord.adapters.storage.postgres.postgres import Postgres, migrate, open_postgres
-from onrecord.adapters.verifying import verify_log
+from onrecord.adapters.upkeep.verifying import verify_log
 from onrecord.domain.errors import StorageReadOnly
 from onrecord.domain.log import Recorded, Verdict
 from tests.factories import TENANT, appending, raw_event

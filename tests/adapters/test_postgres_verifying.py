@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from onrecord.adapters.erasing import Erasing
 from onrecord.adapters.storage.postgres.postgres import Limits, migrate, open_postgres
 from onrecord.adapters.storage.subscription import NoHints
-from onrecord.adapters.verifying import verify_log
+from onrecord.adapters.upkeep.erasing import Erasing
+from onrecord.adapters.upkeep.verifying import verify_log
 from tests.adapters.test_postgres import run
 from tests.factories import TENANT, appending, prompt, started
 from tests.postgres_places import fresh_log

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import onrecord
-from onrecord.adapters.store_files import files_of
+from onrecord.adapters.upkeep.files import files_of
 from tests.adapters.command import Command, in_process
 from tests.faults.small_disk import small_disk
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onrecord.adapters.check.check import check_request
 from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.conversation.lineage import amendments
 from onrecord.adapters.conversation.reading import read_through
-from onrecord.adapters.request_check import check_request
-from onrecord.adapters.verifying import verify_conversation
+from onrecord.adapters.upkeep.verifying import verify_conversation
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, NothingToSend
 from onrecord.domain.log import RecordedEvent

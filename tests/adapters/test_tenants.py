@@ -10,7 +10,7 @@ import pytest
 
 import onrecord
 from onrecord.adapters.app import connect
-from onrecord.adapters.cli.naming import named
+from onrecord.adapters.cli.output import named
 from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.store import Store
 from onrecord.adapters.wire.spool import RecordingWarning

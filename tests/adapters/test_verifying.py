@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import onrecord
-from onrecord.adapters.verifying import Verified
+from onrecord.adapters.upkeep.verifying import Verified
 from onrecord.domain.content import Blob, Document, ToolCall
 from onrecord.domain.draft import blobs_of
 from onrecord.domain.events import MessageRecorded, RequestSent, ResponseCompleted, ToolCallRecorded

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from onrecord.adapters.export import blobs_in
 from onrecord.adapters.storage.append import PIECE_SIZE
+from onrecord.adapters.transfer.export import blobs_in
 from onrecord.domain.blobs import blob_of
 from onrecord.domain.content import Blob
 from onrecord.domain.errors import CorruptRecord, StorageBusy

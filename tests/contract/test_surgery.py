@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from onrecord.adapters.verifying import verify_conversation
+from onrecord.adapters.upkeep.verifying import verify_conversation
 from onrecord.domain.events import ContentRedacted
 from onrecord.domain.log import Backend
 from onrecord.projections.history.window import Window

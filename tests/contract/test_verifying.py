@@ -8,9 +8,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from onrecord.adapters.erasing import Erasing
 from onrecord.adapters.storage.eventsourcing.operators import Operators
-from onrecord.adapters.verifying import Verified, verify_conversation, verify_log
+from onrecord.adapters.upkeep.erasing import Erasing
+from onrecord.adapters.upkeep.verifying import Verified, verify_conversation, verify_log
 from onrecord.domain import events
 from onrecord.domain.events import Event
 from onrecord.domain.inventory import Moment, StoredBlob, StoredChunk, StoredHead

@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 import pytest
 
 import onrecord
-from onrecord.adapters.request_check import Verdict
+from onrecord.adapters.check.check import Verdict
 from onrecord.domain.content import Native
 from onrecord.domain.events import (
     Event,

@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 from uuid import UUID, uuid4
 
-from onrecord.adapters.verifying import verify_log
+from onrecord.adapters.upkeep.verifying import verify_log
 from onrecord.domain.content import Text
 from onrecord.domain.events import MessageRecorded
 from onrecord.domain.log import Backend, Cursor, RecordedEvent

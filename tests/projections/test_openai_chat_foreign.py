@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from onrecord.adapters.request_check import check_request
+from onrecord.adapters.check.check import check_request
 from onrecord.domain.content import Native
 from onrecord.domain.events import InstructionsSet, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject

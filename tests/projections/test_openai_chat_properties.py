@@ -9,7 +9,7 @@ from typing import Any, cast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.request_check import check_request
+from onrecord.adapters.check.check import check_request
 from onrecord.domain.errors import NothingToSend, UnsupportedDocument
 from onrecord.domain.events import RequestSent
 from onrecord.domain.jsontext import JsonObject

@@ -13,7 +13,7 @@ from openai.types.chat import ChatCompletionFunctionToolParam
 from openai.types.responses import FunctionToolParam
 from pydantic import TypeAdapter
 
-from onrecord.adapters.request_check import check_request
+from onrecord.adapters.check.check import check_request
 from onrecord.domain import jsontext
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition

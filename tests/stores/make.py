@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import onrecord
-from onrecord.adapters.export import export
 from onrecord.adapters.storage.postgres.postgres import migrate
 from onrecord.adapters.storage.postgres.schema import FUNCTIONS_REVISION
 from onrecord.adapters.storage.queries import load_functions, load_migrations
+from onrecord.adapters.transfer.export import export
 from onrecord.projections.views.registry import VIEWS
 from tests.adapters.kept_histories import ANTHROPIC, taken_in
 from tests.postgres_copies import run

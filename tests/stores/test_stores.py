@@ -16,12 +16,12 @@ import psycopg
 import pytest
 
 import onrecord
-from onrecord.adapters.importing import import_file
 from onrecord.adapters.storage.postgres import schema
 from onrecord.adapters.storage.postgres.postgres import migrate as migrate_postgres
 from onrecord.adapters.storage.postgres.schema import FUNCTIONS_REVISION
 from onrecord.adapters.storage.queries import Migration, load_functions, load_migrations
 from onrecord.adapters.storage.sqlite.sqlite import migrate_sqlite
+from onrecord.adapters.transfer.importing import import_file
 from onrecord.adapters.views.sqlite.file import ViewsFile
 from onrecord.projections.views.registry import VIEWS
 from tests.postgres_places import fresh_log

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from onrecord.adapters.price_files import prices_given
+from onrecord.adapters.settings import prices_given
 from onrecord.domain.errors import InvalidInput
 from onrecord.projections.views.usage import ModelUsage, Price, cost_of
 

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 from onrecord.adapters.cli import working
 from onrecord.adapters.cli.commands import app
-from onrecord.adapters.redis.tail_entries import tail_key
+from onrecord.adapters.redis.tails import tail_key
 from onrecord.adapters.storage.postgres.postgres import Postgres
 from onrecord.adapters.store import Store
 from onrecord.projections.views.audit import AUDIT

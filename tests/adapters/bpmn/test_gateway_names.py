@@ -18,7 +18,7 @@ from onrecord.adapters.bpmn.gateway_names import (
     mcp_name,
     parse_mcp_name,
 )
-from onrecord.adapters.tools.a2a_cards import a2a_name, agent_card, parse_a2a_name
+from onrecord.adapters.tools.a2a import a2a_name, agent_card, parse_a2a_name
 from onrecord.domain.errors import InvalidContent, InvalidModel
 
 element_ids = st.from_regex(r"[A-Za-z][A-Za-z0-9_-]{0,9}[A-Za-z0-9]", fullmatch=True).filter(

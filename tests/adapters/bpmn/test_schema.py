@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from onrecord.adapters.bpmn.from_ai import Parameter
-from onrecord.adapters.bpmn.schema import CODE, schema_of
+from onrecord.adapters.bpmn.from_ai import CODE, Parameter, schema_of
 from onrecord.domain.errors import InvalidModel
 
 

@@ -10,7 +10,9 @@ from typing import Any, cast
 import pytest
 import redis
 
-from onrecord.adapters.redis import breaker, connection, hints, pace
+from onrecord.adapters.redis import accelerator, connection
+from onrecord.adapters.redis import connection as breaker
+from onrecord.adapters.redis import connection as pace
 from onrecord.adapters.redis.connection import Connection
 from onrecord.domain.log import Backend
 from tests import redis_server
@@ -32,7 +34,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "ANSWER_SECONDS", LONG)
     monkeypatch.setattr(connection, "CONNECT_SECONDS", LONG)
     monkeypatch.setattr(pace, "LATE_SECONDS", LONG)
-    for module in (breaker, hints):
+    for module in (breaker, accelerator):
         monkeypatch.setattr(module, "BACK_OFF", SHORT)
 
 

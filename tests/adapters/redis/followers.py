@@ -11,8 +11,7 @@ from uuid import UUID, uuid4
 from onrecord.adapters.redis.accelerator import Accelerator
 from onrecord.adapters.redis.connection import Connection
 from onrecord.adapters.redis.relay import Relay
-from onrecord.adapters.redis.tail_entries import tail_key
-from onrecord.adapters.redis.tails import Followed, mark_key
+from onrecord.adapters.redis.tails import Followed, mark_key, tail_key
 from onrecord.domain.log import RecordedEvent, Subscription
 from tests.factories import appending, prompt, started
 from tests.patience import join

@@ -13,8 +13,7 @@ from psycopg import errors
 
 from onrecord.adapters.redis.accelerator import Accelerator
 from onrecord.adapters.redis.connection import Connection
-from onrecord.adapters.redis.sealed import opened, seal
-from onrecord.adapters.redis.tails import TailSubscription
+from onrecord.adapters.redis.tails import TailSubscription, opened, seal
 from onrecord.adapters.storage.append import tenant_seal
 from onrecord.adapters.storage.postgres.postgres import Postgres, migrate, open_postgres
 from tests.adapters.redis.stores import KEY, Rendered, said, store_on

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from onrecord.adapters.redis.breaker import Breaker
+from onrecord.adapters.redis.connection import Breaker
 from tests.adapters.redis.clock import Clock
 
 

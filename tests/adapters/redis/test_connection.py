@@ -112,7 +112,7 @@ def test_one_that_says_nothing_is_not_waited_for(own_server: Server) -> None:
 def test_one_that_failed_is_asked_all_the_same_by_who_insists(
     own_server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("onrecord.adapters.redis.breaker.BACK_OFF", 3600.0)
+    monkeypatch.setattr("onrecord.adapters.redis.connection.BACK_OFF", 3600.0)
     with closing(Connection(own_server.url)) as asked:
         own_server.kill()
         assert not is_there(asked)

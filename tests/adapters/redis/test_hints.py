@@ -13,8 +13,8 @@ from uuid import uuid4
 import pytest
 
 import onrecord
+from onrecord.adapters.redis.accelerator import RedisHints
 from onrecord.adapters.redis.connection import Connection
-from onrecord.adapters.redis.hints import RedisHints
 from onrecord.adapters.storage import subscription
 from onrecord.adapters.storage import subscription as hints
 from tests.patience import PATIENCE, until

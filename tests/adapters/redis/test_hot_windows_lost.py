@@ -10,7 +10,8 @@ from secrets import token_hex
 import pytest
 
 import onrecord
-from onrecord.adapters.redis import breaker, pace
+from onrecord.adapters.redis import connection as breaker
+from onrecord.adapters.redis import connection as pace
 from onrecord.adapters.redis.connection import Connection
 from tests.adapters.redis.stores import API, KEY, Stores, kept, store_on
 from tests.patience import until

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.redis.kept_requests import read, written
+from onrecord.adapters.redis.hot_windows import read, written
 from onrecord.domain.errors import MalformedJson, NothingToSend, UnsupportedDocument
 from onrecord.projections.apis.rendering import APIS, render
 from onrecord.projections.apis.request import Options, Request

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from onrecord.adapters.redis import breaker, pace
-from onrecord.adapters.redis.pace import LATE_IN_A_ROW, LATE_SECONDS, Pace
+from onrecord.adapters.redis import connection as breaker
+from onrecord.adapters.redis import connection as pace
+from onrecord.adapters.redis.connection import LATE_IN_A_ROW, LATE_SECONDS, Pace
 from tests.adapters.redis.clock import Clock
 
 LATE = 2 * LATE_SECONDS

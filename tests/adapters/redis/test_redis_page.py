@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from onrecord.adapters.redis import breaker, connection, hot_windows, pace, relay, tails
+from onrecord.adapters.redis import connection, hot_windows, relay, tails
+from onrecord.adapters.redis import connection as breaker
+from onrecord.adapters.redis import connection as pace
 from tests.shown_program import run_program
 from tests.test_docs import ROOT
 

@@ -7,7 +7,7 @@ from functools import partial
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.redis.sealed import opened, seal
+from onrecord.adapters.redis.tails import opened, seal
 from onrecord.adapters.storage.append import Proof, keyed_digest, new_digest_key, proof_of
 from onrecord.domain.log import Backend
 from tests.adapters.redis.stores import followed

@@ -12,8 +12,7 @@ import pytest
 
 import onrecord
 from onrecord.adapters.redis.connection import Connection
-from onrecord.adapters.redis.tail_entries import tail_key
-from onrecord.adapters.redis.tails import mark_key
+from onrecord.adapters.redis.tails import mark_key, tail_key
 from tests.adapters.command import PROGRAM
 from tests.patience import PATIENCE, until
 from tests.postgres_places import fresh_log

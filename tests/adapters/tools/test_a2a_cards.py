@@ -9,7 +9,7 @@ from a2a.types import AgentCard
 from google.protobuf import json_format  # type: ignore[import-untyped]  # it has no stubs
 
 import onrecord
-from onrecord.adapters.tools.a2a_cards import parse_a2a_name
+from onrecord.adapters.tools.a2a import parse_a2a_name
 from onrecord.domain.errors import InvalidContent
 from onrecord.projections.history.tool_names import OPENAI, name_for
 

@@ -12,7 +12,7 @@ import pytest
 from mcp.client.stdio import stdio_client
 
 import onrecord
-from onrecord.adapters.tools.mcp_meta import MetaFilter, allow, deny, meta_of
+from onrecord.adapters.tools.mcp import MetaFilter, allow, deny, meta_of
 from onrecord.domain.errors import InvalidContent
 from tests.adapters.tools import mcp_server
 from tests.adapters.tools.conversations import asked, told

@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 import onrecord
-from onrecord.adapters.tools.python_tools import InvalidArguments, tool
+from onrecord.adapters.tools.python import InvalidArguments, tool
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.tool_context import EMPTY, ToolCallContext
 

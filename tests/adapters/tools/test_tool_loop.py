@@ -13,8 +13,7 @@ from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.demo.sayings import Called, Said
 from onrecord.adapters.demo.scenes import Answer, JsonObject
 from onrecord.adapters.demo.server import DemoServer
-from onrecord.adapters.tools.runner import ToolRunner
-from onrecord.adapters.tools.tool_loop import LIMIT, run_until_answered
+from onrecord.adapters.tools.runner import LIMIT, ToolRunner, run_until_answered
 from onrecord.domain.errors import TooManyModelCalls
 
 Ask = Callable[[], object]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from datetime import timedelta
+from typing import Final
 
+from onrecord.adapters import app
 from onrecord.adapters.cli import output
-from onrecord.adapters.cli.naming import named
-from onrecord.adapters.cli.quantities import counted
+from onrecord.adapters.cli.output import counted, named
 from onrecord.adapters.cli.transfer import progress_of
-from onrecord.adapters.clock_doubts import clock_doubts
 from onrecord.adapters.store import Store
-from onrecord.adapters.verifying import Verified
+from onrecord.adapters.upkeep.clock import clock_doubts
+from onrecord.adapters.upkeep.verifying import Verified
 from onrecord.domain.merkle import Root
 from onrecord.projections.verification.verification import Fault
 
@@ -80,3 +82,54 @@ def _listed(fault: Fault) -> dict[str, object]:
         "version": fault.version or None,
         "why": fault.why,
     }
+
+
+# `onrecord migrate`: bring a store to this release's schema.
+
+
+def migrate(url: str | None, *, as_json: bool) -> None:
+    """Migrate a store and say how many steps that took."""
+    steps = app.migrate(url)
+    if as_json:
+        output.json_line({"steps": steps})
+    elif steps:
+        output.sentence(f"Done, in {counted(steps, 'step')}.")
+    else:
+        output.sentence("Nothing to do: the schema is this release's.")
+
+
+# `onrecord sweep`: delete the documents that no event refers to, and what forgetting left on the
+# disk.
+
+_NAMED: Final = 2
+"""How many files are named in a sentence, at the most: a schema has many more tables."""
+
+
+def sweep(store: Store, hours: float, *, rewrite: bool, as_json: bool) -> None:
+    """Delete what has waited for its event for so many hours, and say what is left to do."""
+    done = store.sweep(timedelta(hours=hours), rewrite=rewrite)
+    if as_json:
+        left = {
+            "rewritten": list(done.rewritten),
+            "residue": list(done.residue),
+            "doubts": list(done.doubts),
+        }
+        output.json_line({"swept": done.documents} | left)
+    else:
+        output.sentence(" ".join((*_rewritten(done.rewritten), _deleted(done.documents))))
+    for sentence in (*done.residue, *done.doubts):
+        output.told(f"onrecord: {sentence}")
+
+
+def _rewritten(names: Sequence[str]) -> Iterator[str]:
+    """Yield what was written anew, if anything was."""
+    if names:
+        what = " and ".join(names) if len(names) <= _NAMED else counted(len(names), "table")
+        held = "it" if len(names) == 1 else "them"
+        yield f"Wrote {what} anew: nothing of what was forgotten is left in {held}."
+
+
+def _deleted(documents: int) -> str:
+    if documents:
+        return f"{counted(documents, 'document')} deleted that no event refers to."
+    return "No unreferenced documents to delete."

@@ -13,8 +13,8 @@ from uuid_utils.compat import uuid7
 
 from onrecord.adapters.conversation.arguments import key_given
 from onrecord.adapters.conversation.writing import is_forgotten
-from onrecord.adapters.export import blobs_in
-from onrecord.adapters.exported import Beginning, Line, Piece, read_export
+from onrecord.adapters.transfer.export import blobs_in
+from onrecord.adapters.transfer.exported import Beginning, Line, Piece, read_export
 from onrecord.domain.admission import Refused, error_of, need_of
 from onrecord.domain.draft import Stamp, draft, once_of
 from onrecord.domain.errors import (

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from base64 import b64decode
+from binascii import Error
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, Final
+from typing import IO, Any, Final
 from uuid import UUID
 
 from onrecord.adapters.conversation.arguments import key_given
-from onrecord.adapters.export import FORMAT, blobs_in
-from onrecord.adapters.export_members import Members
+from onrecord.adapters.transfer.export import FORMAT, blobs_in
 from onrecord.domain import jsontext
 from onrecord.domain.admission import Standing, closes, need_of, why_refused
 from onrecord.domain.content import Blob
@@ -18,8 +19,92 @@ from onrecord.domain.erasures import is_marked, is_operators
 from onrecord.domain.errors import InvalidExport, OnrecordError
 from onrecord.domain.events import ConversationStarted
 from onrecord.domain.header import SALT_SIZE, body_digest, leaf, parse_header, recorded_header
+from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.registry import Erased
+
+# The members of a line of an export, each taken only if it is of its kind.
+#
+# What is refused is named by its name, never by its value: the file may be anybody's.
+
+LARGEST: Final = 2**63 - 1
+"""The largest number of a log: versions, positions and times are signed 64-bit numbers."""
+
+
+class Members:
+    """The members of one line; each verb raises InvalidExport where one is missing or another kind."""
+
+    def __init__(self, line: JsonObject) -> None:
+        """Read an object."""
+        self._line = line
+
+    def __contains__(self, name: str) -> bool:
+        """Whether there is a member of that name."""
+        return name in self._line
+
+    def is_word(self, name: str, word: str) -> bool:
+        """Whether a member is this word."""
+        return self._line.get(name) == word
+
+    def is_null(self, name: str) -> bool:
+        """Whether a member is null."""
+        return self._member(name) is None
+
+    def text(self, name: str) -> str:
+        """Return a text that UTF-8 can spell."""
+        value = self._member(name)
+        if not isinstance(value, str):
+            raise _other_kind(name)
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise _other_kind(name) from None
+        return value
+
+    def number(self, name: str, least: int = 0) -> int:
+        """Return a whole number that a log can hold, `least` or more."""
+        value = self._member(name)
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= LARGEST:
+            raise _other_kind(name)
+        return value
+
+    def id(self, name: str) -> UUID:
+        """Return an id, which has one spelling only."""
+        text = self.text(name)
+        try:
+            found = UUID(text)
+        except ValueError:
+            raise _other_kind(name) from None
+        if str(found) != text:
+            raise _other_kind(name)
+        return found
+
+    def hex(self, name: str, size: int) -> bytes:
+        """Return so many bytes that are spelled in hexadecimal digits."""
+        text = self.text(name)
+        try:
+            found = bytes.fromhex(text)
+        except ValueError:
+            raise _other_kind(name) from None
+        if len(found) != size or found.hex() != text:
+            raise _other_kind(name)
+        return found
+
+    def base64(self, name: str) -> bytes:
+        """Return the bytes that are spelled in Base64."""
+        try:
+            return b64decode(self.text(name), validate=True)
+        except (Error, ValueError):
+            raise _other_kind(name) from None
+
+    def _member(self, name: str) -> Any:
+        if name not in self._line:
+            raise InvalidExport(f"{name} is missing")
+        return self._line[name]
+
+
+def _other_kind(name: str) -> InvalidExport:
+    return InvalidExport(f"{name} is not of its kind")
 
 
 @dataclass(frozen=True, slots=True)

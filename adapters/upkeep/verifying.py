@@ -15,8 +15,8 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
-from onrecord.adapters.erasing import erasures_of
-from onrecord.adapters.stored_documents import StoredDocuments
+from onrecord.adapters.upkeep.documents import StoredDocuments
+from onrecord.adapters.upkeep.erasing import erasures_of
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.inventory import (
     Moment,

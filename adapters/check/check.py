@@ -1,0 +1,258 @@
+"""Whether a provider would take a request: the SDK's types and the provider's own rules."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, Final, cast
+
+from onrecord.adapters.check.mismatch import Mismatch, Step
+from onrecord.domain import jsontext
+from onrecord.domain.errors import UnknownApi
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.members import member
+from onrecord.projections.apis.rules import Violation, bracketed, dotted, pointer, violations
+
+_GEMINI: Final = "gemini"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a provider would say of a request."""
+
+    api: str
+    violations: tuple[Violation, ...]
+    """Each breach of a rule, those of types first."""
+    types: str | None
+    """The SDK's release whose types the request was held against, or of Ollama its server's types;
+    None: the SDK is not installed, so types were not checked."""
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether no rule is known that the request breaks."""
+        return not self.violations
+
+
+def check_request(api: str, request: Mapping[str, Any]) -> Verdict:
+    """Return what the provider would say of a request, before it is sent.
+
+    `request` is what `talk.request` gave, the arguments of an SDK's call, or a whole body; what
+    the messages do not depend on, such as `model`, may be absent. Raises UnknownApi for an API
+    that has no rules here, MalformedJson for a request that is no JSON.
+    """
+    # These take a while to import, and most programs check nothing.
+    from onrecord.adapters.check.sdk_types import body_of, parameter_types
+    from onrecord.projections.api import known_rules
+    from onrecord.projections.apis.request import Request
+
+    rules = known_rules().get(api)
+    if rules is None:
+        raise UnknownApi(f"{api!r} cannot be checked: choose one of {', '.join(known_rules())}")
+    # As it would be read from the wire: a tuple is a list there.
+    given = dict(request.body if isinstance(request, Request) else request)
+    body = jsontext.write(_without_bytes(body_of(given) if api == _GEMINI else given))
+    plain = jsontext.read_object(body)
+    broken = violations(rules, plain)
+    types = parameter_types(api, stream=plain.get("stream") is True)
+    if types is None:
+        return Verdict(api, broken, None)
+    mistyped = type_violations(api, plain, types.mismatches(body))
+    return Verdict(api, (*mistyped, *broken), types.sdk)
+
+
+def _without_bytes(value: Any) -> Any:
+    """Return what an SDK would send of a value: bytes, as some take them, are base64 on the wire."""
+    if isinstance(value, bytes | bytearray):
+        return b64encode(value).decode()
+    if isinstance(value, dict):
+        return {name: _without_bytes(held) for name, held in cast("JsonObject", value).items()}
+    if isinstance(value, list | tuple):
+        return [_without_bytes(held) for held in cast("Sequence[Any]", value)]
+    return value
+
+
+# Where a service is known to take, or itself sent, what its SDK's types of a request do not have.
+#
+# A place is spelled with the types of the objects in lists: `input.*.reasoning.id` is the id of
+# an item of the input whose type is `reasoning`.
+
+_SENT: Final = "the service sends it in answers; that its own words go back is what it asks for"
+_NULL: Final = "the service sends null; recorded: a null `status` was accepted"
+_COMPATIBLE: Final = "recorded: accepted by"
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """A mismatch that is none to the service."""
+
+    api: str
+    place: str
+    source: str
+    is_null: bool = False
+    """Whether only null is let pass."""
+
+
+_ANTHROPIC: Final = "anthropic-messages"
+_CHAT: Final = "openai-chat"
+_RESPONSES: Final = "openai-responses"
+_BEDROCK: Final = "bedrock-converse"
+
+DEVIATIONS: Final = (
+    Deviation(_BEDROCK, "messages.*.content.*.toolUse.type", _SENT),
+    Deviation(_ANTHROPIC, "messages.*.text.citations.*.file_id", _SENT),
+    Deviation(
+        _ANTHROPIC, "messages.*.code_execution_tool_result.content.abort_reason", _SENT, True
+    ),
+    Deviation(_CHAT, "messages.*.reasoning_content", f"{_COMPATIBLE} DeepSeek and z.ai"),
+    Deviation(_CHAT, "messages.*.reasoning", f"{_COMPATIBLE} Cerebras, Crusoe and Ollama"),
+    Deviation(_CHAT, "messages.*.reasoning_details", f"{_COMPATIBLE} Snowflake and OpenRouter"),
+    Deviation(_CHAT, "messages.*.name", f"{_COMPATIBLE} Hugging Face", True),
+    Deviation(_CHAT, "messages.*.tool_calls", f"{_COMPATIBLE} Hugging Face", True),
+    Deviation(_CHAT, "tools.*.openrouter:*", f"{_COMPATIBLE} OpenRouter"),
+    Deviation(_CHAT, "clear_thinking", f"{_COMPATIBLE} Cerebras"),
+    Deviation(_CHAT, "reasoning", f"{_COMPATIBLE} OpenRouter and Snowflake"),
+    Deviation(_CHAT, "reasoning_format", f"{_COMPATIBLE} Groq"),
+    Deviation(_CHAT, "service_tier", f"{_COMPATIBLE} Groq (`on_demand`)"),
+    Deviation(_CHAT, "thinking", f"{_COMPATIBLE} z.ai"),
+    Deviation(_RESPONSES, "tools.*.function.strict", "recorded: accepted without it"),
+    Deviation(_RESPONSES, "input.*.*.created_by", _SENT),
+    Deviation(_RESPONSES, "input.*.*.output.*.created_by", _SENT),
+    Deviation(_RESPONSES, "input.*.message.content.*.output_text.logprobs", _NULL, True),
+    Deviation(_RESPONSES, "input.*.reasoning.content", _NULL, True),
+    Deviation(_RESPONSES, "input.*.reasoning.status", _NULL, True),
+    Deviation(_RESPONSES, "input.*.reasoning.id", "may be left out beside `encrypted_content`"),
+    Deviation(_RESPONSES, "input.*.function_call.id", _NULL, True),
+    Deviation(_RESPONSES, "input.*.function_call.status", _NULL, True),
+    Deviation(_RESPONSES, "input.*.function_call.namespace", _NULL, True),
+    Deviation(_RESPONSES, "input.*.function_call.async", _NULL, True),
+    Deviation(_RESPONSES, "input.*.custom_tool_call.id", _NULL, True),
+    Deviation(_RESPONSES, "input.*.custom_tool_call.async", _NULL, True),
+    Deviation(_RESPONSES, "input.*.custom_tool_call_output.status", _SENT),
+    Deviation(_RESPONSES, "input.*.web_search_call.action*", _SENT),
+    Deviation(_RESPONSES, "input.*.file_search_call.results.*.vector_store_id", _SENT),
+    Deviation(_RESPONSES, "input.*.image_generation_call.error", _NULL, True),
+    Deviation(_RESPONSES, "input.*.image_generation_call.svg_usage", _NULL, True),
+    Deviation(_RESPONSES, "input.*.image_generation_call.result", "recorded: its id is enough"),
+    Deviation(_RESPONSES, "input.*.image_generation_call.status", "recorded: its id is enough"),
+    Deviation(_RESPONSES, "input.*.mcp_call.status", _NULL, True),
+    Deviation(_RESPONSES, "input.*.computer_call.action", _NULL, True),
+    Deviation(_RESPONSES, "input.*.computer_call_output.output.file_id", _NULL, True),
+    Deviation(_RESPONSES, "input.*.tool_search_output.tools.*", _NULL, True),
+)
+
+
+def is_tolerated(api: str, place: str, *, is_null: bool) -> bool:
+    """Whether a service is known to take what is at a place."""
+    return any(
+        deviation.api == api
+        and (is_null or not deviation.is_null)
+        and fnmatchcase(place, deviation.place)
+        for deviation in DEVIATIONS
+    )
+
+
+# What is not of its SDK's type in a request, as the provider would say it.
+
+_ADVICE: Final = {
+    "extra_forbidden": "leave the member out",
+    "missing": "send the member",
+}
+
+
+_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_KINDS: Final = {
+    "dict_type": "type.googleapis.com/google.protobuf.Struct",
+    "string_type": "TYPE_STRING",
+    "string_pattern_mismatch": "TYPE_BYTES",
+    "bool_type": "TYPE_BOOL",
+    "bool_parsing": "TYPE_BOOL",
+    "int_type": "TYPE_INT32",
+    "int_parsing": "TYPE_INT32",
+    "float_type": "TYPE_FLOAT",
+    "float_parsing": "TYPE_FLOAT",
+}
+"""What Google's service calls a type that a value is not of."""
+
+
+def type_violations(
+    api: str, request: JsonObject, mismatches: Iterable[Mismatch]
+) -> tuple[Violation, ...]:
+    """Return the mismatches that a provider would refuse a request for."""
+    return tuple(
+        _violation(api, request, mismatch)
+        for mismatch in mismatches
+        if not _is_let_pass(api, request, mismatch)
+    )
+
+
+def _is_let_pass(api: str, request: JsonObject, mismatch: Mismatch) -> bool:
+    """Whether a mismatch is none: the caller adds the member, or the service takes it as it is."""
+    if len(mismatch.path) == 1 and mismatch.reason == "missing":
+        # Who names the model sends a whole body. Recorded words: "max_tokens: Field required".
+        return mismatch.path != ("max_tokens",) or "model" not in request
+    steps = _tagged(request, mismatch)
+    place = ".".join("*" if isinstance(step, int) else step for step in steps)
+    return is_tolerated(api, place, is_null=mismatch.given is None)
+
+
+def _violation(api: str, request: JsonObject, mismatch: Mismatch) -> Violation:
+    said = _said(api, request, mismatch)
+    advice = _ADVICE.get(mismatch.reason, "send it as the SDK's types have it")
+    return Violation(pointer(mismatch.path), "types", said, advice)
+
+
+def _said(api: str, request: JsonObject, mismatch: Mismatch) -> str:
+    match api:
+        case "anthropic-messages":
+            return _by_anthropic(request, mismatch)
+        case "gemini":
+            return _by_google(mismatch)
+        case "bedrock-converse" | "ollama":
+            return mismatch.message
+        case _:
+            return _by_openai(mismatch)
+
+
+def _by_google(mismatch: Mismatch) -> str:
+    steps = [
+        _HUMP.sub("_", step).lower() if isinstance(step, str) else step for step in mismatch.path
+    ]
+    if mismatch.reason == "extra_forbidden":
+        where = f" at '{bracketed(tuple(steps[:-1]))}'" if steps[1:] else ""
+        said = f'Unknown name "{mismatch.path[-1]}"{where}: Cannot find field.'
+        return f"Invalid JSON payload received. {said}"
+    kind = _KINDS.get(mismatch.reason, mismatch.message)
+    return f"Invalid value at '{bracketed(tuple(steps))}' ({kind}), {mismatch.given!r}"
+
+
+def _by_anthropic(request: JsonObject, mismatch: Mismatch) -> str:
+    return f"{dotted(_tagged(request, mismatch))}: {mismatch.message}"
+
+
+def _by_openai(mismatch: Mismatch) -> str:
+    name = bracketed(mismatch.path)
+    match mismatch.reason:
+        case "extra_forbidden":
+            return f"Unknown parameter: '{name}'."
+        case "missing":
+            return f"Missing required parameter: '{name}'."
+        case "literal_error":
+            given, values = mismatch.given, mismatch.expected
+            return f"Invalid value: '{given}'. Supported values are: {values}. ('{name}')"
+        case _:
+            return f"Invalid type for '{name}': {mismatch.message}."
+
+
+def _tagged(request: JsonObject, mismatch: Mismatch) -> tuple[Step, ...]:
+    """Return a path with the type of each object in a list after its place."""
+    tagged: list[Step] = []
+    held: Any = request
+    for step in mismatch.path:
+        tagged.append(step)
+        held = held[step] if isinstance(step, int) else member(held, step)
+        if isinstance(step, int) and isinstance(tag := member(held, "type"), str):
+            tagged.append(tag)
+    return tuple(tagged)

@@ -1,0 +1,1 @@
+"""A conversation to a file and back: export and import."""

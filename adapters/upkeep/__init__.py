@@ -1,0 +1,1 @@
+"""What an operator does to a store: erase, verify, sweep."""
