@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from onrecord.adapters.upkeep.verifying import Progress, Verified
     from onrecord.adapters.views.reading import Views
     from onrecord.adapters.wire.binding import Unbound
-    from onrecord.domain.merkle import Root
+    from onrecord.domain.header import Root
 
 ClientT = TypeVar("ClientT")
 
@@ -237,7 +237,7 @@ class Store:
 
         Of a conversation (its key, or its id), else of the whole store, all tenants of it: events,
         heads, keys, documents, erasures, and what belongs to none. `roots` were written down
-        before, `onrecord.domain.merkle.parse_root` reads them: the log must still have them.
+        before, `onrecord.domain.header.parse_root` reads them: the log must still have them.
         InvalidInput where they are given of a conversation. A role that is bound
         to a tenant does not see all positions: it can check conversations only. `views` compares
         the rows of the maintained views too with what the events come to.

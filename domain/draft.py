@@ -12,12 +12,11 @@ from onrecord.domain import events
 from onrecord.domain.admission import need_of
 from onrecord.domain.blobs import referenced
 from onrecord.domain.content import Blob, Native
-from onrecord.domain.encoding import encode
+from onrecord.domain.encoding import VERSIONS, encode, name_of
 from onrecord.domain.events import Event
 from onrecord.domain.head import effect_of
 from onrecord.domain.header import NO_METADATA, ClientHeader, header_bytes
 from onrecord.domain.log import NewEvent
-from onrecord.domain.registry import VERSIONS, name_of
 
 # A body that names a blob holds one of these keys, as itself: its JSON escapes neither.
 _NAMES_DIGEST: Final = b'"sha256"'

@@ -13,9 +13,9 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from onrecord.domain import events
+from onrecord.domain.encoding import Unrecognised
 from onrecord.domain.erasures import COMPLETED
 from onrecord.domain.events import Event
-from onrecord.domain.registry import Unrecognised
 
 Pointer = Literal["instructions", "tools", "request", "adopted", "amended"]
 """What a head points at: the version of the last event that set it."""

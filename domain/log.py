@@ -13,11 +13,10 @@ from uuid import UUID
 
 from onrecord.domain.admission import Need, Refused
 from onrecord.domain.content import Blob
-from onrecord.domain.encoding import decode
+from onrecord.domain.encoding import Erased, Unrecognised, decode
 from onrecord.domain.events import Event
 from onrecord.domain.head import Effect, Head, Pointer
 from onrecord.domain.header import ClientHeader, parse_header
-from onrecord.domain.registry import Erased, Unrecognised
 
 if TYPE_CHECKING:
     from onrecord.domain.inventory import Inventory

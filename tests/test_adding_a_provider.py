@@ -16,7 +16,7 @@ PAGE = ROOT / "docs" / "adding-a-provider.md"
 LAYERS = ("domain", "projections", "adapters")
 LINE = '    "toy": "toy",\n'
 RENDER = "projections/apis/toy/render.py"
-CAPTURE = "adapters/capture/toy.py"
+WIRE = "adapters/wire/toy/wire.py"
 RULES = "projections/apis/toy/rules.py"
 
 
@@ -65,7 +65,7 @@ def ran(tree: Path, folder: Path, promise: str) -> subprocess.CompletedProcess[s
 
 def test_the_page_has_the_line_and_the_modules_and_one_that_may_be_missing() -> None:
     assert LINE in [fence.text for fence in fences(PAGE)]
-    assert list(modules()) == ["projections/apis/toy/__init__.py", RENDER, CAPTURE, RULES]
+    assert list(modules()) == ["projections/apis/toy/__init__.py", RENDER, WIRE, RULES]
 
 
 @pytest.mark.parametrize("promise", toy_program.PROMISES)
@@ -80,9 +80,7 @@ def test_an_api_without_a_referee_works_and_is_not_checked(own_tree: Path, tmp_p
     assert done.returncode == 0, done.stderr
 
 
-def test_an_api_without_a_capture_module_is_an_error_that_names_it(
-    own_tree: Path, tmp_path: Path
-) -> None:
-    (own_tree / "onrecord" / CAPTURE).unlink()
+def test_an_api_without_a_wire_is_an_error_that_names_it(own_tree: Path, tmp_path: Path) -> None:
+    (own_tree / "onrecord" / WIRE).unlink()
     done = ran(own_tree, tmp_path, "a_program_may_keep_its_own_list")
-    assert "No module named 'onrecord.adapters.capture.toy'" in done.stderr
+    assert "No module named 'onrecord.adapters.wire.toy'" in done.stderr

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,6 +34,9 @@ NO_EFFECTS = {
 CLOCK_AND_CHANCE = {"now", "today", "utcnow", "uuid1", "uuid4", "uuid7", "urandom"}
 
 BACKENDS = {"memory", "postgres", "redis", "sqlite"}
+WIRE = "onrecord.adapters.wire"
+WIRES = f"{WIRE}.wires"
+"""It imports each API's `wire` by the name of its folder."""
 COMPOSITION_ROOT = ROOT / "adapters" / "app.py"
 
 MEANINGLESS = {
@@ -40,6 +44,8 @@ MEANINGLESS = {
     *("util", "utility", "utils"),
 }
 LONGEST_FILE = 400
+MOST_IN_A_FOLDER = 20
+MOST_FLAT = {"domain": MOST_IN_A_FOLDER, "projections": 3, "adapters": 5}
 
 HEAVY = {
     *("a2a", "anthropic", "anyio", "defusedxml", "httpx", "httpx2", "lark", "mcp", "openai"),
@@ -170,6 +176,53 @@ def test_no_file_is_too_long_to_read() -> None:
         if (lines := len(path.read_text(encoding="utf-8").splitlines())) > LONGEST_FILE
     }
     assert too_long == {}
+
+
+def test_no_folder_holds_more_modules_than_a_reader_takes_in() -> None:
+    folders = Counter(path.parent for path in sources(*LAYERS) if path.name != "__init__.py")
+    full = {
+        shown(folder): modules
+        for folder, modules in folders.items()
+        if modules > MOST_FLAT.get(shown(folder), MOST_IN_A_FOLDER)
+    }
+    assert full == {}
+
+
+@pytest.mark.parametrize("order", ["sorted", "reversed"])
+def test_modules_can_be_imported_in_any_order(order: str) -> None:
+    names = sorted(module_of(path) for path in sources(*LAYERS))
+    wanted = names if order == "sorted" else names[::-1]
+    program = "import sys; from importlib import import_module; [*map(import_module, sys.argv[1:])]"
+    run = subprocess.run(
+        [sys.executable, "-c", program, *wanted], capture_output=True, check=False, text=True
+    )
+    assert run.returncode == 0, run.stderr
+
+
+def test_no_modules_import_each_other() -> None:
+    """Neither directly nor by way of others; what is imported in a function does not count."""
+    names = {module_of(path): path for path in sources(*LAYERS)}
+    left = {name: imported_at_once(path) & names.keys() - {name} for name, path in names.items()}
+    left[WIRES] |= {name for name in names if re.fullmatch(rf"{WIRE}\.\w+\.wire", name)}
+    while free := {name for name, needed in left.items() if not needed & left.keys()}:
+        left = {name: needed for name, needed in left.items() if name not in free}
+    assert left == {}
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(("onrecord", *(parts[:-1] if parts[-1] == "__init__" else parts)))
+
+
+def imported_at_once(path: Path) -> set[str]:
+    """The modules that a file imports when it is imported: those of its statements at the top."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {
+        name
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and node.module is not None
+        for name in (node.module, *(f"{node.module}.{each.name}" for each in node.names))
+    }
 
 
 def test_ours_is_imported_by_its_full_name() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import onrecord
-from onrecord.adapters.demo.sayings import Said
-from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.services.scenes import Said
+from onrecord.adapters.demo.services.server import DemoServer
 from tests.shown_program import run_program
 from tests.test_docs import ROOT
 

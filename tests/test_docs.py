@@ -20,10 +20,9 @@ from typing import Any
 
 import pytest
 
-from onrecord.adapters.cli.commands import app
-from onrecord.adapters.demo.sayings import Said
-from onrecord.adapters.demo.scenes import Answer
-from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.cli.commands.commands import app
+from onrecord.adapters.demo.services.scenes import Answer, Said
+from onrecord.adapters.demo.services.server import DemoServer
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from onrecord.adapters.demo.scenes import Answer, JsonObject
-from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.services.scenes import Answer, JsonObject
+from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.projections.apis.capabilities import Told
 from tests.shown_program import run_commands, run_program
 from tests.test_docs import ROOT, fences

@@ -8,8 +8,8 @@ import pytest
 
 import onrecord
 from onrecord.adapters.conversation.requests import replays
-from onrecord.adapters.demo.sayings import Said
-from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.services.scenes import Said
+from onrecord.adapters.demo.services.server import DemoServer
 from tests.test_docs import ROOT, fences
 
 PAGE = ROOT / "docs" / "recording.md"

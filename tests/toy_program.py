@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 
 import onrecord
-from onrecord.adapters.demo.connection import Listener, Received, Reply
+from onrecord.adapters.demo.services.connection import Listener, Received, Reply
 from onrecord.adapters.histories.history import History
 from onrecord.adapters.histories.intake import take_in
 from onrecord.adapters.histories.spoken import hear

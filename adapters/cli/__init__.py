@@ -12,7 +12,7 @@ from onrecord.domain.errors import OnrecordError
 def main() -> None:
     """Run the command line: exit code 0, 1 for an error told in a line, 2 for wrong usage."""
     from onrecord.adapters.cli import diagnostics, output
-    from onrecord.adapters.cli.commands import app
+    from onrecord.adapters.cli.commands.commands import app
 
     # What the terminal cannot show is escaped; JSON and exports are bytes, and not touched.
     cast("TextIOWrapper", sys.stdout).reconfigure(errors="backslashreplace")

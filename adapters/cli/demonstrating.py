@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from onrecord.adapters.demo import live as services
 from onrecord.adapters.demo import story
-from onrecord.adapters.demo.telling import Telling
+from onrecord.adapters.demo.story import Telling
 
 
 def demo(telling: Telling, *, live: bool) -> bool:

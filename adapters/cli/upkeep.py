@@ -14,7 +14,7 @@ from onrecord.adapters.cli.transfer import progress_of
 from onrecord.adapters.store import Store
 from onrecord.adapters.upkeep.clock import clock_doubts
 from onrecord.adapters.upkeep.verifying import Verified
-from onrecord.domain.merkle import Root
+from onrecord.domain.header import Root
 from onrecord.projections.verification.verification import Fault
 
 

@@ -15,11 +15,11 @@ from onrecord.adapters.conversation.reading import (
 )
 from onrecord.domain.blobs import referenced, restore
 from onrecord.domain.content import Opaque, ToolCall
+from onrecord.domain.encoding import Erased
 from onrecord.domain.errors import CorruptRecord, UnknownApi
 from onrecord.domain.events import ToolCallRecorded, ToolsDeclared
 from onrecord.domain.head import NOTHING, Head, effect_of
 from onrecord.domain.log import Backend, Log, RecordedEvent
-from onrecord.domain.registry import Erased
 from onrecord.projections.api import neutral_of
 from onrecord.projections.history.tool_names import given_names, is_spelled_anew
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
+from onrecord.domain.admission import refers_back
 from onrecord.domain.events import (
     ContentRedacted,
     ConversationForked,
@@ -19,7 +20,6 @@ from onrecord.domain.events import (
 )
 from onrecord.domain.head import Head
 from onrecord.domain.log import Log, RecordedEvent, Told
-from onrecord.domain.references import refers_back
 from onrecord.projections.history.responses import Place
 
 FIRST: Final = 1

@@ -10,9 +10,9 @@ from onrecord.adapters.conversation.reading import blob_among, events_for, in_fo
 from onrecord.adapters.conversation.tails import since_prompt, tail_of
 from onrecord.domain.blobs import referenced, restore
 from onrecord.domain.content import Native
+from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.log import Backend, Blobs, Log, RecordedEvent
-from onrecord.domain.registry import Erased, Unrecognised
 from onrecord.projections.apis.declared_tools import Declared, Tool, declared_in
 from onrecord.projections.history.document_bytes import bytes_of
 from onrecord.projections.history.documents import HeldDocument, documents

@@ -18,10 +18,10 @@ from uuid import UUID
 
 from onrecord.adapters.conversation.lineage import NONE, Amendments, Stretch, amendments, parted
 from onrecord.domain.content import Blob
+from onrecord.domain.encoding import Erased
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.head import Head, Pointer, advance, effect_of
 from onrecord.domain.log import Blobs, Log, RecordedEvent, Told
-from onrecord.domain.registry import Erased
 from onrecord.projections.history.responses import Place
 from onrecord.projections.history.seen import seen_by
 from onrecord.projections.history.window import EVERYTHING, Window, edge

@@ -18,13 +18,13 @@ from onrecord.adapters.conversation.writing import (
 )
 from onrecord.adapters.wire.spool import Spool
 from onrecord.domain import conversation
+from onrecord.domain.admission import must_refer_back, names_versions
 from onrecord.domain.content import Blob, Native
 from onrecord.domain.errors import CorruptRecord, DocumentMissing
 from onrecord.domain.events import Event, ToolsDeclared
 from onrecord.domain.head import Head
 from onrecord.domain.header import NO_METADATA
 from onrecord.domain.log import Append, Backend, Duplicate, NewEvent, RecordedEvent
-from onrecord.domain.references import must_refer_back, names_versions
 from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource
 
 

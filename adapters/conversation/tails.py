@@ -13,10 +13,10 @@ from onrecord.adapters.conversation.reading import (
     was_asked,
 )
 from onrecord.domain import events
+from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.events import Event
 from onrecord.domain.head import Head, advance, effect_of
 from onrecord.domain.log import Log, Told
-from onrecord.domain.registry import Erased, Unrecognised
 from onrecord.projections.history.seen import as_seen, seen_by
 
 

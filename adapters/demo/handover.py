@@ -8,9 +8,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from onrecord.adapters.demo import claim
-from onrecord.adapters.demo.history import objects
-from onrecord.adapters.demo.sayings import Called, OpenAIApi, OtherApi, Said
-from onrecord.adapters.demo.scenes import Answer, JsonObject
+from onrecord.adapters.demo.services.scenes import (
+    Answer,
+    Called,
+    JsonObject,
+    OpenAIApi,
+    OtherApi,
+    Said,
+)
+from onrecord.adapters.demo.services.signatures import objects
 
 BEGINS: Final = "anthropic-messages"
 BACK: Final = "Sum it all up for the file, in one sentence."

@@ -17,11 +17,10 @@ from typing import Final
 from onrecord.adapters.cli import output
 from onrecord.adapters.conversation.requests import replays
 from onrecord.adapters.demo import support_agent
-from onrecord.adapters.demo.asking import answered, say
-from onrecord.adapters.demo.clients import advice, failures, is_installed, voice
-from onrecord.adapters.demo.pdf import one_page_pdf
+from onrecord.adapters.demo.clients import advice, answered, failures, is_installed, say, voice
+from onrecord.adapters.demo.documents import one_page_pdf
 from onrecord.adapters.demo.screen import Screen
-from onrecord.adapters.demo.telling import Telling, opened
+from onrecord.adapters.demo.story import Telling, opened
 from onrecord.adapters.store import Store
 from onrecord.domain.errors import InvalidInput
 

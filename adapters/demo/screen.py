@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.console import JustifyMethod
@@ -16,7 +17,6 @@ from onrecord.adapters.cli.output import Named, counted, size
 from onrecord.adapters.cli.requests import said_in
 from onrecord.adapters.cli.timeline import STYLES
 from onrecord.adapters.demo.shown_documents import WAYS, Told
-from onrecord.adapters.demo.wrapping import Wrapped
 from onrecord.projections.apis.request import Request
 from onrecord.projections.history.report import Report
 from onrecord.projections.history.timeline import Row
@@ -25,6 +25,60 @@ from onrecord.projections.matching.replay import Outcome
 
 if TYPE_CHECKING:
     from anthropic.lib.streaming import ParsedMessageStreamEvent
+
+
+# Text that comes in pieces, wrapped and indented as it comes.
+
+_PARTS: Final = re.compile(r"\n|[^\S\n]+|\S+")
+
+
+class Wrapped:
+    """Writes words as soon as they are whole, each line at most `width` wide and indented."""
+
+    def __init__(self, write: Callable[[str], None], width: int, indent: str) -> None:
+        """Write through `write`; nothing is written before the first word."""
+        self._write = write
+        self._width = width
+        self._indent = indent
+        self._column = 0
+        self._pending = ""
+
+    def add(self, text: str) -> None:
+        """Take in a piece; its last word waits for what follows."""
+        parts: list[str] = _PARTS.findall(self._pending + text)
+        self._pending = parts.pop() if parts and not parts[-1].isspace() else ""
+        for part in parts:
+            self._put(part)
+
+    def end(self) -> None:
+        """Write what waits, and end the line."""
+        self._put(self._pending)
+        self._pending = ""
+        if self._column:
+            self._break()
+
+    def _put(self, part: str) -> None:
+        if part == "\n":
+            self._break()
+        elif part.isspace():
+            self._column += 1 if self._column else 0
+            self._write(" " if self._column else "")
+        elif part:
+            self._put_word(part)
+
+    def _put_word(self, word: str) -> None:
+        if self._column + len(word) > self._width:
+            self._break()
+        if self._column == 0:
+            self._write(self._indent)
+            self._column = len(self._indent)
+        self._write(word)
+        self._column += len(word)
+
+    def _break(self) -> None:
+        self._write("\n")
+        self._column = 0
+
 
 _INDENT: Final = "  "
 _COLUMNS: Final[tuple[JustifyMethod, ...]] = ("left", "right", "right", "left")

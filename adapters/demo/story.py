@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
+import shutil
+import tempfile
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from onrecord.adapters.app import connect
 from onrecord.adapters.cli import output
 from onrecord.adapters.cli import requests as replaying
 from onrecord.adapters.cli.output import Named
 from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.conversation.requests import replays
 from onrecord.adapters.demo import handover, support_agent
-from onrecord.adapters.demo.asking import DemoFailed, answered, say
-from onrecord.adapters.demo.claim import claims_desk
-from onrecord.adapters.demo.claim_scene import end_claim, tell_claim, told_everywhere
-from onrecord.adapters.demo.clients import SDKS, advice, is_installed, need, voice
-from onrecord.adapters.demo.picture import parcels_in_a_van
-from onrecord.adapters.demo.scenes import JsonObject
+from onrecord.adapters.demo.claim import claims_desk, end_claim, tell_claim, told_everywhere
+from onrecord.adapters.demo.clients import (
+    SDKS,
+    DemoFailed,
+    advice,
+    answered,
+    is_installed,
+    need,
+    say,
+    voice,
+)
+from onrecord.adapters.demo.documents import parcels_in_a_van
 from onrecord.adapters.demo.screen import Screen
-from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.services.scenes import JsonObject
+from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.demo.shown_documents import Told
-from onrecord.adapters.demo.telling import Telling, opened
 from onrecord.adapters.demo.voices import Voice
 from onrecord.adapters.store import Store
 from onrecord.domain.content import Native
@@ -30,6 +40,30 @@ from onrecord.projections.apis.request import Request
 from onrecord.projections.history.timeline import timeline
 from onrecord.projections.history.window import Window
 from onrecord.projections.matching.replay import Outcome
+
+# How the demo is to be told, and the store that it is told into.
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """How the demo is to be told, and the models to name in its requests, by API."""
+
+    models: Mapping[str, str]
+    keep: bool = False
+    as_json: bool = False
+
+
+@contextmanager
+def opened(telling: Telling) -> Generator[tuple[Store, Path]]:
+    """Yield a store in a folder of its own, and that folder, which stays if it is to be kept."""
+    folder = Path(tempfile.mkdtemp(prefix="onrecord-demo-"))
+    try:
+        with connect(f"sqlite:///{folder / 'demo.db'}") as store:
+            yield store, folder
+    finally:
+        if not telling.keep:
+            shutil.rmtree(folder)
+
 
 API: Final = "anthropic-messages"
 KEY: Final = "support/4711"

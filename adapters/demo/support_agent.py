@@ -9,10 +9,10 @@ import base64
 from threading import Lock
 
 from onrecord.adapters.demo import claim, handover
-from onrecord.adapters.demo.history import placed_blocks, runs
-from onrecord.adapters.demo.pdf import one_page_pdf
-from onrecord.adapters.demo.scenes import Answer, Cut, JsonObject, Scene
-from onrecord.adapters.demo.wire import encoded
+from onrecord.adapters.demo.documents import one_page_pdf
+from onrecord.adapters.demo.services.anthropic import encoded
+from onrecord.adapters.demo.services.scenes import Answer, Cut, JsonObject, Scene
+from onrecord.adapters.demo.services.signatures import placed_blocks, runs
 
 SYSTEM = (
     "You are the support agent of Northwind Parcels. Use the tools before you promise anything."

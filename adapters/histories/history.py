@@ -10,9 +10,8 @@ from itertools import count
 from typing import Final, Literal, NamedTuple, TypeAlias
 from uuid import UUID
 
-from onrecord.domain.encoding import encode
+from onrecord.domain.encoding import encode, name_of
 from onrecord.domain.events import Event, ToolCallRecorded, ToolResultRecorded
-from onrecord.domain.registry import name_of
 
 DoubtKind = Literal[
     "opaque",

@@ -11,11 +11,10 @@ from uuid import UUID
 
 from onrecord.adapters.conversation.lineage import lineage
 from onrecord.adapters.conversation.writing import Done, append_to
-from onrecord.domain.encoding import decode, encode
+from onrecord.domain.encoding import Unrecognised, decode, encode
 from onrecord.domain.errors import IdempotencyMismatch, VersionConflict
 from onrecord.domain.head import effect_of
 from onrecord.domain.log import Append, Log, NewEvent, RecordedEvent
-from onrecord.domain.registry import Unrecognised
 
 _TRIES: Final = 16
 

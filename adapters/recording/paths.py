@@ -14,6 +14,8 @@ from uuid import UUID
 
 from onrecord.adapters.conversation.lineage import BEGINNING, Lineages, Stretch, amendments
 from onrecord.adapters.conversation.reading import events_for, events_in, on_main
+from onrecord.domain.admission import refers_back
+from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.events import (
     Event,
     LineAdopted,
@@ -22,8 +24,6 @@ from onrecord.domain.events import (
     ResponseInterrupted,
 )
 from onrecord.domain.log import Log, RecordedEvent, Told
-from onrecord.domain.references import refers_back
-from onrecord.domain.registry import Erased, Unrecognised
 from onrecord.projections.history.omissions import amended, as_compacted
 from onrecord.projections.history.seen import as_seen
 from onrecord.projections.matching.recorded_units import RecordedUnit, recorded_units

@@ -17,6 +17,7 @@ from onrecord.adapters.recording.paths import closing_of, line_of
 from onrecord.adapters.recording.plan import Standing
 from onrecord.adapters.wire.attempt import is_still_made
 from onrecord.domain.admission import error_of
+from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.events import (
     Event,
     InstructionsSet,
@@ -27,7 +28,6 @@ from onrecord.domain.events import (
 )
 from onrecord.domain.head import Head, Pointer
 from onrecord.domain.log import Backend, RecordedEvent, Told
-from onrecord.domain.registry import Erased, Unrecognised
 from onrecord.projections.history.seen import as_seen, says_something
 from onrecord.projections.matching.recorded_units import recorded_units
 from onrecord.projections.matching.sources import sources_in

@@ -15,10 +15,10 @@ from onrecord.adapters.conversation.lineage import Compaction, amendments, backw
 from onrecord.adapters.conversation.reading import in_force
 from onrecord.adapters.tools.tool import Tool
 from onrecord.domain.content import Text, ToolResult
+from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.events import Event, ToolCallRecorded, ToolResultRecorded, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
-from onrecord.domain.registry import Erased, Unrecognised
 from onrecord.domain.tool_context import ToolCallContext
 from onrecord.projections.history.tool_names import given_names
 

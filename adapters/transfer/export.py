@@ -19,9 +19,9 @@ from onrecord.domain import jsontext
 from onrecord.domain.blobs import referenced
 from onrecord.domain.content import Blob
 from onrecord.domain.draft import blobs_of
+from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.errors import CorruptRecord, InvalidInput
 from onrecord.domain.log import Backend, RecordedEvent
-from onrecord.domain.registry import Erased, Unrecognised
 
 FORMAT: Final = 1
 _PIECE: Final = 768 * 1024

@@ -17,6 +17,7 @@ from onrecord.adapters.transfer.export import blobs_in
 from onrecord.adapters.transfer.exported import Beginning, Line, Piece, read_export
 from onrecord.domain.admission import Refused, error_of, need_of
 from onrecord.domain.draft import Stamp, draft, once_of
+from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.errors import (
     ConversationForgotten,
     DocumentMissing,
@@ -39,7 +40,6 @@ from onrecord.domain.log import (
     Recorded,
     RecordedEvent,
 )
-from onrecord.domain.registry import Erased, Unrecognised
 
 Progress = Callable[[int, int], None]
 """Is told how many steps are done, and how many there are in all."""

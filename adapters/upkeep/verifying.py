@@ -18,6 +18,7 @@ from uuid import UUID
 from onrecord.adapters.upkeep.documents import StoredDocuments
 from onrecord.adapters.upkeep.erasing import erasures_of
 from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.header import EMPTY, Root, Tree
 from onrecord.domain.inventory import (
     Moment,
     StoredBlob,
@@ -27,7 +28,6 @@ from onrecord.domain.inventory import (
     StoredSnapshot,
 )
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
-from onrecord.domain.merkle import EMPTY, Root, Tree
 from onrecord.projections.history.erasures import ErasureEntry, erasure_entry
 from onrecord.projections.verification.belongings import (
     References,

@@ -16,10 +16,9 @@ from onrecord.domain import jsontext
 from onrecord.domain.admission import need_of
 from onrecord.domain.content import Blob
 from onrecord.domain.draft import blobs_of, once_of
-from onrecord.domain.encoding import decode
+from onrecord.domain.encoding import Unrecognised, decode
 from onrecord.domain.head import effect_of
 from onrecord.domain.log import Append, NewEvent
-from onrecord.domain.registry import Unrecognised
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,9 @@ from onrecord.domain.content import (
     ToolResult,
 )
 from onrecord.domain.documents import document_id, short_id
+from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.events import Event
 from onrecord.domain.log import Told
-from onrecord.domain.registry import Erased, Unrecognised
 from onrecord.projections.api import neutral_of, outcome_of, parts_of
 from onrecord.projections.history.document_bytes import bytes_of, is_remote
 from onrecord.projections.history.omissions import amended

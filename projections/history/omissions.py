@@ -7,13 +7,13 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from onrecord.domain import events, jsontext
+from onrecord.domain.admission import refers_back
 from onrecord.domain.content import Document
 from onrecord.domain.documents import reference_to
+from onrecord.domain.encoding import Erased, Unrecognised, name_of
 from onrecord.domain.events import HistoryCompacted, InstructionsSet, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Told
-from onrecord.domain.references import refers_back
-from onrecord.domain.registry import Erased, Unrecognised, name_of
 from onrecord.projections.history.plain import plain_of, plain_of_event
 from onrecord.projections.history.responses import Item, Place, event_of
 

@@ -11,11 +11,10 @@ from typing import Any
 from pydantic_core import from_json
 
 from onrecord.domain import jsontext
-from onrecord.domain.encoding import encode
+from onrecord.domain.encoding import VERSIONS, Erased, Unrecognised, encode
 from onrecord.domain.events import Event
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent, Told
-from onrecord.domain.registry import VERSIONS, Erased, Unrecognised
 
 
 def plain_of(recorded: Told | RecordedEvent) -> JsonObject | Unrecognised | Erased:

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.events import Event, RequestSent, ResponseCompleted, ResponseInterrupted
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Told
-from onrecord.domain.registry import Erased, Unrecognised
 from onrecord.projections.history.plain import plain_of, plain_of_event
 
 Item = Told | tuple[int, Event]

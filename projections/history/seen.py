@@ -11,9 +11,9 @@ from typing import Final
 from uuid import UUID
 
 from onrecord.domain import events
+from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.events import Event, RequestSent
 from onrecord.domain.log import Told
-from onrecord.domain.registry import Erased, Unrecognised
 from onrecord.projections.history.report import Note
 from onrecord.projections.history.responses import Item, event_of
 

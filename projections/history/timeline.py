@@ -21,9 +21,9 @@ from onrecord.domain.content import (
     ToolCall,
     ToolResult,
 )
+from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.events import Event
 from onrecord.domain.log import RecordedEvent
-from onrecord.domain.registry import Erased, Unrecognised
 from onrecord.projections.api import neutral_of, outcome_of
 from onrecord.projections.history import timeline_text
 from onrecord.projections.history.timeline_text import (

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, TypeAlias, assert_never, cast
 from uuid import UUID
 
 from onrecord.domain import events, jsontext
+from onrecord.domain.admission import refers_back
 from onrecord.domain.content import (
     Document,
     HeldFile,
@@ -18,6 +19,7 @@ from onrecord.domain.content import (
     ToolResult,
     Url,
 )
+from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.events import (
     LineAdopted,
     Relation,
@@ -26,8 +28,6 @@ from onrecord.domain.events import (
     ResponseInterrupted,
 )
 from onrecord.domain.log import RecordedEvent
-from onrecord.domain.references import refers_back
-from onrecord.domain.registry import Erased, Unrecognised
 from onrecord.domain.tools import BuiltinTool, ToolDefinition
 from onrecord.projections.api import instructions_of, neutral_of, tool_of
 

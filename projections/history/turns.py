@@ -22,10 +22,10 @@ from uuid import UUID
 
 from onrecord.domain import events
 from onrecord.domain.content import Role
+from onrecord.domain.encoding import Erased, Unrecognised, name_of
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Told
-from onrecord.domain.registry import Erased, Unrecognised, name_of
 from onrecord.projections.api import says_it_failed
 from onrecord.projections.history.answers import Answers
 from onrecord.projections.history.history import Block, History, Missing, Turn

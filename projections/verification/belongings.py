@@ -12,10 +12,10 @@ from uuid import UUID
 
 from onrecord.domain.content import Blob
 from onrecord.domain.draft import blobs_of
+from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.events import RequestSent
 from onrecord.domain.inventory import StoredBlob, StoredHead, StoredKey, StoredSnapshot
 from onrecord.domain.log import RecordedEvent
-from onrecord.domain.registry import Erased, Unrecognised
 from onrecord.projections.history.erasures import ErasureEntry
 from onrecord.projections.verification.verification import Digest, Fault, Fold, Happened
 

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
+from onrecord.domain.admission import refers_back
 from onrecord.domain.events import HistoryCompacted, LineAdopted
 from onrecord.domain.head import MOST_TOKENS
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
-from onrecord.domain.references import refers_back
 from onrecord.projections.views.texts import documents_in, indexed, said
 from onrecord.projections.views.view import Passage, Row, storable
 

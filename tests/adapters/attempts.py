@@ -12,9 +12,8 @@ from onrecord.adapters.wire.attempt import Attempt
 from onrecord.adapters.wire.bodies.raw_bytes import LIMITS, Limits, pieces_of
 from onrecord.adapters.wire.credentials import Credentials
 from onrecord.adapters.wire.wires import WIRES
-from onrecord.domain.encoding import decode, encode
+from onrecord.domain.encoding import VERSIONS, decode, encode, name_of
 from onrecord.domain.events import Event, ResponseCompleted, ResponseInterrupted
-from onrecord.domain.registry import VERSIONS, name_of
 
 STREAM = {"content-type": "text/event-stream"}
 JSON = {"content-type": "application/json"}

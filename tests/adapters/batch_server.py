@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from threading import Event, Thread
 from typing import Any, Protocol, TypeVar
 
-from onrecord.adapters.demo.connection import Listener, Received, Reply
-from onrecord.adapters.demo.scenes import Fault
+from onrecord.adapters.demo.services.connection import Listener, Received, Reply
+from onrecord.adapters.demo.services.scenes import Fault
 from onrecord.domain.jsontext import JsonObject
 from tests.patience import join
 

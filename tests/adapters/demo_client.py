@@ -9,8 +9,8 @@ import httpx2
 from anthropic.types import Message, MessageParam, RawMessageStreamEvent, ToolUnionParam
 
 from onrecord.adapters.demo import support_agent
-from onrecord.adapters.demo.scenes import Answer, JsonObject, Script
-from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.services.scenes import Answer, JsonObject, Script
+from onrecord.adapters.demo.services.server import DemoServer
 
 MODEL = "claude-sonnet-5"
 HELLO: list[JsonObject] = [{"role": "user", "content": "Hello"}]

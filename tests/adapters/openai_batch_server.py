@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from onrecord.adapters.demo.connection import Received, Reply
-from onrecord.adapters.demo.scenes import Fault
+from onrecord.adapters.demo.services.connection import Received, Reply
+from onrecord.adapters.demo.services.scenes import Fault
 from onrecord.domain.jsontext import JsonObject
 
 BATCH = "batch_01"

@@ -12,7 +12,7 @@ from threading import Event, Lock, Thread
 from types import TracebackType
 from typing import Any, Self
 
-from onrecord.adapters.demo.connection import Listener, Received, Reply
+from onrecord.adapters.demo.services.connection import Listener, Received, Reply
 from tests.patience import join
 
 JsonObject = dict[str, Any]

@@ -5,7 +5,7 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from threading import Event, Lock, Thread
 
-from onrecord.adapters.demo.connection import Listener, Received, Reply
+from onrecord.adapters.demo.services.connection import Listener, Received, Reply
 from tests.openai_responses_wire import JsonObject, event
 from tests.patience import join
 

@@ -30,7 +30,7 @@ from botocore.exceptions import BotoCoreError  # type: ignore[import-untyped]  #
 from google import genai
 from google.genai.errors import APIError
 
-from onrecord.adapters.demo.connection import Reply
+from onrecord.adapters.demo.services.connection import Reply
 from tests import anthropic_wire, bedrock_wire
 
 JsonObject = dict[str, Any]

@@ -14,8 +14,8 @@ import pytest
 
 import onrecord
 from onrecord.adapters.conversation.requests import replays
-from onrecord.adapters.demo.connection import Received, Reply
-from onrecord.adapters.demo.scenes import Cut
+from onrecord.adapters.demo.services.connection import Received, Reply
+from onrecord.adapters.demo.services.scenes import Cut
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.adapters.wire.clients import unrecorded
 from onrecord.adapters.wire.clients.record import record

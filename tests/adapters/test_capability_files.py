@@ -9,7 +9,7 @@ import pytest
 
 import onrecord
 from onrecord.adapters.conversation.requests import replays
-from onrecord.adapters.demo.scenes import Answer
+from onrecord.adapters.demo.services.scenes import Answer
 from onrecord.adapters.settings import matrix_in, settings
 from onrecord.domain import jsontext
 from onrecord.domain.events import RequestSent

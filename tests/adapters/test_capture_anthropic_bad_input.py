@@ -7,9 +7,8 @@ import pytest
 from onrecord.adapters.wire.answer_events import events_of
 from onrecord.adapters.wire.anthropic.answers import read_body
 from onrecord.adapters.wire.anthropic.stream import MessageStream
-from onrecord.domain.encoding import decode, encode
+from onrecord.domain.encoding import decode, encode, name_of
 from onrecord.domain.jsontext import write
-from onrecord.domain.registry import name_of
 from tests.adapters.anthropic_streams import blocks, delta, fed, start
 from tests.anthropic_wire import SAMPLES, event, message, stream_events, text
 

@@ -11,7 +11,7 @@ from onrecord.adapters.wire.anthropic.answers import read_body
 from onrecord.adapters.wire.anthropic.stream import MessageStream
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native
-from onrecord.domain.encoding import decode, encode
+from onrecord.domain.encoding import VERSIONS, decode, encode, name_of
 from onrecord.domain.events import (
     CompactionRecorded,
     Event,
@@ -23,7 +23,6 @@ from onrecord.domain.events import (
     ToolCallRecorded,
 )
 from onrecord.domain.jsontext import write
-from onrecord.domain.registry import VERSIONS, name_of
 from tests.anthropic_wire import JsonObject, chunks, message, spelled
 
 WORDS = st.text(max_size=20)

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from onrecord.adapters.demo.connection import Reply
+from onrecord.adapters.demo.services.connection import Reply
 from onrecord.adapters.wire.answer import Answer
 from onrecord.adapters.wire.bedrock.stream import ConverseStream
 from onrecord.adapters.wire.bedrock.wire import read_body

@@ -14,9 +14,8 @@ from onrecord.adapters.wire.gemini.requests import read_request, said
 from onrecord.adapters.wire.gemini.stream import read_body
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native
-from onrecord.domain.encoding import decode, encode
+from onrecord.domain.encoding import VERSIONS, decode, encode, name_of
 from onrecord.domain.events import MessageRecorded, ToolCallRecorded, ToolResultRecorded
-from onrecord.domain.registry import VERSIONS, name_of
 from tests.adapters.gemini_streams import blocks, body, events, fed, odd
 from tests.gemini_wire import (
     PATH,

@@ -13,9 +13,8 @@ from onrecord.adapters.wire.answer_events import events_of
 from onrecord.adapters.wire.openai_chat.answers import read_body
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native
-from onrecord.domain.encoding import decode, encode
+from onrecord.domain.encoding import VERSIONS, decode, encode, name_of
 from onrecord.domain.events import MessageRecorded
-from onrecord.domain.registry import VERSIONS, name_of
 from tests.adapters.openai_chat_streams import blocks, fed, odd, plain, put_together
 from tests.openai_chat_wire import (
     DONE,

@@ -7,7 +7,7 @@ from typing import Any
 import openai
 import pytest
 
-from onrecord.adapters.demo.connection import Reply
+from onrecord.adapters.demo.services.connection import Reply
 from onrecord.adapters.wire.answer import Answer
 from onrecord.adapters.wire.openai_chat.answers import read_body
 from onrecord.adapters.wire.openai_chat.stream import CompletionStream

@@ -11,10 +11,9 @@ from onrecord.adapters.wire.answer_events import events_of
 from onrecord.adapters.wire.openai_responses.answers import VARIANTS, read_body
 from onrecord.adapters.wire.openai_responses.stream import ResponseStream
 from onrecord.domain.blobs import restore
-from onrecord.domain.encoding import decode, encode
+from onrecord.domain.encoding import VERSIONS, decode, encode, name_of
 from onrecord.domain.events import Event
 from onrecord.domain.jsontext import write
-from onrecord.domain.registry import VERSIONS, name_of
 from tests.adapters.openai_responses_streams import answered, fed, values
 from tests.adapters.test_capture_anthropic_properties import (
     ODD_WORDS,

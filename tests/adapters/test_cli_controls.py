@@ -12,7 +12,7 @@ import pytest
 
 import onrecord
 from onrecord.adapters.cli import output
-from onrecord.adapters.cli.commands import app
+from onrecord.adapters.cli.commands.commands import app
 from onrecord.adapters.demo.screen import Screen
 from onrecord.adapters.transfer.export import export
 from tests.adapters.command import Command, in_process, on_a_terminal

@@ -8,8 +8,8 @@ import pytest
 
 import onrecord
 from onrecord.adapters.conversation.queries import declarations
-from onrecord.adapters.demo.scenes import Answer
-from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.services.scenes import Answer
+from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.domain.content import Native
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.tools import ToolDefinition, ToolSource, tools_digest

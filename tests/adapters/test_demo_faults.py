@@ -9,7 +9,7 @@ import anthropic
 import httpx2
 import pytest
 
-from onrecord.adapters.demo.scenes import (
+from onrecord.adapters.demo.services.scenes import (
     Answer,
     Cut,
     ErrorEvent,
@@ -25,7 +25,7 @@ from onrecord.adapters.demo.scenes import (
     rate_limited,
     unauthorized,
 )
-from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.services.server import DemoServer
 from tests.adapters.demo_client import (
     GREETING,
     MODEL,

@@ -8,9 +8,8 @@ import openai
 import pytest
 
 from onrecord.adapters.demo import handover
-from onrecord.adapters.demo.sayings import Called, OpenAIApi, OpenAIScript, Said
-from onrecord.adapters.demo.scenes import JsonObject
-from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.services.scenes import Called, JsonObject, OpenAIApi, OpenAIScript, Said
+from onrecord.adapters.demo.services.server import DemoServer
 
 MODEL = "gpt-5.4"
 CALL = Called("track_parcel", {"parcel": "NW-20931"})

@@ -13,9 +13,8 @@ from botocore.exceptions import ClientError  # type: ignore[import-untyped]  # i
 from google import genai
 from google.genai.errors import ClientError as RefusedByGoogle
 
-from onrecord.adapters.demo.sayings import Called, OtherApi, OtherScript, Said
-from onrecord.adapters.demo.scenes import JsonObject
-from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.services.scenes import Called, JsonObject, OtherApi, OtherScript, Said
+from onrecord.adapters.demo.services.server import DemoServer
 
 CALL = Called("track_parcel", {"parcel": "NW-20931"})
 SAYINGS = (

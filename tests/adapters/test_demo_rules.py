@@ -2,9 +2,9 @@
 
 from pydantic import JsonValue
 
-from onrecord.adapters.demo.rules import complaint
-from onrecord.adapters.demo.scenes import JsonObject
-from onrecord.adapters.demo.signatures import Signer
+from onrecord.adapters.demo.services.anthropic_rules import complaint
+from onrecord.adapters.demo.services.scenes import JsonObject
+from onrecord.adapters.demo.services.signatures import Signer
 
 SIGNER = Signer(b"account")
 MARK: JsonObject = {"type": "ephemeral"}

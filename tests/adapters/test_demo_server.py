@@ -7,8 +7,8 @@ import httpx2
 import pytest
 
 from onrecord.adapters.demo import support_agent
-from onrecord.adapters.demo.scenes import Answer, JsonObject, Playback
-from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.services.scenes import Answer, JsonObject, Playback
+from onrecord.adapters.demo.services.server import DemoServer
 from tests.adapters.demo_client import (
     GREETING,
     HELLO,

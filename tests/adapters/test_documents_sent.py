@@ -14,7 +14,7 @@ import pytest
 
 import onrecord
 from onrecord.adapters.conversation.requests import replays
-from onrecord.adapters.demo.connection import Reply
+from onrecord.adapters.demo.services.connection import Reply
 from onrecord.domain.events import RequestSent
 from onrecord.domain.request_template import BlobSpan, EncodedSpan
 from onrecord.projections.apis.documents import PREAMBLE

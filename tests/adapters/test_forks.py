@@ -7,7 +7,7 @@ import anthropic
 import pytest
 
 import onrecord
-from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.domain.errors import ConversationNotFound, NothingToSend
 from tests.adapters.command import url_of
 from tests.adapters.recorded_calls import GREETING, MODEL

@@ -27,8 +27,8 @@ from pydantic_ai.providers.openai import OpenAIProvider
 
 import onrecord
 from onrecord.adapters.conversation.requests import replays
-from onrecord.adapters.demo import scenes
-from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.services import scenes
+from onrecord.adapters.demo.services.server import DemoServer
 from tests.adapters.openai_clients import KEY, MODEL, types
 from tests.adapters.openai_server import Call, JsonObject, OpenAIServer, Says, Scene
 from tests.adapters.recorded_calls import requests_of

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onrecord.adapters.demo.scenes import Answer
+from onrecord.adapters.demo.services.scenes import Answer
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.wire import exchange_recorder
 from onrecord.adapters.wire.attempt import Attempt

@@ -13,8 +13,8 @@ import pytest
 from anthropic import beta_async_tool, beta_tool
 
 from onrecord.adapters.conversation.requests import replays
-from onrecord.adapters.demo.scenes import Answer
-from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.services.scenes import Answer
+from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.wire.clients.record import record
 from onrecord.domain.jsontext import JsonObject
 from tests.adapters.own_history import Anthropic, Program

@@ -10,8 +10,8 @@ import openai
 import pytest
 
 import onrecord
-from onrecord.adapters.demo.sayings import Said
-from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.services.scenes import Said
+from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.domain.content import ToolCall
 from onrecord.domain.events import ToolCallRecorded
 from tests.projections.test_signals import WAITED

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 import onrecord
-from onrecord.adapters.demo.scenes import Scene, invalid_request, overloaded
+from onrecord.adapters.demo.services.scenes import Scene, invalid_request, overloaded
 from onrecord.domain.errors import StorageUnavailable
 from onrecord.domain.events import ResponseInterrupted
 from tests.adapters.recorded_calls import GREETING, KEY, Recorded, calling

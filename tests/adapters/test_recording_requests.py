@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from onrecord.adapters.conversation.requests import ask
-from onrecord.adapters.demo.scenes import HttpError, JsonObject, internal_error
+from onrecord.adapters.demo.services.scenes import HttpError, JsonObject, internal_error
 from onrecord.domain.events import InstructionsSet, MessageRecorded, RequestSent, ToolsDeclared
 from onrecord.domain.prefix import prefix_of
 from onrecord.domain.request_template import BlobSpan, ContentSpan, EncodedSpan, LiteralSpan

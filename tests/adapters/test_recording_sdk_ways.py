@@ -14,8 +14,8 @@ import pytest
 from google import genai
 
 import onrecord
-from onrecord.adapters.demo.connection import Reply
-from onrecord.adapters.demo.scenes import Cut
+from onrecord.adapters.demo.services.connection import Reply
+from onrecord.adapters.demo.services.scenes import Cut
 from onrecord.domain.errors import UnsupportedClient
 from onrecord.domain.events import RequestSent, ResponseCompleted, ResponseInterrupted
 from tests import bedrock_wire

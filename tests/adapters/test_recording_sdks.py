@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import onrecord
-from onrecord.adapters.demo.connection import Reply
-from onrecord.adapters.demo.scenes import Stall
+from onrecord.adapters.demo.services.connection import Reply
+from onrecord.adapters.demo.services.scenes import Stall
 from onrecord.adapters.recording.recorders import HEADER
 from onrecord.domain.events import AttemptFailed, ResponseCompleted, ResponseInterrupted
 from tests.adapters.recorded_calls import known, requests_of

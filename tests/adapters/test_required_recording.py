@@ -15,9 +15,8 @@ import openai
 import pytest
 
 import onrecord
-from onrecord.adapters.demo.sayings import Said
-from onrecord.adapters.demo.scenes import Answer
-from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.services.scenes import Answer, Said
+from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.domain.errors import InvalidInput, NotRecorded
 from tests.floors.programs import ASYNC, HELLO, KEY, SYNC, Program, done
 from tests.patience import join

@@ -8,7 +8,7 @@ import anthropic
 import pytest
 
 from onrecord.adapters.conversation.conversation import Talk
-from onrecord.adapters.demo.scenes import JsonObject
+from onrecord.adapters.demo.services.scenes import JsonObject
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.adapters.tenancy import Tenancy
 from onrecord.adapters.wire.secret_names import is_secret

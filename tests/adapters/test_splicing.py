@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import onrecord
 from onrecord.adapters.conversation.requests import replays
-from onrecord.adapters.demo.connection import Reply
+from onrecord.adapters.demo.services.connection import Reply
 from onrecord.adapters.wire import respelling
 from onrecord.domain import jsontext
 from onrecord.domain.content import Native

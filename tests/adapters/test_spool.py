@@ -11,7 +11,7 @@ import pytest
 
 from onrecord.adapters import app
 from onrecord.adapters.app import connect
-from onrecord.adapters.demo.scenes import Answer, JsonObject, overloaded
+from onrecord.adapters.demo.services.scenes import Answer, JsonObject, overloaded
 from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite

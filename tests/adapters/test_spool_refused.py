@@ -12,8 +12,8 @@ import pytest
 
 from onrecord.adapters.app import connect
 from onrecord.adapters.cli import forgetting
-from onrecord.adapters.demo.scenes import Answer, JsonObject, Playback
-from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.services.scenes import Answer, JsonObject, Playback
+from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.adapters.wire.spool import RecordingWarning, Spool

@@ -39,7 +39,7 @@ def gate():
 
 os.register_at_fork(before=gate)
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
-from onrecord.adapters.storage import sqlite_connection
+from onrecord.adapters.storage.sqlite import connection as sqlite_connection
 from tests.factories import answer, appending
 
 def append(store):

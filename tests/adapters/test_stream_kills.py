@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import onrecord
-from onrecord.adapters.demo.connection import Reply
-from onrecord.adapters.demo.scenes import Stall
+from onrecord.adapters.demo.services.connection import Reply
+from onrecord.adapters.demo.services.scenes import Stall
 from tests.adapters import killed_stream
 from tests.adapters.killed_stream import KEY
 from tests.adapters.replaying_server import replaying, streamed

@@ -303,11 +303,9 @@ def test_a_blank_url_names_no_store() -> None:
 def test_a_server_without_its_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     for name in [
-        name
-        for name in sys.modules
-        if name.startswith("onrecord.adapters.storage.postgres.postgres")
+        name for name in sys.modules if name.startswith("onrecord.adapters.storage.postgres")
     ]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.delattr("onrecord.adapters.storage.postgres.postgres", raising=False)
+    monkeypatch.delattr("onrecord.adapters.storage.postgres", raising=False)
     with pytest.raises(onrecord.StorageError, match=r"onrecord\[postgres\]"):
         onrecord.connect("postgresql://localhost/x")

@@ -11,7 +11,7 @@ import anthropic
 import httpx2
 import pytest
 
-from onrecord.adapters.demo.scenes import (
+from onrecord.adapters.demo.services.scenes import (
     Answer,
     Cut,
     ErrorEvent,

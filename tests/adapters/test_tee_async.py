@@ -15,8 +15,8 @@ import anyio.to_thread
 import httpx2
 import pytest
 
-from onrecord.adapters.demo.scenes import Answer, Cut, Script, Stall, overloaded
-from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.services.scenes import Answer, Cut, Script, Stall, overloaded
+from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.wire.clients.record import record
 from onrecord.domain.errors import NotRecorded, StorageFull
 from onrecord.domain.events import ResponseCompleted, ResponseInterrupted

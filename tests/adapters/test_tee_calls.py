@@ -9,7 +9,14 @@ from typing import cast
 import anthropic
 import pytest
 
-from onrecord.adapters.demo.scenes import Answer, Cut, HangUp, Stall, overloaded, rate_limited
+from onrecord.adapters.demo.services.scenes import (
+    Answer,
+    Cut,
+    HangUp,
+    Stall,
+    overloaded,
+    rate_limited,
+)
 from onrecord.adapters.recording.state import Begun
 from onrecord.domain.errors import NotRecorded, StorageError, StorageFull
 from onrecord.domain.events import (

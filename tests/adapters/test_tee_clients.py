@@ -13,7 +13,7 @@ import anthropic
 import httpx2
 import pytest
 
-from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.wire.clients.record import record
 from onrecord.domain.errors import UnsupportedClient
 from onrecord.domain.events import AttemptFailed, ResponseCompleted

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import onrecord
-from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.domain.events import ResponseInterrupted
 from tests.adapters.recorded_calls import GREETING, known
 from tests.patience import PATIENCE

@@ -17,8 +17,8 @@ import anthropic
 import pytest
 
 import onrecord
-from onrecord.adapters.demo.scenes import Answer
-from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.services.scenes import Answer
+from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.domain.events import (
     MessageRecorded,
     RequestSent,

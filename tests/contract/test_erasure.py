@@ -8,9 +8,9 @@ from uuid import uuid4
 import pytest
 from uuid_utils.compat import uuid7
 
+from onrecord.domain.encoding import Erased
 from onrecord.domain.errors import ConversationForgotten, CorruptRecord, OnrecordError
 from onrecord.domain.log import Backend, Duplicate, Forgotten, Mismatch, Recorded, Verdict
-from onrecord.domain.registry import Erased
 from tests.contract.places import Place
 from tests.factories import (
     TENANT,

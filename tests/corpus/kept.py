@@ -4,9 +4,8 @@ import json
 from typing import Any, cast
 
 from onrecord.domain.content import Native, Text
-from onrecord.domain.encoding import decode, encode
+from onrecord.domain.encoding import VERSIONS, decode, encode, name_of
 from onrecord.domain.events import Event, InstructionsSet, ToolsDeclared
-from onrecord.domain.registry import VERSIONS, name_of
 from tests.corpus.wire import JsonObject
 
 

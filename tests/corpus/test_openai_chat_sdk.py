@@ -10,7 +10,7 @@ import openai
 import pytest
 from openai.lib.streaming.chat import ChatCompletionStreamState
 
-from onrecord.adapters.demo.connection import Reply
+from onrecord.adapters.demo.services.connection import Reply
 from onrecord.adapters.wire.clients.record import record
 from onrecord.domain.content import Native
 from onrecord.domain.events import (

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.domain import events, registry
+from onrecord.domain import encoding as registry
+from onrecord.domain import events
 from onrecord.domain.content import Native, Text
-from onrecord.domain.encoding import decode, encode
+from onrecord.domain.encoding import NAMES, VERSIONS, Unrecognised, decode, encode, name_of, upcast
 from onrecord.domain.errors import CorruptRecord
-from onrecord.domain.registry import NAMES, VERSIONS, Unrecognised, name_of, upcast
 from tests.domain.test_jsontext import values
 
 RESPONSE = UUID(int=1)

@@ -6,9 +6,9 @@ import pytest
 
 from onrecord.domain import events
 from onrecord.domain.content import Text, ToolCall, ToolResult
+from onrecord.domain.encoding import Unrecognised
 from onrecord.domain.events import Event
 from onrecord.domain.head import MOST_TOKENS, NOTHING, Head, effect_of
-from onrecord.domain.registry import Unrecognised
 from onrecord.domain.request_template import Template
 from tests.scenario import folded
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.domain.errors import InvalidInput
-from onrecord.domain.merkle import EMPTY, Root, Tree, parse_root
+from onrecord.domain.header import EMPTY, Root, Tree, parse_root
 
 # The inputs and roots that Certificate Transparency's implementations share (RFC 6962).
 INPUTS = (

@@ -20,7 +20,7 @@ from botocore.exceptions import (  # type: ignore[import-untyped]  # it has no s
 from google import genai
 from google.genai.errors import APIError
 
-from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.services.server import DemoServer
 
 KEY = "canary-0123456789"
 HELLO: list[dict[str, str]] = [{"role": "user", "content": "Hello"}]

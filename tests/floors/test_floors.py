@@ -12,9 +12,8 @@ import pytest
 
 import onrecord
 from onrecord.adapters.conversation.requests import replays
-from onrecord.adapters.demo.sayings import Called, Said
-from onrecord.adapters.demo.scenes import Answer, JsonObject
-from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.services.scenes import Answer, Called, JsonObject, Said
+from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.projections.api import known_api
 from tests.floors.programs import ASYNC, SYNC, Program, done
 

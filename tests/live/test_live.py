@@ -12,9 +12,16 @@ from itertools import chain
 import pytest
 
 from onrecord.adapters.demo.live import KEYS, names
-from onrecord.adapters.demo.sayings import Called, OpenAIApi, OtherApi, Said
-from onrecord.adapters.demo.scenes import Answer, JsonObject, Scene
-from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.services.scenes import (
+    Answer,
+    Called,
+    JsonObject,
+    OpenAIApi,
+    OtherApi,
+    Said,
+    Scene,
+)
+from onrecord.adapters.demo.services.server import DemoServer
 from tests.adapters.command import Command, in_process
 
 CREDENTIALS = (

@@ -17,9 +17,9 @@ import pytest
 
 import onrecord
 from onrecord.domain.content import Native
+from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.events import MessageRecorded, ReasoningRecorded, ResponseCompleted
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.registry import Erased, Unrecognised
 from onrecord.projections.apis.rendering import APIS
 from onrecord.projections.apis.request import Options, Request
 from onrecord.projections.history.window import Window

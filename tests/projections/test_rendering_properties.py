@@ -9,8 +9,8 @@ from typing import Any, cast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.demo.rules import complaint
-from onrecord.adapters.demo.signatures import Signer
+from onrecord.adapters.demo.services.anthropic_rules import complaint
+from onrecord.adapters.demo.services.signatures import Signer
 from onrecord.domain.content import Native
 from onrecord.domain.errors import NothingToSend
 from onrecord.domain.events import InstructionsSet, MessageRecorded, ReasoningRecorded, RequestSent

@@ -50,8 +50,8 @@ PUT_BACK = (
 )
 KEEP = "{what} is in no kept store: run `make freeze` and commit what it makes"
 RAISE = (
-    "the functions were changed since {release}: raise FUNCTIONS_REVISION in postgres_schema.py, and "
-    "with the release run `make freeze`"
+    "the functions were changed since {release}: raise FUNCTIONS_REVISION in "
+    "adapters/storage/postgres/schema.py, and with the release run `make freeze`"
 )
 
 

@@ -15,10 +15,10 @@ from onrecord.adapters.conversation.reading import events_for, events_in
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain import events
 from onrecord.domain.content import Role, Text
+from onrecord.domain.encoding import Erased
 from onrecord.domain.events import Event
 from onrecord.domain.head import Head, advance, effect_of
 from onrecord.domain.log import RecordedEvent
-from onrecord.domain.registry import Erased
 from onrecord.domain.request_template import Template
 from onrecord.projections.history.history import Turn
 from onrecord.projections.history.turns import turns

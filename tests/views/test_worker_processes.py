@@ -18,8 +18,8 @@ from uuid import UUID, uuid4
 import pytest
 from typer.testing import CliRunner
 
-from onrecord.adapters.cli import working
-from onrecord.adapters.cli.commands import app
+from onrecord.adapters.cli import workers as working
+from onrecord.adapters.cli.commands.commands import app
 from onrecord.adapters.redis.tails import tail_key
 from onrecord.adapters.storage.postgres.postgres import Postgres
 from onrecord.adapters.store import Store

@@ -18,12 +18,11 @@ from uuid_utils.compat import uuid7
 
 from onrecord.domain.admission import Refused, need_of
 from onrecord.domain.draft import blobs_of, once_of
-from onrecord.domain.encoding import decode
+from onrecord.domain.encoding import VERSIONS, Unrecognised, decode
 from onrecord.domain.erasures import is_operators
 from onrecord.domain.head import effect_of
 from onrecord.domain.header import CODEC, SALT_SIZE, ClientHeader, header_bytes
 from onrecord.domain.log import Append, Forgotten, NewEvent, Recorded, Verdict
-from onrecord.domain.registry import VERSIONS, Unrecognised
 
 OTHER_CODEC: Final = "eventsourcing"
 """Says that a body is the state that a mapper of the library made, in whatever form."""

@@ -15,9 +15,8 @@ from eventsourcing.domain import DomainEventProtocol
 from eventsourcing.persistence import Mapper, StoredEvent
 
 from onrecord.adapters.storage.eventsourcing.appends import conversation_of
-from onrecord.domain.encoding import decode, encode
+from onrecord.domain.encoding import NAMES, VERSIONS, decode, encode, name_of
 from onrecord.domain.events import Event
-from onrecord.domain.registry import NAMES, VERSIONS, name_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final, TypeVar
@@ -355,16 +355,11 @@ class Memory:
     def _keep(self, append: Append, recording: Recording) -> None:
         stream = self._streams.setdefault(append.conversation_id, Stream(append.tenant))
         for new, event in zip(append.events, recording.events, strict=True):
-            stream.events[event.version - 1 :] = [event]
+            stream.keep(event, new.effect.points)
             self._log[event.position - 1 :] = [(append.conversation_id, event.version)]
             self._ids[event.event_id] = (append.conversation_id, event.version)
             if new.once is not None:
                 stream.onces[self.digest(new.once)] = event.version
-            if new.effect.points is not None:
-                versions = stream.pointed[new.effect.points]
-                versions[bisect_left(versions, event.version) :] = [event.version]
-            if event.exchange > len(stream.exchanges):
-                stream.exchanges.append(event.version)
             self._blobs.refer(append.conversation_id, new.blobs)
         stream.head = recording.head
         opened = self._open.setdefault(append.tenant, set())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Final
@@ -25,6 +26,15 @@ class Stream:
     pointed: dict[Pointer, list[int]] = field(default_factory=lambda: defaultdict(list))
     exchanges: list[int] = field(default_factory=list[int])
     forgotten: bool = False
+
+    def keep(self, event: RecordedEvent, points: Pointer | None) -> None:
+        """Take in an event that was recorded; a second time, it changes nothing."""
+        self.events[event.version - 1 :] = [event]
+        if points is not None:
+            versions = self.pointed[points]
+            versions[bisect_left(versions, event.version) :] = [event.version]
+        if event.exchange > len(self.exchanges):
+            self.exchanges.append(event.version)
 
     def listed(self, conversation_id: UUID) -> Conversation:
         """Return it as the catalogue has it."""

@@ -1,7 +1,7 @@
 """Blocks of Gemini's API in neutral form: parts of contents, instructions, tools.
 
 A block is a part; what a candidate says of its grounding is a block, too. Shapes: ai.google.dev,
-"Content", "Function calling"; what the provider's own tools did: server_tools_gemini.py.
+"Content", "Function calling"; what the provider's own tools did: server_tools.py.
 """
 
 from __future__ import annotations

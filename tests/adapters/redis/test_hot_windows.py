@@ -11,8 +11,8 @@ import pytest
 
 import onrecord
 from onrecord.adapters.conversation import requests
-from onrecord.adapters.demo.scenes import Answer
-from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.services.scenes import Answer
+from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.redis import hot_windows
 from onrecord.domain.events import RequestSent
 from onrecord.domain.request_template import ContentSpan

@@ -10,7 +10,7 @@ import openai
 import pytest
 
 import onrecord
-from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.services.server import DemoServer
 from tests.adapters import recorded_calls
 from tests.adapters.openai_clients import ANSWERED, HELLO, KEY, MODEL, types
 from tests.adapters.openai_server import Fails, OpenAIServer, Says

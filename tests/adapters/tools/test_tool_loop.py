@@ -10,9 +10,8 @@ import pytest
 
 import onrecord
 from onrecord.adapters.conversation.conversation import Talk
-from onrecord.adapters.demo.sayings import Called, Said
-from onrecord.adapters.demo.scenes import Answer, JsonObject
-from onrecord.adapters.demo.server import DemoServer
+from onrecord.adapters.demo.services.scenes import Answer, Called, JsonObject, Said
+from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.tools.runner import LIMIT, ToolRunner, run_until_answered
 from onrecord.domain.errors import TooManyModelCalls
 

@@ -1,0 +1,1 @@
+"""The commands of `onrecord`: their arguments and their help."""

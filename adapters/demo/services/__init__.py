@@ -1,0 +1,1 @@
+"""The providers' services as the demo's server speaks them."""

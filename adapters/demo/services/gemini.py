@@ -1,0 +1,98 @@
+"""Gemini's API as the demo server speaks it: generateContent and its stream.
+
+What the service refuses is told by the rules that `onrecord check-request` knows. What a request
+alone cannot tell is told here: whether a signature is the service's own.
+"""
+
+import base64
+import hmac
+import re
+from binascii import Error as NotBase64
+from collections.abc import Iterator
+
+from onrecord.adapters.demo.services import gemini_wire
+from onrecord.adapters.demo.services.anthropic import encoded
+from onrecord.adapters.demo.services.connection import SSE, Received, Reply, at_once, streamed
+from onrecord.adapters.demo.services.scenes import JsonObject, OtherScript
+from onrecord.adapters.demo.services.signatures import objects, text
+from onrecord.projections.apis.gemini import rules
+from onrecord.projections.apis.rules import violations
+
+UNSIGNED = b"skip_thought_signature_validator"
+"""What the service takes in place of a signature (ai.google.dev, "Thought signatures")."""
+
+_PATH = re.compile(r"/v1(?:beta)?/models/([^/:]+):(generateContent|streamGenerateContent)")
+_NO_KEY = (
+    "Method doesn't allow unregistered callers (callers without established identity). "
+    "Please use API Key or other form of API consumer identity to call this API."
+)
+
+
+class GeminiService:
+    """Answers what its script says, and refuses what the real service refuses."""
+
+    def __init__(self, script: OtherScript, key: bytes) -> None:
+        """Hold the script; `key` stands for who signs."""
+        self._script = script
+        self._key = key
+
+    def speaks(self, path: str) -> bool:
+        """Whether a path is one of this API's."""
+        return _PATH.fullmatch(path) is not None
+
+    def reply(self, received: Received, request: JsonObject | None, own_id: str) -> Reply:
+        """Return the answer to a request (None: it is no JSON); its ids are made of `own_id`."""
+        if "x-goog-api-key" not in received.headers:
+            return _refused(403, "PERMISSION_DENIED", _NO_KEY)
+        if request is None:
+            return _refused(400, "INVALID_ARGUMENT", "Invalid JSON payload received.")
+        found = _PATH.fullmatch(received.path)
+        assert found is not None
+        model = found[1]
+        why = next(self._complaints({**request, "model": model}), None)
+        if why is not None:
+            return _refused(400, "INVALID_ARGUMENT", why)
+        said = self._script("gemini", request)
+        parts = gemini_wire.parts(said)
+        if said.reasons:
+            parts = self._signed(parts)
+        if found[2] == "streamGenerateContent":
+            return streamed(gemini_wire.chunks(parts, request, model, own_id), SSE, {})
+        return at_once(200, gemini_wire.body(parts, request, model, own_id), {})
+
+    def _complaints(self, request: JsonObject) -> Iterator[str]:
+        for found in violations(rules.RULES, request):
+            yield found.said
+        for content in objects(request.get("contents")):
+            for part in objects(content.get("parts")):
+                if not self._is_genuine(part):
+                    yield "Corrupted thought signature."
+
+    def _signed(self, parts: list[JsonObject]) -> list[JsonObject]:
+        """Return an answer with its first call signed, or, where it makes none, its last text."""
+        calls = [place for place, part in enumerate(parts) if "functionCall" in part]
+        at = calls[0] if calls else len(parts) - 1
+        signature = base64.b64encode(self._signature(parts[at])).decode()
+        return [
+            {**part, "thoughtSignature": signature} if place == at else part
+            for place, part in enumerate(parts)
+        ]
+
+    def _is_genuine(self, part: JsonObject) -> bool:
+        spelled = text(part.get("thoughtSignature"))
+        if not spelled or spelled.encode() == UNSIGNED:
+            return True
+        try:
+            # The service reads both alphabets: its own SDK spells what it got in the other one.
+            signature = base64.b64decode(spelled.replace("-", "+").replace("_", "/"))
+        except (NotBase64, ValueError):
+            return False
+        return signature == UNSIGNED or hmac.compare_digest(signature, self._signature(part))
+
+    def _signature(self, part: JsonObject) -> bytes:
+        bare: JsonObject = {key: held for key, held in part.items() if key != "thoughtSignature"}
+        return hmac.digest(self._key, encoded(bare), "sha256")
+
+
+def _refused(code: int, status: str, message: str) -> Reply:
+    return at_once(code, {"error": {"code": code, "message": message, "status": status}}, {})

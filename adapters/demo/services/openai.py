@@ -1,0 +1,117 @@
+"""OpenAI's two APIs as the demo server speaks them: Chat Completions and Responses.
+
+What the service refuses is told by the rules that `onrecord check-request` knows, in its words; what
+a request alone cannot tell, `Reasoning` does.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import assert_never
+
+from onrecord.adapters.demo.services import openai_chat as openai_chat_wire
+from onrecord.adapters.demo.services import openai_responses as openai_responses_wire
+from onrecord.adapters.demo.services.connection import SSE, Received, Reply, at_once, streamed
+from onrecord.adapters.demo.services.openai_responses import Complaint, Reasoning
+from onrecord.adapters.demo.services.scenes import JsonObject, OpenAIApi, OpenAIScript, Said
+from onrecord.adapters.demo.services.signatures import text
+from onrecord.projections.apis.openai_chat import rules as openai_chat
+from onrecord.projections.apis.openai_responses import rules as openai_responses
+from onrecord.projections.apis.rules import violations
+
+PATHS: dict[str, OpenAIApi] = {
+    "/v1/chat/completions": "openai-chat",
+    "/v1/responses": "openai-responses",
+}
+"""Where each API is spoken."""
+
+_REQUIRED: dict[OpenAIApi, tuple[str, ...]] = {
+    "openai-chat": ("model", "messages"),
+    "openai-responses": ("model", "input"),
+}
+_RULES = {"openai-chat": openai_chat.RULES, "openai-responses": openai_responses.RULES}
+_NO_KEY = "You didn't provide an API key."
+_SSE = f"{SSE}; charset=utf-8"
+
+
+class OpenAIService:
+    """Answers what its script says, and refuses what the real service refuses."""
+
+    def __init__(self, script: OpenAIScript, key: bytes) -> None:
+        """Hold the script; `key` stands for the account that reasoning is sealed for."""
+        self._script = script
+        self._reasoning = Reasoning(key)
+
+    def speaks(self, path: str) -> bool:
+        """Whether a path is one of these APIs'."""
+        return path in PATHS
+
+    def reply(self, received: Received, request: JsonObject | None, own_id: str) -> Reply:
+        """Return the answer to a request (None: it is no JSON); its ids are made of `own_id`."""
+        api, headers = PATHS[received.path], {"x-request-id": f"req_{own_id}"}
+        if not received.headers.get("authorization", "").startswith("Bearer "):
+            return _refused(Complaint(_NO_KEY, status=401), headers)
+        if request is None:
+            return _refused(Complaint("We could not parse the JSON body of your request."), headers)
+        refusal = next(self._complaints(api, request), None)
+        if refusal is not None:
+            return _refused(refusal, headers)
+        said = self._script(api, request)
+        match api:
+            case "openai-chat":
+                return _completed(said, request, own_id, headers)
+            case "openai-responses":
+                return self._responded(said, request, own_id, headers)
+            case _:
+                assert_never(api)
+
+    def _complaints(self, api: OpenAIApi, request: JsonObject) -> Iterator[Complaint]:
+        for name in _REQUIRED[api]:
+            if name not in request:
+                code = "missing_required_parameter"
+                yield Complaint(f"Missing required parameter: '{name}'.", name, code)
+        for found in violations(_RULES[api], request):
+            yield Complaint(found.said, _param(found.where))
+        if api == "openai-responses":
+            yield from self._reasoning.problems(request)
+
+    def _responded(
+        self, said: Said, request: JsonObject, own_id: str, headers: dict[str, str]
+    ) -> Reply:
+        output = openai_responses_wire.items(said, own_id)
+        self._reasoning.remember(output)
+        included = request.get("include")
+        wanted = isinstance(included, list) and "reasoning.encrypted_content" in included
+        model = text(request["model"])
+
+        def sealed(item: JsonObject, stage: str) -> JsonObject:
+            return self._reasoning.sealed(item, model, stage) if wanted else item
+
+        whole = openai_responses_wire.response(output, request, own_id)
+        if request.get("stream"):
+            events = openai_responses_wire.events(whole, sealed)
+            return streamed(events, _SSE, headers)
+        whole["output"] = [sealed(item, "completed") for item in output]
+        return at_once(200, whole, headers)
+
+
+def _completed(said: Said, request: JsonObject, own_id: str, headers: dict[str, str]) -> Reply:
+    whole = openai_chat_wire.completion(said, request, own_id)
+    if request.get("stream"):
+        return streamed(openai_chat_wire.chunks(whole, request), _SSE, headers)
+    return at_once(200, whole, headers)
+
+
+def _param(pointer: str) -> str | None:
+    """Return a JSON pointer as the service spells it: `messages[1].role`."""
+    spelled = re.sub(r"/(\d+)", r"[\1]", pointer).replace("/", ".")
+    return spelled.removeprefix(".") or None
+
+
+def _refused(complaint: Complaint, headers: dict[str, str]) -> Reply:
+    error: JsonObject = {
+        "message": complaint.message,
+        "type": "invalid_request_error",
+        "param": complaint.param,
+        "code": complaint.code,
+    }
+    return at_once(complaint.status, {"error": error}, headers)
