@@ -1,4 +1,4 @@
-"""Everything that touches the world: capture, storage, the command line and the wiring."""
+"""Everything that touches the world: the wire, storage, the command line and the wiring."""
 
 import os
 

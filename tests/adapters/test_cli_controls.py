@@ -254,12 +254,12 @@ def test_only_one_module_writes_to_the_terminal_and_one_draws_on_it() -> None:
     drawing = re.compile(r"(?<!\w)Console\(|import .*\bConsole\b")
     sources = {
         path.relative_to(adapters).as_posix(): path.read_text(encoding="utf-8")
-        for path in (*adapters.glob("cli/*.py"), *adapters.glob("demo/*.py"))
+        for path in (*adapters.glob("cli/**/*.py"), *adapters.glob("demo/**/*.py"))
     }
     assert {name for name, text in sources.items() if writing.search(text)} == {
         "cli/output.py",
         "cli/diagnostics.py",
-        "cli/program.py",  # The version, on which nobody has an influence.
+        "cli/commands/program.py",  # The version, on which nobody has an influence.
     }
     drawn = {
         name
