@@ -83,4 +83,4 @@ def test_an_api_without_a_referee_works_and_is_not_checked(own_tree: Path, tmp_p
 def test_an_api_without_a_wire_is_an_error_that_names_it(own_tree: Path, tmp_path: Path) -> None:
     (own_tree / "onrecord" / WIRE).unlink()
     done = ran(own_tree, tmp_path, "a_program_may_keep_its_own_list")
-    assert "No module named 'onrecord.adapters.wire.toy'" in done.stderr
+    assert "No module named 'onrecord.adapters.wire.toy.wire'" in done.stderr
