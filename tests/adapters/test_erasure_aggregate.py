@@ -19,6 +19,7 @@ from onrecord.domain.erasures import (
     erasure_id,
 )
 from onrecord.domain.errors import CorruptRecord, InvalidInput
+from onrecord.domain.head import Head
 from tests.factories import TENANT
 
 ERASED = UUID("018f0000-0000-7000-8000-000000000009")
@@ -89,6 +90,24 @@ def test_given_an_intent_when_what_is_erased_is_said_to_stay_then_it_is_refused(
 def test_two_that_intend_the_same_meet_and_the_next_erasure_is_another() -> None:
     assert intended("ana").id == intended("bob").id == erasure_id(TENANT, ERASED, 0)
     assert intended(number=1).id != intended().id
+
+
+def test_an_erasure_that_another_completes_while_it_is_read_is_no_corrupt_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    backend, conversation = Memory(), uuid4()
+    operators = Operators(backend, TENANT)
+    intent, head = operators.intend(conversation, "ana", "asked to"), backend.head
+
+    def completed_meanwhile(conversation_id: UUID) -> Head:
+        monkeypatch.setattr(backend, "head", head)
+        Operators(backend, TENANT).complete(intent.id, 2, [], "bob")
+        return head(conversation_id)
+
+    monkeypatch.setattr(backend, "head", completed_meanwhile)
+    found = operators.erasure(intent.id)
+    assert found is not None
+    assert found.is_completed
 
 
 def test_a_body_that_has_not_the_shape_is_told_without_what_it_says() -> None:

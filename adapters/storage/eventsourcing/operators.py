@@ -174,8 +174,10 @@ class Operators(Application[UUID]):
 
         So it is where it takes no more and was not completed: nobody can complete it.
         """
+        # The head first: another may complete it meanwhile, and then its events say so.
+        closed = self._backend.head(id_).closed
         entry = erasure_entry(self._backend.read(id_), operators_of(self._tenant))
-        if entry is not None and entry.outcome is None and self._backend.head(id_).closed:
+        if closed and entry is not None and entry.outcome is None:
             raise CorruptRecord("an erasure is closed, and was not completed")
         try:
             found: Erasure = self.repository.get(id_)
