@@ -14,11 +14,13 @@ WORKERS ?= 2
 FLOORS := tests/floors tests/adapters/tools/test_mcp_session.py tests/adapters/test_mcp_results.py \
 	tests/adapters/test_a2a_results.py
 
-# What takes minutes: faults, tampering, forks, memory, deaths at every step, and pages whose programs are
-# run as they stand.
+# What takes minutes: faults, tampering, forks, memory, deaths and interrupts at every step, strangers' locks,
+# and programs and pages that are run as they stand.
 DRILLS := tests/faults tests/tampering tests/bench tests/contract/test_recorded_erasures.py \
-	$(addprefix tests/adapters/test_,cli_json.py forged_references.py interrupts.py long_answers.py \
-		peaks.py prefork.py stream_kills.py tee_exit.py tee_killed.py) \
+	$(addprefix tests/adapters/test_,alarms.py cli_demo.py cli_json.py forged_references.py \
+		interrupted_commits.py interrupts.py long_answers.py peaks.py postgres_strangers.py prefork.py \
+		required_recording.py stream_kills.py tee_exit.py tee_killed.py) \
+	$(addprefix tests/views/test_,killed_readers.py worker_processes.py) \
 	tests/test_adding_a_provider.py tests/test_operations_page.py
 
 # Where the sources of Citus are (with their build.sh), for `make citus`.

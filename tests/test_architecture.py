@@ -53,6 +53,12 @@ HEAVY = {
 }
 
 
+OF_EXTRAS = (HEAVY - {"rich", "typer"}) | {
+    *("aiohttp", "botocore", "cryptography", "google.genai", "ollama"),
+    *("prometheus_client", "psycopg_pool"),
+}
+
+
 def sources(*folders: str) -> list[Path]:
     found = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
     return sorted(path for path in found if "__pycache__" not in path.parts)
@@ -245,3 +251,26 @@ def test_importing_onrecord_loads_no_sdk_and_no_driver() -> None:
         env={**os.environ, "PYTHONPATH": ""},
     )
     assert {name.split(".")[0] for name in run.stdout.split()} & HEAVY == set()
+
+
+def test_a_day_with_a_store_on_sqlite_needs_no_extra(tmp_path: Path) -> None:
+    """What an extra brings may be absent: nothing that a plain install can do imports it."""
+    program = """
+import sys
+sys.modules.update(dict.fromkeys(sys.argv[2:]))
+import onrecord
+with onrecord.connect("sqlite:///" + sys.argv[1]) as store:
+    talk = store.conversation("a")
+    talk.user("Hello")
+    talk.request("openai-chat")
+    print(len(list(store.views.search("hello"))), len(store.verify(views=True).faults))
+    store.forget("a", reason="asked to", actor="ana")
+    store.sweep()
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "log.db"), *sorted(OF_EXTRAS)],
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    assert (run.stdout, run.stderr) == ("1 0\n", "")
