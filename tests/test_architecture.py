@@ -274,3 +274,14 @@ with onrecord.connect("sqlite:///" + sys.argv[1]) as store:
         text=True,
     )
     assert (run.stdout, run.stderr) == ("1 0\n", "")
+
+
+@pytest.mark.parametrize(
+    ("client", "absent"), [("botocore", "anyio"), ("genai", "aiohttp"), ("record", "aiohttp")]
+)
+def test_a_client_is_recorded_without_what_only_another_one_needs(client: str, absent: str) -> None:
+    program = f"import sys; sys.modules[{absent!r}] = None; import {WIRE}.clients.{client}"
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=False, text=True
+    )
+    assert run.returncode == 0, run.stderr
