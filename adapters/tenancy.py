@@ -9,6 +9,7 @@ from uuid import UUID
 
 from onrecord.adapters.conversation.arguments import key_given
 from onrecord.adapters.conversation.stream import Stream
+from onrecord.adapters.recording.conversation_wire import TalkWire
 from onrecord.adapters.recording.recorders import Journals
 from onrecord.adapters.wire.spool import Spool
 from onrecord.domain.jsontext import JsonObject
@@ -53,3 +54,7 @@ class Tenancy:
         return Stream(
             self.backend, key_given(key), tenant=self.tenant, spool=self.spool, actor=self.actor
         )
+
+    def wire(self, stream: Stream) -> TalkWire:
+        """Return what records clients and scopes into a conversation."""
+        return TalkWire(stream, self.journals)

@@ -23,7 +23,6 @@ from onrecord.adapters.conversation.inputs import DeclaredTool, given_tools
 from onrecord.adapters.conversation.lineage import Stretch
 from onrecord.adapters.conversation.results import Rejected, record_result
 from onrecord.adapters.conversation.writing import Done, stored_again
-from onrecord.adapters.recording.conversation_wire import TalkWire
 from onrecord.adapters.tenancy import Tenancy
 from onrecord.domain import conversation
 from onrecord.domain.content import Blob, ToolCall
@@ -59,7 +58,7 @@ class Talk:
         self.tenancy = tenancy
         self.stream = tenancy.stream(key)
         self.key, self.tenant, self.backend = self.stream.key, tenancy.tenant, tenancy.backend
-        self._wire = TalkWire(self.stream, tenancy.journals)
+        self._wire = tenancy.wire(self.stream)
 
     @property
     def conversation_id(self) -> UUID:

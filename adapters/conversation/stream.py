@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from onrecord.adapters.conversation.lineage import Lineages, Stretch, amendments
@@ -16,7 +17,6 @@ from onrecord.adapters.conversation.writing import (
     append_to_async,
     stamped,
 )
-from onrecord.adapters.wire.spool import Spool
 from onrecord.domain import conversation
 from onrecord.domain.admission import must_refer_back, names_versions
 from onrecord.domain.content import Blob, Native
@@ -26,6 +26,9 @@ from onrecord.domain.head import Head
 from onrecord.domain.header import NO_METADATA
 from onrecord.domain.log import Append, Backend, Duplicate, NewEvent, RecordedEvent
 from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource
+
+if TYPE_CHECKING:
+    from onrecord.adapters.wire.spool import Spool
 
 
 class Stream:
