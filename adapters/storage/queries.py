@@ -11,6 +11,9 @@ brought out never changes any more: what comes later is a step with a higher num
 steps make tables, indexes and types. Functions, triggers, policies and grants are in the other files,
 `functions_subject.sql` and `rights.sql`: each release puts its own in the place of those before.
 
+The SQL of a database lies beside its modules. The log and the views on PostgreSQL are one schema: the
+files of both folders, in the order of their names, are one dialect, and their steps one sequence.
+
 A log on PostgreSQL is a schema, and a database may hold several. So its files write `{log}` where the
 schema's name belongs, and `{lock}` for the first key of its advisory lock. `{bound}` is the
 tenant that a policy compares with.
@@ -23,11 +26,17 @@ from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 DEFAULT_SCHEMA: Final = "onrecord"
+
+_FOLDERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "sqlite": ("onrecord.adapters.storage.sqlite",),
+    "sqlite_views": ("onrecord.adapters.views.sqlite",),
+    "postgres": ("onrecord.adapters.storage.postgres", "onrecord.adapters.views.postgres"),
+}
+"""The packages whose folder `sql` holds a dialect's files."""
 
 _NAME: Final = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 _COMMENT: Final = re.compile(r"^--.*\n", re.MULTILINE)
@@ -107,13 +116,13 @@ def lock_of(schema: str) -> int:
 
 def _texts(dialect: str, pattern: str) -> dict[str, str]:
     """Return the texts of a dialect's files whose names are such, in the order of the names."""
-    folder = files("onrecord.adapters.storage") / "sql" / dialect
-    found: list[Traversable] = [
-        each for each in folder.iterdir() if re.fullmatch(pattern, each.name)
-    ]
-    return {
-        each.name: each.read_text("utf-8") for each in sorted(found, key=lambda each: each.name)
+    matches = {
+        file.name: file
+        for package in _FOLDERS[dialect]
+        for file in (files(package) / "sql").iterdir()
+        if re.fullmatch(pattern, file.name)
     }
+    return {name: matches[name].read_text("utf-8") for name in sorted(matches)}
 
 
 def _migration(version: int, text: str, schema: str, on_citus: bool) -> Migration:

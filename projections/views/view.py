@@ -2,7 +2,7 @@
 
 A view is pure. It never reads the log nor a database: it is given the events of one conversation
 and the rows that it asked for, and says which rows to put and which to drop. Rows are JSON objects;
-the SQL of a database says what becomes of them (adapters/storage/sql/*/queries_<view>.sql).
+the SQL of a database says what becomes of them (adapters/views/*/sql/queries_<view>.sql).
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ def test_the_list_names_what_the_databases_have() -> None:
     named = {name for limit in LIMITS for name in limit.columns}
     texts = "\n".join(
         path.read_text(encoding="utf-8")
-        for path in Path("adapters/storage/sql").glob("*/*.sql")
+        for path in Path("adapters").glob("*/*/sql/*.sql")
         if re.match(r"\d{3}_", path.name)
     )
     for name in named:

@@ -1,4 +1,4 @@
-"""The log on PostgreSQL: every verb is one statement, and what it means is in sql/postgres/."""
+"""The log on PostgreSQL: every verb is one statement, and what it means is in sql/."""
 
 from __future__ import annotations
 

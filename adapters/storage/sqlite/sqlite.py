@@ -1,6 +1,6 @@
 """A store in one SQLite file: the embedded default, for any number of threads and processes.
 
-sql/sqlite/001_log.sql explains the tables. An append is one transaction and one flush of the
+sql/001_log.sql explains the tables. An append is one transaction and one flush of the
 write-ahead log; readers do not wait for it. Beside the file lie its write-ahead log (`-wal`,
 `-shm`) and the file by which writers take turns (`-lock`); they belong together.
 """
