@@ -33,8 +33,7 @@ from onrecord.adapters.bpmn.from_ai import (
     parameter_of,
     schema_with,
 )
-from onrecord.adapters.bpmn.model import AD_HOC_SUB_PROCESS, Element, Flow, Mapping
-from onrecord.adapters.bpmn.model_reading import model_of
+from onrecord.adapters.bpmn.model import AD_HOC_SUB_PROCESS, Element, Flow, Mapping, model_of
 from onrecord.adapters.bpmn.tools import Flavour, mappings_of, tool_elements
 from onrecord.domain.errors import InvalidModel
 

@@ -5,9 +5,16 @@ Names are those of BPMN 2.0 and of Camunda's extensions to it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, cast
+from xml.etree.ElementTree import ParseError
+
+from onrecord.adapters.conversation.arguments import kind_of
+from onrecord.domain.errors import InvalidInput, InvalidModel, NotInstalled
 
 AD_HOC_SUB_PROCESS: Final = "adHocSubProcess"
 
@@ -113,3 +120,249 @@ class Model:
         """Give the ad-hoc sub-processes, wherever they stand, in the order of the model."""
         for process in self.processes:
             yield from (each for each in process.below() if each.kind == AD_HOC_SUB_PROCESS)
+
+
+# XML from anyone, as a tree: hardened against entities, external references, depth and size.
+
+# Only the C parser's own error: this parses nothing.
+
+
+try:
+    from defusedxml.common import DefusedXmlException  # type: ignore[import-untyped]  # no stubs
+    from defusedxml.ElementTree import DefusedXMLParser  # type: ignore[import-untyped]  # no stubs
+except ModuleNotFoundError as exc:
+    raise NotInstalled("BPMN", "defusedxml", "bpmn") from exc
+
+LARGEST: Final = 8 * 1024 * 1024
+"""Bytes: twice what an engine takes in one deployment."""
+
+DEEPEST: Final = 200
+"""Elements within elements."""
+
+_REFUSED: Final = cast("type[ValueError]", DefusedXmlException)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An XML element: `{namespace}name`, its attributes spelled likewise, its text and children."""
+
+    tag: str
+    attributes: dict[str, str]
+    text: str
+    children: tuple[Node, ...]
+
+    def all(self, *tags: str) -> tuple[Node, ...]:
+        """Return the children that have one of these tags, in order."""
+        return tuple(child for child in self.children if child.tag in tags)
+
+    def within(self, *tags: str) -> tuple[Node, ...]:
+        """Return what is reached by these tags, one step each."""
+        found: tuple[Node, ...] = (self,)
+        for tag in tags:
+            found = tuple(child for node in found for child in node.all(tag))
+        return found
+
+
+def bytes_of(source: Path | bytes) -> bytes:
+    """Return a file's bytes, or the bytes; InvalidModel for more than `LARGEST` of them."""
+    match source:
+        case bytes():
+            data = source
+        case Path():
+            data = _beginning_of(source)
+        case _:
+            raise InvalidInput(f"a model is a pathlib.Path or bytes, not {kind_of(source)}")
+    if len(data) > LARGEST:
+        raise InvalidModel(f"the model is larger than {LARGEST // 1024**2} MiB: split it")
+    return data
+
+
+def _beginning_of(path: Path) -> bytes:
+    """Read no more than it takes to see that it is too large."""
+    try:
+        with path.open("rb") as file:
+            return file.read(LARGEST + 1)
+    except OSError as exc:
+        raise InvalidModel(f"the model cannot be read: {exc.strerror}") from exc
+
+
+def tree_of(data: bytes) -> Node:
+    """Return the root of an XML document; InvalidModel for what is none, or does harm."""
+    target = _Tree()
+    parser: Any = DefusedXMLParser(target=target, forbid_dtd=True)
+    try:
+        parser.feed(data)
+        return cast("Node", parser.close())
+    except InvalidModel:
+        raise
+    except _REFUSED as exc:
+        raise InvalidModel(
+            "the model declares a document type or entities: no model needs them, remove them"
+        ) from exc
+    except (ParseError, ValueError, LookupError) as exc:
+        raise InvalidModel(f"the model is not XML: {exc}") from exc
+
+
+@dataclass(slots=True)
+class _Open:
+    """An element that has begun and not ended."""
+
+    tag: str
+    attributes: dict[str, str]
+    text: list[str] = field(default_factory=list[str])
+    children: list[Node] = field(default_factory=list[Node])
+
+    def closed(self) -> Node:
+        return Node(self.tag, self.attributes, "".join(self.text), tuple(self.children))
+
+
+class _Tree:
+    """What the parser tells of its elements to: keeps those that are open."""
+
+    def __init__(self) -> None:
+        self._open = [_Open("", {})]
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        if len(self._open) > DEEPEST:
+            raise InvalidModel(f"the model nests elements more than {DEEPEST} deep: flatten it")
+        self._open.append(_Open(tag, attributes))
+
+    def data(self, text: str) -> None:
+        self._open[-1].text.append(text)
+
+    def end(self, tag: str) -> None:
+        closed = self._open.pop()
+        assert closed.tag == tag, "expat pairs tags"
+        self._open[-1].children.append(closed.closed())
+
+    def close(self) -> Node:
+        return self._open[0].children[0]
+
+
+# From a BPMN file to a model. Namespaces go by their URI, whatever their prefix.
+
+_BPMN: Final = "{http://www.omg.org/spec/BPMN/20100524/MODEL}"
+_ZEEBE: Final = "{http://camunda.org/schema/zeebe/1.0}"
+_EXTENSIONS: Final = f"{_BPMN}extensionElements"
+
+_FLOW_NODES: Final = frozenset(
+    _BPMN + name
+    for name in (
+        *("task", "userTask", "serviceTask", "sendTask", "receiveTask", "manualTask"),
+        *("businessRuleTask", "scriptTask", "callActivity"),
+        *("subProcess", "transaction", "adHocSubProcess"),
+        *("exclusiveGateway", "parallelGateway", "inclusiveGateway", "complexGateway"),
+        *("eventBasedGateway", "startEvent", "endEvent", "boundaryEvent"),
+        *("intermediateCatchEvent", "intermediateThrowEvent"),
+    )
+)
+_PLAIN_TEXT: Final = "text/plain"
+_TRUE: Final = frozenset({"true", "1"})
+
+
+def model_of(source: Path | bytes) -> Model:
+    """Return the model that a file or its bytes hold; InvalidModel for what is no BPMN.
+
+    The same bytes are read once.
+    """
+    return _model_of(bytes_of(source))
+
+
+@lru_cache(maxsize=4)
+def _model_of(data: bytes) -> Model:
+    root = tree_of(data)
+    if root.tag != f"{_BPMN}definitions":
+        raise InvalidModel(
+            f"not a BPMN model: its root is {_shown(root.tag)}, not definitions of BPMN 2.0"
+        )
+    processes = tuple(_element(node, frozenset()) for node in root.all(f"{_BPMN}process"))
+    return Model(hashlib.sha256(data).hexdigest(), processes)
+
+
+def _shown(tag: str) -> str:
+    return tag.rpartition("}")[2][:60]
+
+
+def _element(node: Node, targets: frozenset[str]) -> Element:
+    """Read a process or a flow node; `targets` are the ids that sequence flows beside it lead to."""
+    flows = tuple(_flow(flow) for flow in node.all(f"{_BPMN}sequenceFlow"))
+    led_to = frozenset(flow.target for flow in flows)
+    element_id = node.attributes.get("id", "")
+    return Element(
+        id=element_id,
+        kind=node.tag.removeprefix(_BPMN),
+        name=node.attributes.get("name"),
+        documentation=_documentation(node),
+        has_incoming=bool(node.all(f"{_BPMN}incoming")) or element_id in targets,
+        is_triggered_by_event=node.attributes.get("triggeredByEvent") in _TRUE,
+        attached_to=node.attributes.get("attachedToRef"),
+        properties=_pairs(_extended(node, "properties", "property"), "name"),
+        headers=_pairs(_extended(node, "taskHeaders", "header"), "key"),
+        inputs=_mappings(_extended(node, "ioMapping", "input")),
+        outputs=_mappings(_extended(node, "ioMapping", "output")),
+        job_type=_said(_extended(node, "taskDefinition"), "type"),
+        template=node.attributes.get(f"{_ZEEBE}modelerTemplate"),
+        result_variable=_said(
+            _extended(node, "script") + _extended(node, "calledDecision"), "resultVariable"
+        ),
+        version_tag=_said(_extended(node, "versionTag"), "value"),
+        collecting=_collecting(node),
+        elements=tuple(_element(child, led_to) for child in node.children if _is_node(child)),
+        flows=flows,
+    )
+
+
+def _is_node(node: Node) -> bool:
+    return node.tag in _FLOW_NODES
+
+
+def _documentation(node: Node) -> str | None:
+    """Return the first documentation in plain text, trimmed; None for a blank one."""
+    for documentation in node.all(f"{_BPMN}documentation"):
+        if documentation.attributes.get("textFormat", _PLAIN_TEXT) == _PLAIN_TEXT:
+            return documentation.text.strip() or None
+    return None
+
+
+def _flow(node: Node) -> Flow:
+    said = node.attributes
+    conditions = node.all(f"{_BPMN}conditionExpression")
+    return Flow(
+        id=said.get("id", ""),
+        source=said.get("sourceRef", ""),
+        target=said.get("targetRef", ""),
+        condition=conditions[0].text if conditions else None,
+    )
+
+
+def _collecting(node: Node) -> Collecting:
+    """Read what the engine's own ad-hoc sub-process says, else what a loop over tool calls says."""
+    ad_hoc = _extended(node, "adHoc")
+    loop = node.within(
+        f"{_BPMN}multiInstanceLoopCharacteristics", _EXTENSIONS, f"{_ZEEBE}loopCharacteristics"
+    )
+    return Collecting(
+        collection=_said(ad_hoc + loop, "outputCollection"),
+        element=_said(ad_hoc + loop, "outputElement"),
+        active_elements=_said(ad_hoc, "activeElementsCollection"),
+    )
+
+
+def _extended(node: Node, *names: str) -> tuple[Node, ...]:
+    return node.within(_EXTENSIONS, *(_ZEEBE + name for name in names))
+
+
+def _said(nodes: Iterable[Node], attribute: str) -> str | None:
+    values = (node.attributes.get(attribute) for node in nodes)
+    return next((value for value in values if value is not None), None)
+
+
+def _mappings(nodes: Iterable[Node]) -> tuple[Mapping, ...]:
+    return tuple(
+        Mapping(node.attributes.get("source", ""), node.attributes.get("target", ""))
+        for node in nodes
+    )
+
+
+def _pairs(nodes: Iterable[Node], key: str) -> tuple[tuple[str, str], ...]:
+    return tuple((node.attributes.get(key, ""), node.attributes.get("value", "")) for node in nodes)

@@ -9,10 +9,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
+from onrecord.adapters.bpmn.gateways import Gateway
 from onrecord.adapters.bpmn.lint import Finding, lint
-from onrecord.adapters.bpmn.tools import Flavour, Gateway, ResolvedTools, tools_of
-from onrecord.adapters.bpmn.wiring import Wiring, Writing, wiring_of
-from onrecord.adapters.bpmn.xml_tree import LARGEST
+from onrecord.adapters.bpmn.model import LARGEST
+from onrecord.adapters.bpmn.tools import (
+    Flavour,
+    ResolvedTools,
+    Wiring,
+    Writing,
+    tools_of,
+    wiring_of,
+)
 from onrecord.adapters.cli import output
 from onrecord.adapters.cli.output import counted
 from onrecord.domain.errors import InvalidModel

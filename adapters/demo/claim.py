@@ -5,29 +5,96 @@ What the tool gave is then sent to the model of every API, each in a fork of the
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, cast
 
 from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.conversation.requests import replays
-from onrecord.adapters.demo.clients import DemoFailed, answered, say, voice
+from onrecord.adapters.demo.clients import DemoFailed, ModelClient, answered, say, voice
 from onrecord.adapters.demo.documents import one_page_pdf, torn_box
 from onrecord.adapters.demo.screen import Screen
-from onrecord.adapters.demo.services.anthropic import encoded
-from onrecord.adapters.demo.services.scenes import Answer, JsonObject, Said
+from onrecord.adapters.demo.services.scenes import Answer, JsonObject, Said, encoded
 from onrecord.adapters.demo.services.server import DemoServer
-from onrecord.adapters.demo.services.signatures import Run
-from onrecord.adapters.demo.shown_documents import ShownDocument, Told, shown_in
-from onrecord.adapters.demo.voices import Voice
 from onrecord.adapters.tools.python import tool
 from onrecord.adapters.tools.runner import ToolRunner
 from onrecord.adapters.tools.tool import Tool
 from onrecord.domain.content import Document, Text, ToolResult
 from onrecord.domain.events import ToolResultRecorded
 from onrecord.domain.tool_context import ToolCallContext
+from onrecord.projections.apis.anthropic.tool_rules import Turn
+from onrecord.projections.apis.documents import words_for
 from onrecord.projections.apis.request import Request
+from onrecord.projections.apis.rules import pointer
+from onrecord.projections.history.report import Where
+from onrecord.projections.matching.replay import Outcome
+
+# Where in a request each document of a tool's result stands, read from the request itself.
+
+_MESSAGE: Final = 2
+"""At which step of a place the number of its message stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownDocument:
+    """A document in a request for an API: which way it goes, and the JSON pointer of its place."""
+
+    api: str
+    name: str
+    where: Where
+    place: str
+
+    @property
+    def block(self) -> str:
+        """The place of the block that shows it, where it is one of several."""
+        steps = self.place.split("/")
+        last = max(at for at, step in enumerate(steps) if step.isdecimal())
+        return "/".join(steps[: last + 1]) if last > _MESSAGE else self.place
+
+
+@dataclass(frozen=True, slots=True)
+class ForkProof:
+    """What the model of one API was sent in a fork, and the proof of it."""
+
+    api: str
+    documents: tuple[ShownDocument, ...]
+    outcomes: tuple[Outcome, ...]
+
+
+def shown_in(
+    request: Request, version: int, document: Document, data: bytes
+) -> ShownDocument | None:
+    """Return where a request shows a document of the result at a version; None where it does not.
+
+    `data` is the document's bytes.
+    """
+    routes = (route for route in request.report.routes if route.version == version)
+    route = next((route for route in routes if route.media_type == document.media_type), None)
+    if route is None:
+        return None
+    sought = words_for(document) if route.where == "words" else b64encode(data).decode()
+    for place, text in _texts(dict(request.body), ()):
+        if sought in text:
+            return ShownDocument(request.api, document.name or "", route.where, pointer(place))
+    return None
+
+
+def _texts(held: Any, place: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield each text in a JSON value, with the way to it."""
+    match held:
+        case str():
+            yield place, held
+        case dict():
+            for name, inner in cast("dict[str, Any]", held).items():
+                yield from _texts(inner, (*place, name))
+        case list():
+            for number, inner in enumerate(cast("list[Any]", held)):
+                yield from _texts(inner, (*place, number))
+        case _:
+            pass
+
 
 # A claim: a tool gives its papers deep in a result, and every model is shown them in its own way.
 #
@@ -81,7 +148,7 @@ def claims_desk(folder: Path) -> Tool:
     return tool(open_claim)
 
 
-def answer(last: Run) -> Answer | None:
+def answer(last: Turn) -> Answer | None:
     """Return what is answered on Anthropic's API to the last that was said, if it is of a claim."""
     for placed in last.blocks:
         if placed.block.get("tool_use_id") == _CALL:
@@ -109,7 +176,7 @@ class Result:
     documents: tuple[Document, ...]
 
 
-def tell_claim(talk: Talk, voice: Voice, desk: Tool, screen: Screen) -> Result:
+def tell_claim(talk: Talk, voice: ModelClient, desk: Tool, screen: Screen) -> Result:
     """Have a claim opened, up to the result that awaits the model."""
     say(talk, screen, PROMPT)
     voice.ask(talk.request(voice.api, model=voice.model), screen)
@@ -124,9 +191,9 @@ def tell_claim(talk: Talk, voice: Voice, desk: Tool, screen: Screen) -> Result:
     return result
 
 
-def told_everywhere(
+def fork_proofs(
     talk: Talk, result: Result, models: Mapping[str, str], server: DemoServer
-) -> Iterator[Told]:
+) -> Iterator[ForkProof]:
     """Send what comes next to the model of each API, each in a fork of its own.
 
     Raises DemoFailed where an API is not shown what it is to be shown, or does not answer.
@@ -142,10 +209,10 @@ def told_everywhere(
             )
             if not speaker.ask(request, _QUIET).text:
                 raise DemoFailed(f"nothing was answered on {api}")
-        yield Told(api, shown, tuple(replays(fork)))
+        yield ForkProof(api, shown, tuple(replays(fork)))
 
 
-def end_claim(talk: Talk, voice: Voice, screen: Screen) -> None:
+def end_claim(talk: Talk, voice: ModelClient, screen: Screen) -> None:
     """Let the model answer where the conversation itself goes on."""
     answered(talk, voice, screen, {})
 

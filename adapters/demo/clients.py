@@ -3,26 +3,188 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.demo.screen import Screen
 from onrecord.adapters.demo.services.server import DemoServer
-from onrecord.adapters.demo.voices import (
-    Voice,
-    on_bedrock,
-    on_chat,
-    on_gemini,
-    on_messages,
-    on_ollama,
-    on_responses,
-)
+from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidInput, OnrecordError
+from onrecord.projections.apis.request import Request
+
+if TYPE_CHECKING:
+    import anthropic
+    import openai
+    from openai.types.chat import ChatCompletion
+
+
+# The official SDKs as the demo uses them: ask for one answer, show it, say how it ended.
+
+_MOST_TOKENS: Final = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAnswer:
+    """What an answer said; if it `pauses`, the same request is to be made again with it."""
+
+    text: str
+    pauses: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ModelClient:
+    """A model behind an API; `ask` sends a request and shows the answer as it comes."""
+
+    api: str
+    model: str
+    ask: Callable[[Request, Screen], ModelAnswer]
+
+
+def on_messages(client: anthropic.Anthropic, model: str) -> ModelClient:
+    """Return a model behind Anthropic's Messages API, which streams."""
+
+    def ask(request: Request, screen: Screen) -> ModelAnswer:
+        arguments: dict[str, Any] = dict(request)
+        with client.messages.stream(model=model, max_tokens=_MOST_TOKENS, **arguments) as stream:
+            for event in stream:
+                screen.streamed(event)
+            last = stream.get_final_message()
+        said = "".join(block.text for block in last.content if block.type == "text")
+        return ModelAnswer(said, pauses=last.stop_reason == "pause_turn")
+
+    return ModelClient("anthropic-messages", model, ask)
+
+
+def on_chat(client: openai.OpenAI, model: str) -> ModelClient:
+    """Return a model behind OpenAI's Chat Completions, which answers all at once."""
+
+    def ask(request: Request, screen: Screen) -> ModelAnswer:
+        arguments: dict[str, Any] = dict(request)
+        create = cast("Callable[..., ChatCompletion]", client.chat.completions.create)
+        completion = create(model=model, **arguments)
+        message = completion.choices[0].message
+        screen.said(message.content or "")
+        for call in message.tool_calls or ():
+            if call.type == "function":
+                screen.called(call.function.name, call.function.arguments)
+        return ModelAnswer(message.content or "")
+
+    return ModelClient("openai-chat", model, ask)
+
+
+def on_responses(client: openai.OpenAI, model: str) -> ModelClient:
+    """Return a model behind OpenAI's Responses, which streams; the service stores nothing."""
+
+    def ask(request: Request, screen: Screen) -> ModelAnswer:
+        arguments: dict[str, Any] = dict(request)
+        said = ""
+        stream = client.responses.create(
+            model=model,
+            store=False,
+            include=["reasoning.encrypted_content"],
+            stream=True,
+            **arguments,
+        )
+        with stream:
+            for event in stream:
+                match event.type:
+                    case "response.output_text.delta":
+                        said += event.delta
+                        screen.said(event.delta)
+                    case "response.output_item.done":
+                        _show(event.item, screen)
+                    case _:
+                        pass
+        return ModelAnswer(said)
+
+    return ModelClient("openai-responses", model, ask)
+
+
+def on_gemini(client: Any, model: str) -> ModelClient:
+    """Return a model behind Gemini's API, which streams."""
+
+    def ask(request: Request, screen: Screen) -> ModelAnswer:
+        said = ""
+        for answer in client.models.generate_content_stream(model=model, **request):
+            for candidate in answer.candidates or ():
+                for part in (candidate.content and candidate.content.parts) or ():
+                    said += "" if part.thought else part.text or ""
+                    _show_part(part, screen)
+        return ModelAnswer(said)
+
+    return ModelClient("gemini", model, ask)
+
+
+def on_ollama(client: Any, model: str) -> ModelClient:
+    """Return a model behind Ollama's chat API, which streams."""
+
+    def ask(request: Request, screen: Screen) -> ModelAnswer:
+        said = ""
+        for answer in client.chat(model=model, stream=True, **request):
+            message = answer.message
+            screen.thought(message.thinking or "")
+            screen.said(message.content or "")
+            said += message.content or ""
+            for call in message.tool_calls or ():
+                screen.called(call.function.name, _spelled(dict(call.function.arguments)))
+        return ModelAnswer(said)
+
+    return ModelClient("ollama", model, ask)
+
+
+def on_bedrock(client: Any, model: str) -> ModelClient:
+    """Return a model behind Bedrock's Converse, which answers in binary frames."""
+
+    def ask(request: Request, screen: Screen) -> ModelAnswer:
+        said, name, arguments = "", "", ""
+        for event in client.converse_stream(modelId=model, **request)["stream"]:
+            match event:
+                case {"contentBlockStart": {"start": {"toolUse": {"name": str(called)}}}}:
+                    name, arguments = called, ""
+                case {"contentBlockDelta": {"delta": {"text": str(piece)}}}:
+                    said += piece
+                    screen.said(piece)
+                case {"contentBlockDelta": {"delta": {"toolUse": {"input": str(piece)}}}}:
+                    arguments += piece
+                case {"contentBlockStop": _} if name:
+                    screen.called(name, arguments)
+                    name = ""
+                case _:
+                    pass
+        return ModelAnswer(said)
+
+    return ModelClient("bedrock-converse", model, ask)
+
+
+def _show(item: Any, screen: Screen) -> None:
+    """Show an item that is whole; its text was shown already."""
+    match item.type:
+        case "reasoning":
+            screen.sealed_thought()
+        case "function_call":
+            screen.called(item.name, item.arguments)
+        case _:
+            pass
+
+
+def _show_part(part: Any, screen: Screen) -> None:
+    if part.function_call:
+        screen.called(part.function_call.name, _spelled(part.function_call.args))
+    elif part.thought:
+        screen.thought(part.text or "")
+    else:
+        screen.said(part.text or "")
+
+
+def _spelled(arguments: dict[str, Any] | None) -> str:
+    return jsontext.write(arguments or {}).decode()
+
 
 _KEY: Final = "demo"
 SDKS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
@@ -73,7 +235,7 @@ def need(api: str) -> None:
 
 
 @contextmanager
-def voice(api: str, model: str, talk: Talk, server: DemoServer | None) -> Generator[Voice]:
+def voice(api: str, model: str, talk: Talk, server: DemoServer | None) -> Generator[ModelClient]:
     """Yield a model behind an API, recorded; without a server, as its SDK finds the service."""
     match api:
         case "anthropic-messages":
@@ -170,7 +332,7 @@ def say(talk: Talk, screen: Screen, text: str, documents: Iterable[Path] = ()) -
     screen.prompt(text, [path.name for path in attached])
 
 
-def answered(talk: Talk, voice: Voice, screen: Screen, results: Mapping[str, str]) -> str:
+def answered(talk: Talk, voice: ModelClient, screen: Screen, results: Mapping[str, str]) -> str:
     """Ask until the model has said all, and return its last words.
 
     Its calls get `results`, by the tool's name; where it pauses it is asked again. Raises DemoFailed

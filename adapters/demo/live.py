@@ -20,7 +20,7 @@ from onrecord.adapters.demo import support_agent
 from onrecord.adapters.demo.clients import advice, answered, failures, is_installed, say, voice
 from onrecord.adapters.demo.documents import one_page_pdf
 from onrecord.adapters.demo.screen import Screen
-from onrecord.adapters.demo.story import Telling, opened
+from onrecord.adapters.demo.story import DemoOptions, opened
 from onrecord.adapters.store import Store
 from onrecord.domain.errors import InvalidInput
 
@@ -66,7 +66,7 @@ class Check:
     said: str
 
 
-def tell_live(telling: Telling) -> bool:
+def run_live(telling: DemoOptions) -> bool:
     """Talk to the real services, and tell how it went; whether all checks hold.
 
     Raises InvalidInput where no key is set: nothing could be said of any service.
@@ -102,7 +102,7 @@ def names(said: str, fact: str) -> bool:
 
 
 def _checked(
-    telling: Telling, store: Store, folder: Path, apis: list[str], api: str, screen: Screen
+    telling: DemoOptions, store: Store, folder: Path, apis: list[str], api: str, screen: Screen
 ) -> Iterator[Check]:
     """Yield what a conversation begun on an API comes to; what goes wrong is a check, too."""
     screen.heading(api)
@@ -116,7 +116,7 @@ def _checked(
 
 
 def _conversation(
-    telling: Telling, store: Store, folder: Path, apis: list[str], api: str, screen: Screen
+    telling: DemoOptions, store: Store, folder: Path, apis: list[str], api: str, screen: Screen
 ) -> Iterator[Check]:
     facts = Facts()
     report = folder / f"report-{api}.pdf"

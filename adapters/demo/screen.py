@@ -16,15 +16,16 @@ from onrecord.adapters.cli import requests as replaying
 from onrecord.adapters.cli.output import Named, counted, size
 from onrecord.adapters.cli.requests import said_in
 from onrecord.adapters.cli.timeline import STYLES
-from onrecord.adapters.demo.shown_documents import WAYS, Told
 from onrecord.projections.apis.request import Request
-from onrecord.projections.history.report import Report
+from onrecord.projections.history.report import Report, Where
 from onrecord.projections.history.timeline import Row
 from onrecord.projections.history.timeline_text import Speaker
 from onrecord.projections.matching.replay import Outcome
 
 if TYPE_CHECKING:
     from anthropic.lib.streaming import ParsedMessageStreamEvent
+
+    from onrecord.adapters.demo.claim import ForkProof
 
 
 # Text that comes in pieces, wrapped and indented as it comes.
@@ -82,6 +83,11 @@ class Wrapped:
 
 _INDENT: Final = "  "
 _COLUMNS: Final[tuple[JustifyMethod, ...]] = ("left", "right", "right", "left")
+_WAYS: Final[dict[Where, str]] = {
+    "inline": "in the result",
+    "behind": "behind it",
+    "words": "in words",
+}
 _REWORDED: Final = {"translated": "reworded"}
 
 
@@ -192,7 +198,7 @@ class Screen:
             table.add_row(name, counted(*said_in(request)), size(length), deeds)
         self._console.print(table)
 
-    def shown(self, told: Iterable[Told]) -> None:
+    def shown(self, told: Iterable[ForkProof]) -> None:
         """Show where every API is shown each document of a result, as its request has it."""
         self.heading("Where its papers go", "talk.fork(key).request(api), sent and answered")
         table = Table.grid(padding=(0, 2, 0, 0))
@@ -202,7 +208,7 @@ class Screen:
             table.add_row(Text(each.api, "bold"), Text("✓ sent", "green"), "answered, proven")
             for document in each.documents:
                 name = output.flat(document.name)
-                table.add_row(f"  {name}", WAYS[document.where], document.block)
+                table.add_row(f"  {name}", _WAYS[document.where], document.block)
         self._console.print(table)
 
     def replayed(self, outcomes: list[Outcome]) -> None:

@@ -16,11 +16,13 @@ from onrecord.adapters.cli import requests as replaying
 from onrecord.adapters.cli.output import Named
 from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.conversation.requests import replays
-from onrecord.adapters.demo import handover, support_agent
-from onrecord.adapters.demo.claim import claims_desk, end_claim, tell_claim, told_everywhere
+from onrecord.adapters.demo import support_agent
+from onrecord.adapters.demo import support_agent as handover
+from onrecord.adapters.demo.claim import ForkProof, claims_desk, end_claim, fork_proofs, tell_claim
 from onrecord.adapters.demo.clients import (
     SDKS,
     DemoFailed,
+    ModelClient,
     advice,
     answered,
     is_installed,
@@ -32,8 +34,6 @@ from onrecord.adapters.demo.documents import parcels_in_a_van
 from onrecord.adapters.demo.screen import Screen
 from onrecord.adapters.demo.services.scenes import JsonObject
 from onrecord.adapters.demo.services.server import DemoServer
-from onrecord.adapters.demo.shown_documents import Told
-from onrecord.adapters.demo.voices import Voice
 from onrecord.adapters.store import Store
 from onrecord.domain.content import Native
 from onrecord.projections.apis.request import Request
@@ -41,12 +41,10 @@ from onrecord.projections.history.timeline import timeline
 from onrecord.projections.history.window import Window
 from onrecord.projections.matching.replay import Outcome
 
-# How the demo is to be told, and the store that it is told into.
-
 
 @dataclass(frozen=True, slots=True)
-class Telling:
-    """How the demo is to be told, and the models to name in its requests, by API."""
+class DemoOptions:
+    """How the demo runs, and the models to name in its requests, by API."""
 
     models: Mapping[str, str]
     keep: bool = False
@@ -54,7 +52,7 @@ class Telling:
 
 
 @contextmanager
-def opened(telling: Telling) -> Generator[tuple[Store, Path]]:
+def opened(telling: DemoOptions) -> Generator[tuple[Store, Path]]:
     """Yield a store in a folder of its own, and that folder, which stays if it is to be kept."""
     folder = Path(tempfile.mkdtemp(prefix="onrecord-demo-"))
     try:
@@ -71,7 +69,7 @@ DOCUMENT: Final = "delivery-report-week-37.pdf"
 PICTURE: Final = "van.png"
 
 
-def tell(telling: Telling) -> None:
+def run_demo(telling: DemoOptions) -> None:
     """Record the demo's conversation, show it, and fail where something is not as it must be."""
     with opened(telling) as (store, folder):
         screen = Screen(quiet=telling.as_json)
@@ -82,13 +80,13 @@ def tell(telling: Telling) -> None:
 
 
 def _told(
-    telling: Telling, store: Store, folder: Path, screen: Screen
-) -> tuple[list[Outcome], list[Told]]:
+    telling: DemoOptions, store: Store, folder: Path, screen: Screen
+) -> tuple[list[Outcome], list[ForkProof]]:
     talk = store.conversation(KEY)
     screen.hello(store.url, live=False)
     need(API)
     agent, desk = support_agent.SupportAgent(), claims_desk(folder)
-    with DemoServer(agent, openai=handover.answer, others=handover.answer) as server:
+    with DemoServer(agent, openai=handover.other_answer, others=handover.other_answer) as server:
         with voice(API, telling.models[API], talk, server) as first:
             screen.heading("1  Anthropic", _call(first.api, first.model))
             talk.instruct(support_agent.SYSTEM)
@@ -106,7 +104,7 @@ def _told(
             screen.heading("8  A claim", "ToolRunner(talk, [open_claim], context={...}).run()")
             result = tell_claim(talk, first, desk, screen)
             models = {api: telling.models[api] for api in SDKS if is_installed(api)}
-            everywhere = list(told_everywhere(talk, result, models, server))
+            everywhere = list(fork_proofs(talk, result, models, server))
             screen.shown(everywhere)
             end_claim(talk, first, screen)
         screen.heading("And what comes next")
@@ -118,7 +116,7 @@ def _told(
     return outcomes, everywhere
 
 
-def _converse(talk: Talk, voice: Voice, report: Path, screen: Screen) -> None:
+def _converse(talk: Talk, voice: ModelClient, report: Path, screen: Screen) -> None:
     """Tell the first part, on one API: tools, a search that pauses, a stream that breaks."""
     say(talk, screen, support_agent.QUESTION, [report])
     answered(talk, voice, screen, support_agent.RESULTS)
@@ -128,20 +126,20 @@ def _converse(talk: Talk, voice: Voice, report: Path, screen: Screen) -> None:
 
 
 def _cross(
-    talk: Talk, voice: Voice, crossing: handover.Crossing, folder: Path, screen: Screen
+    talk: Talk, voice: ModelClient, crossing: handover.Crossing, folder: Path, screen: Screen
 ) -> None:
     """Go on at another API, with all that was said before."""
     files = [_file(folder, PICTURE, parcels_in_a_van())] if crossing.pictured else []
     say(talk, screen, crossing.prompt, files)
     screen.report(talk.request(voice.api, model=voice.model))
-    answered(talk, voice, screen, handover.RESULTS)
+    answered(talk, voice, screen, handover.LATER_RESULTS)
 
 
 def _call(api: str, model: str) -> str:
     return f'talk.request("{api}", model="{model}")'
 
 
-def _broken_answer(talk: Talk, voice: Voice, screen: Screen) -> None:
+def _broken_answer(talk: Talk, voice: ModelClient, screen: Screen) -> None:
     """Ask once, and lose the connection amid the answer."""
     import httpx2
 
@@ -185,7 +183,7 @@ def _file(folder: Path, name: str, content: bytes) -> Path:
 
 
 def _must_be_right(
-    talk: Talk, outcomes: list[Outcome], everywhere: list[Told], server: DemoServer
+    talk: Talk, outcomes: list[Outcome], everywhere: list[ForkProof], server: DemoServer
 ) -> None:
     refused = [event.version for event in talk.read() if event.type == "attempt.failed"]
     if refused:
@@ -198,7 +196,7 @@ def _must_be_right(
 
 
 def _document(
-    store: Store, outcomes: list[Outcome], everywhere: list[Told], *, kept: bool
+    store: Store, outcomes: list[Outcome], everywhere: list[ForkProof], *, kept: bool
 ) -> dict[str, object]:
     talk = store.conversation(KEY)
     shown = [document for told in everywhere for document in told.documents]

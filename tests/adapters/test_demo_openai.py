@@ -7,7 +7,7 @@ from typing import Any, cast
 import openai
 import pytest
 
-from onrecord.adapters.demo import handover
+from onrecord.adapters.demo import support_agent
 from onrecord.adapters.demo.services.scenes import Called, JsonObject, OpenAIApi, OpenAIScript, Said
 from onrecord.adapters.demo.services.server import DemoServer
 
@@ -51,7 +51,7 @@ def streamed(client: openai.OpenAI, items: list[Any]) -> list[Any]:
     return list(create(model=MODEL, input=items, store=False, include=SEALED, stream=True))
 
 
-PROMPT = {"role": "user", "content": handover.CROSSINGS[0].prompt}
+PROMPT = {"role": "user", "content": support_agent.CROSSINGS[0].prompt}
 
 
 @pytest.mark.parametrize("said", ITEMS)
@@ -95,7 +95,7 @@ def test_a_response_says_the_same_as_json_and_as_a_stream(said: Said) -> None:
 
 
 def test_reasoning_comes_back_with_what_came_of_it() -> None:
-    with serving(handover.answer) as client:
+    with serving(support_agent.other_answer) as client:
         items = output(client, [PROMPT])
         answered = {"type": "function_call_output", "call_id": items[-1]["call_id"], "output": "ok"}
         kinds = [item["type"] for item in output(client, [PROMPT, *items, answered])]
@@ -166,7 +166,7 @@ def test_reasoning_of_another_account_is_refused() -> None:
 
 
 def test_a_completion_without_the_results_of_its_calls_is_refused() -> None:
-    with serving(handover.answer) as client:
+    with serving(support_agent.other_answer) as client:
         said = completion(client, [PROMPT])
         with pytest.raises(openai.BadRequestError, match="must be followed by tool messages") as no:
             completion(client, [PROMPT, said, PROMPT])

@@ -9,8 +9,7 @@ from typing import Any, cast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.demo.services.anthropic_rules import complaint
-from onrecord.adapters.demo.services.signatures import Signer
+from onrecord.adapters.demo.services.anthropic import Signer
 from onrecord.domain.content import Native
 from onrecord.domain.errors import NothingToSend
 from onrecord.domain.events import InstructionsSet, MessageRecorded, ReasoningRecorded, RequestSent
@@ -277,7 +276,8 @@ def test_thinking_that_goes_back_is_valid_where_it_stands(deeds: list[Deed]) -> 
             story.answer(*signed, f"answer {len(story.events)}")
     story.user("and now?")
     request = story.request()
-    assert complaint(body_of(request), SIGNER) is None
+    assert refused(API, request) == ()
+    assert list(SIGNER.problems(body_of(request))) == []
     if not {"redacted", "R2", "R3", "R13", "R19"} & rules(request) and not changes_prefix(story):
         assert [block for _, block in flat(request) if block["type"] == "thinking"] == [
             event.content.value

@@ -42,8 +42,8 @@ def demo(
 
     Example: `onrecord demo --keep`
     """
-    from onrecord.adapters.cli.demonstrating import demo
-    from onrecord.adapters.demo.story import Telling
+    from onrecord.adapters.demo.live import run_live
+    from onrecord.adapters.demo.story import DemoOptions, run_demo
 
     models = {
         "anthropic-messages": model,
@@ -53,7 +53,10 @@ def demo(
         "ollama": ollama_model,
         "bedrock-converse": bedrock_model,
     }
-    if not demo(Telling(models, keep=keep, as_json=as_json), live=live):
+    options = DemoOptions(models, keep=keep, as_json=as_json)
+    if not live:
+        run_demo(options)
+    elif not run_live(options):
         raise typer.Exit(1)
 
 

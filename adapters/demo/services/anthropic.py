@@ -1,41 +1,43 @@
-"""A message as Anthropic's service writes it: one JSON body, or server-sent events.
+"""Anthropic's API as the demo server speaks it: its messages, its signatures, its threads.
 
 Order and shapes of the events: platform.claude.com, "Streaming messages", and recorded traffic.
 """
 
+import base64
+import hmac
 import json
 from collections.abc import Iterator, Sequence
-from typing import assert_never
+from dataclasses import dataclass
+from threading import Lock
 
 from pydantic import JsonValue
 
 from onrecord.adapters.demo.services.scenes import (
     Answer,
-    ErrorEvent,
     HttpError,
     JsonObject,
-    Repeat,
-    Splice,
     StreamFault,
+    encoded,
+    frame,
+    with_faults,
 )
+from onrecord.projections.apis.anthropic.tool_rules import (
+    SERVER_CALLS,
+    THINKING,
+    Placed,
+    blocks_of,
+    turns_of,
+)
+from onrecord.projections.apis.members import member, objects, text
+from onrecord.projections.apis.rules import dotted
 
-CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+_CALLS = SERVER_CALLS | {"tool_use"}
 
 # Fields of the envelope that a stream carries in its message_delta: inside `delta`, or beside it.
 _IN_DELTA = frozenset({"container"})
 
 _PIECE = 17
 _PING = b'event: ping\ndata: {"type": "ping"}\n\n'
-
-
-def encoded(value: JsonValue) -> bytes:
-    """Return JSON as the service spells it: no spaces, UTF-8."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
-
-
-def frame(event: JsonObject) -> bytes:
-    """Return one server-sent event, named after its type."""
-    return b"event: %s\ndata: %s\n\n" % (str(event["type"]).encode(), encoded(event))
 
 
 def error_body(error: HttpError, request_id: str) -> JsonObject:
@@ -84,38 +86,7 @@ def _usage(answer: Answer, request: JsonObject) -> JsonObject:
 
 def frames(whole: JsonObject, faults: Sequence[StreamFault]) -> list[bytes]:
     """Return the stream that says the same as the message `whole`, one entry an event."""
-    events = [*_frames(whole)]
-    # Later places first, so that a fault does not move the place of another.
-    for fault in sorted(faults, key=_place, reverse=True):
-        events = _with_fault(events, fault)
-    return events
-
-
-def _place(fault: StreamFault) -> int:
-    match fault:
-        case Repeat(event):
-            return event
-        case Splice(before):
-            return before
-        case ErrorEvent(at):
-            return at
-        case _:
-            assert_never(fault)
-
-
-def _with_fault(events: list[bytes], fault: StreamFault) -> list[bytes]:
-    match fault:
-        case Repeat(event):
-            return [*events[: event + 1], *events[event:]]
-        case Splice(before, raw):
-            return [*events[:before], raw, *events[before:]]
-        case ErrorEvent(at, kind, text):
-            return [
-                *events[:at],
-                frame({"type": "error", "error": {"type": kind, "message": text}}),
-            ]
-        case _:
-            assert_never(fault)
+    return with_faults([*_frames(whole)], faults)
 
 
 def _frames(whole: JsonObject) -> Iterator[bytes]:
@@ -176,7 +147,7 @@ def _in_pieces(block: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
             return {**block, "thinking": "", "signature": ""}, [*pieces, sealed]
         case {"type": "compaction", "content": content}:
             return {**block, "content": None}, [{"type": "compaction_delta", "content": content}]
-        case {"type": str(kind), "input": given} if kind in CALLS and not _by_program(block):
+        case {"type": str(kind), "input": given} if kind in _CALLS and not _by_program(block):
             parts = _deltas("input_json_delta", "partial_json", encoded(given).decode())
             first: JsonObject = {"type": "input_json_delta", "partial_json": ""}
             return {**block, "input": {}}, [first, *(parts if given else [])]
@@ -185,12 +156,8 @@ def _in_pieces(block: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
 
 
 def _by_program(block: JsonObject) -> bool:
-    """Tell whether code on the server made the call; such calls arrive whole."""
-    match block:
-        case {"caller": {"type": str(kind)}}:
-            return kind != "direct"
-        case _:
-            return False
+    """Whether code on the server made the call; such calls arrive whole."""
+    return member(block.get("caller"), "type") not in (None, "direct")
 
 
 def _text_in_pieces(block: JsonObject, text: str) -> tuple[JsonObject, list[JsonObject]]:
@@ -208,3 +175,199 @@ def _deltas(kind: str, field: str, text: str) -> list[JsonObject]:
     return [
         {"type": kind, field: text[start : start + _PIECE]} for start in range(0, len(text), _PIECE)
     ]
+
+
+# Signatures of thinking blocks: each is bound to all that the model was shown before it.
+#
+# The service's rule (platform.claude.com, "Preserved thinking"): a block is valid only while system
+# prompt, tools and earlier messages are what they were, all earlier thinking included.
+
+
+def _without_cache_marks(value: JsonValue) -> JsonValue:
+    """Return the value without any `cache_control`: marks are not part of the history."""
+    match value:
+        case dict():
+            return {
+                key: _without_cache_marks(inner)
+                for key, inner in value.items()
+                if key != "cache_control"
+            }
+        case list():
+            return [_without_cache_marks(inner) for inner in value]
+        case _:
+            return value
+
+
+_MODIFIED = (
+    "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "
+    "These blocks must remain as they were in the original response."
+)
+_BOUND_ELSEWHERE = (
+    "The block is bound to a different conversation. Remove the block, or set "
+    '`thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
+)
+
+_MAC = 16
+_COUNT = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Signer:
+    """Signs the thinking of answers and checks what comes back; `key` stands for an account."""
+
+    key: bytes
+
+    def signed(self, content: Sequence[JsonObject], request: JsonObject) -> tuple[JsonObject, ...]:
+        """Return the blocks of an answer to `request`, its thinking signed."""
+        blocks: list[JsonObject] = []
+        before = _history(request)
+        earlier = _thinking_in(before)
+        for block in content:
+            blocks.append(self._signed(block, request, before, earlier))
+            earlier += block.get("type") in THINKING
+        return tuple(blocks)
+
+    def problems(self, request: JsonObject) -> Iterator[str]:
+        """Yield what is wrong with the thinking in a request, in the service's words."""
+        history = _history(request)
+        turns = reversed(turns_of(request))
+        latest = next((turn for turn in turns if turn.role == "assistant"), None)
+        for place, placed in enumerate(blocks_of(request)):
+            if placed.kind in THINKING:
+                is_latest = latest is not None and placed in latest.blocks
+                yield from self._problem(placed, request, history, place, is_latest)
+
+    def _signed(
+        self, block: JsonObject, request: JsonObject, before: list[JsonValue], earlier: int
+    ) -> JsonObject:
+        match block:
+            case {"type": "thinking", "thinking": str(thought)} if "signature" not in block:
+                return {**block, "signature": self._seal(request, before, earlier, thought)}
+            case {"type": "redacted_thinking"} if "data" not in block:
+                return {**block, "data": self._seal(request, before, earlier, "")}
+            case _:
+                return block
+
+    def _seal(
+        self, request: JsonObject, before: list[JsonValue], earlier: int, thought: str
+    ) -> str:
+        bound = self._mac(_shown(request, before, earlier))
+        return base64.b64encode(
+            len(before).to_bytes(_COUNT) + bound + self._mac([bound.hex(), thought])
+        ).decode()
+
+    def _problem(
+        self,
+        placed: Placed,
+        request: JsonObject,
+        history: list[JsonValue],
+        place: int,
+        is_latest: bool,
+    ) -> Iterator[str]:
+        field = "signature" if placed.kind == "thinking" else "data"
+        seal = _decoded(text(placed.block.get(field)))
+        invalid = f"{dotted(placed.path)}: Invalid `{field}` in `{placed.kind}` block"
+        if seal is None:
+            yield invalid
+            return
+        count, bound, own = seal
+        if not hmac.compare_digest(
+            own, self._mac([bound.hex(), text(placed.block.get("thinking"))])
+        ):
+            yield f"{dotted(placed.path)}: {_MODIFIED}" if is_latest else invalid
+        shown = _shown(request, history[:count], _thinking_in(history[:place]))
+        if count > place or not hmac.compare_digest(bound, self._mac(shown)):
+            yield f"{invalid}. {_BOUND_ELSEWHERE}"
+
+    def _mac(self, value: JsonValue) -> bytes:
+        canonical = json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+        return hmac.digest(self.key, canonical, "sha256")[:_MAC]
+
+
+def _history(request: JsonObject) -> list[JsonValue]:
+    return [[placed.role, _without_cache_marks(placed.block)] for placed in blocks_of(request)]
+
+
+def _shown(request: JsonObject, before: list[JsonValue], earlier: int) -> JsonValue:
+    """Return what thinking is bound to; `earlier` counts the thinking blocks before it."""
+    system = request.get("system") or []
+    if isinstance(system, str):
+        system = [{"type": "text", "text": system}]
+    tools = request.get("tools") or []
+    return [_without_cache_marks(system), _without_cache_marks(tools), before, earlier]
+
+
+def _thinking_in(history: list[JsonValue]) -> int:
+    return sum(
+        isinstance(entry, list) and isinstance(entry[1], dict) and entry[1].get("type") in THINKING
+        for entry in history
+    )
+
+
+def _decoded(seal: str) -> tuple[int, bytes, bytes] | None:
+    try:
+        raw = base64.b64decode(seal, validate=True)
+    except ValueError:
+        return None
+    if len(raw) != _COUNT + 2 * _MAC:
+        return None
+    return int.from_bytes(raw[:_COUNT]), raw[_COUNT : _COUNT + _MAC], raw[_COUNT + _MAC :]
+
+
+# Threads: conversations that the service holds, so that a request sends only what is new (R22).
+#
+# Each answer can be continued once, by its id. A thread refuses a request with another system prompt
+# or other tools. Shapes and codes: anthropic 2.11, lib/threads and types/thread_*_error.
+
+_KEPT = ("system", "tools")
+
+
+class Threads:
+    """The conversations that a server holds, by the id of their last message."""
+
+    def __init__(self) -> None:
+        """Hold none."""
+        self._lock = Lock()
+        self._held: dict[str, JsonObject] = {}
+        self._continued: set[str] = set()
+
+    def whole(self, request: JsonObject) -> JsonObject | HttpError:
+        """Return a request with all that is held before it; the error where it cannot go on."""
+        thread = request.get("thread")
+        if not isinstance(thread, dict) or thread.get("type") != "continue":
+            return request
+        previous = text(thread.get("previous_message_id"))
+        with self._lock:
+            held, is_continued = self._held.get(previous), previous in self._continued
+        if held is None:
+            why = f"No usable Thread state was found for {previous}"
+            return HttpError(404, "not_found_error", why, code="thread_not_found")
+        if is_continued:
+            return _refusal(f"{previous} has already been continued", "thread_already_continued")
+        for name in _KEPT:
+            if name in request and request[name] != held.get(name):
+                why = f"{name} differs from the value stored with the Thread"
+                return _refusal(why, "thread_fingerprint_mismatch")
+        messages = [*objects(held["messages"]), *objects(request.get("messages"))]
+        kept: JsonObject = {name: held[name] for name in _KEPT if name in held}
+        return {**request, **kept, "messages": [*messages]}
+
+    def keep(self, whole: JsonObject, message_id: str, content: Sequence[JsonObject]) -> None:
+        """Hold a thread's conversation up to an answer."""
+        thread = whole.get("thread")
+        if not isinstance(thread, dict):
+            return
+        said: JsonObject = {"role": "assistant", "content": [*content]}
+        with self._lock:
+            self._continued.add(text(thread.get("previous_message_id")))
+            messages = [*objects(whole.get("messages")), said]
+            self._held[message_id] = {**whole, "messages": [*messages]}
+
+    def lose(self) -> None:
+        """Forget all threads, as the service does when they have expired."""
+        with self._lock:
+            self._held.clear()
+
+
+def _refusal(why: str, code: str) -> HttpError:
+    return HttpError(400, "invalid_request_error", why, code=code)

@@ -8,9 +8,8 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from onrecord.adapters.demo.services.anthropic import encoded
 from onrecord.adapters.demo.services.connection import Received, Reply, at_once, streamed, tokens
-from onrecord.adapters.demo.services.scenes import JsonObject, OtherScript, Said
+from onrecord.adapters.demo.services.scenes import JsonObject, OtherScript, Said, encoded
 from onrecord.adapters.wire.bodies.eventstream import FRAMES, Frame, text_header, written
 from onrecord.projections.apis.bedrock import rules
 from onrecord.projections.apis.rules import violations

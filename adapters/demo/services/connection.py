@@ -12,8 +12,7 @@ from threading import Event, Lock
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
-from onrecord.adapters.demo.services.anthropic import encoded
-from onrecord.adapters.demo.services.scenes import Cut, Fault, Gzip, JsonObject, Stall
+from onrecord.adapters.demo.services.scenes import Cut, Fault, Gzip, JsonObject, Stall, encoded
 
 # A prime, so that the pieces of a body drift across the borders of its events.
 _CHUNK = 61

@@ -7,16 +7,87 @@ alone cannot tell is told here: whether a signature is the service's own.
 import base64
 import hmac
 import re
-from binascii import Error as NotBase64
 from collections.abc import Iterator
 
-from onrecord.adapters.demo.services import gemini_wire
-from onrecord.adapters.demo.services.anthropic import encoded
-from onrecord.adapters.demo.services.connection import SSE, Received, Reply, at_once, streamed
-from onrecord.adapters.demo.services.scenes import JsonObject, OtherScript
-from onrecord.adapters.demo.services.signatures import objects, text
+from onrecord.adapters.demo.services.connection import (
+    SSE,
+    Received,
+    Reply,
+    at_once,
+    streamed,
+    tokens,
+)
+from onrecord.adapters.demo.services.scenes import JsonObject, OtherScript, Said, encoded
 from onrecord.projections.apis.gemini import rules
+from onrecord.projections.apis.members import objects, text
 from onrecord.projections.apis.rules import violations
+
+# An answer as Gemini's API writes it: one JSON body, or server-sent events.
+#
+# Shapes: ai.google.dev, "GenerateContentResponse", and recorded answers. A chunk of a stream is
+# such a body that holds what is new.
+
+_PIECE = 40
+
+
+def _parts_of(said: Said) -> list[JsonObject]:
+    """Return what the model says as parts, nothing signed yet."""
+    thought: list[JsonObject] = [{"text": said.thought, "thought": True}] if said.thought else []
+    text: list[JsonObject] = [{"text": said.text}] if said.text else []
+    calls: list[JsonObject] = [
+        {"functionCall": {"name": call.name, "args": call.arguments}} for call in said.calls
+    ]
+    return [*thought, *text, *calls]
+
+
+def _body(said: list[JsonObject], request: JsonObject, model: str, own_id: str) -> JsonObject:
+    """Return the body that says these parts."""
+    return _response(said, "STOP", _usage(said, request), model, own_id)
+
+
+def _chunks(
+    said: list[JsonObject], request: JsonObject, model: str, own_id: str
+) -> Iterator[bytes]:
+    """Yield the events that say these parts; the last says why the model stopped."""
+    usage = _usage(said, request)
+    pieces = [piece for part in said for piece in _part_pieces(part)]
+    for place, piece in enumerate(pieces, start=1):
+        finish = "STOP" if place == len(pieces) else None
+        yield b"data: %s\r\n\r\n" % encoded(_response([piece], finish, usage, model, own_id))
+
+
+def _response(
+    said: list[JsonObject], finish: str | None, usage: JsonObject, model: str, own_id: str
+) -> JsonObject:
+    candidate: JsonObject = {"content": {"parts": [*said], "role": "model"}, "index": 0}
+    if finish:
+        candidate["finishReason"] = finish
+    return {
+        "candidates": [candidate],
+        "usageMetadata": usage,
+        "modelVersion": model,
+        "responseId": own_id,
+    }
+
+
+def _usage(said: list[JsonObject], request: JsonObject) -> JsonObject:
+    prompt, answer = tokens(request), tokens({"parts": [*said]})
+    return {
+        "promptTokenCount": prompt,
+        "candidatesTokenCount": answer,
+        "totalTokenCount": prompt + answer,
+    }
+
+
+def _part_pieces(part: JsonObject) -> Iterator[JsonObject]:
+    """Yield a part as it arrives: a text piece by piece, what is signed and a call whole."""
+    match part:
+        case {"text": str(text)} if "thoughtSignature" not in part:
+            for start in range(0, len(text), _PIECE):
+                yield {**part, "text": text[start : start + _PIECE]}
+        case _:
+            yield part
+
 
 UNSIGNED = b"skip_thought_signature_validator"
 """What the service takes in place of a signature (ai.google.dev, "Thought signatures")."""
@@ -53,12 +124,12 @@ class GeminiService:
         if why is not None:
             return _refused(400, "INVALID_ARGUMENT", why)
         said = self._script("gemini", request)
-        parts = gemini_wire.parts(said)
+        parts = _parts_of(said)
         if said.reasons:
             parts = self._signed(parts)
         if found[2] == "streamGenerateContent":
-            return streamed(gemini_wire.chunks(parts, request, model, own_id), SSE, {})
-        return at_once(200, gemini_wire.body(parts, request, model, own_id), {})
+            return streamed(_chunks(parts, request, model, own_id), SSE, {})
+        return at_once(200, _body(parts, request, model, own_id), {})
 
     def _complaints(self, request: JsonObject) -> Iterator[str]:
         for found in violations(rules.RULES, request):
@@ -85,7 +156,7 @@ class GeminiService:
         try:
             # The service reads both alphabets: its own SDK spells what it got in the other one.
             signature = base64.b64decode(spelled.replace("-", "+").replace("_", "/"))
-        except (NotBase64, ValueError):
+        except ValueError:
             return False
         return signature == UNSIGNED or hmac.compare_digest(signature, self._signature(part))
 

@@ -6,9 +6,8 @@ it is told not to.
 
 from collections.abc import Iterator
 
-from onrecord.adapters.demo.services.anthropic import encoded
 from onrecord.adapters.demo.services.connection import Received, Reply, at_once, streamed, tokens
-from onrecord.adapters.demo.services.scenes import JsonObject, OtherScript, Said
+from onrecord.adapters.demo.services.scenes import JsonObject, OtherScript, Said, encoded
 from onrecord.projections.apis.ollama import rules
 from onrecord.projections.apis.rules import violations
 

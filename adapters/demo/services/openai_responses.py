@@ -6,15 +6,13 @@ Order and shapes of the events: platform.openai.com, "Streaming responses", and 
 import base64
 import hmac
 import secrets
-from binascii import Error as NotBase64
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import TypeAlias
 
-from onrecord.adapters.demo.services.anthropic import encoded, frame
-from onrecord.adapters.demo.services.scenes import JsonObject, Said
-from onrecord.adapters.demo.services.signatures import objects, text
+from onrecord.adapters.demo.services.scenes import JsonObject, Said, encoded, frame
+from onrecord.projections.apis.members import objects, text
 
 _CREATED = 1_790_000_000
 _PIECE = 17
@@ -256,7 +254,7 @@ class Reasoning:
     def _opens(self, seal: str, item_id: str, model: str) -> bool:
         try:
             raw = base64.urlsafe_b64decode(seal)
-        except (NotBase64, ValueError):
+        except ValueError:
             return False
         nonce, mac = raw[:_NONCE], raw[_NONCE:]
         return any(

@@ -1,14 +1,25 @@
 """What the demo server is told to answer: plain values, one scene an HTTP answer."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Event
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, assert_never
 
 from pydantic import JsonValue
 
 JsonObject: TypeAlias = dict[str, JsonValue]
+
+
+def encoded(value: JsonValue) -> bytes:
+    """Return JSON as services spell it: no spaces, UTF-8."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def frame(event: JsonObject) -> bytes:
+    """Return one server-sent event, named after its type."""
+    return b"event: %s\ndata: %s\n\n" % (str(event["type"]).encode(), encoded(event))
 
 
 def _nothing() -> Mapping[str, JsonValue]:
@@ -65,6 +76,41 @@ class ErrorEvent:
 
 StreamFault: TypeAlias = Repeat | Splice | ErrorEvent
 Fault: TypeAlias = Cut | Stall | Gzip | StreamFault
+
+
+def with_faults(events: list[bytes], faults: Sequence[StreamFault]) -> list[bytes]:
+    """Return the events of a stream with these faults in it."""
+    # Later places first, so that a fault does not move the place of another.
+    for fault in sorted(faults, key=_place, reverse=True):
+        events = _with_fault(events, fault)
+    return events
+
+
+def _place(fault: StreamFault) -> int:
+    match fault:
+        case Repeat(event):
+            return event
+        case Splice(before):
+            return before
+        case ErrorEvent(at):
+            return at
+        case _:
+            assert_never(fault)
+
+
+def _with_fault(events: list[bytes], fault: StreamFault) -> list[bytes]:
+    match fault:
+        case Repeat(event):
+            return [*events[: event + 1], *events[event:]]
+        case Splice(before, raw):
+            return [*events[:before], raw, *events[before:]]
+        case ErrorEvent(at, kind, text):
+            return [
+                *events[:at],
+                frame({"type": "error", "error": {"type": kind, "message": text}}),
+            ]
+        case _:
+            assert_never(fault)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,14 @@ it came. It listens on 127.0.0.1 only.
 
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from threading import Event, Lock, Thread
 from types import TracebackType
 from typing import Protocol, Self, assert_never, cast
 
 from onrecord.adapters.demo.services import anthropic
-from onrecord.adapters.demo.services.anthropic_rules import complaint
+from onrecord.adapters.demo.services.anthropic import Signer, Threads
 from onrecord.adapters.demo.services.bedrock import BedrockService
 from onrecord.adapters.demo.services.connection import Listener, Received, Reply
 from onrecord.adapters.demo.services.gemini import GeminiService
@@ -32,15 +32,17 @@ from onrecord.adapters.demo.services.scenes import (
     Scene,
     Script,
     Splice,
+    encoded,
     invalid_request,
     unauthorized,
 )
-from onrecord.adapters.demo.services.signatures import Signer
-from onrecord.adapters.demo.services.threads import Threads
+from onrecord.projections.apis.anthropic import rules
+from onrecord.projections.apis.rules import violations
 
 ORGANIZATION = "5f1c7a3e-2b94-4d0c-9a6e-0d3b8c41e7f2"
 
 _MESSAGES = "/v1/messages"
+_REQUIRED = ("model", "max_tokens", "messages")
 _COUNT_TOKENS = "/v1/messages/count_tokens"
 _JSON = "application/json"
 _SSE = "text/event-stream; charset=utf-8"
@@ -149,7 +151,7 @@ class DemoServer:
         self, request: JsonObject, message_id: str, headers: dict[str, str]
     ) -> Reply | None:
         """Return the answer to a request, given with all that a thread holds before it."""
-        why = complaint(request, self._signer)
+        why = next(self._complaints(request), None)
         scene = invalid_request(why) if why else self._next(request)
         match scene:
             case Answer():
@@ -163,6 +165,16 @@ class DemoServer:
                 return None
             case _:
                 assert_never(scene)
+
+    def _complaints(self, request: JsonObject) -> Iterator[str]:
+        """Yield what the service would refuse a request for, given with all of its thread."""
+        for name in _REQUIRED:
+            if name not in request:
+                yield f"{name}: Field required"
+        whole = {name: held for name, held in request.items() if name != "thread"}
+        for found in violations(rules.RULES, whole):
+            yield found.said
+        yield from self._signer.problems(request)
 
     def _id(self, kind: str, number: int) -> str:
         return f"{kind}_01{self._digest(kind, number)}"
@@ -235,7 +247,7 @@ def _json(
     return Reply(
         status,
         {**headers, "content-type": _JSON},
-        anthropic.encoded(body),
+        encoded(body),
         chunked=False,
         faults=faults,
     )

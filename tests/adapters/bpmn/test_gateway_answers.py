@@ -7,10 +7,14 @@ from typing import Any
 import pytest
 
 import onrecord
-from onrecord.adapters.bpmn.gateway_answers import answers_of
-from onrecord.adapters.bpmn.gateway_names import a2a_discovery, mcp_call, mcp_discovery
+from onrecord.adapters.bpmn.gateways import (
+    Gateway,
+    a2a_discovery,
+    answers_of,
+    mcp_call,
+    mcp_discovery,
+)
 from onrecord.adapters.bpmn.inputs import inputs_of
-from onrecord.adapters.bpmn.tools import Gateway
 from onrecord.domain.content import Document, Text, ToolResult
 from onrecord.domain.errors import InvalidContent
 from tests.adapters.found_results import call, extracted, result

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.bpmn.activation import Activation
-from onrecord.adapters.bpmn.gateway_names import (
+from onrecord.adapters.bpmn.gateways import (
     INVALID_IDS,
+    Activation,
     Discovery,
     McpName,
     a2a_call,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import onrecord
-from onrecord.adapters.bpmn.activation import Activation
+from onrecord.adapters.bpmn.gateways import Activation
 from onrecord.adapters.bpmn.inputs import inputs_of
 from onrecord.adapters.bpmn.tools import tools_of
 from onrecord.domain.content import ToolCall

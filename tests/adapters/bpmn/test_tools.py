@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from onrecord.adapters.bpmn.tools import Flavour, Gateway, ResolvedTools, tools_of
+from onrecord.adapters.bpmn.gateways import Gateway
+from onrecord.adapters.bpmn.tools import Flavour, ResolvedTools, tools_of
 from onrecord.domain.errors import InvalidInput, InvalidModel
 from onrecord.domain.tools import ToolDefinition
 from tests.adapters.bpmn.models import ad_hoc, definitions, desk, flow, gateway, node, process, task
