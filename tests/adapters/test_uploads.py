@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from onrecord.adapters.wire.batches.bodies import is_of_batch, is_passing, lines_of
-from onrecord.adapters.wire.openai import BATCHES
+from onrecord.adapters.wire.openai_chat.wire import BATCHES
 from onrecord.domain.errors import InvalidContent, OnrecordError
 from onrecord.domain.jsontext import JsonObject
 from tests.adapters.openai_batch_server import ANSWERED, lines

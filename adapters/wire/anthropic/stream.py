@@ -7,20 +7,134 @@ to something plausible. Order and shapes of events: platform.claude.com, "Stream
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple, cast
 
 from onrecord.adapters.wire.answer import Anomaly, Answer, Block, Interruption, Loss, named
 from onrecord.adapters.wire.anthropic.answers import API, closed, envelope_of, updated, with_model
-from onrecord.adapters.wire.anthropic.blocks import OpenBlock
 from onrecord.adapters.wire.api import error_kind
-from onrecord.adapters.wire.bodies.sse import Decoder, ServerSentEvent
-from onrecord.adapters.wire.nesting import read_object
+from onrecord.adapters.wire.bodies import eventstream
+from onrecord.adapters.wire.bodies.eventstream import Frame, event_in, failure_of
+from onrecord.adapters.wire.bodies.sse import Decoder, ServerSentEvent, in_whole_characters
+from onrecord.adapters.wire.nesting import read, read_object
+from onrecord.domain import jsontext
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
 
 _AMID_A_BLOCK: Final = ("max_tokens", "model_context_window_exceeded", "refusal")
 """Reasons to stop that may come at any moment, amid a block too."""
+
+
+# A block while it arrives: what it began as, and its deltas since.
+#
+# Text, thinking and the JSON of an input are joined; a signature replaces; a citation is one more; a
+# compaction's members are set. All other blocks arrive whole in their start.
+
+
+class _Joined(NamedTuple):
+    """A delta whose pieces are joined: where a piece is, where it belongs, in which blocks."""
+
+    piece: str
+    member: str
+    types: frozenset[str]
+
+
+_JOINED: Final[Mapping[str, _Joined]] = {
+    "text_delta": _Joined("text", "text", frozenset({"text"})),
+    "thinking_delta": _Joined("thinking", "thinking", frozenset({"thinking"})),
+    "input_json_delta": _Joined(
+        "partial_json", "input", frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+    ),
+}
+
+
+class OpenBlock:
+    """A block that has begun and not yet stopped."""
+
+    __slots__ = ("_member", "_pieces", "_value")
+
+    def __init__(self, start: JsonObject) -> None:
+        """Begin with the block of its start event."""
+        self._value = dict(start)
+        self._member: str | None = None
+        self._pieces: list[str] = []
+
+    def is_untouched(self, start: JsonObject) -> bool:
+        """Whether the block began as this and nothing came since."""
+        return self._value == start and not self._pieces
+
+    def add(self, delta: JsonObject) -> str | None:
+        """Take a delta in; return why it could not be, and then the block stays as it was."""
+        kind = delta.get("type")
+        match kind:
+            case str() if kind in _JOINED:
+                fits = self._join(_JOINED[kind], delta)
+            case str() if kind in _MERGED:
+                fits = _MERGED[kind](self._value, delta)
+            case _:
+                return f"a delta of unknown type {named(kind)}"
+        return None if fits else f"a {kind} that does not fit its block"
+
+    def _join(self, joined: _Joined, delta: JsonObject) -> bool:
+        piece = delta.get(joined.piece)
+        fits = joined.member in self._value or self._value.get("type") in joined.types
+        same = self._member in (None, joined.member)
+        if not (isinstance(piece, str) and fits and same):
+            return False
+        self._member = joined.member
+        self._pieces.append(piece)
+        return True
+
+    def stop(self) -> JsonObject:
+        """Return the whole block; MalformedJson where its input is not JSON that can be kept."""
+        text = in_whole_characters("".join(self._pieces))
+        match self._member:
+            case None:
+                return self._value
+            case "input":
+                return {**self._value, "input": read(text)} if text else self._value
+            case member:
+                begun = self._value.get(member)
+                said = begun + text if isinstance(begun, str) else text
+                return {**self._value, member: said}
+
+    def unfinished(self, index: int) -> Unfinished:
+        """Return what is known of a block that did not arrive whole."""
+        partial = in_whole_characters("".join(self._pieces))
+        return Unfinished(index=index, value=self._value, partial=partial)
+
+
+def _sign(block: JsonObject, delta: JsonObject) -> bool:
+    if block.get("type") != "thinking" or "signature" not in delta:
+        return False
+    block["signature"] = delta["signature"]
+    return True
+
+
+def _cite(block: JsonObject, delta: JsonObject) -> bool:
+    cited: Any = block.get("citations") or []
+    if block.get("type") != "text" or "citation" not in delta or not isinstance(cited, list):
+        return False
+    block["citations"] = [*cast("list[Any]", cited), delta["citation"]]
+    return True
+
+
+def _compact(block: JsonObject, delta: JsonObject) -> bool:
+    if block.get("type") != "compaction":
+        return False
+    block.update({key: value for key, value in delta.items() if key != "type"})
+    return True
+
+
+_MERGED: Final[Mapping[str, Callable[[JsonObject, JsonObject], bool]]] = {
+    "signature_delta": _sign,
+    "citations_delta": _cite,
+    "compaction_delta": _compact,
+}
+
+
+# The answer, event by event.
 
 
 class MessageStream:
@@ -232,3 +346,47 @@ def _index(data: JsonObject) -> int:
     """Return the index that an event names; -1, where no block is, if it names none."""
     value = data.get("index")
     return value if isinstance(value, int) and not isinstance(value, bool) else -1
+
+
+# The same as Bedrock brings it: each event in a frame.
+
+
+class FramedMessageStream:
+    """Reads one streamed response, chunk by chunk; nothing that arrives makes it raise."""
+
+    __slots__ = ("_frames", "_is_given_up", "_message", "_over")
+
+    def __init__(self) -> None:
+        """Begin a response."""
+        self._frames = eventstream.Decoder()
+        self._message = MessageStream()
+        self._is_given_up = False
+        self._over = False
+
+    def feed(self, chunk: bytes) -> bool:
+        """Take the next bytes in; return whether the response's last event has been seen."""
+        for frame in self._frames.feed(chunk):
+            self._take(frame)
+        if self._frames.fault is not None and not self._is_given_up:
+            self._is_given_up = True
+            self._message.give_up(self._frames.fault, self._frames.tail)
+        return self._over
+
+    def finish(self, loss: Loss = "cut", detail: str | None = None) -> Answer:
+        """Return what the response said; `loss` is why, if its last event has not been seen."""
+        tail = self._frames.tail
+        lost = f"the last frame broke off after {len(tail)} bytes" if tail else None
+        return self._message.finish(loss, detail or lost)
+
+    def _take(self, frame: Frame) -> None:
+        failure = failure_of(frame)
+        if failure is not None:
+            told = jsontext.write({"type": "error", "error": failure})
+            self._over = self._message.take(ServerSentEvent("error", told))
+            return
+        data, kind = event_in(frame), frame.text(":event-type")
+        if data is None and kind == "chunk":
+            self._message.give_up("a chunk without an event", frame.payload)
+        else:
+            told = frame.payload if data is None else data
+            self._over = self._message.take(ServerSentEvent(kind or "", told))

@@ -9,7 +9,6 @@ from typing import Any, Final, cast
 
 from onrecord.adapters.wire.answer import Answer, Loss
 from onrecord.adapters.wire.anthropic.answers import API, answer_of, event_of, read_body
-from onrecord.adapters.wire.anthropic.frames import FramedMessageStream
 from onrecord.adapters.wire.anthropic.requests import (
     ENDPOINTS,
     instructions,
@@ -17,7 +16,7 @@ from onrecord.adapters.wire.anthropic.requests import (
     said,
     tools,
 )
-from onrecord.adapters.wire.anthropic.stream import MessageStream
+from onrecord.adapters.wire.anthropic.stream import FramedMessageStream, MessageStream
 from onrecord.adapters.wire.api import (
     BatchEntry,
     BatchResult,

@@ -12,8 +12,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from onrecord.adapters.wire.anthropic.frames import event_in
-from onrecord.adapters.wire.bodies.eventstream import Decoder, Frame, failure_of, split, written
+from onrecord.adapters.wire.bodies.eventstream import (
+    Decoder,
+    Frame,
+    event_in,
+    failure_of,
+    split,
+    written,
+)
 from onrecord.adapters.wire.nesting import read_object
 from onrecord.domain import jsontext
 

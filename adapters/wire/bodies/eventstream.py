@@ -6,6 +6,8 @@ a CRC-32 of both, the headers, the payload, and a CRC-32 of all that; numbers ar
 
 from __future__ import annotations
 
+import base64
+import binascii
 import struct
 import zlib
 from collections.abc import Sequence
@@ -85,6 +87,19 @@ def failure_of(frame: Frame) -> JsonObject | None:
             return {"type": frame.text(":error-code"), "message": frame.text(":error-message")}
         case _:
             return None
+
+
+def event_in(frame: Frame) -> bytes | None:
+    """Return the event that a frame of Bedrock's holds in base64; None where it holds none.
+
+    Such a frame is of type `chunk` (docs.aws.amazon.com, "ResponseStream", "PayloadPart"); its other
+    members hide its length.
+    """
+    try:
+        data = read_object(frame.payload).get("bytes")
+        return base64.b64decode(data, validate=True) if isinstance(data, str) else None
+    except (MalformedJson, binascii.Error, ValueError):
+        return None
 
 
 def holds_frames(body: bytes) -> bool:

@@ -2,14 +2,129 @@
 
 from __future__ import annotations
 
-from typing import Final
+import re
+from typing import Any, Final, cast
 
-from onrecord.adapters.wire.api import Endpoint, Wire
+from onrecord.adapters.wire.answer import Answer, Loss
+from onrecord.adapters.wire.api import (
+    BatchEntry,
+    BatchResult,
+    BatchStatus,
+    BatchWire,
+    Endpoint,
+    ResultsWire,
+    Wire,
+    as_object,
+    deferred,
+)
+from onrecord.adapters.wire.batches.bodies import lines_of
 from onrecord.adapters.wire.bodies.sse import EVENT_STREAM
-from onrecord.adapters.wire.openai import BATCHES, HEADERS, TOLD_OF_A_TOOL, family
+from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.openai_chat.answers import API, event_of, read_body
 from onrecord.adapters.wire.openai_chat.requests import instructions, read_request, said, tools
 from onrecord.adapters.wire.openai_chat.stream import CompletionStream
+from onrecord.adapters.wire.openai_responses.answers import error_code
+from onrecord.adapters.wire.openai_responses.answers import read_body as read_response
+from onrecord.adapters.wire.openai_responses.wire import HEADERS, TOLD_OF_A_TOOL, family
+from onrecord.domain import jsontext
+from onrecord.domain.errors import InvalidContent, MalformedJson
+from onrecord.domain.jsontext import JsonObject
+
+# How OpenAI's batches are read: requests and results are lines of files, of either of its APIs.
+#
+# Shapes: platform.openai.com, "Batch API"; openai 3.52, types/batch.py. Azure's lines have their
+# members in another order.
+
+_ANSWERED: Final = range(200, 300)
+_BOM: Final = b"\xef\xbb\xbf"
+_NAME: Final = re.compile(
+    rb'\s*\{\s*(?:"id"\s*:\s*"(?:[^"\\]|\\.)*"\s*,\s*)?"custom_id"\s*:\s*("(?:[^"\\]|\\.)*")'
+)
+
+
+def entries(form: bytes) -> tuple[BatchEntry, ...]:
+    """Return the requests in a file; InvalidContent or MalformedJson where a line is none."""
+    return tuple(_entry(place, line) for place, line in enumerate(lines_of(form), 1))
+
+
+def read_uploaded(body: bytes, loss: Loss = "malformed", detail: str | None = None) -> Answer:
+    """Return what the service says to a file of requests: they are answered later."""
+    try:
+        file = read_object(body)
+    except MalformedJson:
+        return read_body(body, loss, detail)
+    file_id = file.get("id")
+    return deferred(API, file, file_id if isinstance(file_id, str) and file_id else None, "file")
+
+
+def read_result(line: bytes) -> BatchResult | None:
+    """Return what a line of results says; None where it is none."""
+    try:
+        said = read_object(line)
+    except MalformedJson:
+        return None
+    name, response = said.get("custom_id"), as_object(said.get("response"))
+    if not isinstance(name, str) or (response is None and said.get("error") is None):
+        return None
+    request_id = None if response is None else response.get("request_id")
+    answer = _failed(said["error"]) if response is None else _answer(response)
+    return BatchResult(name, answer, request_id if isinstance(request_id, str) else None)
+
+
+def read_status(said: JsonObject) -> tuple[BatchStatus, ...]:
+    """Return where a batch, or each of a list, has its results; none of one that has none yet."""
+    listed = said.get("data") if said.get("object") == "list" else [said]
+    batches = map(as_object, cast("list[Any]", listed) if isinstance(listed, list) else [])
+    read = (_status(batch) for batch in batches if batch and batch.get("object") == "batch")
+    return tuple(status for status in read if status is not None)
+
+
+def _entry(place: int, line: bytes) -> BatchEntry:
+    try:
+        said = read_object(line.removeprefix(_BOM))
+    except MalformedJson as exc:
+        raise MalformedJson(f"request {place} of the batch: {exc}") from exc
+    name, url, body = said.get("custom_id"), said.get("url"), as_object(said.get("body"))
+    if not isinstance(name, str) or not isinstance(url, str) or body is None:
+        raise InvalidContent(
+            f"request {place} of the batch is none: give it its custom_id, url and body"
+        )
+    return BatchEntry(name, jsontext.write(body), url)
+
+
+def _status(batch: JsonObject) -> BatchStatus | None:
+    files = tuple(
+        file
+        for file in (batch.get("output_file_id"), batch.get("error_file_id"))
+        if isinstance(file, str) and file
+    )
+    match batch:
+        case {"id": str() as batch_id, "input_file_id": str() as given, "endpoint": str() as url}:
+            return BatchStatus(batch_id, given, files=files, url=url) if files else None
+        case _:
+            return None
+
+
+def _answer(response: JsonObject) -> Answer:
+    status, body = response.get("status_code"), as_object(response.get("body"))
+    if body is None or (isinstance(status, int) and status not in _ANSWERED):
+        return _failed((body or {}).get("error") or response)
+    is_response = body.get("object") == "response"
+    read = read_response if is_response else read_body
+    return read(jsontext.write(body))
+
+
+def _failed(error: object) -> Answer:
+    return Answer(API, interruption="error", error=error, detail=error_code(error))
+
+
+BATCHES: Final = BatchWire(
+    entries,
+    read_uploaded,
+    read_status,
+    ResultsWire(read_result, _NAME, in_files=True),
+)
+
 
 WIRE: Final = Wire(
     api=API,

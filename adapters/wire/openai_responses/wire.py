@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Final
 
 from onrecord.adapters.wire.api import Endpoint, Wire
 from onrecord.adapters.wire.bodies.sse import EVENT_STREAM
-from onrecord.adapters.wire.openai import HEADERS, TOLD_OF_A_TOOL, family
 from onrecord.adapters.wire.openai_responses.answers import API, read_body
 from onrecord.adapters.wire.openai_responses.kinds import event_of
 from onrecord.adapters.wire.openai_responses.requests import instructions, read_request, said, tools
 from onrecord.adapters.wire.openai_responses.stream import ResponseStream
+
+# What both of OpenAI's APIs have in common on the wire.
+
+TOLD_OF_A_TOOL: Final = ("description", "parameters", "output_schema", "input_schema", "format")
+"""What a definition of a tool tells the model."""
+
+HEADERS: Final = ("openai-beta",)
+"""Headers that change what a request means."""
+
+
+def family() -> type[Exception] | None:
+    """Return the error that the SDK's errors descend from, once something imported that."""
+    if "openai" not in sys.modules:
+        return None
+    from openai import OpenAIError
+
+    return OpenAIError
+
 
 WIRE: Final = Wire(
     api=API,
