@@ -12,7 +12,7 @@ from uuid import UUID
 
 from onrecord.domain.errors import InvalidInput, UnknownApi
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.api import FOLDERS, names
+from onrecord.projections.api import listed, names
 
 if TYPE_CHECKING:
     from onrecord.projections.apis.capabilities import Capabilities
@@ -110,7 +110,7 @@ def matrix_in(file: Path) -> Mapping[str, JsonObject]:
 
     tables = tables_in(file)
     try:
-        check_tables(tables, tuple(FOLDERS))
+        check_tables(tables, names())
     except InvalidInput as exc:
         raise InvalidInput(f"{file}: {exc}") from exc
     return tables
@@ -127,8 +127,8 @@ def capabilities(
     from onrecord.projections.apis.capabilities import capabilities_of
     from onrecord.projections.apis.request import Options
 
-    if api not in FOLDERS:
-        raise UnknownApi(f"{api!r} is no API that Onrecord speaks: choose one of {names()}")
+    if api not in names():
+        raise UnknownApi(f"{api!r} is no API that Onrecord speaks: choose one of {listed()}")
     return capabilities_of(api, model, Options(api=api, matrix=matrix_given(file).get(api)))
 
 

@@ -13,6 +13,7 @@
     │   ├── InvalidExport           a file that `onrecord export` did not write
     │   ├── InvalidModel            a process model, or an expression in it, that gives no tools
     │   └── UnsupportedClient       an object that is no client whose wire can be recorded
+    ├── InvalidProvider             a package adds an API that cannot be used
     ├── ConversationNotFound        no conversation has that key or id
     ├── ConversationClosed          it was closed; a closed conversation takes no new facts
     ├── ConversationForgotten       it was erased; a forgotten conversation takes nothing any more
@@ -61,6 +62,10 @@ class InvalidContent(InvalidInput):
 
 class UnknownApi(InvalidInput):
     """The API is none that Onrecord renders or captures."""
+
+
+class InvalidProvider(OnrecordError):
+    """An installed package adds an API that cannot be used; the message names the package."""
 
 
 class NothingToSend(InvalidInput):

@@ -1,27 +1,31 @@
-"""What an API is, the six that Onrecord speaks, and what their JSON says in neutral form.
+"""What an API is, where APIs are found, and what their JSON says in neutral form.
 
-The folder `projections/apis/FOLDER/` holds all that is known of an API, pure: `render.py` its `API`,
-how its JSON is read and its requests are made; `rules.py`, if there is one, the `RULES` by which its
-provider refuses requests. `adapters/wire/FOLDER/wire.py` holds `WIRE`, how its wire is read. They are
-imported when they are first asked for: what they are made of asks for them in turn.
+Six are built in. The folder `projections/apis/FOLDER/` holds all that is known of one, pure:
+`render.py` its `API`, how its JSON is read and its requests are made; `rules.py` the `RULES` by
+which its provider refuses requests. `adapters/wire/FOLDER/wire.py` holds `WIRE`, how its wire is
+read. They are imported when they are first asked for: what they are made of asks for them in turn.
+
+Others come from installed packages, each an entry point of the group `onrecord.apis`, whose name is
+that of the API and whose value is its `Api`. docs/adding-a-provider.md makes such a package.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from onrecord.domain.content import Block, Document, Native, Opaque, ServerToolResult, Text
-from onrecord.domain.errors import UnknownApi
+from onrecord.domain.errors import InvalidProvider, UnknownApi
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.tools import ToolDefinition
+from onrecord.domain.tools import BuiltinTool, ToolDefinition
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from onrecord.projections.apis.request import Options, Request
     from onrecord.projections.apis.rules import Rule
     from onrecord.projections.history.history import History
@@ -35,9 +39,12 @@ FOLDERS: Final = {
     "ollama": "ollama",
     "bedrock-converse": "bedrock",
 }
-"""Name of an API to that of its folders."""
+"""The APIs that are built in: the name of each to that of its folders."""
 
-_APIS: Final = "onrecord.projections.apis"
+GROUP: Final = "onrecord.apis"
+"""The entry points by which installed packages add APIs."""
+
+FoundT = TypeVar("FoundT")
 
 
 Replay: TypeAlias = Literal["verbatim", "once", "record"]
@@ -70,53 +77,149 @@ class Reader:
     replay: Callable[[JsonObject], Replay] | None = None
 
 
+Path: TypeAlias = tuple[str, ...]
+
+
+class UsagePlaces(NamedTuple):
+    """Where the envelope of an answer has counts of tokens: paths, of which the first found holds.
+
+    For example `UsagePlaces(cached=(("usage", "cache_read_input_tokens"),))`.
+    """
+
+    cached: tuple[Path, ...] = ()
+    cache_writes: tuple[Path, ...] = ()
+    reasoning: tuple[Path, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Api:
     """An API: how its JSON is read, and how its requests are made.
 
     `messages` is the member of a request that holds what was said. `render` returns the request
-    that a history makes; it reads the blobs of `needed_blobs`, by digest.
+    that a history makes; it reads the blobs of `needed_blobs`, by digest. `usage` tells where an
+    answer counts tokens besides those read and written. `has_call_ids` is False where the wire may
+    have calls without an id.
+
+    What a package of one's own adds to this, and the six have elsewhere: `wire` and `rules` name
+    the API's `Wire` and its rules as `package.module:NAME`; each is imported when it is first needed.
+    Without them its wire is not read, its requests are not checked. `capabilities` is what its
+    models take, as a table of capabilities.toml. `builtin_tools` spells tools that the provider runs.
     """
 
     name: str
     messages: str
     reader: Reader
     render: Callable[[History, Options, Mapping[str, bytes]], Request]
+    usage: UsagePlaces = field(default_factory=UsagePlaces)
+    has_call_ids: bool = True
+    wire: str = ""
+    rules: str = ""
+    capabilities: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    builtin_tools: Mapping[str, Callable[[BuiltinTool, JsonObject], JsonObject]] = field(
+        default_factory=dict[str, "Callable[[BuiltinTool, JsonObject], JsonObject]"]
+    )
 
 
 def api_of(name: str) -> Api | None:
     """Return an API by its name; None for one that Onrecord does not speak."""
-    return _spoken(FOLDERS[name]) if name in FOLDERS else None
+    if name in FOLDERS:
+        return _api(name, f"onrecord.projections.apis.{FOLDERS[name]}.render:API")
+    added = _entry_points().get(name)
+    return None if added is None else _api(name, added.value)
+
+
+@cache
+def _api(name: str, place: str) -> Api:
+    return imported(name, place, Api)
 
 
 def known_api(name: str) -> Api:
     """Return an API by the name that a caller gave it; UnknownApi, with the known names, if none."""
     found = api_of(name)
     if found is None:
-        raise UnknownApi(f"{name!r} is no API that Onrecord speaks: choose one of {names()}")
+        raise UnknownApi(f"{name!r} is no API that Onrecord speaks: choose one of {listed()}")
     return found
 
 
-def names() -> str:
+def names() -> tuple[str, ...]:
+    """Return the names of all APIs, those built in first."""
+    return (*FOLDERS, *_entry_points())
+
+
+def listed() -> str:
     """Return the names of all APIs, for a message."""
-    return ", ".join(FOLDERS)
+    return ", ".join(names())
+
+
+def rules_of(name: str) -> tuple[Rule, ...] | None:
+    """Return the rules by which requests to an API are checked; None where none are known."""
+    if name in FOLDERS:
+        return imported(name, f"onrecord.projections.apis.{FOLDERS[name]}.rules:RULES", tuple)
+    found = api_of(name)
+    return imported(name, found.rules, tuple) if found and found.rules else None
 
 
 @cache
 def known_rules() -> Mapping[str, tuple[Rule, ...]]:
     """Return the rules of each API whose requests can be checked, in the order they are told."""
-    found = ((name, _rules(folder)) for name, folder in FOLDERS.items())
+    found = ((name, rules_of(name)) for name in names())
     return {name: rules for name, rules in found if rules is not None}
 
 
+def imported(name: str, place: str, kind: type[FoundT]) -> FoundT:
+    """Return the part of an API that is at `package.module:NAME`.
+
+    InvalidProvider, with the package that adds the API, if there is nothing or of another type.
+    """
+    try:
+        found = resolve_name(place)
+    except Exception as exc:
+        if name in FOLDERS:
+            raise
+        raise _invalid(name, f"{place} cannot be imported: {exc!r}") from exc
+    if not isinstance(found, kind):
+        raise _invalid(name, f"{place} is a {type(found).__name__}, but must be a {kind.__name__}")
+    own_name = getattr(found, "name", None) or getattr(found, "api", None)
+    if name not in FOLDERS and isinstance(own_name, str) and own_name != name:
+        raise _invalid(name, f"{place} calls itself {own_name!r}: both names must be the same")
+    return found
+
+
+# APIs of installed packages. Their entry points are read when a name is first asked for that is
+# none of the six, or all names are: a program that speaks one of the six reads no file for others.
+
+
 @cache
-def _spoken(folder: str) -> Api:
-    return cast("Api", import_module(f"{_APIS}.{folder}.render").API)
+def _entry_points() -> Mapping[str, EntryPoint]:
+    from importlib.metadata import entry_points
+
+    found: dict[str, EntryPoint] = {}
+    for entry in entry_points(group=GROUP):
+        if entry.name in FOLDERS:
+            raise InvalidProvider(
+                f"{_package(entry)} adds an API named {entry.name!r}, which is built in: "
+                "uninstall the package, or rename its API"
+            )
+        if entry.name in found:
+            raise InvalidProvider(
+                f"{_package(found[entry.name])} and {_package(entry)} both add an API named "
+                f"{entry.name!r}: uninstall one of them"
+            )
+        found[entry.name] = entry
+    return found
 
 
-def _rules(folder: str) -> tuple[Rule, ...] | None:
-    name = f"{_APIS}.{folder}.rules"
-    return cast("tuple[Rule, ...]", import_module(name).RULES) if find_spec(name) else None
+def release_of(name: str) -> str:
+    """Return which release of which package adds an API, empty for one that is built in."""
+    return "" if name in FOLDERS else _package(_entry_points()[name])
+
+
+def _invalid(name: str, reason: str) -> InvalidProvider:
+    return InvalidProvider(f"{release_of(name) or 'onrecord'} adds the API {name!r}, but {reason}")
+
+
+def _package(entry: EntryPoint) -> str:
+    return f"{entry.dist.name} {entry.dist.version}" if entry.dist else entry.value
 
 
 # What another API's JSON says: blocks, instructions and tools in neutral form, a reader an API.
@@ -162,6 +265,12 @@ def tool_of(native: Native) -> ToolDefinition | None:
     """Return the neutral definition of a tool; None for one that only its provider knows."""
     reader = _reader(native.api)
     return reader.tool(native.value) if reader else None
+
+
+def has_call_ids(api: str) -> bool:
+    """Return whether each call of an API has an id on the wire; so of an API that is not known."""
+    found = api_of(api)
+    return found is None or found.has_call_ids
 
 
 def says_it_failed(api: str, value: JsonObject) -> bool:

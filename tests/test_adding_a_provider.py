@@ -1,10 +1,10 @@
-"""docs/adding-a-provider.md is true: its code, put where it says, speaks the toy API."""
+"""docs/adding-a-provider.md is true: the package that it makes, built and installed, speaks the toy API."""
 
 import os
-import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,74 +13,160 @@ from tests import toy_program
 from tests.test_docs import ROOT, fences
 
 PAGE = ROOT / "docs" / "adding-a-provider.md"
-LAYERS = ("domain", "projections", "adapters")
-LINE = '    "toy": "toy",\n'
-RENDER = "projections/apis/toy/render.py"
-WIRE = "adapters/wire/toy/wire.py"
-RULES = "projections/apis/toy/rules.py"
+PACKAGE = "onrecord_toy"
+MODULES = [f"{PACKAGE}/{name}.py" for name in ("__init__", "api", "wire", "rules")]
 
 
-def modules() -> dict[str, str]:
-    """The modules of the page, by the paths that they begin with."""
+def files() -> dict[str, str]:
+    """The files of the page, by the paths that they begin with."""
     found = [fence.text for fence in fences(PAGE) if fence.text.startswith("# ")]
     return {text.partition("\n")[0].removeprefix("# "): text for text in found}
 
 
 @pytest.fixture(scope="module")
-def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the tree in which the page was followed, and nothing else was done."""
-    copy = tmp_path_factory.mktemp("tree")
-    package = copy / "onrecord"
-    shutil.copytree(ROOT / "src" / "onrecord", package, ignore=shutil.ignore_patterns(*LAYERS))
-    for layer in LAYERS:
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / layer, package / layer, ignore=ignored)
-    for path, text in modules().items():
-        (package / path).parent.mkdir(exist_ok=True)
-        (package / path).write_text(text, encoding="utf-8")
-    table = package / "projections" / "api.py"
-    before = table.read_text(encoding="utf-8")
-    after, count = re.subn(r"(?ms)^(FOLDERS: .*?)^\}$", rf"\g<1>{LINE}}}", before, count=1)
-    assert count == 1
-    table.write_text(after, encoding="utf-8")
-    return copy
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the package of the page, installed from a wheel of its own."""
+    source, site = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("site")
+    for path, text in files().items():
+        (source / path).parent.mkdir(exist_ok=True)
+        (source / path).write_text(text, encoding="utf-8")
+    alone = ("--quiet", "--no-deps", "--no-index", "--disable-pip-version-check")
+    pip("wheel", *alone, "--no-build-isolation", "--wheel-dir", source / "dist", source)
+    (wheel,) = (source / "dist").glob("*.whl")
+    pip("install", *alone, "--target", site, wheel)
+    return site
+
+
+def pip(*arguments: str | Path) -> None:
+    run = [sys.executable, "-m", "pip", *map(str, arguments)]
+    done = subprocess.run(run, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture
-def own_tree(tree: Path, tmp_path: Path) -> Path:
+def own_site(site: Path, tmp_path: Path) -> Path:
     """One that a test may change."""
-    return shutil.copytree(tree, tmp_path / "tree", ignore=shutil.ignore_patterns("__pycache__"))
+    return shutil.copytree(site, tmp_path / "site", ignore=shutil.ignore_patterns("__pycache__"))
 
 
-def ran(tree: Path, folder: Path, promise: str) -> subprocess.CompletedProcess[str]:
+def ran(site: Path, folder: Path, *program: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-W", "error", "-m", toy_program.__name__, promise],
+        [sys.executable, "-W", "error", *program],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": f"{tree}{os.pathsep}{ROOT}"},
+        env={**os.environ, "PYTHONPATH": f"{site}{os.pathsep}{ROOT}"},
         capture_output=True,
         text=True,
         check=False,
     )
 
 
-def test_the_page_has_the_line_and_the_modules_and_one_that_may_be_missing() -> None:
-    assert LINE in [fence.text for fence in fences(PAGE)]
-    assert list(modules()) == ["projections/apis/toy/__init__.py", RENDER, WIRE, RULES]
+def test_the_page_has_the_files_of_the_package() -> None:
+    assert list(files()) == ["pyproject.toml", *MODULES]
 
 
 @pytest.mark.parametrize("promise", toy_program.PROMISES)
-def test_what_the_page_promises_of_the_toy_holds(tree: Path, tmp_path: Path, promise: str) -> None:
-    done = ran(tree, tmp_path, promise)
+def test_what_the_page_promises_of_the_toy_holds(site: Path, tmp_path: Path, promise: str) -> None:
+    done = ran(site, tmp_path, "-m", toy_program.__name__, promise)
     assert done.returncode == 0, done.stderr
 
 
-def test_an_api_without_a_referee_works_and_is_not_checked(own_tree: Path, tmp_path: Path) -> None:
-    (own_tree / "onrecord" / RULES).unlink()
-    done = ran(own_tree, tmp_path, "without_a_referee_nothing_is_checked")
+def test_requests_are_rendered_without_the_wire(own_site: Path, tmp_path: Path) -> None:
+    (own_site / PACKAGE / "wire.py").unlink()
+    done = ran(own_site, tmp_path, "-m", toy_program.__name__, "a_request_needs_no_wire")
     assert done.returncode == 0, done.stderr
 
 
-def test_an_api_without_a_wire_is_an_error_that_names_it(own_tree: Path, tmp_path: Path) -> None:
-    (own_tree / "onrecord" / WIRE).unlink()
-    done = ran(own_tree, tmp_path, "a_program_may_keep_its_own_list")
-    assert "No module named 'onrecord.adapters.wire.toy.wire'" in done.stderr
+def test_an_api_without_rules_works_and_is_not_checked(own_site: Path, tmp_path: Path) -> None:
+    without(own_site, '    rules="onrecord_toy.rules:RULES",\n')
+    done = ran(own_site, tmp_path, "-m", toy_program.__name__, "without_rules_nothing_is_checked")
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_wire_of_an_api_without_one_is_not_read(own_site: Path, tmp_path: Path) -> None:
+    without(own_site, '    wire="onrecord_toy.wire:WIRE",\n')
+    done = ran(own_site, tmp_path, "-m", toy_program.__name__, "without_a_wire_nothing_is_recorded")
+    assert done.returncode == 0, done.stderr
+
+
+def without(site: Path, line: str) -> None:
+    module = site / PACKAGE / "api.py"
+    text = module.read_text(encoding="utf-8")
+    assert text.count(line) == 1
+    module.write_text(text.replace(line, ""), encoding="utf-8")
+
+
+# Packages that cannot be used.
+
+
+def no_module(site: Path) -> None:
+    (site / PACKAGE / "api.py").unlink()
+
+
+def a_module_that_fails(site: Path) -> None:
+    (site / PACKAGE / "api.py").write_text("1 / 0\n")
+
+
+def no_api(site: Path) -> None:
+    (site / PACKAGE / "api.py").write_text('API = "toy"\n')
+
+
+def no_wire(site: Path) -> None:
+    (site / PACKAGE / "wire.py").unlink()
+
+
+def another_name(site: Path) -> None:
+    entries(site, "onrecord_toy", "play")
+
+
+def a_name_that_is_built_in(site: Path) -> None:
+    entries(site, "onrecord_toy", "gemini")
+
+
+def the_name_of_another(site: Path) -> None:
+    (site / "acme_toy-2.0.dist-info").mkdir()
+    (site / "acme_toy-2.0.dist-info" / "METADATA").write_text("Name: acme-toy\nVersion: 2.0\n")
+    entries(site, "acme_toy", "toy")
+
+
+def entries(site: Path, package: str, api: str) -> None:
+    (folder,) = site.glob(f"{package}-*.dist-info")
+    text = f"[onrecord.apis]\n{api} = onrecord_toy.api:API\n"
+    (folder / "entry_points.txt").write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (no_module, "ModuleNotFoundError"),
+        (a_module_that_fails, "ZeroDivisionError('division by zero')"),
+        (no_api, "onrecord_toy.api:API is a str, but must be a Api"),
+        (no_wire, "onrecord_toy.wire:WIRE cannot be imported"),
+        (another_name, "adds the API 'play', but onrecord_toy.api:API calls itself 'toy'"),
+        (a_name_that_is_built_in, "adds an API named 'gemini', which is built in"),
+        (the_name_of_another, "acme-toy 2.0"),
+    ],
+)
+def test_a_package_that_cannot_be_used_is_an_error_that_names_it(
+    own_site: Path, tmp_path: Path, spoil: Callable[[Path], None], why: str
+) -> None:
+    spoil(own_site)
+    promise = "the_first_request_on_the_wire_is_read"
+    done = ran(own_site, tmp_path, "-m", toy_program.__name__, promise)
+    told = done.stderr.splitlines()[-1]
+    assert told.startswith("onrecord.domain.errors.InvalidProvider: ")
+    assert "onrecord-toy 1.0" in told
+    assert why in told
+
+
+def test_no_file_is_read_for_packages_before_one_may_be_meant(own_site: Path) -> None:
+    a_name_that_is_built_in(own_site)
+    program = """
+import onrecord
+with onrecord.connect("memory://") as store:
+    talk = store.conversation("a")
+    talk.user("Hello")
+    talk.request("openai-chat")
+"""
+    assert ran(own_site, own_site, "-c", program).returncode == 0
+    done = ran(own_site, own_site, "-c", f"{program}    talk.request('toy')")
+    assert "InvalidProvider" in done.stderr

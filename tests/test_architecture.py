@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from onrecord.projections.api import FOLDERS
+
 ROOT = Path(__file__).parents[1]
 FACE = ROOT / "src" / "onrecord" / "__init__.py"
 LAYERS = ("domain", "projections", "adapters")
@@ -38,6 +40,14 @@ WIRE = "onrecord.adapters.wire"
 WIRES = f"{WIRE}.wires"
 """It imports each API's `wire` by the name of its folder."""
 COMPOSITION_ROOT = ROOT / "adapters" / "app.py"
+
+ABOUT_SIX_SDKS = (
+    "adapters/check/",  # Their types, and where services take more than these have.
+    "adapters/wire/clients/record.py",  # Their clients.
+    "adapters/demo/",  # A story with each of them, and the command that tells it.
+    "adapters/cli/commands/commands.py",
+)
+"""What is about the SDKs of the APIs that are built in: another API has no place in it."""
 
 MEANINGLESS = {
     *("base", "common", "core", "helper", "helpers", "manager", "managers", "misc"),
@@ -192,6 +202,31 @@ def test_no_folder_holds_more_modules_than_a_reader_takes_in() -> None:
         if modules > MOST_FLAT.get(shown(folder), MOST_IN_A_FOLDER)
     }
     assert full == {}
+
+
+def test_the_apis_are_listed_in_one_place() -> None:
+    """Whatever goes over all of them asks `names()`, so that it knows those of other packages too."""
+    lists = [
+        shown(path)
+        for path in sources("src", *LAYERS)
+        if {node.value for node in ast.walk(parsed(path)) if isinstance(node, ast.Constant)}
+        >= FOLDERS.keys()
+    ]
+    assert [name for name in lists if not name.startswith(ABOUT_SIX_SDKS)] == ["projections/api.py"]
+
+
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def test_one_module_of_the_inner_layers_asks_what_is_installed() -> None:
+    asking = [
+        shown(path)
+        for path in sources("domain", "projections")
+        for name in imports(path)
+        if is_below(name, ("importlib", "pkgutil"))
+    ]
+    assert set(asking) == {"projections/api.py"}
 
 
 @pytest.mark.parametrize("order", ["sorted", "reversed"])

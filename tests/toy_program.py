@@ -1,4 +1,4 @@
-"""What docs/adding-a-provider.md promises of its toy API: a program for a tree that speaks it.
+"""What docs/adding-a-provider.md promises of its toy API: a program for whoever installed it.
 
 `python -m tests.toy_program NAME` runs one of the functions, in an empty folder.
 """
@@ -19,7 +19,7 @@ from onrecord.adapters.demo.services.connection import Listener, Received, Reply
 from onrecord.adapters.histories.history import History
 from onrecord.adapters.histories.intake import take_in
 from onrecord.adapters.histories.spoken import hear
-from onrecord.adapters.wire.wires import WIRES
+from onrecord.adapters.wire.wires import WIRES, endpoint_of
 from onrecord.domain.errors import UnknownApi
 from onrecord.domain.events import RequestSent
 from onrecord.domain.jsontext import JsonObject
@@ -191,13 +191,15 @@ def the_commands_know_it() -> None:
     made = command("request", "kept", "--api", "toy", "--json")
     assert json.loads(made)["request"] == {"rules": RULES, "lines": SAID}
     assert command("check-request", "said.json", "--api", "toy")
+    (known,) = map(json.loads, command("capabilities", "toy", "toy-1", "--json").splitlines())
+    assert (known["entry"], known["context_tokens"]) == ("toy-*", 8192)
     Path("open.json").write_text(json.dumps({"lines": [ASKED, CALLS]}))
     assert "T1" in command("check-request", "open.json", "--api", "toy", code=1)
 
 
 def command(name: str, *arguments: str, code: int = 0) -> str:
     program = "from onrecord.adapters.cli import main; main()"
-    url = [] if name == "check-request" else ["--url", URL]
+    url = [] if name in ("check-request", "capabilities") else ["--url", URL]
     done = subprocess.run(
         [sys.executable, "-c", program, name, *arguments, *url],
         capture_output=True,
@@ -221,7 +223,7 @@ def no_bytes_make_it_raise() -> None:
         assert WIRES["toy"].read_body(broken, "malformed", None).interruption == "malformed"
 
 
-def without_a_referee_nothing_is_checked() -> None:
+def without_rules_nothing_is_checked() -> None:
     with onrecord.connect("memory://") as store, service() as url:
         talk = store.conversation("toy")
         talked(talk, url, stream=True)
@@ -231,6 +233,27 @@ def without_a_referee_nothing_is_checked() -> None:
             assert "'toy' cannot be checked" in str(error)
         else:
             raise AssertionError
+
+
+def a_request_needs_no_wire() -> None:
+    with onrecord.connect("memory://") as store:
+        talk = store.conversation("toy")
+        talk.user(ASKED["text"])
+        assert talk.request("toy") == {"lines": [ASKED]}
+
+
+def without_a_wire_nothing_is_recorded() -> None:
+    a_request_needs_no_wire()
+    assert "toy" not in WIRES
+    with onrecord.connect(URL) as store, service() as url:
+        talk = store.conversation("own")
+        with talk.recording():
+            httpx.post(url, json={"model": "toy-1", "lines": [ASKED]})
+        assert not list(talk.read())
+
+
+def the_first_request_on_the_wire_is_read() -> None:
+    assert endpoint_of("POST", "/toy/talk").api == "toy"
 
 
 PROMISES = (

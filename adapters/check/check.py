@@ -45,10 +45,10 @@ def check_request(api: str, request: Mapping[str, Any]) -> Verdict:
     """
     # These take a while to import, and most programs check nothing.
     from onrecord.adapters.check.sdk_types import body_of, parameter_types
-    from onrecord.projections.api import known_rules
+    from onrecord.projections.api import known_rules, rules_of
     from onrecord.projections.apis.request import Request
 
-    rules = known_rules().get(api)
+    rules = rules_of(api)
     if rules is None:
         raise UnknownApi(f"{api!r} cannot be checked: choose one of {', '.join(known_rules())}")
     # As it would be read from the wire: a tuple is a list there.

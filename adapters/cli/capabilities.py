@@ -18,7 +18,7 @@ from onrecord.domain import jsontext
 from onrecord.domain.documents import Modality
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.api import FOLDERS
+from onrecord.projections.api import names
 from onrecord.projections.apis.capabilities import Capabilities, rows_of
 from onrecord.projections.apis.members import member
 from onrecord.projections.apis.rules import Violation
@@ -33,7 +33,7 @@ def show(api: str | None, model: str | None, file: Path | None, *, as_json: bool
         rows = [capabilities(api, model, file=file)]
     else:
         matrix = matrix_given(file)
-        apis = FOLDERS if api is None else (api,)
+        apis = names() if api is None else (api,)
         rows = [row for name in apis for row in rows_of(name, matrix.get(name))]
     if as_json:
         for row in rows:

@@ -97,9 +97,9 @@ def _tool(given: object) -> _Tool:
 def _check_builtin(tool: BuiltinTool) -> None:
     """Raise InvalidContent where no API has such a tool, UnknownApi for options of none."""
     # What spells requests takes a while to import, and few callers declare such tools.
-    from onrecord.projections.apis.tools import SPELLINGS
+    from onrecord.projections.apis.tools import builtin_names
 
-    known = sorted({name for known_tools in SPELLINGS.values() for name in known_tools})
+    known = sorted(builtin_names())
     if tool.name not in known:
         raise InvalidContent(
             f"no API runs a tool named {tool.name!r}: name one of {', '.join(known)}"

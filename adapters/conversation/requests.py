@@ -112,9 +112,8 @@ def ask(backend: Backend, stretches: tuple[Stretch, ...], options: Options) -> A
 
 def recipe_of(options: Options, version: int) -> Recipe:
     """Return the recipe of the request that a conversation makes at a version."""
-    return Recipe(
-        api=options.api, version=version, options=options.plain(), renderer=renderer_digest()
-    )
+    renderer = renderer_digest(options.api)
+    return Recipe(api=options.api, version=version, options=options.plain(), renderer=renderer)
 
 
 def sources_of(
@@ -211,7 +210,7 @@ class _Replay:
         if are_respelled(recipe.api, read_object(body), made.body_parts()):
             remark = "the SDK spelled it otherwise: record(client, splice=True) keeps our spelling"
             return replace(outcome, remark=outcome.remark or remark)
-        if recipe.renderer != renderer_digest():
+        if recipe.renderer != renderer_digest(recipe.api):
             remark = "another release rendered it; this one does so otherwise"
             return replace(outcome, remark=outcome.remark or remark)
         remark = "it is rendered otherwise now"

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
 from onrecord.adapters.histories.history import Heard, Histories, History, Listener
-from onrecord.adapters.histories.spoken import MEMBER, hear
+from onrecord.adapters.histories.spoken import hear
 from onrecord.adapters.wire.nesting import read
 from onrecord.domain.errors import InvalidInput, MalformedJson
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.api import known_api
 
 _BOM: Final = b"\xef\xbb\xbf"
 _LINES: Final = frozenset({".jsonl", ".ndjson"})
@@ -45,7 +46,7 @@ def histories_in(path: Path, api: str) -> Histories:
     first = next((held for held in lines() if held.fault is None), None)
     if first is not None and _is_message(first.value):
         messages = [_message(held) for held in lines()]
-        return _one(api, {MEMBER[api]: messages})
+        return _one(api, {known_api(api).messages: messages})
     return _several(api, lines, sum(1 for _ in lines()))
 
 
@@ -59,9 +60,9 @@ def _of_value(path: Path, api: str) -> Histories:
             held = cast("list[Any]", value)
             if not _is_message(first):
                 return _several(api, partial(_items, held), len(held))
-            return _one(api, {MEMBER[api]: [_message(item) for item in _items(held)]})
+            return _one(api, {known_api(api).messages: [_message(item) for item in _items(held)]})
         case _ if _is_message(value):
-            return _one(api, {MEMBER[api]: [value]})
+            return _one(api, {known_api(api).messages: [value]})
         case _ if path.suffix.lower() in _LINES:
             line = _Held(1, "line 1", value)
             return _several(api, lambda: iter((line,)), 1)
@@ -102,7 +103,7 @@ def _name(held: _Held) -> str:
 
 def _request(value: Any, api: str) -> JsonObject:
     """Return the request that a value is: itself, or one of the messages that it lists."""
-    member = MEMBER[api]
+    member = known_api(api).messages
     match value:
         case {**request} if member in request:
             return cast("JsonObject", request)

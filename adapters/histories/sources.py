@@ -12,10 +12,10 @@ from onrecord.adapters.histories.database import sessions_in
 from onrecord.adapters.histories.history import Histories, History
 from onrecord.adapters.histories.json_files import histories_in
 from onrecord.adapters.histories.llm import conversations_in
-from onrecord.adapters.histories.spoken import MEMBER
+from onrecord.projections.api import names
 
 SOURCES: Final[Mapping[str, Callable[[Path], Histories]]] = {
-    **{api: partial(histories_in, api=api) for api in MEMBER},
+    **{api: partial(histories_in, api=api) for api in names()},
     "camunda-agent": contexts_in,
     "openai-agents-session": sessions_in,
     "simonw-llm": conversations_in,

@@ -18,10 +18,7 @@ from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidInput, UnknownApi
 from onrecord.domain.events import DocumentExtracted, Event, MessageRecorded
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.api import FOLDERS, known_api
-
-MEMBER: Final = {name: known_api(name).messages for name in FOLDERS}
-"""Under which name the requests of an API hold their history."""
+from onrecord.projections.api import known_api
 
 _NOBODY: Final = UUID(int=0)
 _ROLES: Final = frozenset({"user", "assistant", "model", "system", "developer", "tool", "function"})
@@ -60,7 +57,7 @@ def _heard(api: str, request: JsonObject, listener: Listener, times: Sequence[in
             blobs.update(spilled)
     events, spilled = wire.said(sent, sent.pieces, listener.responses, None)
     blobs.update(spilled)
-    skipped = _length(request.get(MEMBER[api])) - len(sent.messages)
+    skipped = _length(request.get(known_api(api).messages)) - len(sent.messages)
     spoken = _placed(sent, events, skipped, times)
     return Heard(tuple(spoken), settings, blobs, tuple(_doubts(sent, skipped)))
 
@@ -99,12 +96,12 @@ def _doubts(sent: Sent, skipped: int) -> Iterator[Doubt]:
 
 def _first_wrong(api: str, request: JsonObject) -> int | None:
     """Return the number, from 1, of the first message that cannot be read even on its own."""
-    messages = request.get(MEMBER[api])
+    messages = request.get(known_api(api).messages)
     if not isinstance(messages, list):
         return None
     for number, message in enumerate(cast("list[Any]", messages), 1):
         try:
-            sent = WIRES[api].read_request(jsontext.write({MEMBER[api]: [message]}))
+            sent = WIRES[api].read_request(jsontext.write({known_api(api).messages: [message]}))
             WIRES[api].said(sent, sent.pieces, repeat(_NOBODY), None)
         except (InvalidInput, ValidationError):
             return number
@@ -116,7 +113,7 @@ def _length(messages: object) -> int:
 
 
 def _noun(api: str) -> str:
-    return "item" if MEMBER[api] == "input" else "message"
+    return "item" if known_api(api).messages == "input" else "message"
 
 
 def _reason(exc: InvalidInput | ValidationError) -> str:

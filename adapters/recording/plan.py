@@ -259,7 +259,7 @@ def matching(body: bytes, rendered: Sequence[Rendered]) -> Rendered | None:
 
 def respelled(body: bytes, rendered: Sequence[Rendered]) -> Rendered | None:
     """Return the rendered request whose messages a body says as an SDK spells them."""
-    made = [made for made in reversed(rendered) if made.recipe.api in respelling.APIS]
+    made = [made for made in reversed(rendered) if respelling.by_sdk(made.recipe.api)]
     with suppress(MalformedJson):
         sent = read_object(body) if made else {}
         says = (it for it in made if respelling.is_respelled(it.recipe.api, sent, it.parts))
@@ -355,7 +355,7 @@ def _is_as_rendered(
         return value is None
     if all(b'"%s":%s' % (name.encode(), part) in body for name, part in made.items()):
         return True
-    return asked.api in respelling.APIS and respelling.holds(read_object(body), made)
+    return respelling.by_sdk(asked.api) and respelling.holds(read_object(body), made)
 
 
 def _ids() -> Iterator[UUID]:

@@ -207,7 +207,8 @@ class Wire:
     tools stand amid what was said. `held` are members that name what the provider
     holds and the record does not, and what that is. `headers` are those that change what a request means. `family`
     returns the error that its SDK's errors descend from, once something imported that. `batches` is
-    how its batches are read, where these are recorded.
+    how its batches are read, where these are recorded. `is_respelled` says that its SDK spells
+    otherwise what it is given (respelling.py).
     """
 
     api: str
@@ -225,6 +226,7 @@ class Wire:
     headers: tuple[str, ...] = ()
     family: Callable[[], type[Exception] | None] = no_family
     batches: BatchWire | None = None
+    is_respelled: bool = False
 
     def stream(self) -> AnswerStream:
         """Return what reads a streamed answer of the usual content type."""

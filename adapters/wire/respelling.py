@@ -11,12 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
+from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain import jsontext
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import known_api
-
-APIS: Final = frozenset({"gemini", "ollama", "bedrock-converse"})
-"""Those whose SDK spells otherwise; the others send what they are given."""
 
 _BASE64: Final = frozenset({"data", "thoughtsignature"})
 """Members that google-genai 3.4 writes in the URL-safe alphabet (RFC 4648, 5), by their bare names."""
@@ -25,10 +23,15 @@ _TOOLS: Final = "tools"
 _STANDARD: Final = str.maketrans("-_", "+/")
 
 
+def by_sdk(api: str) -> bool:
+    """Whether the SDK of an API spells otherwise; others send what they are given."""
+    return api in WIRES and WIRES[api].is_respelled
+
+
 def is_respelled(api: str, body: JsonObject, parts: Mapping[str, bytes]) -> bool:
     """Whether the messages of a body say what was rendered, in an SDK's spelling or in ours."""
     name = known_api(api).messages
-    if api not in APIS or name not in parts or name not in body:
+    if not by_sdk(api) or name not in parts or name not in body:
         return False
     return _says(body[name], jsontext.read(parts[name]))
 

@@ -2,21 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from importlib import import_module
-from typing import Final, NamedTuple, cast
+from functools import cache
+from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from onrecord.adapters.wire.api import Kind, Wire
-from onrecord.projections.api import FOLDERS
+from onrecord.adapters.wire.api import Endpoint, Kind, Wire
+from onrecord.projections.api import FOLDERS, api_of, imported, names
 
 
-def _wire(folder: str) -> Wire:
-    return cast("Wire", import_module(f"onrecord.adapters.wire.{folder}.wire").WIRE)
+class _Wires(Mapping[str, Wire]):
+    """The wire of each API that has one, imported when it is first asked for."""
+
+    def __getitem__(self, api: str) -> Wire:
+        place = _place(api)
+        if not place:
+            raise KeyError(api)
+        return _wire(api, place)
+
+    def __iter__(self) -> Iterator[str]:
+        return filter(_place, names())
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
-WIRES: Final[dict[str, Wire]] = {name: _wire(folder) for name, folder in FOLDERS.items()}
+@cache
+def _wire(api: str, place: str) -> Wire:
+    return imported(api, place, Wire)
+
+
+def _place(api: str) -> str:
+    """Return where the wire of an API is; empty where it has none."""
+    if api in FOLDERS:
+        return f"onrecord.adapters.wire.{FOLDERS[api]}.wire:WIRE"
+    found = api_of(api)
+    return found.wire if found else ""
+
+
+WIRES: Final[Mapping[str, Wire]] = _Wires()
 
 
 # Which of an API's endpoints are turns of a conversation, and which are none.
@@ -41,11 +66,20 @@ def endpoint_of(method: str, path: str) -> Asked:
     /responses/*/cancel, embeddings, models, images, audio, moderations) passes through.
     """
     segments = [unquote(segment) for segment in path.strip("/").split("/")]
-    for api, wire in WIRES.items():
-        for endpoint in wire.endpoints:
-            if method == endpoint.method and _matches(segments, endpoint.path.split("/")):
-                return Asked(api, endpoint.kind, endpoint.compacts)
+    for api, endpoint, end in _endpoints():
+        if method == endpoint.method and _matches(segments, end):
+            return Asked(api, endpoint.kind, endpoint.compacts)
     return _NONE
+
+
+@cache
+def _endpoints() -> tuple[tuple[str, Endpoint, list[str]], ...]:
+    """Return the endpoints of all APIs, each with the segments of its path."""
+    return tuple(
+        (api, endpoint, endpoint.path.split("/"))
+        for api, wire in WIRES.items()
+        for endpoint in wire.endpoints
+    )
 
 
 def _matches(segments: Sequence[str], end: Sequence[str]) -> bool:

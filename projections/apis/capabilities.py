@@ -22,6 +22,7 @@ from onrecord.domain.content import Value
 from onrecord.domain.documents import Modality
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.api import api_of
 
 if TYPE_CHECKING:
     from onrecord.projections.apis.request import Options
@@ -277,7 +278,7 @@ def capabilities_of(api: str, model: str | None, options: Options) -> Capabiliti
 
 def rows_of(api: str, matrix: JsonObject | None = None) -> tuple[Capabilities, ...]:
     """Return what is said of all models of an API, then of each name; those of `matrix` first."""
-    under, over = bundled().get(api, {}), matrix or {}
+    under, over = _table_of(api), matrix or {}
     defaults = laid_over(told_in(under), told_in(over))
     return (
         _capabilities(f"{api} {ANY_MODEL}", api, defaults),
@@ -297,11 +298,19 @@ def bundled() -> Mapping[str, JsonObject]:
     return tomllib.loads(Path(__file__).with_name("capabilities.toml").read_text("utf-8"))
 
 
+def _table_of(api: str) -> JsonObject:
+    """Return what is said of an API: by Onrecord, else by the package that adds it."""
+    if api in bundled():
+        return bundled()[api]
+    found = api_of(api)
+    return dict(found.capabilities) if found else {}
+
+
 @lru_cache(maxsize=256)
 def _known(api: str, model: str | None, own: bytes) -> Capabilities:
     """Return what a model takes; `own` is the JSON of what a caller says of the API, or nothing."""
     over: JsonObject = jsontext.read_object(own) if own else {}
-    under = bundled().get(api, {})
+    under = _table_of(api)
     if not under and not over:
         return Capabilities(f"{api} (not listed)")
     defaults = laid_over(told_in(under), told_in(over))

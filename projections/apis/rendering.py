@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final
 
 from onrecord.domain.errors import RoundOpen
-from onrecord.projections.api import FOLDERS, known_api
+from onrecord.projections.api import FOLDERS, known_api, release_of
 from onrecord.projections.apis.request import Options, Request, without_own
 from onrecord.projections.history.history import History
 from onrecord.projections.history.message_window import in_window
@@ -49,9 +49,18 @@ def render(
     return renderer(without_own(viewed, options.api), options, blobs)
 
 
+def renderer_digest(api: str) -> str:
+    """Return the SHA-256, in hex, of what decides what a request says.
+
+    That is source text of ours; for an API that a package adds, the package's release as well.
+    """
+    release = release_of(api)
+    own = _source_digest()
+    return hashlib.sha256(f"{own}:{release}".encode()).hexdigest() if release else own
+
+
 @cache
-def renderer_digest() -> str:
-    """Return the SHA-256, in hex, of all source text that decides what a request says."""
+def _source_digest() -> str:
     root = Path(__file__).parents[2]
     digest = hashlib.sha256()
     for path in (path for source in _SOURCES for path in sorted(root.glob(source))):

@@ -15,6 +15,7 @@ from onrecord.domain.errors import UnsupportedTool
 from onrecord.domain.events import ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import BuiltinTool, ToolDefinition
+from onrecord.projections.api import api_of, names
 
 _Spelling: TypeAlias = Callable[[BuiltinTool, JsonObject], JsonObject]
 
@@ -30,11 +31,23 @@ def tools_for(defined: ToolsDeclared | None, api: str) -> Iterator[ToolDefinitio
 
 def spelled(tool: BuiltinTool, api: str) -> Native:
     """Return a provider's tool as an API spells it; UnsupportedTool where it has none."""
-    spelling = SPELLINGS.get(api, {}).get(tool.name)
+    spelling = _spellings(api).get(tool.name)
     if spelling is None:
-        able = tuple(name for name, tools in SPELLINGS.items() if tool.name in tools)
+        able = tuple(name for name in names() if tool.name in _spellings(name))
         raise UnsupportedTool(tool.name, api, able)
     return Native(api=api, value=spelling(tool, tool.options.get(api, {})))
+
+
+def builtin_names() -> frozenset[str]:
+    """Return the names of all tools that some provider runs."""
+    return frozenset(name for api in names() for name in _spellings(api))
+
+
+def _spellings(api: str) -> Mapping[str, _Spelling]:
+    if api in SPELLINGS:
+        return SPELLINGS[api]
+    found = api_of(api)
+    return found.builtin_tools if found else {}
 
 
 def _dated(kind: str, version: str, name: str | None = None) -> _Spelling:

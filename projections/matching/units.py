@@ -23,7 +23,7 @@ from onrecord.domain.content import Block, Native
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.prefix import Prefix, canonical, encoded
-from onrecord.projections.api import neutral_of, parts_of
+from onrecord.projections.api import has_call_ids, neutral_of, parts_of
 
 # What a request says block by block, and the digest that its beginning is known by.
 
@@ -128,9 +128,6 @@ _NO_SEALS: Final = frozenset(
 )
 """What Gemini takes in place of a signature (ai.google.dev, "Thought signatures"); no seal of its."""
 
-_UNNAMED: Final = frozenset({"gemini", "ollama"})
-"""The APIs whose calls may have no id on the wire."""
-
 _TELLING: Final = 24
 """From how many characters on an answer is known by its words: nobody else says the very same."""
 
@@ -229,7 +226,7 @@ def _text_unit(said: _Said, text: str, ids: tuple[str, ...]) -> Unit:
 
 def _call_unit(said: _Said, call: content.ToolCall, ids: tuple[str, ...]) -> Unit:
     call_id, asks = call.id or said.call or "", _json(call.arguments)
-    alike = (_digest("asks", call.name, asks),) if said.api in _UNNAMED else ()
+    alike = (_digest("asks", call.name, asks),) if not has_call_ids(said.api) else ()
     says = _digest("call", call_id, call.name, asks)
     return Unit(says, (*alike, *ids, f"call:{call_id}"), is_answer=True)
 

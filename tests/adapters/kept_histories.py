@@ -14,9 +14,10 @@ import onrecord
 from onrecord.adapters.histories.history import Doubt, History
 from onrecord.adapters.histories.intake import TakenIn, take_in
 from onrecord.adapters.histories.sources import SOURCES, key_of
-from onrecord.adapters.histories.spoken import MEMBER, hear
+from onrecord.adapters.histories.spoken import hear
 from onrecord.adapters.store import Store
 from onrecord.domain.events import Event
+from onrecord.projections.api import known_api
 
 ANTHROPIC: list[dict[str, Any]] = [
     {"role": "user", "content": [{"type": "text", "text": "What is the weather?"}]},
@@ -148,7 +149,9 @@ def memory() -> Store:
 
 def history(api: str, messages: Sequence[dict[str, Any]], **request: Any) -> History:
     """A history of a list of messages, as a file that holds them gives it."""
-    return History("the file", None, partial(hear, api, {**request, MEMBER[api]: list(messages)}))
+    return History(
+        "the file", None, partial(hear, api, {**request, known_api(api).messages: list(messages)})
+    )
 
 
 def taken_in(store: Store, api: str, messages: Sequence[dict[str, Any]], **request: Any) -> TakenIn:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from onrecord.adapters.histories.sources import SOURCES
-from onrecord.adapters.histories.spoken import MEMBER
 from onrecord.adapters.store import Store
 from onrecord.domain.content import Native, Text
 from onrecord.domain.errors import InvalidInput
@@ -20,6 +19,7 @@ from onrecord.domain.events import (
     ToolsDeclared,
 )
 from onrecord.domain.tools import tools_digest
+from onrecord.projections.api import known_api
 from tests.adapters.kept_histories import (
     ANTHROPIC,
     APIS,
@@ -50,7 +50,7 @@ def test_what_was_imported_goes_back_to_its_api_as_it_was(store: Store, api: str
     done = taken_in(store, api, WHOLE[api], **BESIDE.get(api, {}))
     assert (done.outcome, done.doubts, done.events) == ("recorded", (), done.recorded)
     request = store.conversation("kept").request(api)
-    assert request.body[MEMBER[api]] == WHOLE[api]
+    assert request.body[known_api(api).messages] == WHOLE[api]
     assert list(request.report) == []
 
 
@@ -133,7 +133,9 @@ def test_the_lines_of_a_file_may_be_messages_or_conversations_of_any_api(
     store: Store, tmp_path: Path, api: str
 ) -> None:
     said = lines_written(tmp_path / "said.jsonl", WHOLE[api])
-    held = lines_written(tmp_path / "held.jsonl", [{"id": "a", MEMBER[api]: WHOLE[api]}])
+    held = lines_written(
+        tmp_path / "held.jsonl", [{"id": "a", known_api(api).messages: WHOLE[api]}]
+    )
     (one,) = all_taken_in(store, api, said, "said")
     (other,) = all_taken_in(store, api, held, "held")
     assert [(it.key, it.outcome) for it in (one, other)] == [

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from onrecord.adapters.histories.history import History
 from onrecord.adapters.histories.intake import take_in
-from onrecord.adapters.histories.spoken import MEMBER, hear
+from onrecord.adapters.histories.spoken import hear
 from onrecord.domain.errors import InvalidInput
+from onrecord.projections.api import known_api
 from tests.adapters import llm_log
 from tests.adapters.kept_histories import (
     APIS,
@@ -61,7 +62,7 @@ def damaged(draw: st.DrawFn, value: Any) -> Any:
 
 @given(st.sampled_from(APIS), st.data())
 def test_damaged_messages_are_recorded_once_or_refused(api: str, data: st.DataObject) -> None:
-    request = {MEMBER[api]: data.draw(damaged(WHOLE[api]))}
+    request = {known_api(api).messages: data.draw(damaged(WHOLE[api]))}
     kept = History("the file", None, partial(hear, api, request))
     store = memory()
     first = take_in(store, kept, "kept")

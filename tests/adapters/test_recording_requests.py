@@ -224,7 +224,7 @@ def test_a_rendered_request_keeps_its_recipe_and_not_its_text(recorded: Recorded
         sent = bodies(calls)[0]
     (recorded_request,) = recorded.requests()
     assert recorded_request.recipe is not None
-    assert recorded_request.recipe.renderer == renderer_digest()
+    assert recorded_request.recipe.renderer == renderer_digest("anthropic-messages")
     spans = recorded_request.template.spans
     places = [span.pointer for span in spans if isinstance(span, ContentSpan)]
     assert sorted(places) == ["/content", "/content/0/text", "/tools/0/description"]

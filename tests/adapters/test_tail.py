@@ -12,7 +12,6 @@ import pytest
 from onrecord.adapters.conversation.requests import ask
 from onrecord.adapters.recording import bodies as tail
 from onrecord.adapters.recording.plan import Outgoing
-from onrecord.adapters.wire import wires
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain import jsontext
 from onrecord.domain.jsontext import JsonObject
@@ -47,7 +46,8 @@ def sizes(program: Program, monkeypatch: pytest.MonkeyPatch) -> list[int]:
         found.append(len(body))
         return wire.read_request(body, path)
 
-    monkeypatch.setitem(wires.WIRES, api, replace(wire, read_request=read))
+    read_by = {**WIRES, api: replace(wire, read_request=read)}
+    monkeypatch.setattr(tail, "WIRES", read_by)
     return found
 
 

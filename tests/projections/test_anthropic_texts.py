@@ -234,5 +234,5 @@ def test_options_are_read_back_from_a_recipe() -> None:
 
 
 def test_the_renderer_has_one_digest() -> None:
-    assert len(renderer_digest()) == 64
-    assert renderer_digest() == renderer_digest()
+    assert len(renderer_digest("anthropic-messages")) == 64
+    assert renderer_digest("anthropic-messages") == renderer_digest("anthropic-messages")

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
-from onrecord.projections.api import FOLDERS, names
+from onrecord.projections.api import listed, names
 
 _SESSIONS: Final = ("camunda-agent", "openai-agents-session", "simonw-llm")
 """Databases in which other programs keep histories."""
@@ -16,12 +16,12 @@ _SESSIONS: Final = ("camunda-agent", "openai-agents-session", "simonw-llm")
 
 def spoken(name: str) -> str:
     """Return the name of an API; an error with the names that there are for any other."""
-    return _one_of(name, tuple(FOLDERS))
+    return _one_of(name, names())
 
 
 def kept(name: str | None) -> str | None:
     """Return the name of a form of histories; an error with those that there are for any other."""
-    return None if name is None else _one_of(name, (*FOLDERS, *_SESSIONS))
+    return None if name is None else _one_of(name, (*names(), *_SESSIONS))
 
 
 def place(url: str | None) -> str | None:
@@ -52,7 +52,7 @@ class Strategy(StrEnum):
 
 
 SpokenApi = Annotated[
-    str, typer.Option(metavar="API", callback=spoken, help=f"The wire format: {names()}.")
+    str, typer.Option(metavar="API", callback=spoken, help=f"The wire format: {listed()}.")
 ]
 Key = Annotated[str, typer.Argument(help="The conversation's key; its id does as well.")]
 Url = Annotated[

@@ -100,4 +100,5 @@ WIRE: Final = Wire(
         }
     ),
     family=_family,
+    is_respelled=True,
 )

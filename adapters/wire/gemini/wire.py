@@ -151,4 +151,5 @@ WIRE: Final = Wire(
     held={"cachedContent": "a cached content", "cached_content": "a cached content"},
     family=family,
     batches=BATCHES,
+    is_respelled=True,
 )

@@ -36,4 +36,5 @@ WIRE: Final = Wire(
         {"/messages", "/format", "/options", *(f"/tools/*/function/{told}" for told in _TOLD)}
     ),
     family=_family,
+    is_respelled=True,
 )

@@ -15,7 +15,7 @@ from onrecord.domain.events import InstructionsSet, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.prefix import MARK
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.api import Api, Reader
+from onrecord.projections.api import Api, Reader, UsagePlaces
 from onrecord.projections.apis.anthropic import read
 from onrecord.projections.apis.anthropic.draft import (
     SERVER_CALLS,
@@ -307,4 +307,10 @@ API: Final = Api(
         replay=read.replay,
     ),
     render=render,
+    # platform.claude.com, "Messages": `usage`.
+    usage=UsagePlaces(
+        cached=(("usage", "cache_read_input_tokens"),),
+        cache_writes=(("usage", "cache_creation_input_tokens"),),
+        reasoning=(("usage", "output_tokens_details", "thinking_tokens"),),
+    ),
 )

@@ -14,7 +14,7 @@ from onrecord.domain.content import Native, Text
 from onrecord.domain.events import ResponseCompleted
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.api import Api, Reader
+from onrecord.projections.api import Api, Reader, UsagePlaces
 from onrecord.projections.apis.anthropic.draft import Message, Piece, joined, message_of
 from onrecord.projections.apis.bedrock import read
 from onrecord.projections.apis.bedrock.documents import MEDIA
@@ -285,4 +285,9 @@ API: Final = Api(
         partial=read.partial,
     ),
     render=render,
+    # docs.aws.amazon.com, `TokenUsage`.
+    usage=UsagePlaces(
+        cached=(("usage", "cacheReadInputTokens"),),
+        cache_writes=(("usage", "cacheWriteInputTokens"),),
+    ),
 )

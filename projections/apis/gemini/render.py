@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 from onrecord.domain.content import Native, Text
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.api import Api, Reader
+from onrecord.projections.api import Api, Reader, UsagePlaces
 from onrecord.projections.apis.foreign import instructions_told, tool_told, whole
 from onrecord.projections.apis.gemini import read
 from onrecord.projections.apis.gemini.answers import Continuation, continuation_of, parts_spoken
@@ -332,5 +332,11 @@ API: Final = Api(
         replay=replay,
     ),
     render=render,
+    # ai.google.dev, `UsageMetadata`.
+    usage=UsagePlaces(
+        cached=(("usageMetadata", "cachedContentTokenCount"),),
+        reasoning=(("usageMetadata", "thoughtsTokenCount"),),
+    ),
+    has_call_ids=False,
 )
 """How Gemini's API is read, and its requests are made."""

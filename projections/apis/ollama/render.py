@@ -200,4 +200,5 @@ API: Final = Api(
         partial=neutral_ollama.partial,
     ),
     render=render,
+    has_call_ids=False,
 )

@@ -12,7 +12,7 @@ from typing import Any, Final
 from onrecord.domain.content import Native, Text
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.api import Api, Reader
+from onrecord.projections.api import Api, Reader, UsagePlaces
 from onrecord.projections.apis.foreign import instructions_told, tool_told, whole
 from onrecord.projections.apis.openai_chat import read
 from onrecord.projections.apis.openai_chat.answers import (
@@ -192,6 +192,8 @@ def _unanswered(draft: Draft, turn: Turn) -> list[Block]:
     ]
 
 
+_USAGE: Final = (("usage",), ("x_groq", "usage"))
+
 API: Final = Api(
     name=read.NAME,
     messages="messages",
@@ -203,4 +205,18 @@ API: Final = Api(
         partial=read.partial,
     ),
     render=render,
+    # platform.openai.com, "Chat": `usage`; api-docs.deepseek.com and platform.moonshot.ai spell otherwise.
+    usage=UsagePlaces(
+        cached=tuple(
+            (*usage, *member)
+            for usage in _USAGE
+            for member in (
+                ("prompt_tokens_details", "cached_tokens"),
+                ("prompt_cache_hit_tokens",),
+                ("cached_tokens",),
+            )
+        ),
+        cache_writes=tuple((*u, "prompt_tokens_details", "cache_write_tokens") for u in _USAGE),
+        reasoning=tuple((*u, "completion_tokens_details", "reasoning_tokens") for u in _USAGE),
+    ),
 )

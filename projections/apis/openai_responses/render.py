@@ -15,7 +15,7 @@ from onrecord.domain.content import Native, Text
 from onrecord.domain.events import InstructionsSet, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.api import Api, Reader
+from onrecord.projections.api import Api, Reader, UsagePlaces
 from onrecord.projections.apis.foreign import instructions_told, tool_told, whole
 from onrecord.projections.apis.openai_responses import read, server_tools
 from onrecord.projections.apis.openai_responses.draft import Draft, Piece
@@ -204,4 +204,10 @@ API: Final = Api(
         read.replay,
     ),
     render=render,
+    # platform.openai.com, "Responses": `usage`.
+    usage=UsagePlaces(
+        cached=(("usage", "input_tokens_details", "cached_tokens"),),
+        cache_writes=(("usage", "input_tokens_details", "cache_write_tokens"),),
+        reasoning=(("usage", "output_tokens_details", "reasoning_tokens"),),
+    ),
 )

@@ -75,7 +75,7 @@ def test_a_request_by_another_recipe_is_another(own: Stores, wishes: dict[str, A
 @pytest.mark.parametrize(
     ("name", "other"),
     [
-        ("onrecord.adapters.conversation.requests.renderer_digest", lambda: "of another release"),
+        ("onrecord.adapters.conversation.requests.renderer_digest", lambda _: "of another release"),
         ("onrecord.adapters.redis.hot_windows.__version__", "of another release"),
     ],
 )
