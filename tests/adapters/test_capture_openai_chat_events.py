@@ -42,7 +42,7 @@ def test_reasoning_message_and_calls_come_in_this_order() -> None:
         ("call_1", "look"),
         ("call_2", "find"),
     ]
-    assert all(event.awaited for event in events[2:4])
+    assert {event.awaited for event in events[2:4]} == {True}
 
 
 def test_the_response_closes_with_its_envelope() -> None:

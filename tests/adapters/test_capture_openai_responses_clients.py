@@ -293,7 +293,7 @@ def test_the_clients_own_list_goes_on_with_what_was_answered(recorded: Recorded)
         "message.recorded",
         "response.completed",
     ]
-    assert all(event.line is None for event in recorded.events())
+    assert {event.line for event in recorded.events()} == {None}
     assert sum(isinstance(event, ToolCallRecorded) for event in recorded.events()) == 1
     assert sum(isinstance(event, RequestSent) for event in recorded.events()) == 2
 

@@ -328,5 +328,8 @@ def test_times_are_told_from_now(seconds: int, shown: str) -> None:
 
 
 def test_json_is_json_whatever_the_text(url: str, command: Command) -> None:
-    for line in command("show", KEY, "--json").out.splitlines():
-        json.loads(line)
+    with onrecord.connect(url) as store:
+        store.conversation(KEY).append(NASTY_MESSAGE)
+        last = store.conversation(KEY).head().version
+    lines = command("show", KEY, "--json").out.splitlines()
+    assert [json.loads(line)["version"] for line in lines] == list(range(1, last + 1))

@@ -34,7 +34,7 @@ def remarks(outcomes: list[Outcome]) -> list[str | None]:
 
 def test_a_forgotten_origin_is_named_as_the_cause(tmp_path: Path) -> None:
     origin, fork = forked(tmp_path)
-    assert all(outcome.is_whole for outcome in replays(fork.talk))
+    assert {outcome.is_whole for outcome in replays(fork.talk)} == {True}
     origin.store.forget(origin.talk.conversation_id)
     outcomes = list(replays(fork.talk))
     assert [outcome.is_whole for outcome in outcomes] == [False, False]

@@ -102,7 +102,7 @@ def test_only_the_last_exchanges_are_told_and_a_page_goes_on_before_them(memo: M
     assert [each.prompt for each in last] == ["4?", "3?"]
     before = memo.exchanges(limit=2, after={"first_version": last[-1].first_version})
     assert [each.prompt for each in before] == ["2?", "1?"]
-    assert all(each.is_closed for each in before)
+    assert {each.is_closed for each in before} == {True}
     assert memo.rows.page(WINDOW, uuid4(), conversation_id=str(memo.conversation)) == []
 
 
