@@ -44,7 +44,7 @@ from onrecord.adapters.recording.state import (
     find_among,
 )
 from onrecord.adapters.wire.answer import Conclusion
-from onrecord.adapters.wire.attempt import is_oversized
+from onrecord.adapters.wire.answer_events import is_oversized
 from onrecord.adapters.wire.bodies.raw_bytes import Content, pieces_of
 from onrecord.adapters.wire.spool import RecordingWarning, Spool, say_dropped, say_oversized
 from onrecord.adapters.wire.unstored import Unstored

@@ -179,3 +179,26 @@ def _sizes(value: Any) -> Iterator[int]:
                 yield from _sizes(held)
         case _:
             pass
+
+
+# How a response ended, by the events that record it.
+
+_GOES_ON: Final = ("queued", "in_progress")
+
+
+def closing_of(recording: Conclusion) -> ResponseCompleted | ResponseInterrupted | None:
+    """Return the event that closes a response; None where there was none, but a failure."""
+    events, _ = recording
+    last = events[-1] if events else None
+    return last if isinstance(last, ResponseCompleted | ResponseInterrupted) else None
+
+
+def is_oversized(recording: Conclusion) -> bool:
+    """Whether an answer was too long to be read."""
+    closing = closing_of(recording)
+    return isinstance(closing, ResponseInterrupted) and closing.reason == "oversized"
+
+
+def is_still_made(closing: ResponseCompleted | ResponseInterrupted) -> bool:
+    """Whether the provider was still at a response when its recording ended."""
+    return isinstance(closing, ResponseInterrupted) and closing.envelope.get("status") in _GOES_ON

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import logging
 import threading
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeAlias, assert_never
+from urllib.parse import unquote
 from uuid import UUID
 
 from onrecord.adapters.recording.plan import Outgoing, respelled
@@ -17,7 +18,8 @@ from onrecord.adapters.recording.recorder import Journal
 from onrecord.adapters.recording.state import Begun
 from onrecord.adapters.wire import sending as request_headers
 from onrecord.adapters.wire.answer import Conclusion
-from onrecord.adapters.wire.attempt import Attempt, Background, closing_of, response_id
+from onrecord.adapters.wire.answer_events import closing_of, is_still_made
+from onrecord.adapters.wire.attempt import Attempt
 from onrecord.adapters.wire.batches.batches import Batches
 from onrecord.adapters.wire.batches.results import Results
 from onrecord.adapters.wire.binding import Binding, Bound
@@ -29,6 +31,7 @@ from onrecord.adapters.wire.respelling import restored
 from onrecord.adapters.wire.sending import MARK, SPLICED, Sending, outgoing_of
 from onrecord.adapters.wire.wires import WIRES, endpoint_of
 from onrecord.domain.errors import OnrecordError
+from onrecord.domain.events import ResponseCompleted, ResponseInterrupted
 
 logger = logging.getLogger("onrecord")
 
@@ -51,6 +54,57 @@ _Tried: TypeAlias = tuple[UUID | None, bytes, int]
 and which retry it is."""
 
 
+# Answers that the provider goes on with after its reply, and that a later call reads.
+#
+# A response in the background is asked for by its id, again and again, until it is over; a stream
+# that broke off may be read from where it did. Either way it is the answer of the request that
+# made it: recorded under that one, once, when all of it is there.
+
+_AWAITED_AT_MOST: Final = 1024
+
+
+class _Background:
+    """Knows which requests await an answer that is read later, by the provider's id of it."""
+
+    def __init__(self) -> None:
+        """Await none."""
+        self._lock = threading.Lock()
+        self._awaiting: OrderedDict[str, _Opened] = OrderedDict()
+
+    def note(self, request: _Opened, recording: Conclusion) -> None:
+        """Take note of how a request was answered: it awaits the rest, or its answer is over."""
+        closing = closing_of(recording)
+        if closing is None or closing.provider_id is None:
+            return
+        with self._lock:
+            self._awaiting.pop(closing.provider_id, None)
+            if is_still_made(closing):
+                self._keep(closing.provider_id, request)
+
+    def found(self, provider_id: str, request: _Opened) -> None:
+        """Take note that a request awaits a response, as the log says."""
+        with self._lock:
+            self._keep(provider_id, request)
+
+    def awaiting(self, provider_id: str) -> _Opened | None:
+        """Return the request that awaits a response; None where none does that is known here."""
+        with self._lock:
+            return self._awaiting.get(provider_id)
+
+    def claim(self, provider_id: str, recording: Conclusion) -> bool:
+        """Whether a reading of a response is to be recorded: it is over, and no other was yet."""
+        closing = closing_of(recording)
+        if closing is None or not _is_over(closing):
+            return False
+        with self._lock:
+            return self._awaiting.pop(provider_id, None) is not None
+
+    def _keep(self, provider_id: str, request: _Opened) -> None:
+        self._awaiting[provider_id] = request
+        while len(self._awaiting) > _AWAITED_AT_MOST:
+            self._awaiting.popitem(last=False)
+
+
 class Turns:
     """Opens what records the answer to each request; knows which failed turns a retry repeats."""
 
@@ -60,7 +114,7 @@ class Turns:
         self._after = binding.after
         self._lock = threading.Lock()
         self._failed: deque[tuple[_Tried, _Opened]] = deque(maxlen=_FAILED_AT_MOST)
-        self._background: Background[_Opened] = Background()
+        self._background = _Background()
         self._batches = Batches()
         self._results = Results()
 
@@ -142,7 +196,7 @@ class Turns:
 
         It is the answer of the request that made the response, recorded once all of it is there.
         """
-        read = response_id(sending.path)
+        read = _response_id(sending.path)
         opened = self._background.awaiting(read) or self._found(bound, sending.path)
         if opened is None:
             return None
@@ -163,7 +217,7 @@ class Turns:
 
         What cannot be found out keeps nobody from reading.
         """
-        read = response_id(path)
+        read = _response_id(path)
         try:
             journal = bound.known()
             begun = None if journal is None else journal.find_response(read)
@@ -235,3 +289,15 @@ class Turns:
 
 def _tried(bound_to: UUID | None, body: bytes, count: int) -> _Tried:
     return bound_to, hashlib.sha256(body).digest(), count
+
+
+def _response_id(path: str) -> str:
+    """Return the provider's id of the response that a path names."""
+    return unquote(path.rstrip("/").rpartition("/")[2])
+
+
+def _is_over(closing: ResponseCompleted | ResponseInterrupted) -> bool:
+    """Whether the provider says nothing more: what is cut, or still being made, is read again."""
+    if isinstance(closing, ResponseCompleted):
+        return True
+    return "status" in closing.envelope and not is_still_made(closing)

@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from onrecord.adapters.wire.batches.bodies import is_of_batch, is_passing, lines_of
+from onrecord.adapters.wire.forms import is_of_batch, is_passing, lines_of
 from onrecord.adapters.wire.openai_chat.wire import BATCHES
 from onrecord.domain.errors import InvalidContent, OnrecordError
 from onrecord.domain.jsontext import JsonObject

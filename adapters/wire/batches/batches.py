@@ -15,8 +15,9 @@ from onrecord.adapters.recording.batches import Entry, conclude_creation
 from onrecord.adapters.recording.recorder import Journal
 from onrecord.adapters.wire import sending as request_headers
 from onrecord.adapters.wire.answer import Conclusion
+from onrecord.adapters.wire.answer_events import closing_of
 from onrecord.adapters.wire.api import BatchEntry, BatchWire
-from onrecord.adapters.wire.attempt import Attempt, closing_of
+from onrecord.adapters.wire.attempt import Attempt
 from onrecord.adapters.wire.binding import Bound
 from onrecord.adapters.wire.bodies.answer_recorder import AnswerRecorder
 from onrecord.adapters.wire.clients import unrecorded

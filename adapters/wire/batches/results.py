@@ -28,10 +28,10 @@ from onrecord.adapters.recording.recorders import Journals
 from onrecord.adapters.wire.answer_events import shortened
 from onrecord.adapters.wire.api import BatchResult, BatchStatus, ResultsWire
 from onrecord.adapters.wire.attempt import without_secrets
-from onrecord.adapters.wire.batches.bodies import FirstLine, WholeBody
 from onrecord.adapters.wire.batches.result_lines import ResultLines
 from onrecord.adapters.wire.binding import Bound
 from onrecord.adapters.wire.bodies.answer_recorder import AnswerRecorder
+from onrecord.adapters.wire.bodies.batch_answers import FirstLine, WholeBody
 from onrecord.adapters.wire.clients import unrecorded
 from onrecord.adapters.wire.credentials import Credentials, credentials_of
 from onrecord.adapters.wire.nesting import read_object

@@ -12,11 +12,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from onrecord.adapters.recording.recorders import HEADER
-from onrecord.adapters.wire.batches import bodies
 from onrecord.adapters.wire.bodies.answer_recorder import AnswerRecorder
 from onrecord.adapters.wire.bodies.recorded import Body, RecordedBody
 from onrecord.adapters.wire.clients import unrecorded
 from onrecord.adapters.wire.exchange_recorder import Turns
+from onrecord.adapters.wire.forms import is_of_batch, is_passing
 from onrecord.adapters.wire.sending import Sending, extensions_of_call
 
 if TYPE_CHECKING:
@@ -159,9 +159,9 @@ def _sending(request: httpx2.Request) -> Sending:
 def _is_recorded(sending: Sending, request: httpx2.Request) -> bool:
     """Whether something is recorded of a request; of uploads it has to be looked at, unread."""
     if sending.kind == "upload":
-        if bodies.is_passing(request.headers, request.stream):
+        if is_passing(request.headers, request.stream):
             unrecorded.say_passing_upload()
-        return bodies.is_of_batch(request.headers, request.stream)
+        return is_of_batch(request.headers, request.stream)
     return sending.is_recorded
 
 

@@ -17,8 +17,8 @@ from onrecord.adapters.wire.api import (
     as_object,
     deferred,
 )
-from onrecord.adapters.wire.batches.bodies import lines_of
 from onrecord.adapters.wire.bodies.sse import EVENT_STREAM
+from onrecord.adapters.wire.forms import lines_of
 from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.openai_chat.answers import API, event_of, read_body
 from onrecord.adapters.wire.openai_chat.requests import instructions, read_request, said, tools
