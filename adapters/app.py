@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from onrecord.adapters.conversation.arguments import id_given, text_given
+from onrecord.adapters.recording.spool import Spool, spool_folder
 from onrecord.adapters.settings import matrix_given, settings
 from onrecord.adapters.storage.sqlite.url import path_of
 from onrecord.adapters.store import Store
-from onrecord.adapters.wire.spool import Spool, spool_folder
 from onrecord.domain.errors import InvalidInput, StorageUnavailable, WrongNode
 from onrecord.domain.log import Backend
 

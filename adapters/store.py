@@ -13,11 +13,11 @@ from onrecord.adapters.conversation.arguments import reason_given, text_given
 from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.conversation.lineage import BEGINNING
 from onrecord.adapters.conversation.writing import beginning_of
+from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.tenancy import NO_MATRIX, Tenancy
 from onrecord.adapters.upkeep.clock import clock_doubts
 from onrecord.adapters.upkeep.erasing import Erasing, erasures, erasures_of, unfinished_erasures
-from onrecord.adapters.wire.spool import Spool
 from onrecord.domain.errors import ConversationNotFound, CorruptRecord, InvalidInput
 from onrecord.domain.head import Head
 from onrecord.domain.jsontext import JsonObject
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from onrecord.adapters.redis.relay import Relay
     from onrecord.adapters.upkeep.verifying import Progress, Verified
     from onrecord.adapters.views.reading import Views
-    from onrecord.adapters.wire.binding import Unbound
+    from onrecord.adapters.wire.clients.binding import Unbound
     from onrecord.domain.header import Root
 
 ClientT = TypeVar("ClientT")
@@ -143,8 +143,8 @@ class Store:
         One that is bound to none has a conversation of its own, or is refused before anything is
         sent (`unbound="refuse"`). `splice`, and UnsupportedClient, are as `Talk.record` has them.
         """
-        from onrecord.adapters.wire.binding import Binding
         from onrecord.adapters.wire.clients import record as tee
+        from onrecord.adapters.wire.clients.binding import Binding
 
         if unbound not in ("record", "refuse"):
             raise InvalidInput('unbound is "record" or "refuse"')

@@ -9,9 +9,9 @@ from uuid import UUID
 
 from onrecord.adapters.conversation.arguments import key_given
 from onrecord.adapters.conversation.stream import Stream
-from onrecord.adapters.recording.conversation_wire import TalkWire
 from onrecord.adapters.recording.recorders import Journals
-from onrecord.adapters.wire.spool import Spool
+from onrecord.adapters.recording.spool import Spool
+from onrecord.adapters.wire.clients.conversation_wire import TalkWire
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Backend
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from onrecord.adapters.wire.bodies.eventstream import Frame, text_header, written
+from onrecord.adapters.wire.eventstream import Frame, text_header, written
 
 JsonObject = dict[str, Any]
 

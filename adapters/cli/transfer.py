@@ -14,13 +14,13 @@ from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Final
 
 from onrecord.adapters.app import connect, is_there
-from onrecord.adapters.atomic_files import write_atomically
 from onrecord.adapters.cli import output
 from onrecord.adapters.cli.output import counted, named, size
 from onrecord.adapters.histories.history import Histories
 from onrecord.adapters.histories.intake import TakenIn, take_in
 from onrecord.adapters.histories.sources import SOURCES, key_of
 from onrecord.adapters.settings import settings
+from onrecord.adapters.storage.atomic_files import write_atomically
 from onrecord.adapters.store import Store
 from onrecord.adapters.transfer import importing
 from onrecord.adapters.transfer.export import export

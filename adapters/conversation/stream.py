@@ -28,7 +28,7 @@ from onrecord.domain.log import Append, Backend, Duplicate, NewEvent, RecordedEv
 from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource
 
 if TYPE_CHECKING:
-    from onrecord.adapters.wire.spool import Spool
+    from onrecord.adapters.recording.spool import Spool
 
 
 class Stream:

@@ -21,8 +21,8 @@ from onrecord.adapters.recording.paths import (
     line_of,
 )
 from onrecord.adapters.recording.plan import Related, Standing
+from onrecord.adapters.recording.spool import RecordingWarning
 from onrecord.adapters.wire.api import Sent
-from onrecord.adapters.wire.spool import RecordingWarning
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.events import LineAdopted, Relation
 from onrecord.domain.log import Log, RecordedEvent

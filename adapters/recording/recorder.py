@@ -36,6 +36,7 @@ from onrecord.adapters.recording.plan import (
     plan,
 )
 from onrecord.adapters.recording.recorders import Conversation
+from onrecord.adapters.recording.spool import RecordingWarning, Spool, say_dropped, say_oversized
 from onrecord.adapters.recording.state import (
     IN_FLIGHT,
     AwaitedAnswers,
@@ -43,11 +44,10 @@ from onrecord.adapters.recording.state import (
     Standings,
     find_among,
 )
+from onrecord.adapters.recording.unstored import Unstored
 from onrecord.adapters.wire.answer import Conclusion
 from onrecord.adapters.wire.answer_events import is_oversized
-from onrecord.adapters.wire.bodies.raw_bytes import Content, pieces_of
-from onrecord.adapters.wire.spool import RecordingWarning, Spool, say_dropped, say_oversized
-from onrecord.adapters.wire.unstored import Unstored
+from onrecord.adapters.wire.raw_bytes import Content, pieces_of
 from onrecord.domain import conversation
 from onrecord.domain.errors import (
     ConversationForgotten,

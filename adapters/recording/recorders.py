@@ -15,7 +15,7 @@ from uuid_utils.compat import uuid7
 
 from onrecord.adapters.conversation.lineage import Lineages, Stretch
 from onrecord.adapters.conversation.writing import Done, beginning_of
-from onrecord.adapters.wire.spool import Spool
+from onrecord.adapters.recording.spool import Spool
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.events import Event
 from onrecord.domain.head import Head

@@ -1,1 +1,1 @@
-"""The log of events on each database."""
+"""The log of events on each database, and files that are written whole."""

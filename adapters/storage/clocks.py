@@ -40,7 +40,7 @@ class WatchedClock:
 def say_jump(why: str) -> None:
     """Warn of a clock that jumped; raises nothing, for the events are recorded."""
     # Here, for the spool needs the log's own modules.
-    from onrecord.adapters.wire.spool import RecordingWarning
+    from onrecord.adapters.recording.spool import RecordingWarning
 
     logger.warning(why)
     with contextlib.suppress(RecordingWarning):

@@ -11,7 +11,7 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from onrecord.adapters.wire.answer import Anomaly, Answer, Conclusion, Place, Recording, recorded
-from onrecord.adapters.wire.bodies.raw_bytes import Content, reference_to
+from onrecord.adapters.wire.raw_bytes import Content, reference_to
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.content import Blob
 from onrecord.domain.events import ResponseCompleted, ResponseInterrupted, Unfinished

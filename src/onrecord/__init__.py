@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from onrecord.adapters.app import connect
 from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.conversation.results import Rejected
+from onrecord.adapters.recording.spool import RecordingWarning
 from onrecord.adapters.store import ForgetResult, Store, SweepResult
-from onrecord.adapters.wire.spool import RecordingWarning
 from onrecord.domain.content import Document, HeldFile, Native, Text, Url
 from onrecord.domain.errors import (
     ConversationClosed,

@@ -15,11 +15,11 @@ from onrecord.adapters.conversation.stream import Stream
 from onrecord.adapters.demo.services.scenes import Answer, JsonObject, Script
 from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.recording.recorder import Journal
+from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.tenancy import Tenancy
-from onrecord.adapters.wire.binding import Binding
+from onrecord.adapters.wire.clients.binding import Binding
 from onrecord.adapters.wire.clients.record import record
-from onrecord.adapters.wire.spool import Spool
 from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.events import Event, RequestSent
 from onrecord.domain.log import Append, Backend, RecordedEvent, Verdict

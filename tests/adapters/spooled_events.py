@@ -5,8 +5,8 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
+from onrecord.adapters.recording.unstored import Unstored
 from onrecord.adapters.storage.memory.memory import Memory
-from onrecord.adapters.wire.unstored import Unstored
 from onrecord.domain.blobs import blob_of
 from onrecord.domain.errors import StorageFull
 from onrecord.domain.log import Append, Log, Verdict

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from onrecord.adapters.atomic_files import write_atomically
+from onrecord.adapters.storage.atomic_files import write_atomically
 from tests.faults.small_disk import small_disk
 
 MEGABYTE = bytes(1024 * 1024)
@@ -156,7 +156,7 @@ def test_a_size_limit_of_the_process_leaves_the_old_file(tmp_path: Path) -> None
     path.write_bytes(b"old")
     program = (
         "import resource, signal, sys; from pathlib import Path\n"
-        "from onrecord.adapters.atomic_files import write_atomically\n"
+        "from onrecord.adapters.storage.atomic_files import write_atomically\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
         "write_atomically(Path(sys.argv[1]), [bytes(1024 * 1024)], replace=True)\n"
@@ -190,4 +190,4 @@ def test_no_other_module_opens_a_file_to_write_to_it() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and writes_a_file(node)
     }
-    assert {name for name in writing if not name.startswith("demo/")} == {"atomic_files.py"}
+    assert {name for name in writing if not name.startswith("demo/")} == {"storage/atomic_files.py"}

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
-from onrecord.adapters.wire.bodies.eventstream import FRAMES
-from onrecord.adapters.wire.bodies.sse import EVENT_STREAM
-from onrecord.adapters.wire.exchange_recorder import Turns
-from onrecord.adapters.wire.sending import Sending
+from onrecord.adapters.wire.clients.exchange_recorder import Turns
+from onrecord.adapters.wire.clients.sending import Sending
+from onrecord.adapters.wire.eventstream import FRAMES
+from onrecord.adapters.wire.sse import EVENT_STREAM
 from tests.adapters.recorded_calls import Recorded
 from tests.bedrock_wire import body as converse_body
 from tests.bedrock_wire import chunked, error, events, exception, text

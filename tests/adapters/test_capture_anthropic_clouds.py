@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from onrecord.adapters.wire.answer import Answer
 from onrecord.adapters.wire.anthropic.wire import WIRE
-from onrecord.adapters.wire.bodies.eventstream import FRAMES
-from onrecord.adapters.wire.bodies.sse import Decoder
+from onrecord.adapters.wire.eventstream import FRAMES
+from onrecord.adapters.wire.sse import Decoder
 from onrecord.adapters.wire.wires import Asked, endpoint_of
 from tests.adapters.anthropic_streams import fed
 from tests.anthropic_wire import SAMPLES, JsonObject, call, message, stream_events, text

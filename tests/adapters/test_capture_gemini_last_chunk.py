@@ -12,10 +12,10 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.wire.attempt import Attempt
+from onrecord.adapters.wire.bodies.attempt import Attempt
+from onrecord.adapters.wire.bodies.credentials import Credentials
 from onrecord.adapters.wire.bodies.recorded import RecordedBody
 from onrecord.adapters.wire.bodies.recorded_async import AsyncRecordedBody
-from onrecord.adapters.wire.credentials import Credentials
 from onrecord.adapters.wire.gemini.wire import WIRE
 from onrecord.domain.events import ToolCallRecorded
 from tests.adapters.attempts import STREAM, Closed

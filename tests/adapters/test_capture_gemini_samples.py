@@ -8,8 +8,8 @@ import pytest
 from google.genai.types import GenerateContentResponse, Part
 
 from onrecord.adapters.wire.answer import Answer
-from onrecord.adapters.wire.bodies.sse import Decoder
 from onrecord.adapters.wire.gemini.stream import read_body
+from onrecord.adapters.wire.sse import Decoder
 from tests.adapters.gemini_streams import blocks, events, fed
 from tests.gemini_wire import SAMPLES, JsonObject, chunks
 

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.adapters.wire.answer import Conclusion, Recording
-from onrecord.adapters.wire.attempt import Attempt
-from onrecord.adapters.wire.bodies.raw_bytes import pieces_of
-from onrecord.adapters.wire.credentials import Credentials
+from onrecord.adapters.wire.bodies.attempt import Attempt
+from onrecord.adapters.wire.bodies.credentials import Credentials
 from onrecord.adapters.wire.openai_responses.wire import WIRE
+from onrecord.adapters.wire.raw_bytes import pieces_of
 from onrecord.domain.encoding import encode
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.events import Event, ResponseCompleted, ResponseInterrupted

@@ -12,8 +12,8 @@ import httpx2
 import pytest
 
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
+from onrecord.adapters.wire.bodies.credentials import Credentials, credentials_of
 from onrecord.adapters.wire.clients.record import record
-from onrecord.adapters.wire.credentials import Credentials, credentials_of
 from onrecord.adapters.wire.secrets import PLACEHOLDER
 from tests.adapters.recorded_calls import HELLO, MODEL, Recorded
 

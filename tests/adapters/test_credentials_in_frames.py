@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from onrecord.adapters.wire.bodies.eventstream import Decoder, Frame, failure_of
-from onrecord.adapters.wire.credentials import Credentials, credentials_of
+from onrecord.adapters.wire.bodies.credentials import Credentials, credentials_of
+from onrecord.adapters.wire.eventstream import Decoder, Frame, failure_of
 from onrecord.adapters.wire.secrets import PLACEHOLDER
 from tests.anthropic_wire import message, stream_events
 from tests.anthropic_wire import text as said_text

@@ -11,8 +11,8 @@ from uuid import uuid4
 import pytest
 from eventsourcing.persistence import StoredEvent, Tracking
 
+from onrecord.adapters.recording.spool import RecordingWarning
 from onrecord.adapters.storage.eventsourcing.sqlite import SqliteFactory
-from onrecord.adapters.wire.spool import RecordingWarning
 from tests.adapters import eventsourcing_cases as cases
 
 DAY = 86_400 * 10**9

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.wire.bodies.eventstream import (
+from onrecord.adapters.wire.eventstream import (
     Decoder,
     Frame,
     Header,

@@ -11,9 +11,9 @@ from typing import Final
 
 import pytest
 
+from onrecord.adapters.recording.spool import RecordingWarning, Spool
+from onrecord.adapters.recording.unstored import Unstored
 from onrecord.adapters.storage.memory.memory import Memory
-from onrecord.adapters.wire.spool import RecordingWarning, Spool
-from onrecord.adapters.wire.unstored import Unstored
 from tests.adapters.spooled_events import FULL, begin, unstored
 from tests.interrupts import Steps, steps_of
 from tests.ledger import verified_log

@@ -15,15 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onrecord.adapters.demo.services.scenes import Answer
+from onrecord.adapters.recording.spool import RecordingWarning, Spool
+from onrecord.adapters.recording.unstored import Unstored
 from onrecord.adapters.storage.memory.memory import Memory
-from onrecord.adapters.wire import exchange_recorder
-from onrecord.adapters.wire.attempt import Attempt
-from onrecord.adapters.wire.bodies.eventstream import FRAMES
-from onrecord.adapters.wire.bodies.raw_bytes import FileBytes, Limits, RawBytes, filed
+from onrecord.adapters.wire.bodies.attempt import Attempt
+from onrecord.adapters.wire.bodies.credentials import Credentials
 from onrecord.adapters.wire.bodies.recorded_async import AsyncRecordedBody
-from onrecord.adapters.wire.credentials import Credentials
-from onrecord.adapters.wire.spool import RecordingWarning, Spool
-from onrecord.adapters.wire.unstored import Unstored
+from onrecord.adapters.wire.clients import exchange_recorder
+from onrecord.adapters.wire.eventstream import FRAMES
+from onrecord.adapters.wire.raw_bytes import FileBytes, Limits, RawBytes, filed
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.events import Event, ResponseCompleted, ResponseInterrupted
 from tests import bedrock_wire
@@ -195,7 +195,7 @@ def no_room(*_: Any) -> Any:
 def test_a_full_disk_interrupts_a_body_and_keeps_its_beginning(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("onrecord.adapters.wire.bodies.raw_bytes.UnnamedFile", no_room)
+    monkeypatch.setattr("onrecord.adapters.wire.raw_bytes.UnnamedFile", no_room)
     body = answer("chat-body")
     closed = attempted(OF_OPENAI, chunks(body, [500]), JSON, limits=Limits(held=100))
     closing = closed.events[-1]
@@ -205,7 +205,7 @@ def test_a_full_disk_interrupts_a_body_and_keeps_its_beginning(
 
 
 def test_a_full_disk_takes_nothing_from_a_stream_that_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onrecord.adapters.wire.bodies.raw_bytes.UnnamedFile", no_room)
+    monkeypatch.setattr("onrecord.adapters.wire.raw_bytes.UnnamedFile", no_room)
     body = answer("chat-deltas")
     closed = attempted(OF_OPENAI, chunks(body, [500]), limits=Limits(held=100))
     assert told(closed) == told(attempted(OF_OPENAI, [body]))
@@ -255,7 +255,7 @@ def test_a_full_disk_does_not_disturb_a_call(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limited(monkeypatch, Limits(held=100, read=2000))
-    monkeypatch.setattr("onrecord.adapters.wire.bodies.raw_bytes.UnnamedFile", no_room)
+    monkeypatch.setattr("onrecord.adapters.wire.raw_bytes.UnnamedFile", no_room)
     recorded = Recorded(tmp_path)
     with (
         calling(recorded, [LONG]) as calls,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from onrecord.adapters.wire.spool import RecordingWarning
+from onrecord.adapters.recording.spool import RecordingWarning
 from onrecord.domain import events
 from onrecord.domain.content import Native
 from onrecord.domain.jsontext import JsonObject

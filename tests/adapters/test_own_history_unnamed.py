@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from onrecord.adapters.wire.exchange_recorder import Turns
-from onrecord.adapters.wire.sending import Sending
+from onrecord.adapters.wire.clients.exchange_recorder import Turns
+from onrecord.adapters.wire.clients.sending import Sending
 from onrecord.domain.events import Event, ToolCallRecorded, ToolResultRecorded
 from onrecord.domain.jsontext import JsonObject
 from tests.adapters.recorded_calls import Recorded

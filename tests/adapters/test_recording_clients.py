@@ -10,7 +10,7 @@ import openai
 import pytest
 
 import onrecord
-from onrecord.adapters.wire.sending import account_in
+from onrecord.adapters.wire.clients.sending import account_in
 from onrecord.domain.events import AttemptFailed
 from tests.adapters.openai_clients import (
     ANSWERED,

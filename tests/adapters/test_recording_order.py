@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from onrecord.adapters.recording.spool import RecordingWarning
 from onrecord.adapters.storage.memory.memory import Memory
-from onrecord.adapters.wire.spool import RecordingWarning
 from onrecord.domain import events
 from onrecord.domain.errors import StorageError
 from onrecord.domain.jsontext import JsonObject

@@ -12,12 +12,12 @@ import pytest
 from onrecord.adapters import app
 from onrecord.adapters.app import connect
 from onrecord.adapters.demo.services.scenes import Answer, JsonObject, overloaded
+from onrecord.adapters.recording.spool import RecordingWarning, Spool, spool_folder
+from onrecord.adapters.recording.unstored import Unstored
 from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.adapters.store import Store
-from onrecord.adapters.wire.spool import RecordingWarning, Spool, spool_folder
-from onrecord.adapters.wire.unstored import Unstored
 from onrecord.domain.errors import NotRecorded, StorageUnavailable
 from onrecord.domain.log import Append, Verdict
 from onrecord.domain.log import Recorded as LogRecorded

@@ -14,10 +14,10 @@ from onrecord.adapters.app import connect
 from onrecord.adapters.cli import forgetting
 from onrecord.adapters.demo.services.scenes import Answer, JsonObject, Playback
 from onrecord.adapters.demo.services.server import DemoServer
+from onrecord.adapters.recording.spool import RecordingWarning, Spool
+from onrecord.adapters.recording.unstored import Unstored
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
-from onrecord.adapters.wire.spool import RecordingWarning, Spool
-from onrecord.adapters.wire.unstored import Unstored
 from onrecord.domain import jsontext
 from onrecord.domain.errors import StorageError
 from onrecord.domain.log import Append, Verdict

@@ -93,7 +93,7 @@ def test_a_call_that_fails_for_good_is_closed_and_may_be_made_again(recorded: Re
 def test_calls_that_failed_for_good_are_not_kept_in_mind_for_ever(
     recorded: Recorded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("onrecord.adapters.wire.exchange_recorder._FAILED_AT_MOST", 2)
+    monkeypatch.setattr("onrecord.adapters.wire.clients.exchange_recorder._FAILED_AT_MOST", 2)
     with calling(recorded, [overloaded()] * 5) as calls:
         for _ in range(5):
             with pytest.raises(anthropic.APIStatusError):

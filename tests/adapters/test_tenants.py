@@ -11,10 +11,10 @@ import pytest
 import onrecord
 from onrecord.adapters.app import connect
 from onrecord.adapters.cli.output import named
+from onrecord.adapters.recording.spool import RecordingWarning
+from onrecord.adapters.recording.unstored import Unstored
 from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.store import Store
-from onrecord.adapters.wire.spool import RecordingWarning
-from onrecord.adapters.wire.unstored import Unstored
 from onrecord.domain.errors import (
     ConversationNotFound,
     InvalidContent,

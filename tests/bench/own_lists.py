@@ -21,12 +21,12 @@ from typing import Any, Final
 from uuid import uuid4
 
 from onrecord.adapters.app import connect
-from onrecord.adapters.recording.conversation_wire import TalkWire
 from onrecord.adapters.store import Store
-from onrecord.adapters.wire.binding import Binding
 from onrecord.adapters.wire.bodies.answer_recorder import AnswerRecorder
-from onrecord.adapters.wire.exchange_recorder import Turns
-from onrecord.adapters.wire.sending import Sending
+from onrecord.adapters.wire.clients.binding import Binding
+from onrecord.adapters.wire.clients.conversation_wire import TalkWire
+from onrecord.adapters.wire.clients.exchange_recorder import Turns
+from onrecord.adapters.wire.clients.sending import Sending
 from onrecord.projections.apis.rendering import render
 from onrecord.projections.apis.request import Options
 from tests.bench.answers import answered

@@ -11,13 +11,13 @@ from eventsourcing.persistence import IntegrityError, StoredEvent
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.storage.eventsourcing.backend import BackendRecorder
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.store import Store
 from onrecord.adapters.transfer.export import export
 from onrecord.adapters.transfer.importing import check
 from onrecord.adapters.upkeep.verifying import verify_conversation
-from onrecord.adapters.wire.spool import Spool
 from onrecord.domain import events
 from onrecord.domain.admission import Refused
 from onrecord.domain.blobs import blob_of

@@ -9,11 +9,11 @@ from uuid import UUID, uuid4
 import pytest
 from eventsourcing.persistence import StoredEvent
 
+from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.storage.eventsourcing.backend import BackendRecorder
 from onrecord.adapters.storage.eventsourcing.operators import Operators
 from onrecord.adapters.store import Store
 from onrecord.adapters.transfer.export import export
-from onrecord.adapters.wire.spool import Spool
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.log import Backend
 from tests.contract.places import Place

@@ -5,8 +5,8 @@ from uuid import uuid4
 
 import pytest
 
+from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.store import Store
-from onrecord.adapters.wire.spool import Spool
 from onrecord.domain.errors import IdempotencyMismatch, StorageError, VersionConflict
 from onrecord.domain.log import Backend, Recorded, Verdict
 from tests.contract.places import Place

@@ -9,12 +9,12 @@ from uuid import UUID, uuid4
 import pytest
 from eventsourcing.persistence import StoredEvent
 
+from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.storage.eventsourcing.backend import BackendRecorder
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.store import Store
 from onrecord.adapters.transfer.export import export
 from onrecord.adapters.transfer.importing import import_file
-from onrecord.adapters.wire.spool import Spool
 from onrecord.domain.erasures import (
     COMPLETED,
     INTENDED,

@@ -13,10 +13,10 @@ from uuid import UUID, uuid4
 import pytest
 from eventsourcing.persistence import StoredEvent
 
+from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.storage.eventsourcing.backend import BackendRecorder
 from onrecord.adapters.storage.eventsourcing.operators import Erasure, Operators
 from onrecord.adapters.store import Store
-from onrecord.adapters.wire.spool import Spool
 from onrecord.domain.erasures import INTENDED, erasure_id, operators_of
 from onrecord.domain.errors import ConversationNotFound, InvalidInput, StorageReadOnly
 from onrecord.domain.log import Backend

@@ -7,8 +7,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.store import Store
-from onrecord.adapters.wire.spool import Spool
 from onrecord.domain.erasures import (
     INTENDED,
     ErasureIntended,

@@ -12,8 +12,8 @@ from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.conversation.reading import events_in
 from onrecord.adapters.wire.api import Sent
 from onrecord.adapters.wire.bodies.answer_recorder import AnswerRecorder
-from onrecord.adapters.wire.exchange_recorder import Turns
-from onrecord.adapters.wire.sending import Sending
+from onrecord.adapters.wire.clients.exchange_recorder import Turns
+from onrecord.adapters.wire.clients.sending import Sending
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.blobs import referenced, restore
 from onrecord.domain.content import Native, Text

@@ -8,9 +8,9 @@ from typing import Final
 import pytest
 
 import onrecord
+from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.adapters.store import Store
-from onrecord.adapters.wire.spool import Spool
 from tests.churned_store import ChurnedStore, found_in
 from tests.factories import BECAUSE
 from tests.sqlite_by_hand import ByHand

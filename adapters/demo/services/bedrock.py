@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from onrecord.adapters.demo.services.connection import Received, Reply, at_once, streamed, tokens
 from onrecord.adapters.demo.services.scenes import JsonObject, OtherScript, Said, encoded
-from onrecord.adapters.wire.bodies.eventstream import FRAMES, Frame, text_header, written
+from onrecord.adapters.wire.eventstream import FRAMES, Frame, text_header, written
 from onrecord.projections.apis.bedrock import rules
 from onrecord.projections.apis.rules import violations
 

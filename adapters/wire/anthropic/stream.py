@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, cast
 
+from onrecord.adapters.wire import eventstream
 from onrecord.adapters.wire.answer import Anomaly, Answer, Block, Interruption, Loss, named
 from onrecord.adapters.wire.anthropic.answers import API, closed, envelope_of, updated, with_model
 from onrecord.adapters.wire.api import error_kind
-from onrecord.adapters.wire.bodies import eventstream
-from onrecord.adapters.wire.bodies.eventstream import Frame, event_in, failure_of
-from onrecord.adapters.wire.bodies.sse import Decoder, ServerSentEvent, in_whole_characters
+from onrecord.adapters.wire.eventstream import Frame, event_in, failure_of
 from onrecord.adapters.wire.nesting import read, read_object
+from onrecord.adapters.wire.sse import Decoder, ServerSentEvent, in_whole_characters
 from onrecord.domain import jsontext
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import Unfinished

@@ -26,9 +26,9 @@ from onrecord.adapters.wire.api import (
     as_object,
     deferred,
 )
-from onrecord.adapters.wire.bodies.eventstream import FRAMES
-from onrecord.adapters.wire.bodies.sse import EVENT_STREAM
+from onrecord.adapters.wire.eventstream import FRAMES
 from onrecord.adapters.wire.nesting import read_object
+from onrecord.adapters.wire.sse import EVENT_STREAM
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, MalformedJson
 from onrecord.domain.jsontext import JsonObject

@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol, cast
 
 from onrecord.adapters.wire.answer import named
-from onrecord.adapters.wire.bodies.sse import in_whole_characters
 from onrecord.adapters.wire.nesting import read
+from onrecord.adapters.wire.sse import in_whole_characters
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
 

@@ -12,7 +12,7 @@ from onrecord.adapters.wire.answer import Anomaly, Answer, Block, Interruption, 
 from onrecord.adapters.wire.api import error_kind
 from onrecord.adapters.wire.bedrock.answers import AMID_A_BLOCK, API, closed
 from onrecord.adapters.wire.bedrock.blocks import OpenBlock, begun, begun_by
-from onrecord.adapters.wire.bodies.eventstream import Decoder, Frame, failure_of
+from onrecord.adapters.wire.eventstream import Decoder, Frame, failure_of
 from onrecord.adapters.wire.nesting import read_object
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import Unfinished

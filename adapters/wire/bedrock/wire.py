@@ -10,7 +10,7 @@ from onrecord.adapters.wire.api import Endpoint, Wire, error_kind
 from onrecord.adapters.wire.bedrock.answers import API, closed, envelope_of, event_of, message_of
 from onrecord.adapters.wire.bedrock.requests import instructions, read_request, said, tools
 from onrecord.adapters.wire.bedrock.stream import ConverseStream
-from onrecord.adapters.wire.bodies.eventstream import FRAMES
+from onrecord.adapters.wire.eventstream import FRAMES
 from onrecord.adapters.wire.nesting import read_object
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.jsontext import JsonObject

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from onrecord.adapters.wire.bodies.compression import Unpacking
-from onrecord.adapters.wire.bodies.raw_bytes import Content, Limits, RawBytes, beginning, filed
-from onrecord.adapters.wire.credentials import Credentials
+from onrecord.adapters.wire.bodies.credentials import Credentials
+from onrecord.adapters.wire.raw_bytes import Content, Limits, RawBytes, beginning, filed
 
 _MIB: Final = 1024**2
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
-from onrecord.adapters.wire.answer import Loss
+from onrecord.adapters.wire.answer import Answer, Loss
+from onrecord.adapters.wire.api import BatchResult, ResultsWire
+from onrecord.adapters.wire.bodies.answer_recorder import Latch
 from onrecord.adapters.wire.bodies.compression import Unpacking
-from onrecord.adapters.wire.bodies.raw_bytes import LIMITS, Limits
-from onrecord.adapters.wire.latch import Latch
+from onrecord.adapters.wire.raw_bytes import LIMITS, Limits
 
 # The first line of a body that passes, looked at beside its caller; nothing of it is recorded.
 
@@ -150,3 +154,189 @@ class WholeBody:
     def fail(self, error: BaseException) -> None:
         """Record nothing: nothing came."""
         self._latch.close()
+
+
+# The results of a batch as they come: a line of JSON each, recorded before it is handed on.
+
+_HEAD: Final = 64 * 1024
+_MIB: Final = 1024**2
+
+_LINE: Final = re.compile(rb"\S[^\n]*")
+"""A line from its first word on: one that is blank is none, and costs nothing."""
+
+_AT_ONCE: Final = 1024
+"""How many lines are recorded at once: a few bytes that came may unpack to millions."""
+
+_BAD_AT_MOST: Final = 1000
+"""After how many lines that are no results a body is taken for none, if fewer were results."""
+
+
+class ResultLines:
+    """Reads the lines of a batch's results, and has those that came whole recorded.
+
+    At most one line is held, and those of the last chunk. What was not read is recorded when
+    somebody reads it: the provider still has it. A body with many lines that are no results is
+    taken for none; the rest of it passes unread.
+    """
+
+    def __init__(
+        self,
+        api: str,
+        wire: ResultsWire,
+        record: Callable[[Sequence[tuple[BatchResult, bytes]]], None],
+        limits: Limits = LIMITS,
+    ) -> None:
+        """Begin to wait for the results; `record` takes what lines say, and the lines."""
+        self._api = api
+        self._wire = wire
+        self._record = record
+        self._limits = limits
+        self._lock = threading.Lock()
+        self._unpacking: Unpacking | None = None
+        self._line: list[bytes] = []
+        self._size = 0
+        self._whole: list[tuple[bytes, bool]] = []
+        self._good = self._bad = 0
+        self._is_faulty = False
+        self._latch = Latch()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing more is taken in."""
+        return self._latch.is_closed
+
+    @property
+    def endings(self) -> int:
+        """Zero: each line is recorded before it goes on, so none is held back."""
+        return 0
+
+    @property
+    def must_write(self) -> bool:
+        """Whether lines have come whole that are not recorded."""
+        return bool(self._whole)
+
+    def answered(self, status: int, headers: Mapping[str, str]) -> None:
+        """Take the head of the answer in: an error has no results."""
+        if status in _ANSWERED:
+            self._unpacking = Unpacking(headers.get("content-encoding"))
+
+    def feed(self, chunk: bytes) -> bool:
+        """Take the next bytes in; their end alone tells that all have come."""
+        if self._unpacking is None or self.is_closed:
+            return False
+        for piece in self._unpacking.feed(chunk):
+            first, end, more = piece.partition(b"\n")
+            self._add(first)
+            if end:
+                self._end_line()
+                lines, _, last = more.rpartition(b"\n")
+                self._hold(lines, is_cut=False)
+                self._add(last)
+        return False
+
+    def write_out(self) -> None:
+        """Record the lines that have come whole."""
+        with self._lock:
+            whole, self._whole = self._whole, []
+            lines = self._lines(whole)
+            while not self._is_none and (some := tuple(islice(lines, _AT_ONCE))):
+                self._take(some)
+            if self._is_none and self._latch.close():
+                self._line = []
+                self._say_bad()
+
+    def finish(self) -> None:
+        """Record the last line, which may have no end, and what is left."""
+        if self._latch.close():
+            self._end_line()
+            self._end()
+            if self._unpacking is not None and self._unpacking.failure is not None:
+                logger.warning("results of a batch could not be unpacked: they are not recorded")
+
+    def lose(self, loss: Loss) -> None:
+        """Record what came whole."""
+        if self._latch.close():
+            self._line = []
+            self._end()
+
+    def fail(self, error: BaseException) -> None:
+        """Record nothing: nothing came."""
+        self._latch.close()
+
+    def _add(self, part: bytes) -> None:
+        """Take a part of a line in; of one that is too long its beginning stays."""
+        self._size += len(part)
+        if self._size <= self._limits.read:
+            self._line.append(part)
+        elif len(self._line) != 1 or len(self._line[0]) > _HEAD:
+            self._line = [b"".join([*self._line, part])[:_HEAD]]
+
+    def _end_line(self) -> None:
+        line, is_cut = b"".join(self._line), self._size > self._limits.read
+        self._line, self._size = [], 0
+        self._hold(line, is_cut)
+
+    def _hold(self, lines: bytes, is_cut: bool) -> None:
+        """Hold lines that came whole, or the beginning of one that is too long."""
+        if lines and not lines.isspace():
+            self._whole.append((lines, is_cut))
+
+    def _lines(self, whole: Sequence[tuple[bytes, bool]]) -> Iterator[tuple[bytes, bool]]:
+        """Yield each line that is held, and whether it is too long to be read."""
+        for lines, is_cut in whole:
+            if is_cut:
+                yield lines, True
+                continue
+            for found in _LINE.finditer(lines):
+                yield found[0], len(found[0]) > self._limits.read
+
+    @property
+    def _is_none(self) -> bool:
+        """Whether this is taken for no results."""
+        return self._bad > max(_BAD_AT_MOST, self._good)
+
+    def _take(self, lines: Sequence[tuple[bytes, bool]]) -> None:
+        """Record lines, and count those that are no results."""
+        try:
+            results = [self._read(line, is_long) for line, is_long in lines]
+            told = [result for result in results if result is not None]
+            self._good, self._bad = self._good + len(told), self._bad + len(lines) - len(told)
+            if told:
+                self._record(told)
+        except Exception:
+            # A fault of ours is not the caller's: the provider still has the results.
+            logger.exception("results of a batch could not be recorded: read them again")
+
+    def _end(self) -> None:
+        self.write_out()
+        if self._bad:
+            self._say_bad()
+
+    def _say_bad(self) -> None:
+        left = "they are not recorded"
+        if self._is_none:
+            left = "the file is taken for none, and the rest of it is not recorded"
+        lines = "line" if self._bad == 1 else "lines"
+        said = "%d %s of a batch's results could not be read: %s"
+        logger.warning(said, self._bad, lines, left)
+
+    def _read_result(self, line: bytes) -> BatchResult | None:
+        try:
+            return self._wire.read_result(line)
+        except Exception:
+            # A fault of ours costs no other line; it is said once a body.
+            if not self._is_faulty:
+                logger.exception("a line of a batch's results made its reader fail")
+            self._is_faulty = True
+            return None
+
+    def _read(self, line: bytes, is_long: bool) -> tuple[BatchResult, bytes] | None:
+        """Return what a line says, None where it is no result; raises nothing."""
+        if not is_long:
+            result = self._read_result(line)
+        else:
+            name = self._wire.name_in(line[:_HEAD])
+            why = f"longer than {self._limits.read / _MIB:g} MiB; its bytes are not kept"
+            unread = Answer(self._api, interruption="oversized", detail=why)
+            result, line = None if name is None else BatchResult(name, unread), b""
+        return None if result is None else (result, line)

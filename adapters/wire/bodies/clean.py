@@ -12,14 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from onrecord.adapters.wire.bodies.eventstream import (
-    Decoder,
-    Frame,
-    event_in,
-    failure_of,
-    split,
-    written,
-)
+from onrecord.adapters.wire.eventstream import Decoder, Frame, event_in, failure_of, split, written
 from onrecord.adapters.wire.nesting import read_object
 from onrecord.domain import jsontext
 

@@ -18,8 +18,8 @@ from onrecord.adapters.wire.bodies.answer_recorder import AnswerRecorder
 from onrecord.adapters.wire.bodies.recorded import abandon
 from onrecord.adapters.wire.bodies.recorded_async import AsyncRecordedBody
 from onrecord.adapters.wire.clients import unrecorded
-from onrecord.adapters.wire.exchange_recorder import Turns
-from onrecord.adapters.wire.sending import Sending, extensions_of_call, target_of
+from onrecord.adapters.wire.clients.exchange_recorder import Turns
+from onrecord.adapters.wire.clients.sending import Sending, extensions_of_call, target_of
 
 _PACKED: Final = "content-encoding"
 _BUFFER: Final = 2**16

@@ -14,12 +14,12 @@ from functools import partial
 from typing import Any, Final, cast
 
 from onrecord.adapters.recording.recorders import HEADER
-from onrecord.adapters.wire.binding import Binding
 from onrecord.adapters.wire.bodies.answer_recorder import AnswerRecorder
 from onrecord.adapters.wire.bodies.recorded import RecordedBody, abandon
 from onrecord.adapters.wire.clients import unrecorded
-from onrecord.adapters.wire.exchange_recorder import Turns
-from onrecord.adapters.wire.sending import Sending, target_of
+from onrecord.adapters.wire.clients.binding import Binding
+from onrecord.adapters.wire.clients.exchange_recorder import Turns
+from onrecord.adapters.wire.clients.sending import Sending, target_of
 
 SERVICE: Final = "bedrock-runtime"
 _BUILT: Final = f"request-created.{SERVICE}"

@@ -11,11 +11,11 @@ import threading
 from functools import partial, wraps
 from typing import Any, Final, cast
 
-from onrecord.adapters.wire import binding as scope
-from onrecord.adapters.wire.binding import Binding
+from onrecord.adapters.wire.clients import binding as scope
 from onrecord.adapters.wire.clients import guards, record
-from onrecord.adapters.wire.exchange_recorder import Turns
-from onrecord.adapters.wire.sending import one_call
+from onrecord.adapters.wire.clients.binding import Binding
+from onrecord.adapters.wire.clients.exchange_recorder import Turns
+from onrecord.adapters.wire.clients.sending import one_call
 from onrecord.domain.errors import UnsupportedClient
 
 _ORIGIN: Final = "_onrecord_origin"

@@ -13,11 +13,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
+from onrecord.adapters.recording.spool import RecordingWarning
 from onrecord.adapters.wire.clients import requirement, unrecorded
-from onrecord.adapters.wire.refusals import refusal_of
-from onrecord.adapters.wire.sending import target_of
-from onrecord.adapters.wire.spool import RecordingWarning
-from onrecord.adapters.wire.wires import endpoint_of
+from onrecord.adapters.wire.clients.sending import target_of
+from onrecord.adapters.wire.wires import endpoint_of, refusal_of
 
 if TYPE_CHECKING:
     import httpx2

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Final, TypeVar, cast
 
-from onrecord.adapters.wire.binding import Binding
+from onrecord.adapters.wire.clients.binding import Binding
+from onrecord.adapters.wire.clients.exchange_recorder import Turns
+from onrecord.adapters.wire.clients.sending import account_in
 from onrecord.adapters.wire.clients.transport import take_out_binding, transports_of
-from onrecord.adapters.wire.exchange_recorder import Turns
-from onrecord.adapters.wire.sending import account_in
 from onrecord.domain.errors import UnsupportedClient
 
 ClientT = TypeVar("ClientT")

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Final, Literal, Self, TypeAlias, get_args
 
-from onrecord.adapters.wire.spool import RecordingWarning
+from onrecord.adapters.recording.spool import RecordingWarning
 from onrecord.domain.errors import InvalidInput
 
 OnMissing: TypeAlias = Literal["raise", "warn"]

@@ -15,9 +15,9 @@ from onrecord.adapters.recording.recorders import HEADER
 from onrecord.adapters.wire.bodies.answer_recorder import AnswerRecorder
 from onrecord.adapters.wire.bodies.recorded import Body, RecordedBody
 from onrecord.adapters.wire.clients import unrecorded
-from onrecord.adapters.wire.exchange_recorder import Turns
+from onrecord.adapters.wire.clients.exchange_recorder import Turns
+from onrecord.adapters.wire.clients.sending import Sending, extensions_of_call
 from onrecord.adapters.wire.forms import is_of_batch, is_passing
-from onrecord.adapters.wire.sending import Sending, extensions_of_call
 
 if TYPE_CHECKING:
     import httpx2

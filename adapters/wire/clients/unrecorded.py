@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 from urllib.parse import unquote
 
-from onrecord.adapters.wire.spool import RecordingWarning
+from onrecord.adapters.recording.spool import RecordingWarning
 
 _BATCHES: Final = "a batch"
 _EMBEDDINGS: Final = "an embedding"

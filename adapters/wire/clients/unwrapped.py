@@ -22,10 +22,9 @@ from pathlib import Path
 from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
-from onrecord.adapters.wire import binding
-from onrecord.adapters.wire.clients import guards, unrecorded
+from onrecord.adapters.recording.spool import RecordingWarning
+from onrecord.adapters.wire.clients import binding, guards, unrecorded
 from onrecord.adapters.wire.clients.record import PACKAGES, kinds
-from onrecord.adapters.wire.spool import RecordingWarning
 
 _CHOICE: Final = "_transport_for_url"
 

@@ -10,10 +10,9 @@ from functools import wraps
 from typing import Any, Final
 from weakref import WeakSet
 
-from onrecord.adapters.wire import binding
-from onrecord.adapters.wire.clients import requirement
-from onrecord.adapters.wire.refusals import refusal_of
-from onrecord.adapters.wire.spool import RecordingWarning
+from onrecord.adapters.recording.spool import RecordingWarning
+from onrecord.adapters.wire.clients import binding, requirement
+from onrecord.adapters.wire.wires import refusal_of
 
 _QUERY: Final = "_websocket_query_params"
 """What openai 3.52 asks of a client for each websocket that it opens, realtime or responses."""

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 from onrecord.adapters.wire.answer import Answer, Block, token_count
-from onrecord.adapters.wire.bodies.sse import in_whole_characters
 from onrecord.adapters.wire.gemini.calls import PartialCall, TurnIds, begins_in_pieces
 from onrecord.adapters.wire.gemini.parts import (
     API,
@@ -24,6 +23,7 @@ from onrecord.adapters.wire.gemini.parts import (
     text_in,
     told_beside,
 )
+from onrecord.adapters.wire.sse import in_whole_characters
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
 

@@ -10,7 +10,6 @@ from typing import Any, Final, cast
 
 from onrecord.adapters.wire.answer import Anomaly, Answer, Interruption, Loss, named
 from onrecord.adapters.wire.api import error_kind
-from onrecord.adapters.wire.bodies.sse import Decoder
 from onrecord.adapters.wire.gemini.answers import (
     Candidate,
     Content,
@@ -21,6 +20,7 @@ from onrecord.adapters.wire.gemini.answers import (
 )
 from onrecord.adapters.wire.gemini.parts import API
 from onrecord.adapters.wire.nesting import read, read_object
+from onrecord.adapters.wire.sse import Decoder
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.jsontext import JsonObject
 

@@ -17,11 +17,11 @@ from onrecord.adapters.wire.api import (
     deferred,
     error_kind,
 )
-from onrecord.adapters.wire.bodies.sse import EVENT_STREAM
 from onrecord.adapters.wire.gemini.parts import API, event_of
 from onrecord.adapters.wire.gemini.requests import family, instructions, read_request, said, tools
 from onrecord.adapters.wire.gemini.stream import ContentStream, read_body
 from onrecord.adapters.wire.nesting import read_object
+from onrecord.adapters.wire.sse import EVENT_STREAM
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, MalformedJson
 from onrecord.domain.jsontext import JsonObject

@@ -11,11 +11,11 @@ from typing import Any, Final, cast
 
 from onrecord.adapters.wire.answer import Anomaly, Answer, Interruption, Loss, named
 from onrecord.adapters.wire.api import error_kind
-from onrecord.adapters.wire.bodies.sse import Decoder, ServerSentEvent
 from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.openai_chat.answers import API, Choice, completed
 from onrecord.adapters.wire.openai_chat.calls import FUNCTION, Calls, Content
 from onrecord.adapters.wire.openai_chat.merging import Elements, Members, Shape, Text, says
+from onrecord.adapters.wire.sse import Decoder, ServerSentEvent
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.jsontext import JsonObject
 

@@ -17,7 +17,6 @@ from onrecord.adapters.wire.api import (
     as_object,
     deferred,
 )
-from onrecord.adapters.wire.bodies.sse import EVENT_STREAM
 from onrecord.adapters.wire.forms import lines_of
 from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.openai_chat.answers import API, event_of, read_body
@@ -26,6 +25,7 @@ from onrecord.adapters.wire.openai_chat.stream import CompletionStream
 from onrecord.adapters.wire.openai_responses.answers import error_code
 from onrecord.adapters.wire.openai_responses.answers import read_body as read_response
 from onrecord.adapters.wire.openai_responses.wire import HEADERS, TOLD_OF_A_TOOL, family
+from onrecord.adapters.wire.sse import EVENT_STREAM
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, MalformedJson
 from onrecord.domain.jsontext import JsonObject

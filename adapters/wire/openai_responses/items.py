@@ -12,7 +12,6 @@ from itertools import pairwise
 from typing import Any, Final, cast
 
 from onrecord.adapters.wire.answer import Anomaly, Answer, Block
-from onrecord.adapters.wire.bodies.sse import in_whole_characters
 from onrecord.adapters.wire.openai_responses.answers import VARIANTS, gaps, variants
 from onrecord.adapters.wire.openai_responses.pieces import (
     PARTS,
@@ -26,6 +25,7 @@ from onrecord.adapters.wire.openai_responses.pieces import (
     number,
     subject_of,
 )
+from onrecord.adapters.wire.sse import in_whole_characters
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
 

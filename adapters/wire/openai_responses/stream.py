@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any, Final, cast
 
 from onrecord.adapters.wire.answer import Anomaly, Answer, Interruption, Loss, named
-from onrecord.adapters.wire.bodies.sse import Decoder, ServerSentEvent
 from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.openai_responses.answers import (
     API,
@@ -22,6 +21,7 @@ from onrecord.adapters.wire.openai_responses.answers import (
 )
 from onrecord.adapters.wire.openai_responses.items import Items
 from onrecord.adapters.wire.openai_responses.pieces import is_about_an_item
+from onrecord.adapters.wire.sse import Decoder, ServerSentEvent
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.jsontext import JsonObject
 

@@ -6,11 +6,11 @@ import sys
 from typing import Final
 
 from onrecord.adapters.wire.api import Endpoint, Wire
-from onrecord.adapters.wire.bodies.sse import EVENT_STREAM
 from onrecord.adapters.wire.openai_responses.answers import API, read_body
 from onrecord.adapters.wire.openai_responses.kinds import event_of
 from onrecord.adapters.wire.openai_responses.requests import instructions, read_request, said, tools
 from onrecord.adapters.wire.openai_responses.stream import ResponseStream
+from onrecord.adapters.wire.sse import EVENT_STREAM
 
 # What both of OpenAI's APIs have in common on the wire.
 

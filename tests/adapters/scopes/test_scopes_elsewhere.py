@@ -11,7 +11,7 @@ import openai
 import pytest
 
 import onrecord
-from onrecord.adapters.wire.spool import RecordingWarning
+from onrecord.adapters.recording.spool import RecordingWarning
 from tests.adapters.scoped_calls import WAITING, ask, ask_later, calls
 from tests.patience import PATIENCE, join
 

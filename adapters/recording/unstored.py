@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from uuid import UUID
 
-from onrecord.adapters.wire.bodies.raw_bytes import Content, FileBytes
+from onrecord.adapters.wire.raw_bytes import Content, FileBytes
 from onrecord.domain import jsontext
 from onrecord.domain.admission import need_of
 from onrecord.domain.content import Blob

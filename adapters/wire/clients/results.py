@@ -27,16 +27,15 @@ from onrecord.adapters.recording.batches import (
 from onrecord.adapters.recording.recorders import Journals
 from onrecord.adapters.wire.answer_events import shortened
 from onrecord.adapters.wire.api import BatchResult, BatchStatus, ResultsWire
-from onrecord.adapters.wire.attempt import without_secrets
-from onrecord.adapters.wire.batches.result_lines import ResultLines
-from onrecord.adapters.wire.binding import Bound
 from onrecord.adapters.wire.bodies.answer_recorder import AnswerRecorder
-from onrecord.adapters.wire.bodies.batch_answers import FirstLine, WholeBody
+from onrecord.adapters.wire.bodies.attempt import without_secrets
+from onrecord.adapters.wire.bodies.batch_answers import FirstLine, ResultLines, WholeBody
+from onrecord.adapters.wire.bodies.credentials import Credentials, credentials_of
 from onrecord.adapters.wire.clients import unrecorded
-from onrecord.adapters.wire.credentials import Credentials, credentials_of
+from onrecord.adapters.wire.clients.binding import Bound
+from onrecord.adapters.wire.clients.sending import Sending
 from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.secrets import secrets_of
-from onrecord.adapters.wire.sending import Sending
 from onrecord.adapters.wire.wires import WIRES, endpoint_of
 from onrecord.domain.errors import MalformedJson
 

@@ -23,7 +23,7 @@ from onrecord.adapters.wire.bodies.clean import (
     in_lines,
     in_windows,
 )
-from onrecord.adapters.wire.bodies.eventstream import holds_frames
+from onrecord.adapters.wire.eventstream import holds_frames
 from onrecord.adapters.wire.nesting import read, read_object
 from onrecord.adapters.wire.secret_names import is_secret, is_secret_parameter
 from onrecord.adapters.wire.secrets import (

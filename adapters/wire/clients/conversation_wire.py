@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from onrecord.adapters.conversation.requests import Asked
     from onrecord.adapters.recording.recorder import Journal
     from onrecord.adapters.recording.recorders import Conversation, Journals
-    from onrecord.adapters.wire.binding import Scope
+    from onrecord.adapters.wire.clients.binding import Scope
 
 ClientT = TypeVar("ClientT")
 
@@ -65,8 +65,8 @@ class TalkWire:
 
     def record(self, client: ClientT, after: int | None, *, splice: bool = False) -> ClientT:
         """Return a client of the same type whose wire is recorded; UnsupportedClient for others."""
-        from onrecord.adapters.wire.binding import Binding
         from onrecord.adapters.wire.clients import record as tee
+        from onrecord.adapters.wire.clients.binding import Binding
 
         return tee.record(client, Binding(self._journals, self, after=after, splice=splice))
 
@@ -77,9 +77,9 @@ class TalkWire:
 
     def scope(self) -> Scope:
         """Return a new scope of the conversation."""
-        from onrecord.adapters.wire.binding import Binding, Scope
         from onrecord.adapters.wire.clients import unwrapped
-        from onrecord.adapters.wire.exchange_recorder import Turns
+        from onrecord.adapters.wire.clients.binding import Binding, Scope
+        from onrecord.adapters.wire.clients.exchange_recorder import Turns
 
         unwrapped.record_in_scopes()
         return Scope(Turns(Binding(self._journals, self)))

@@ -13,18 +13,17 @@ from uuid import UUID
 
 from onrecord.adapters.recording.batches import Entry, conclude_creation
 from onrecord.adapters.recording.recorder import Journal
-from onrecord.adapters.wire import sending as request_headers
 from onrecord.adapters.wire.answer import Conclusion
 from onrecord.adapters.wire.answer_events import closing_of
 from onrecord.adapters.wire.api import BatchEntry, BatchWire
-from onrecord.adapters.wire.attempt import Attempt
-from onrecord.adapters.wire.binding import Bound
 from onrecord.adapters.wire.bodies.answer_recorder import AnswerRecorder
+from onrecord.adapters.wire.bodies.attempt import Attempt
+from onrecord.adapters.wire.bodies.credentials import credentials_of
+from onrecord.adapters.wire.clients import sending as request_headers
 from onrecord.adapters.wire.clients import unrecorded
-from onrecord.adapters.wire.credentials import credentials_of
-from onrecord.adapters.wire.refusals import refusal_of
-from onrecord.adapters.wire.sending import Sending, outgoing_of
-from onrecord.adapters.wire.wires import WIRES, Asked, endpoint_of
+from onrecord.adapters.wire.clients.binding import Bound
+from onrecord.adapters.wire.clients.sending import Sending, outgoing_of
+from onrecord.adapters.wire.wires import WIRES, Asked, endpoint_of, refusal_of
 
 _MARK: Final = "onrecord.batch"
 """What a request is marked with that goes on for a batch: redirected, or sent anew."""

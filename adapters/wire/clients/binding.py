@@ -26,7 +26,7 @@ from onrecord.adapters.wire.clients import requirement
 from onrecord.domain.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from onrecord.adapters.wire.exchange_recorder import Turns
+    from onrecord.adapters.wire.clients.exchange_recorder import Turns
 
 
 # Scopes: which conversation the calls are for that are made within a `with` block.

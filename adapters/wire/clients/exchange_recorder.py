@@ -16,20 +16,19 @@ from uuid import UUID
 from onrecord.adapters.recording.plan import Outgoing, respelled
 from onrecord.adapters.recording.recorder import Journal
 from onrecord.adapters.recording.state import Begun
-from onrecord.adapters.wire import sending as request_headers
 from onrecord.adapters.wire.answer import Conclusion
 from onrecord.adapters.wire.answer_events import closing_of, is_still_made
-from onrecord.adapters.wire.attempt import Attempt
-from onrecord.adapters.wire.batches.batches import Batches
-from onrecord.adapters.wire.batches.results import Results
-from onrecord.adapters.wire.binding import Binding, Bound
 from onrecord.adapters.wire.bodies.answer_recorder import AnswerRecorder
-from onrecord.adapters.wire.credentials import Credentials, credentials_of
+from onrecord.adapters.wire.bodies.attempt import Attempt
+from onrecord.adapters.wire.bodies.credentials import Credentials, credentials_of
+from onrecord.adapters.wire.clients import sending as request_headers
+from onrecord.adapters.wire.clients.batches import Batches
+from onrecord.adapters.wire.clients.binding import Binding, Bound
+from onrecord.adapters.wire.clients.results import Results
+from onrecord.adapters.wire.clients.sending import MARK, SPLICED, Sending, outgoing_of
 from onrecord.adapters.wire.nesting import read_object
-from onrecord.adapters.wire.refusals import refusal_of
 from onrecord.adapters.wire.respelling import restored
-from onrecord.adapters.wire.sending import MARK, SPLICED, Sending, outgoing_of
-from onrecord.adapters.wire.wires import WIRES, endpoint_of
+from onrecord.adapters.wire.wires import WIRES, endpoint_of, refusal_of
 from onrecord.domain.errors import OnrecordError
 from onrecord.domain.events import ResponseCompleted, ResponseInterrupted
 

@@ -1,1 +1,0 @@
-"""Batches of requests, and their results, as they cross the wire."""
