@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from onrecord.adapters.conversation.arguments import id_given, text_given
+from onrecord.adapters.inputs.arguments import id_given, text_given
 from onrecord.adapters.recording.spool import Spool, spool_folder
 from onrecord.adapters.settings import matrix_given, settings
 from onrecord.adapters.storage.sqlite.url import path_of

@@ -9,13 +9,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 from uuid import UUID
 
-from onrecord.adapters.conversation.arguments import reason_given, text_given
 from onrecord.adapters.conversation.conversation import Talk
-from onrecord.adapters.conversation.lineage import BEGINNING
-from onrecord.adapters.conversation.writing import beginning_of
+from onrecord.adapters.conversation.tenancy import NO_MATRIX, Tenancy
+from onrecord.adapters.inputs.arguments import reason_given, text_given
 from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.settings import NO_TENANT
-from onrecord.adapters.tenancy import NO_MATRIX, Tenancy
+from onrecord.adapters.streams.lineage import BEGINNING
+from onrecord.adapters.streams.writing import beginning_of
 from onrecord.adapters.upkeep.clock import clock_doubts
 from onrecord.adapters.upkeep.erasing import Erasing, erasures, erasures_of, unfinished_erasures
 from onrecord.domain.errors import ConversationNotFound, CorruptRecord, InvalidInput

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-from onrecord.adapters.conversation.arguments import kind_of, several, text_if_given
+from onrecord.adapters.inputs.arguments import kind_of, several, text_if_given
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject
 

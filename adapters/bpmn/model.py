@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 from xml.etree.ElementTree import ParseError
 
-from onrecord.adapters.conversation.arguments import kind_of
+from onrecord.adapters.inputs.arguments import kind_of
 from onrecord.domain.errors import InvalidInput, InvalidModel, NotInstalled
 
 AD_HOC_SUB_PROCESS: Final = "adHocSubProcess"

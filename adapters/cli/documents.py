@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from onrecord.adapters.cli import output
 from onrecord.adapters.cli.output import Named, counted, named, size
-from onrecord.adapters.conversation.lineage import Stretch, lineage
 from onrecord.adapters.conversation.queries import documents_held, pieces_of
 from onrecord.adapters.storage.atomic_files import write_atomically
 from onrecord.adapters.store import Store
+from onrecord.adapters.streams.lineage import Stretch, lineage
 from onrecord.adapters.upkeep.files import StoreFiles, files_of
 from onrecord.domain.documents import essence_of, name_of
 from onrecord.domain.errors import ConversationForgotten, InvalidInput

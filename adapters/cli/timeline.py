@@ -12,14 +12,14 @@ from uuid import UUID
 
 from onrecord.adapters.cli import output
 from onrecord.adapters.cli.output import Named, ago, counted
-from onrecord.adapters.conversation.lineage import (
+from onrecord.adapters.streams.lineage import (
     Adoption,
     Stretch,
     adoptions_before,
     amendments,
     lineage,
 )
-from onrecord.adapters.conversation.reading import read_through
+from onrecord.adapters.streams.reading import read_through
 from onrecord.domain import jsontext
 from onrecord.domain.content import Document, Native, ServerToolCall, ServerToolResult
 from onrecord.domain.errors import InvalidInput, MalformedJson

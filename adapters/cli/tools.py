@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from onrecord.adapters.cli import output
 from onrecord.adapters.cli.output import Named, counted, named
-from onrecord.adapters.conversation.lineage import Stretch, lineage
 from onrecord.adapters.conversation.queries import declaration, declarations, declared
 from onrecord.adapters.store import Store
+from onrecord.adapters.streams.lineage import Stretch, lineage
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.header import timestamp

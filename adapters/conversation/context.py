@@ -7,17 +7,15 @@ an allow list, and no name of a credential. No error here shows a value.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from onrecord.adapters.conversation.arguments import kind_of, several, text_given
-from onrecord.adapters.conversation.lineage import Lineages, backwards
-from onrecord.adapters.conversation.writing import Done
+from onrecord.adapters.inputs.arguments import kind_of, several, text_given
+from onrecord.adapters.streams.lineage import backwards
+from onrecord.adapters.streams.stream import Stream
+from onrecord.adapters.streams.writing import Done
 from onrecord.adapters.wire.secret_names import is_secret
 from onrecord.domain import conversation
 from onrecord.domain.errors import InvalidContent
-from onrecord.domain.events import Event
-from onrecord.domain.head import Head
-from onrecord.domain.log import Backend
 from onrecord.domain.tool_context import EMPTY, ToolCallContext
 
 MOST_NAMES: Final = 16
@@ -29,51 +27,28 @@ LONGEST: Final = 256
 _CARRIED: Final = "context.carried"
 
 
-class Conversation(Protocol):
-    """What is needed of a conversation to carry something; a `Stream` has it."""
-
-    @property
-    def backend(self) -> Backend:
-        """The log that it is in."""
-        ...
-
-    def head(self) -> Head:
-        """Return where the conversation stands."""
-        ...
-
-    def lineages(self) -> Lineages:
-        """Return what tells what the conversation is made of."""
-        ...
-
-    def append(self, *said: Event, metadata: Mapping[str, str]) -> Done:
-        """Record events with this metadata in their headers."""
-        ...
-
-
-def carry(
-    talk: Conversation, entries: Mapping[str, Any] | ToolCallContext, persist: object
-) -> Done:
+def carry(stream: Stream, entries: Mapping[str, Any] | ToolCallContext, persist: object) -> Done:
     """Record what the conversation carries from here on: of these entries, those that are named.
 
     InvalidContent where one of them is not to be kept.
     """
     metadata = kept(ToolCallContext.of(entries), persist)
-    return talk.append(*conversation.carry(talk.head()), metadata=metadata)
+    return stream.append(*conversation.carry(stream.head()), metadata=metadata)
 
 
-def carried(talk: Conversation) -> ToolCallContext:
+def carried(stream: Stream) -> ToolCallContext:
     """Return what the conversation carries; a fork carries what its origin did, until it says.
 
     Read from its end: the longer ago it was said, the more is read.
     """
-    return carried_since(talk, 0, talk.head().version) or EMPTY
+    return carried_since(stream, 0, stream.head().version) or EMPTY
 
 
-def carried_since(talk: Conversation, after: int, until: int) -> ToolCallContext | None:
+def carried_since(stream: Stream, after: int, until: int) -> ToolCallContext | None:
     """Return what was last said to be carried after < version <= until; None if nothing was."""
     if until <= after:
         return None
-    for recorded in backwards(talk.backend, talk.lineages().whole(until), after):
+    for recorded in backwards(stream.backend, stream.lineages().whole(until), after):
         if recorded.type == _CARRIED:
             return ToolCallContext.of(recorded.client_header().metadata)
     return None

@@ -10,7 +10,9 @@ from uuid import UUID
 from onrecord.adapters.conversation import context as carried_context
 from onrecord.adapters.conversation import history_edits
 from onrecord.adapters.conversation import inputs as given
-from onrecord.adapters.conversation.arguments import (
+from onrecord.adapters.conversation.inputs import DeclaredTool, given_tools
+from onrecord.adapters.conversation.tenancy import Tenancy
+from onrecord.adapters.inputs.arguments import (
     labels_given,
     text_given,
     text_if_given,
@@ -18,12 +20,10 @@ from onrecord.adapters.conversation.arguments import (
     version_given,
     version_if_given,
 )
-from onrecord.adapters.conversation.documents import GivenDocument
-from onrecord.adapters.conversation.inputs import DeclaredTool, given_tools
-from onrecord.adapters.conversation.lineage import Stretch
-from onrecord.adapters.conversation.results import Rejected, record_result
-from onrecord.adapters.conversation.writing import Done, stored_again
-from onrecord.adapters.tenancy import Tenancy
+from onrecord.adapters.inputs.documents import GivenDocument
+from onrecord.adapters.streams.lineage import Stretch
+from onrecord.adapters.streams.results import Rejected, record_result
+from onrecord.adapters.streams.writing import Done, stored_again
 from onrecord.domain import conversation
 from onrecord.domain.content import Blob, ToolCall
 from onrecord.domain.events import Event
@@ -127,7 +127,7 @@ class Talk:
         `sources` say where tools come from; what is given as a `Toolset` brings its own. What is in
         force already is not recorded again.
         """
-        from onrecord.adapters.conversation.stream import declare
+        from onrecord.adapters.streams.stream import declare
 
         return declare(self.stream, *given_tools(tools, sources))
 
@@ -268,7 +268,7 @@ class Talk:
 
     def open_calls(self) -> list[ToolCall]:
         """Return the calls that await a result, in the order in which they were made."""
-        from onrecord.adapters.conversation.calls import awaited_calls
+        from onrecord.adapters.conversation.tails import awaited_calls
 
         head = self.head()
         return awaited_calls(self.backend, self.stream.lineage(head.version, head), head)

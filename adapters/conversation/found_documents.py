@@ -7,7 +7,7 @@ or be nested deeper than any stack. Values of SDKs are told by their own handler
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -21,13 +21,33 @@ from uuid import UUID
 from pydantic import AnyUrl, BaseModel, RootModel, SecretBytes, SecretStr
 from pydantic_core import to_jsonable_python
 
-from onrecord.adapters.conversation.arguments import kind_of
-from onrecord.adapters.conversation.documents import Unstored, described
-from onrecord.adapters.tools.typed_results import unfolded
+from onrecord.adapters.inputs.arguments import kind_of
+from onrecord.adapters.inputs.documents import Unstored, described
+from onrecord.adapters.tools import a2a, mcp_results
+from onrecord.adapters.tools.unfolded import Unfolded
 from onrecord.domain import jsontext
 from onrecord.domain.content import Document, Text
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject
+
+# Results of tools that are values of a protocol's SDK: a handler for each, asked before all else.
+#
+# A value is told by its type, whose SDK is not imported for it. JSON that only looks like one of
+# these is data: nothing is guessed.
+
+Handler = tuple[Callable[[object], bool], Callable[[Any], Unfolded]]
+"""Whether a value is one that it tells, and what the value says."""
+
+HANDLERS: Final[tuple[Handler, ...]] = (
+    (mcp_results.is_told, mcp_results.told),
+    (a2a.is_told, a2a.told),
+)
+
+
+def unfolded(value: object) -> Unfolded | None:
+    """Return what a typed result says; None for a value that has no handler."""
+    return next((tell(value) for is_told, tell in HANDLERS if is_told(value)), None)
+
 
 _DOCUMENTS: Final = (Document, Unstored, Path, bytes, bytearray, memoryview)
 

@@ -8,69 +8,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Final, Protocol, TypeAlias
-from uuid import UUID
+from typing import Final, TypeAlias
 
 from onrecord.adapters.conversation import inputs
-from onrecord.adapters.conversation.documents import Unstored
-from onrecord.adapters.conversation.lineage import Stretch, parted
-from onrecord.adapters.conversation.stream import Stream
 from onrecord.adapters.conversation.tails import tail_of
-from onrecord.adapters.conversation.writing import Done
+from onrecord.adapters.inputs.documents import Unstored
+from onrecord.adapters.streams.lineage import Stretch, parted
+from onrecord.adapters.streams.stream import Stream
+from onrecord.adapters.streams.writing import Done
 from onrecord.domain import conversation
 from onrecord.domain.content import Document, Native, Text
 from onrecord.domain.errors import InvalidContent, NothingToSend, VersionConflict
 from onrecord.domain.events import Event, MessageRecorded
 from onrecord.domain.head import Head
-from onrecord.domain.log import Log
 
 _TRIES: Final = 8
 
 
-class Conversation(Protocol):
-    """What is needed of a conversation to retell it; a `Stream` has it."""
-
-    @property
-    def backend(self) -> Log:
-        """The log that it is in."""
-        ...
-
-    @property
-    def conversation_id(self) -> UUID:
-        """The conversation's id."""
-        ...
-
-    def head(self) -> Head:
-        """Return where the conversation stands."""
-        ...
-
-    def lineage(self, version: int, head: Head | None = None) -> tuple[Stretch, ...]:
-        """Return what the conversation is made of at a version."""
-        ...
-
-    def append(self, *said: Event, expected_version: int | None = None) -> Done:
-        """Record events; VersionConflict where another writer was quicker."""
-        ...
-
-
-Decide: TypeAlias = Callable[[Conversation, Head], tuple[Event, ...]]
+Decide: TypeAlias = Callable[[Stream, Head], tuple[Event, ...]]
 """Decides, from where a conversation stands, what to record."""
 
 
-def retell(talk: Conversation, decide: Decide, expected_version: int | None) -> Done:
+def retell(stream: Stream, decide: Decide, expected_version: int | None) -> Done:
     """Record what is decided, if the conversation stands still where it was decided for.
 
     VersionConflict if it does not stand at the version that is expected, or moves each time.
     """
     for tries_left in reversed(range(_TRIES)):
-        head = talk.head()
+        head = stream.head()
         if head.version == 0:
             raise NothingToSend("nothing was said in this conversation yet: say something first")
         expected = head.version if expected_version is None else expected_version
         if expected != head.version:
             raise VersionConflict(expected, head.version)
         try:
-            return talk.append(*decide(talk, head), expected_version=expected)
+            return stream.append(*decide(stream, head), expected_version=expected)
         except VersionConflict:
             if not tries_left or expected_version is not None:
                 raise
@@ -78,21 +50,21 @@ def retell(talk: Conversation, decide: Decide, expected_version: int | None) -> 
 
 
 def edit(
-    talk: Stream,
+    stream: Stream,
     version: int,
     text: str | None,
     documents: Sequence[Document | Unstored],
     expected_version: int | None,
 ) -> Done:
     """Store documents, and record a prompt with them in the place of another one, as `retell` does."""
-    said = inputs.prompt(text, documents, talk)
-    return retell(talk, partial(edited, version=version, said=said), expected_version)
+    said = inputs.prompt(text, documents, stream)
+    return retell(stream, partial(edited, version=version, said=said), expected_version)
 
 
-def regenerated(talk: Conversation, head: Head) -> tuple[Event, ...]:
+def regenerated(stream: Stream, head: Head) -> tuple[Event, ...]:
     """Return what gives up the last answer: all behind what was said, or what tools gave, before."""
-    stretches = talk.lineage(head.version, head)
-    tail = tail_of(talk.backend, stretches)
+    stretches = stream.lineage(head.version, head)
+    tail = tail_of(stream.backend, stretches)
     unanswered = tail.unanswered or (None if tail.answer else tail.prompt)
     if unanswered is not None:
         raise InvalidContent(
@@ -100,51 +72,49 @@ def regenerated(talk: Conversation, head: Head) -> tuple[Event, ...]:
         )
     if tail.answer is None:
         raise InvalidContent("nothing was said yet: there is no answer to give up")
-    if tail.answer.conversation_id != talk.conversation_id:
+    if tail.answer.conversation_id != stream.conversation_id:
         raise InvalidContent(
             "the last answer was given before this conversation was forked: fork "
             f"{tail.answer.conversation_id} at version {tail.answer.version - 1} instead"
         )
-    return _back_before(talk, stretches, tail.answer.version, head)
+    return _back_before(stream, stretches, tail.answer.version, head)
 
 
 def edited(
-    talk: Conversation, head: Head, version: int, said: Iterable[Text | Document | Native]
+    stream: Stream, head: Head, version: int, said: Iterable[Text | Document | Native]
 ) -> tuple[Event, ...]:
     """Return what puts another prompt in the place of the one at a version."""
-    stretches = talk.lineage(head.version, head)
-    _must_be_prompt(talk, stretches, version, head)
-    back = _back_before(talk, stretches, version, head)
+    stretches = stream.lineage(head.version, head)
+    _must_be_prompt(stream, stretches, version, head)
+    back = _back_before(stream, stretches, version, head)
     return (*back, *conversation.say(head, said))
 
 
-def compacted(talk: Conversation, head: Head, summary: str, until: int | None) -> tuple[Event, ...]:
+def compacted(stream: Stream, head: Head, summary: str, until: int | None) -> tuple[Event, ...]:
     """Return what lets a summary stand for all up to a version; None: all exchanges that are over."""
-    stretches = talk.lineage(head.version, head)
+    stretches = stream.lineage(head.version, head)
     if until is None:
-        until = _over(talk, stretches, head)
+        until = _over(stream, stretches, head)
     else:
         conversation.must_exist(head, until)
-        _must_be_between_rounds(talk, stretches, until)
+        _must_be_between_rounds(stream, stretches, until)
     return conversation.compact(head, summary, until)
 
 
 def _back_before(
-    talk: Conversation, stretches: Sequence[Stretch], version: int, head: Head
+    stream: Stream, stretches: Sequence[Stretch], version: int, head: Head
 ) -> tuple[Event, ...]:
     """Return what lets the main line go on from what stands before a version of it."""
-    own = [stretch for stretch in stretches if stretch.conversation_id == talk.conversation_id]
+    own = [stretch for stretch in stretches if stretch.conversation_id == stream.conversation_id]
     stretch = next(stretch for stretch in reversed(own) if stretch.after < version - 1)
     after = min(version - 1, stretch.until)
     return conversation.go_back(head, after, None if stretch.line is None else head.version)
 
 
-def _must_be_prompt(
-    talk: Conversation, stretches: Sequence[Stretch], version: int, head: Head
-) -> None:
+def _must_be_prompt(stream: Stream, stretches: Sequence[Stretch], version: int, head: Head) -> None:
     conversation.must_exist(head, version)
-    found = _stretch_of(talk, stretches, version)
-    for recorded in talk.backend.read(talk.conversation_id, after=version - 1, until=version):
+    found = _stretch_of(stream, stretches, version)
+    for recorded in stream.backend.read(stream.conversation_id, after=version - 1, until=version):
         event = recorded.event()
         if not isinstance(event, MessageRecorded) or event.role != "user":
             whose = f" of the {event.role}" if isinstance(event, MessageRecorded) else ""
@@ -155,41 +125,41 @@ def _must_be_prompt(
             )
 
 
-def _stretch_of(talk: Conversation, stretches: Sequence[Stretch], version: int) -> Stretch | None:
-    own = (stretch for stretch in stretches if stretch.conversation_id == talk.conversation_id)
+def _stretch_of(stream: Stream, stretches: Sequence[Stretch], version: int) -> Stretch | None:
+    own = (stretch for stretch in stretches if stretch.conversation_id == stream.conversation_id)
     return next((s for s in own if s.after < version <= s.until), None)
 
 
-def _over(talk: Conversation, stretches: tuple[Stretch, ...], head: Head) -> int:
+def _over(stream: Stream, stretches: tuple[Stretch, ...], head: Head) -> int:
     """Return the version up to which all exchanges are over: answered, and no call open."""
     until = head.version
     before = stretches
-    tail = tail_of(talk.backend, before)
+    tail = tail_of(stream.backend, before)
     is_over = tail.is_over
     while not is_over:
         prompt = tail.prompt
         if prompt is None:
             raise InvalidContent("no exchange is over yet: there is nothing to sum up")
-        if prompt.conversation_id != talk.conversation_id:
+        if prompt.conversation_id != stream.conversation_id:
             raise InvalidContent(
                 "the exchange that is open was begun before this conversation was forked: wait "
                 "until it is answered"
             )
         until = prompt.version - 1
-        before, _ = parted(stretches, talk.conversation_id, until)
-        tail = tail_of(talk.backend, before)
+        before, _ = parted(stretches, stream.conversation_id, until)
+        tail = tail_of(stream.backend, before)
         # What came of an exchange that others followed is all that will come.
         is_over = tail.prompt is not None and not (tail.open_calls or tail.is_out)
     return until
 
 
-def _must_be_between_rounds(talk: Conversation, stretches: tuple[Stretch, ...], until: int) -> None:
-    if _stretch_of(talk, stretches, until) is None:
+def _must_be_between_rounds(stream: Stream, stretches: tuple[Stretch, ...], until: int) -> None:
+    if _stretch_of(stream, stretches, until) is None:
         raise InvalidContent(
             f"version {until} is not on the main line: `onrecord show KEY --lines` says why"
         )
-    before, _ = parted(stretches, talk.conversation_id, until)
-    tail = tail_of(talk.backend, before)
+    before, _ = parted(stretches, stream.conversation_id, until)
+    tail = tail_of(stream.backend, before)
     if tail.open_calls:
         raise InvalidContent(
             f"version {until} is amid a round of tool calls, of which {len(tail.open_calls)} have "

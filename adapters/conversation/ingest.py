@@ -11,10 +11,6 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from onrecord.adapters.bpmn.inputs import Given, inputs_of
-from onrecord.adapters.conversation.arguments import text_if_given
-from onrecord.adapters.conversation.calls import calls_open
-from onrecord.adapters.conversation.result_values import GivenResult, given_result
-from onrecord.adapters.conversation.results import record_result
 from onrecord.adapters.conversation.signals import (
     as_recorded,
     content_given,
@@ -23,10 +19,17 @@ from onrecord.adapters.conversation.signals import (
     signal_given,
     told_from_earlier,
 )
-from onrecord.adapters.conversation.stream import Stream
-from onrecord.adapters.conversation.tails import tail_of
-from onrecord.adapters.conversation.tool_results import stored_result, summarise
-from onrecord.adapters.conversation.writing import stored_again
+from onrecord.adapters.conversation.tails import calls_open, tail_of
+from onrecord.adapters.conversation.tool_results import (
+    GivenResult,
+    given_result,
+    stored_result,
+    summarise,
+)
+from onrecord.adapters.inputs.arguments import text_if_given
+from onrecord.adapters.streams.results import record_result
+from onrecord.adapters.streams.stream import Stream
+from onrecord.adapters.streams.writing import stored_again
 from onrecord.domain import conversation
 from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.errors import InvalidContent, ResultsWithoutConversation
@@ -63,7 +66,7 @@ class _Result(NamedTuple):
 class _Taken:
     """What is to be recorded, as far as a conversation still awaits it."""
 
-    talk: Stream
+    stream: Stream
     results: Sequence[_Result]
     signals: Sequence[SignalReceived]
     interrupts: bool
@@ -71,8 +74,8 @@ class _Taken:
     def decide(self, head: Head) -> tuple[Event, ...]:
         """Return what goes in one commit: results of open calls, those given up, the signals."""
         answers = self._answers(head)
-        new = [each for each in self.signals if as_recorded(self.talk, head, each) is None]
-        open_calls = given_up(self.talk, head) if new and self.interrupts else ()
+        new = [each for each in self.signals if as_recorded(self.stream, head, each) is None]
+        open_calls = given_up(self.stream, head) if new and self.interrupts else ()
         left = [result for result in open_calls if result.call_id not in answers]
         told: list[Event] = []
         for result in answers.values():
@@ -83,20 +86,20 @@ class _Taken:
         """Return the first result of each call that is open."""
         if not self.results or not head.version:
             return {}
-        talk = self.talk
-        opened = calls_open(talk.backend, talk.lineage(head.version, head), head)
+        stream = self.stream
+        opened = calls_open(stream.backend, stream.lineage(head.version, head), head)
         awaited = {call.call_id for call in opened}
         answers: dict[str, _Result] = {}
         for result in self.results:
             if result.event.call_id in awaited:
                 answers.setdefault(result.event.call_id, result)
         return {
-            call_id: result._replace(event=told_from_earlier(talk, head, result.event))
+            call_id: result._replace(event=told_from_earlier(stream, head, result.event))
             for call_id, result in answers.items()
         }
 
 
-def take(talk: Stream, inputs: object, behaviour: object) -> NextInput:
+def take(stream: Stream, inputs: object, behaviour: object) -> NextInput:
     """Record entries, and return whether the model is to be asked now.
 
     Results that no open call awaits are recorded for themselves: late ones, those of no call, and
@@ -107,56 +110,56 @@ def take(talk: Stream, inputs: object, behaviour: object) -> NextInput:
         raise InvalidContent('the behaviour of signals is "wait" or "interrupt"')
     entries = [_entry(given, at) for at, given in enumerate(inputs_of(inputs))]
     given = [entry for entry in entries if entry.id is not None]
-    head = talk.head()
+    head = stream.head()
     conversation.receive(head, ())
     if given and head.version == 0:
         raise ResultsWithoutConversation
     for entry in given:
         conversation.give_result(head, entry.id or "", ())
-    stored_again(lambda: _record(talk, entries, given, interrupts=behaviour == "interrupt"))
-    return next_input_of(talk)
+    stored_again(lambda: _record(stream, entries, given, interrupts=behaviour == "interrupt"))
+    return next_input_of(stream)
 
 
 def _record(
-    talk: Stream, entries: Sequence[_Entry], given: Sequence[_Entry], *, interrupts: bool
+    stream: Stream, entries: Sequence[_Entry], given: Sequence[_Entry], *, interrupts: bool
 ) -> None:
     """Record entries, of which some are `given` as results, their documents stored first."""
     taken = _Taken(
-        talk,
-        [_result(talk, entry) for entry in given],
-        list(_once(_signal(talk, entry) for entry in entries if entry.id is None)),
+        stream,
+        [_result(stream, entry) for entry in given],
+        list(_once(_signal(stream, entry) for entry in entries if entry.id is None)),
         interrupts,
     )
-    recorded = settle(talk, taken.decide).events
+    recorded = settle(stream, taken.decide).events
     answered = {event.call_id for event in recorded if isinstance(event, ToolResultRecorded)}
     for result in taken.results:
         if result.event.call_id in answered:
             answered.remove(result.event.call_id)
             summarise(result.event.call_id, result.documents)
         else:
-            record_result(talk, result.event, result.documents)
+            record_result(stream, result.event, result.documents)
 
 
-def next_input_of(talk: Stream) -> NextInput:
+def next_input_of(stream: Stream) -> NextInput:
     """Return whether the model is to be asked now, or what is waited for."""
-    head = talk.head()
+    head = stream.head()
     if head.closed or not head.version:
         return "nothing"
-    tail = tail_of(talk.backend, talk.lineage(head.version, head))
+    tail = tail_of(stream.backend, stream.lineage(head.version, head))
     is_said = tail.prompt is not None or tail.unanswered is not None or tail.answer is not None
     return next_input(awaited=len(tail.open_calls), unanswered=is_said and not tail.is_over)
 
 
-def _result(talk: Stream, entry: _Entry) -> _Result:
+def _result(stream: Stream, entry: _Entry) -> _Result:
     call_id = entry.id or ""
     if entry.interrupted and entry.is_bare:
-        return _Result(*conversation.cancel_call(talk.known_head(), call_id), ())
-    event, found = stored_result(talk, call_id, entry.given, is_error=entry.interrupted)
+        return _Result(*conversation.cancel_call(stream.known_head(), call_id), ())
+    event, found = stored_result(stream, call_id, entry.given, is_error=entry.interrupted)
     return _Result(event.model_copy(update={"cancelled": entry.interrupted}), found)
 
 
-def _signal(talk: Stream, entry: _Entry) -> SignalReceived:
-    return signal_given(entry.given, talk, entry.name, entry.message_id)
+def _signal(stream: Stream, entry: _Entry) -> SignalReceived:
+    return signal_given(entry.given, stream, entry.name, entry.message_id)
 
 
 def _once(signals: Iterable[SignalReceived]) -> Iterator[SignalReceived]:

@@ -7,10 +7,10 @@ from typing import Any, TypeAlias, cast
 
 from pydantic import ValidationError
 
-from onrecord.adapters.conversation.arguments import kind_of, several, text_if_given
-from onrecord.adapters.conversation.documents import Shelf, Unstored, described, must_hold, stored
-from onrecord.adapters.conversation.stream import Stream
-from onrecord.adapters.conversation.writing import Done
+from onrecord.adapters.inputs.arguments import kind_of, several, text_if_given
+from onrecord.adapters.inputs.documents import Unstored, described, must_hold, stored
+from onrecord.adapters.streams.stream import Stream
+from onrecord.adapters.streams.writing import Done
 from onrecord.adapters.tools.tool import Tool, Toolset
 from onrecord.domain import conversation
 from onrecord.domain.content import Document, Native, Text
@@ -30,7 +30,7 @@ def attachments(documents: object) -> tuple[Document | Unstored, ...]:
 
 
 def prompt(
-    text: object, attached: Sequence[Document | Unstored], shelf: Shelf
+    text: object, attached: Sequence[Document | Unstored], stream: Stream
 ) -> tuple[Text | Document, ...]:
     """Return what a user says, documents first; InvalidContent where no record can hold it.
 
@@ -39,8 +39,8 @@ def prompt(
     said = text_if_given("a prompt's text", text)
     if said is not None and not said.strip() and not attached:
         raise InvalidContent("the prompt is blank: give it text or a document")
-    must_hold(shelf, attached)
-    kept = tuple(stored(given, shelf) for given in attached)
+    must_hold(stream, attached)
+    kept = tuple(stored(given, stream) for given in attached)
     return kept if said is None else (*kept, Text(text=said))
 
 

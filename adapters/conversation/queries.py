@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from onrecord.adapters.conversation.lineage import Stretch, amendments, parted
-from onrecord.adapters.conversation.reading import blob_among, events_for, in_force, told_whole
 from onrecord.adapters.conversation.tails import since_prompt, tail_of
+from onrecord.adapters.streams.lineage import Stretch, amendments, parted
+from onrecord.adapters.streams.reading import blob_among, events_for, in_force, told_whole
 from onrecord.domain.blobs import referenced, restore
 from onrecord.domain.content import Native
 from onrecord.domain.encoding import Erased, Unrecognised

@@ -12,9 +12,9 @@ from uuid import UUID
 from pydantic import ValidationError
 
 from onrecord.adapters.conversation.conversation import Talk
-from onrecord.adapters.conversation.lineage import Stretch
-from onrecord.adapters.conversation.reading import blob_among, events_for
-from onrecord.adapters.conversation.stream import Stream
+from onrecord.adapters.streams.lineage import Stretch
+from onrecord.adapters.streams.reading import blob_among, events_for
+from onrecord.adapters.streams.stream import Stream
 from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.respelling import are_respelled
 from onrecord.domain.errors import InvalidInput, OnrecordError

@@ -7,14 +7,14 @@ What comes meanwhile makes it look again: a result that was quicker stands.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, Literal, NamedTuple, Protocol, TypeAlias, cast
+from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
-from onrecord.adapters.conversation.arguments import several, text_if_given
-from onrecord.adapters.conversation.calls import calls_open
-from onrecord.adapters.conversation.documents import Shelf, Unstored, described, must_hold, stored
-from onrecord.adapters.conversation.result_values import GivenResult, given_result
-from onrecord.adapters.conversation.stream import Stream
-from onrecord.adapters.conversation.writing import Done, stored_again
+from onrecord.adapters.conversation.tails import calls_open
+from onrecord.adapters.conversation.tool_results import GivenResult, given_result
+from onrecord.adapters.inputs.arguments import several, text_if_given
+from onrecord.adapters.inputs.documents import Unstored, described, must_hold, stored
+from onrecord.adapters.streams.stream import Stream
+from onrecord.adapters.streams.writing import Done, stored_again
 from onrecord.domain import conversation
 from onrecord.domain.content import Document, Text
 from onrecord.domain.errors import IdempotencyMismatch, VersionConflict
@@ -31,21 +31,13 @@ _NEVER: Final = 0
 """No conversation that has begun is at this version: what expects it there is not recorded."""
 
 
-class Conversation(Protocol):
-    """What is needed of a conversation to ask it; a `Stream` has it."""
-
-    def append(self, *said: Event, expected_version: int | None = None) -> Done:
-        """Record events; VersionConflict or IdempotencyMismatch where that cannot be."""
-        ...
-
-
-def knowledge_of(talk: Conversation, event: Event) -> Knowledge:
+def knowledge_of(stream: Stream, event: Event) -> Knowledge:
     """Return what a conversation that has begun knows of an event that it can record once.
 
     An append is told of what it repeats before it is told of the version, which no event has here.
     """
     try:
-        talk.append(event, expected_version=_NEVER)
+        stream.append(event, expected_version=_NEVER)
     except VersionConflict:
         return "new"
     except IdempotencyMismatch:
@@ -69,18 +61,18 @@ class Settled(NamedTuple):
 
 def signal_given(
     given: GivenResult,
-    shelf: Shelf,
+    stream: Stream,
     name: str | None,
     message_id: str | None,
     attached: Iterable[Document | Unstored] = (),
 ) -> SignalReceived:
     """Return a signal that a caller gives: its text, then each document once, stored now."""
     attached = tuple(attached)
-    must_hold(shelf, attached)
-    said = given.stored(shelf).parts
+    must_hold(stream, attached)
+    said = given.stored(stream).parts
     texts = [part for part in said if isinstance(part, Text)]
     found = [part for part in said if isinstance(part, Document)]
-    held = (*found, *(stored(document, shelf) for document in attached))
+    held = (*found, *(stored(document, stream) for document in attached))
     return SignalReceived(content=(*texts, *dict.fromkeys(held)), name=name, message_id=message_id)
 
 
@@ -107,7 +99,7 @@ def is_empty(content: object) -> bool:
 
 
 def record_signal(
-    talk: Stream,
+    stream: Stream,
     content: object,
     documents: object,
     name: object,
@@ -123,51 +115,51 @@ def record_signal(
     once = text_if_given("message_id", message_id)
     given = content_given(content)
     attached = [described(document) for document in several("documents", documents)]
-    conversation.receive(talk.known_head(), ())
+    conversation.receive(stream.known_head(), ())
 
     def record() -> Done:
-        received = signal_given(given, talk, named, once, attached)
+        received = signal_given(given, stream, named, once, attached)
         if not interrupts:
-            return talk.append(*conversation.receive(talk.known_head(), (received,)))
-        return settle(talk, lambda head: _interrupting(talk, head, received)).done
+            return stream.append(*conversation.receive(stream.known_head(), (received,)))
+        return settle(stream, lambda head: _interrupting(stream, head, received)).done
 
     return stored_again(record)
 
 
-def settle(talk: Stream, decide: Decide) -> Settled:
+def settle(stream: Stream, decide: Decide) -> Settled:
     """Record what is decided, if the conversation stands still meanwhile; else decide again."""
     for tries_left in reversed(range(_TRIES)):
-        head = talk.head()
+        head = stream.head()
         decided = decide(head)
         if not decided:
             return Settled(Duplicate(head.version, head.version), ())
         try:
-            return Settled(talk.append(*decided, expected_version=head.version), decided)
+            return Settled(stream.append(*decided, expected_version=head.version), decided)
         except (VersionConflict, IdempotencyMismatch):
             if not tries_left:
                 raise
     raise AssertionError("the last try returns or raises")
 
 
-def given_up(talk: Stream, head: Head) -> list[ToolResultRecorded]:
+def given_up(stream: Stream, head: Head) -> list[ToolResultRecorded]:
     """Return the cancelled results of the calls that are open, in the order of the calls."""
     if not head.version:
         return []
-    awaited = calls_open(talk.backend, talk.lineage(head.version, head), head)
+    awaited = calls_open(stream.backend, stream.lineage(head.version, head), head)
     return [
-        told_from_earlier(talk, head, *conversation.cancel_call(head, call.call_id))
+        told_from_earlier(stream, head, *conversation.cancel_call(head, call.call_id))
         for call in awaited
     ]
 
 
-def told_from_earlier(talk: Stream, head: Head, result: ToolResultRecorded) -> ToolResultRecorded:
+def told_from_earlier(stream: Stream, head: Head, result: ToolResultRecorded) -> ToolResultRecorded:
     """Return the result of an open call, with its version where an earlier call had its id."""
-    if knowledge_of(talk, result) == "new":
+    if knowledge_of(stream, result) == "new":
         return result
     return result.model_copy(update={"call": head.open_calls.get(result.call_id)})
 
 
-def as_recorded(talk: Stream, head: Head, received: SignalReceived) -> SignalReceived | None:
+def as_recorded(stream: Stream, head: Head, received: SignalReceived) -> SignalReceived | None:
     """Return a signal as it was recorded before under its message id; None where it is new.
 
     IdempotencyMismatch where that stands for another message.
@@ -176,7 +168,7 @@ def as_recorded(talk: Stream, head: Head, received: SignalReceived) -> SignalRec
         return None
     for interrupts in (True, False):
         told = received.model_copy(update={"interrupts": interrupts})
-        match knowledge_of(talk, told):
+        match knowledge_of(stream, told):
             case "new":
                 return None
             case "same":
@@ -189,7 +181,7 @@ def as_recorded(talk: Stream, head: Head, received: SignalReceived) -> SignalRec
     )
 
 
-def _interrupting(talk: Stream, head: Head, received: SignalReceived) -> tuple[Event, ...]:
-    if (before := as_recorded(talk, head, received)) is not None:
+def _interrupting(stream: Stream, head: Head, received: SignalReceived) -> tuple[Event, ...]:
+    if (before := as_recorded(stream, head, received)) is not None:
         return (before,)
-    return conversation.receive(head, (received,), given_up(talk, head))
+    return conversation.receive(head, (received,), given_up(stream, head))

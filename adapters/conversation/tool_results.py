@@ -1,18 +1,33 @@
-"""What a tool gave on its way into the log: its result, and the documents that were found in it."""
+"""Results of tools as callers hand them over: any nesting of values, as texts and documents.
+
+All is looked through and checked first, so that of a result that no record can hold nothing is
+stored.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
-from onrecord.adapters.conversation.lineage import backwards
-from onrecord.adapters.conversation.result_values import GivenResult, Stored, given_result
-from onrecord.adapters.conversation.results import Rejected, record_result
-from onrecord.adapters.conversation.stream import Stream
-from onrecord.adapters.conversation.writing import Done, stored_again
-from onrecord.domain import conversation
+from onrecord.adapters.conversation.found_documents import (
+    Found,
+    is_document,
+    looked_through,
+    unfolded,
+)
+from onrecord.adapters.inputs.arguments import text_given
+from onrecord.adapters.inputs.documents import Unstored, must_hold, stored
+from onrecord.adapters.streams.lineage import backwards
+from onrecord.adapters.streams.results import Rejected, record_result
+from onrecord.adapters.streams.stream import Stream
+from onrecord.adapters.streams.writing import Done, stored_again
+from onrecord.adapters.tools.unfolded import Unfolded
+from onrecord.domain import conversation, jsontext
+from onrecord.domain.content import Document, Text
+from onrecord.domain.documents import reference_to
 from onrecord.domain.events import (
     DocumentExtracted,
     ToolCallRecorded,
@@ -22,13 +37,139 @@ from onrecord.domain.events import (
 from onrecord.domain.header import NO_METADATA
 from onrecord.domain.log import Recorded
 
+Part: TypeAlias = Text | Document
+
+_WHAT: Final = "a tool's result"
+
+
+class Placed(NamedTuple):
+    """A document of a result, and where it first stood in it (a JSON pointer, RFC 6901)."""
+
+    document: Document
+    path: str
+
+
+class Stored(NamedTuple):
+    """A result as it is recorded: its parts, and each document that is in it once."""
+
+    parts: tuple[Part, ...]
+    documents: tuple[Placed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GivenResult:
+    """A result that a record can hold; nothing of it is stored yet.
+
+    `told` is its plain JSON, in which each document has a place; `listed` says that it is a list of
+    texts and documents, which keeps its order.
+    """
+
+    told: Any
+    found: tuple[Found, ...]
+    at: str
+    listed: bool
+    is_error: bool
+
+    def stored(self, stream: Stream) -> Stored:
+        """Store the documents, each once, and return the result with references in their place."""
+        kept = _put_all(self.found, stream)
+        first: dict[Document, str] = {}
+        for found, document in zip(self.found, kept, strict=True):
+            found.place.update(reference_to(document))
+            first.setdefault(document, f"{self.at}{found.path}")
+        placed = tuple(Placed(document, path) for document, path in first.items())
+        if self.listed:
+            at = {id(found.place): kept[place] for place, found in enumerate(self.found)}
+            return Stored(_in_order(self.told, at), placed)
+        is_alone = any(found.place is self.told for found in self.found)
+        return Stored((*(() if is_alone else _words(self.told)), *first), placed)
+
+
+def given_result(given: object) -> GivenResult:
+    """Return what a tool gave, looked through; InvalidContent where no record can hold it.
+
+    A string is a text, None and an empty string are nothing; a list of texts and documents alone
+    keeps its order, and so does what an MCP server gave. Anything else is told as JSON, with a
+    reference in the place of each document: mappings, lists, dataclasses, pydantic's models,
+    numbers, dates, UUIDs, enumerations. Paths and bytes are documents wherever they stand.
+    """
+    opened = _opened(given)
+    listed = _listed(opened.value)
+    looked = looked_through(opened.value if listed is None else listed)
+    for said in (looked.plain,) if listed is None else looked.plain:
+        _check(said)
+    return GivenResult(looked.plain, looked.found, opened.at, listed is not None, opened.is_error)
+
+
+def _check(said: Any) -> None:
+    """Raise InvalidInput where a text cannot be sent, or JSON not be written."""
+    if isinstance(said, str):
+        text_given(_WHAT, said)
+    else:
+        jsontext.write(said)
+
+
+def _opened(given: object) -> Unfolded:
+    """Return what a typed result says; anything else as it is."""
+    opened = given if isinstance(given, Unfolded) else Unfolded(given)
+    while (inner := unfolded(opened.value)) is not None:
+        opened = Unfolded(inner.value, opened.at + inner.at, opened.is_error or inner.is_error)
+    return opened
+
+
+def _listed(value: object) -> Sequence[object] | None:
+    """Return the texts and documents of a list that holds nothing else; None for anything else."""
+    if is_document(value) or not isinstance(value, Sequence) or isinstance(value, str):
+        return None
+    items: list[object] = []
+    for item in cast("Sequence[object]", value):
+        opened = _opened(item).value
+        if not (opened is None or isinstance(opened, str | Text) or is_document(opened)):
+            return None
+        items.append(opened)
+    has_blocks = not all(item is None or isinstance(item, str) for item in items)
+    return items if has_blocks else None
+
+
+def _put_all(found: Sequence[Found], stream: Stream) -> list[Document]:
+    """Return the documents, stored; a file that stands there twice is read once."""
+    must_hold(stream, (each.document for each in found))
+    kept: dict[Document | Unstored, Document] = {}
+    for each in found:
+        if each.document not in kept:
+            kept[each.document] = stored(each.document, stream)
+    return [kept[each.document] for each in found]
+
+
+def _in_order(told: Sequence[Any], at: Mapping[int, Document]) -> tuple[Part, ...]:
+    """Return the parts of a list; a document that was there before is told by its reference."""
+    parts: list[Part] = []
+    shown: set[Document] = set()
+    for each in told:
+        document = at.get(id(each))
+        if document is not None and document not in shown:
+            shown.add(document)
+            parts.append(document)
+        elif each:
+            parts += _words(each)
+    return tuple(parts)
+
+
+def _words(told: Any) -> tuple[Text, ...]:
+    if told is None or told == "":
+        return ()
+    return (Text(text=told if isinstance(told, str) else jsontext.write(told).decode()),)
+
+
+# What a tool gave on its way into the log: its result, and the documents that were found in it.
+
 logger = logging.getLogger("onrecord")
 
 _CALL: Final = "tool_call.recorded"
 
 
 def give_result(
-    talk: Stream,
+    stream: Stream,
     call_id: str,
     content: object,
     *,
@@ -42,8 +183,8 @@ def give_result(
     given = given_result(content)
 
     def record() -> Done | Rejected:
-        result, extracted = stored_result(talk, call_id, given, is_error=is_error)
-        done = record_result(talk, result, extracted, metadata=metadata)
+        result, extracted = stored_result(stream, call_id, given, is_error=is_error)
+        done = record_result(stream, result, extracted, metadata=metadata)
         if isinstance(done, Recorded):
             summarise(call_id, extracted)
         return done
@@ -52,48 +193,50 @@ def give_result(
 
 
 def stored_result(
-    talk: Stream, call_id: str, given: GivenResult, *, is_error: bool = False
+    stream: Stream, call_id: str, given: GivenResult, *, is_error: bool = False
 ) -> tuple[ToolResultRecorded, tuple[DocumentExtracted, ...]]:
     """Return what a tool gave as events, its documents stored."""
     is_error = is_error or given.is_error
-    conversation.give_result(talk.known_head(), call_id, ())
-    kept = given.stored(talk)
-    (result,) = conversation.give_result(talk.known_head(), call_id, kept.parts, is_error=is_error)
-    return result, _extracted(talk, call_id, kept)
+    conversation.give_result(stream.known_head(), call_id, ())
+    kept = given.stored(stream)
+    (result,) = conversation.give_result(
+        stream.known_head(), call_id, kept.parts, is_error=is_error
+    )
+    return result, _extracted(stream, call_id, kept)
 
 
-def _extracted(talk: Stream, call_id: str, kept: Stored) -> tuple[DocumentExtracted, ...]:
+def _extracted(stream: Stream, call_id: str, kept: Stored) -> tuple[DocumentExtracted, ...]:
     if not kept.documents:
         return ()
-    name = _called_name(talk, call_id)
+    name = _called_name(stream, call_id)
     return tuple(
         DocumentExtracted(document=document, call_id=call_id, tool_name=name, path=path)
         for document, path in kept.documents
     )
 
 
-def _called_name(talk: Stream, call_id: str) -> str | None:
+def _called_name(stream: Stream, call_id: str) -> str | None:
     """Return the caller's own name of the tool that a call is of; None where it is not known.
 
     Of the calls of an id it is the one that awaits its result, else the last of the conversation,
     or of what that was forked from.
     """
     # What reads calls takes a while to import, and most results hold no document.
-    from onrecord.adapters.conversation.calls import awaited_calls
-    from onrecord.adapters.conversation.reading import in_force
+    from onrecord.adapters.conversation.tails import awaited_calls
+    from onrecord.adapters.streams.reading import in_force
     from onrecord.projections.history.tool_names import given_names
 
-    head = talk.head()
+    head = stream.head()
     if head.version == 0:
         return None
-    stretches = talk.lineage(head.version, head)
-    awaited = {call.id: call.name for call in awaited_calls(talk.backend, stretches, head)}
+    stretches = stream.lineage(head.version, head)
+    awaited = {call.id: call.name for call in awaited_calls(stream.backend, stretches, head)}
     if call_id in awaited:
         return awaited[call_id]
-    for recorded in backwards(talk.backend, talk.lineages().whole(head.version)):
+    for recorded in backwards(stream.backend, stream.lineages().whole(head.version)):
         event = recorded.event() if recorded.type == _CALL else None
         if isinstance(event, ToolCallRecorded) and event.call_id == call_id:
-            declared = in_force(talk.backend, stretches, "tools")
+            declared = in_force(stream.backend, stretches, "tools")
             tools = declared.event() if declared else None
             names = given_names(tools if isinstance(tools, ToolsDeclared) else None)
             return names.get(event.name, event.name)

@@ -19,7 +19,7 @@ from onrecord.adapters.demo.screen import Screen
 from onrecord.adapters.demo.services.scenes import Answer, JsonObject, Said, encoded
 from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.tools.python import tool
-from onrecord.adapters.tools.runner import ToolRunner
+from onrecord.adapters.tools.runner.runner import ToolRunner
 from onrecord.adapters.tools.tool import Tool
 from onrecord.domain.content import Document, Text, ToolResult
 from onrecord.domain.events import ToolResultRecorded

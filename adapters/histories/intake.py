@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 from uuid import UUID
 
-from onrecord.adapters.conversation.arguments import key_given
-from onrecord.adapters.conversation.writing import Done, append_to, is_forgotten, stored_again
 from onrecord.adapters.histories.doubts import doubts_of
 from onrecord.adapters.histories.history import (
     Doubt,
@@ -20,7 +18,9 @@ from onrecord.adapters.histories.history import (
     Listener,
     told_apart,
 )
+from onrecord.adapters.inputs.arguments import key_given
 from onrecord.adapters.store import Store
+from onrecord.adapters.streams.writing import Done, append_to, is_forgotten, stored_again
 from onrecord.domain.draft import Stamp, draft
 from onrecord.domain.errors import IdempotencyMismatch, InvalidInput, VersionConflict
 from onrecord.domain.events import ConversationStarted, Event, InstructionsSet

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Final
 from uuid import UUID
 
-from onrecord.adapters.conversation.lineage import lineage
-from onrecord.adapters.conversation.writing import Done, append_to
+from onrecord.adapters.streams.lineage import lineage
+from onrecord.adapters.streams.writing import Done, append_to
 from onrecord.domain.encoding import Unrecognised, decode, encode
 from onrecord.domain.errors import IdempotencyMismatch, VersionConflict
 from onrecord.domain.head import effect_of

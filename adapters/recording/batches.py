@@ -15,13 +15,13 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from onrecord.adapters.conversation.writing import append_first
 from onrecord.adapters.recording.paths import closing_of, line_of
 from onrecord.adapters.recording.recorder import Journal
 from onrecord.adapters.recording.recorders import Journals
 from onrecord.adapters.recording.spool import say_dropped
 from onrecord.adapters.recording.state import Begun
 from onrecord.adapters.recording.unstored import Unstored
+from onrecord.adapters.streams.writing import append_first
 from onrecord.adapters.wire.answer import Answer, Conclusion
 from onrecord.adapters.wire.answer_events import events_of
 from onrecord.adapters.wire.raw_bytes import Content, pieces_of

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any, Final, cast
 from uuid import UUID
 
-from onrecord.adapters.conversation.lineage import Lineages
 from onrecord.adapters.recording.paths import (
     Path,
     Paths,
@@ -22,6 +21,7 @@ from onrecord.adapters.recording.paths import (
 )
 from onrecord.adapters.recording.plan import Related, Standing
 from onrecord.adapters.recording.spool import RecordingWarning
+from onrecord.adapters.streams.lineage import Lineages
 from onrecord.adapters.wire.api import Sent
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.events import LineAdopted, Relation

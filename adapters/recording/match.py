@@ -12,11 +12,11 @@ from itertools import islice
 from typing import Final
 from uuid import UUID
 
-from onrecord.adapters.conversation.lineage import FIRST
 from onrecord.adapters.recording.compare import Compared, by_reference, new_pieces
 from onrecord.adapters.recording.paths import RECENT, Path, PathRead, SideLine, known_events
 from onrecord.adapters.recording.plan import Related, Standing, in_force_anew
 from onrecord.adapters.recording.state import IN_FLIGHT
+from onrecord.adapters.streams.lineage import FIRST
 from onrecord.adapters.wire.api import Sent
 from onrecord.domain import jsontext
 from onrecord.domain.events import LineAdopted, Relation

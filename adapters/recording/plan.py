@@ -16,8 +16,8 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from onrecord.adapters.conversation.lineage import Stretch
 from onrecord.adapters.recording.paths import SideLine
+from onrecord.adapters.streams.lineage import Stretch
 from onrecord.adapters.wire import respelling
 from onrecord.adapters.wire.answer import Recording
 from onrecord.adapters.wire.api import Sent

@@ -15,8 +15,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from onrecord.adapters.conversation.results import told_apart
-from onrecord.adapters.conversation.writing import Done, append_first, append_to, stored_again
 from onrecord.adapters.recording.answers import record_answer
 from onrecord.adapters.recording.bodies import Bodies, Reading
 from onrecord.adapters.recording.compare import Compared, HeldElsewhere
@@ -35,7 +33,6 @@ from onrecord.adapters.recording.plan import (
     matching,
     plan,
 )
-from onrecord.adapters.recording.recorders import Conversation
 from onrecord.adapters.recording.spool import RecordingWarning, Spool, say_dropped, say_oversized
 from onrecord.adapters.recording.state import (
     IN_FLIGHT,
@@ -45,6 +42,9 @@ from onrecord.adapters.recording.state import (
     find_among,
 )
 from onrecord.adapters.recording.unstored import Unstored
+from onrecord.adapters.streams.results import told_apart
+from onrecord.adapters.streams.stream import Stream
+from onrecord.adapters.streams.writing import Done, append_first, append_to, stored_again
 from onrecord.adapters.wire.answer import Conclusion
 from onrecord.adapters.wire.answer_events import is_oversized
 from onrecord.adapters.wire.raw_bytes import Content, pieces_of
@@ -80,7 +80,7 @@ class Journal:
     It knows the latest requests that were rendered here, and the body of the last one.
     """
 
-    def __init__(self, talk: Conversation, spool: Spool) -> None:
+    def __init__(self, talk: Stream, spool: Spool) -> None:
         """Write into a conversation; what its store cannot take waits in the spool."""
         self.talk = talk
         self.spool = spool

@@ -7,19 +7,17 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 from weakref import WeakValueDictionary
 
 from uuid_utils.compat import uuid7
 
-from onrecord.adapters.conversation.lineage import Lineages, Stretch
-from onrecord.adapters.conversation.writing import Done, beginning_of
 from onrecord.adapters.recording.spool import Spool
+from onrecord.adapters.streams.stream import Stream
+from onrecord.adapters.streams.writing import beginning_of
 from onrecord.domain.errors import InvalidInput
-from onrecord.domain.events import Event
-from onrecord.domain.head import Head
-from onrecord.domain.log import Backend, NewEvent
+from onrecord.domain.log import Backend
 
 if TYPE_CHECKING:
     from onrecord.adapters.recording.recorder import Journal
@@ -43,7 +41,7 @@ class Journals:
         *,
         tenant: UUID,
         spool: Spool,
-        conversation: Callable[[str], Conversation],
+        conversation: Callable[[str], Stream],
     ) -> None:
         """Serve a tenant's conversations, which are found by key with `conversation`.
 
@@ -58,7 +56,7 @@ class Journals:
         self._lock = threading.Lock()
         self._said_unbound = False
 
-    def of(self, talk: Conversation) -> Journal:
+    def of(self, talk: Stream) -> Journal:
         """Return the journal of a conversation, made if there is none."""
         from onrecord.adapters.recording.recorder import Journal
 
@@ -91,7 +89,7 @@ class Journals:
         key = beginning_of(self._backend, conversation_id).key
         return None if key is None else self.keyed(key)
 
-    def header(self, talk: Conversation) -> dict[str, str]:
+    def header(self, talk: Stream) -> dict[str, str]:
         """Return the header that binds a call to a conversation: its id, and a proof of ours."""
         self.of(talk)  # Kept: its first event may be the call's.
         return {HEADER: f"{talk.conversation_id}.{self._proof(talk.conversation_id)}"}
@@ -131,43 +129,3 @@ class Journals:
 
     def _proof(self, conversation_id: UUID | str) -> str:
         return self._backend.digest(f"{HEADER} {self._tenant} {conversation_id}").hex()
-
-
-# What a journal needs of the conversation that it writes.
-
-
-class Conversation(Protocol):
-    """A conversation that a journal writes; a `Stream` has it."""
-
-    backend: Backend
-    tenant: UUID
-    key: str
-
-    @property
-    def conversation_id(self) -> UUID:
-        """The conversation's id."""
-        ...
-
-    def head(self) -> Head:
-        """Return where the conversation stands."""
-        ...
-
-    def lineage(self, version: int, head: Head | None = None) -> tuple[Stretch, ...]:
-        """Return what the conversation is made of at a version."""
-        ...
-
-    def lineages(self) -> Lineages:
-        """Return what tells what the conversation is made of."""
-        ...
-
-    def draft(
-        self, event: Event, causation_id: UUID | None = None, *, event_id: UUID | None = None
-    ) -> NewEvent:
-        """Return an event of this conversation ready for the log."""
-        ...
-
-    def append_drafted(
-        self, drafted: tuple[NewEvent, ...], expected_version: int | None = None
-    ) -> Done:
-        """Record drafted events; VersionConflict or IdempotencyMismatch where it cannot be."""
-        ...

@@ -11,10 +11,10 @@ from weakref import WeakValueDictionary
 
 from typing_extensions import TypeIs
 
-from onrecord.adapters.conversation.lineage import BEGINNING, Stretch
-from onrecord.adapters.conversation.reading import in_force, since_request
 from onrecord.adapters.recording.paths import closing_of, line_of
 from onrecord.adapters.recording.plan import Standing
+from onrecord.adapters.streams.lineage import BEGINNING, Stretch
+from onrecord.adapters.streams.reading import in_force, since_request
 from onrecord.adapters.wire.answer_events import is_still_made
 from onrecord.domain.admission import error_of
 from onrecord.domain.encoding import Erased, Unrecognised

@@ -19,11 +19,11 @@ from typing import Any, Final
 from uuid import UUID
 
 from onrecord import __version__
-from onrecord.adapters.conversation.lineage import Stretch
 from onrecord.adapters.conversation.requests import Asked, ask, recipe_of, sources_of
 from onrecord.adapters.redis.connection import Command, Connection, Pace
 from onrecord.adapters.redis.tails import Followed, opened, seal
 from onrecord.adapters.storage.append import Proof
+from onrecord.adapters.streams.lineage import Stretch
 from onrecord.domain import jsontext
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.request_template import Recipe

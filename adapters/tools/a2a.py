@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
-from onrecord.adapters.conversation.arguments import kind_of, text_given
-from onrecord.adapters.conversation.documents import Unstored, decoded, from_outside, linked
+from onrecord.adapters.inputs.arguments import kind_of, text_given
+from onrecord.adapters.inputs.documents import Unstored, decoded, from_outside, linked
 from onrecord.adapters.tools.tool import Toolset
 from onrecord.adapters.tools.unfolded import Unfolded, plain
 from onrecord.domain import jsontext

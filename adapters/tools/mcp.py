@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from pydantic import ValidationError
 
-from onrecord.adapters.conversation.arguments import kind_of, text_given
+from onrecord.adapters.inputs.arguments import kind_of, text_given
 from onrecord.adapters.tools.tool import Failed, Tool, Toolset
 from onrecord.adapters.tools.unfolded import plain
 from onrecord.domain import jsontext

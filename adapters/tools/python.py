@@ -27,7 +27,7 @@ from pydantic import PydanticUserError, TypeAdapter, ValidationError
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
 
-from onrecord.adapters.conversation.arguments import kind_of
+from onrecord.adapters.inputs.arguments import kind_of
 from onrecord.adapters.tools.tool import Tool
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, InvalidInput

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from inspect import isawaitable
 from typing import Any, Final, TypeAlias
 
-from onrecord.adapters.conversation.arguments import text_given
+from onrecord.adapters.inputs.arguments import text_given
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tool_context import ToolCallContext

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 from uuid import UUID
 
-from onrecord.adapters.conversation.lineage import Lineages
+from onrecord.adapters.streams.lineage import Lineages
 from onrecord.domain import jsontext
 from onrecord.domain.blobs import referenced
 from onrecord.domain.content import Blob

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import IO, Any, Final
 from uuid import UUID
 
-from onrecord.adapters.conversation.arguments import key_given
+from onrecord.adapters.inputs.arguments import key_given
 from onrecord.adapters.transfer.export import FORMAT, blobs_in
 from onrecord.domain import jsontext
 from onrecord.domain.admission import Standing, closes, need_of, why_refused

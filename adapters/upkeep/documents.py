@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from uuid import UUID
 
-from onrecord.adapters.conversation.lineage import Lineages
+from onrecord.adapters.streams.lineage import Lineages
 from onrecord.domain.content import Blob
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.inventory import Inventory, StoredBlob, StoredHead

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from onrecord.adapters.storage.sqlite.header import LOG_FILE, VIEWS_FILE, application_id
-from onrecord.adapters.store import Store
 from onrecord.domain.errors import StorageError
 
 if TYPE_CHECKING:
     from onrecord.adapters.storage.sqlite.sqlite import Sqlite
+    from onrecord.adapters.store import Store
 
 
 @dataclass(frozen=True, slots=True)

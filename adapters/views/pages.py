@@ -13,7 +13,7 @@ from uuid import UUID
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
-from onrecord.adapters.conversation.arguments import kind_of
+from onrecord.adapters.inputs.arguments import kind_of
 from onrecord.adapters.views.scratch import KeptViews
 from onrecord.domain.errors import InvalidInput
 from onrecord.projections.views.view import Row, View, storable

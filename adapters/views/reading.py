@@ -9,8 +9,7 @@ from decimal import Decimal
 from typing import Final, get_args
 from uuid import UUID
 
-from onrecord.adapters.conversation.arguments import text_given, text_if_given
-from onrecord.adapters.settings import prices_given
+from onrecord.adapters.inputs.arguments import text_given, text_if_given
 from onrecord.adapters.views.keeping import Keeper
 from onrecord.adapters.views.pages import (
     Asked,
@@ -204,6 +203,8 @@ class Views:
 
         `prices` is a TOML file that says so (docs/views.md); without it, `$ONRECORD_PRICES`.
         """
+        from onrecord.adapters.settings import prices_given  # Above: it reads the environment.
+
         return cost_of(used, prices_given(prices))
 
     def audit(

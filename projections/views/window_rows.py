@@ -22,8 +22,8 @@ from onrecord.projections.views.view import Passage, Row, storable
 
 # Which events of a conversation its main line is made of, told from what amends it alone.
 #
-# The rules are those by which a conversation is read (adapters/conversation/lineage.py,
-# adapters/conversation/lineage.py): an adoption goes on from an earlier place; a summary stands for a
+# The rules are those by which a conversation is read (adapters/streams/lineage.py,
+# adapters/streams/lineage.py): an adoption goes on from an earlier place; a summary stands for a
 # beginning as long as the main line begins with what it stands for.
 
 FOR_EVER: Final = 2**62

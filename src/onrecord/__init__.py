@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from onrecord.adapters.app import connect
 from onrecord.adapters.conversation.conversation import Talk
-from onrecord.adapters.conversation.results import Rejected
 from onrecord.adapters.recording.spool import RecordingWarning
 from onrecord.adapters.store import ForgetResult, Store, SweepResult
+from onrecord.adapters.streams.results import Rejected
 from onrecord.domain.content import Document, HeldFile, Native, Text, Url
 from onrecord.domain.errors import (
     ConversationClosed,
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from onrecord.adapters.tools.a2a import agent_card
     from onrecord.adapters.tools.mcp import allow, deny, mcp_listing, mcp_tools
     from onrecord.adapters.tools.python import tool
-    from onrecord.adapters.tools.runner import ToolRun, ToolRunner, run_until_answered
+    from onrecord.adapters.tools.runner.runner import ToolRun, ToolRunner, run_until_answered
     from onrecord.adapters.tools.tool import Failed, Tool, Toolset
     from onrecord.adapters.views.pages import Page
     from onrecord.adapters.views.reading import Views
@@ -187,11 +187,11 @@ _LATER: Final = {
     "deny": "onrecord.adapters.tools.mcp",
     "mcp_tools": "onrecord.adapters.tools.mcp",
     "tool": "onrecord.adapters.tools.python",
-    "ToolRun": "onrecord.adapters.tools.runner",
-    "ToolRunner": "onrecord.adapters.tools.runner",
+    "ToolRun": "onrecord.adapters.tools.runner.runner",
+    "ToolRunner": "onrecord.adapters.tools.runner.runner",
     "Failed": "onrecord.adapters.tools.tool",
     "Tool": "onrecord.adapters.tools.tool",
-    "run_until_answered": "onrecord.adapters.tools.runner",
+    "run_until_answered": "onrecord.adapters.tools.runner.runner",
     "Toolset": "onrecord.adapters.tools.tool",
     "Page": "onrecord.adapters.views.pages",
     "Views": "onrecord.adapters.views.reading",

@@ -11,13 +11,13 @@ import anthropic
 from anthropic.types import MessageParam
 
 from onrecord.adapters.conversation.conversation import Talk
-from onrecord.adapters.conversation.stream import Stream
+from onrecord.adapters.conversation.tenancy import Tenancy
 from onrecord.adapters.demo.services.scenes import Answer, JsonObject, Script
 from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.recording.recorder import Journal
 from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.storage.memory.memory import Memory
-from onrecord.adapters.tenancy import Tenancy
+from onrecord.adapters.streams.stream import Stream
 from onrecord.adapters.wire.clients.binding import Binding
 from onrecord.adapters.wire.clients.record import record
 from onrecord.domain.encoding import Erased, Unrecognised

@@ -8,11 +8,11 @@ from uuid_utils.compat import uuid7
 
 from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.conversation.requests import ask
+from onrecord.adapters.conversation.tenancy import Tenancy
 from onrecord.adapters.recording.plan import Outgoing
 from onrecord.adapters.recording.recorder import Journal
 from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.recording.state import Begun
-from onrecord.adapters.tenancy import Tenancy
 from onrecord.domain import events, jsontext
 from onrecord.domain.content import Native, Text
 from onrecord.domain.jsontext import JsonObject

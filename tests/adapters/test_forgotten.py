@@ -10,13 +10,13 @@ import pytest
 from onrecord.adapters.app import connect
 from onrecord.adapters.cli import forgetting
 from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.tenancy import Tenancy
 from onrecord.adapters.demo.services.scenes import Answer, JsonObject
 from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.recording.spool import RecordingWarning, Spool
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.adapters.store import Store
-from onrecord.adapters.tenancy import Tenancy
 from onrecord.domain.errors import (
     ConversationForgotten,
     ConversationNotFound,

@@ -14,7 +14,7 @@ import pytest
 
 from onrecord.adapters.cli import output
 from onrecord.adapters.histories.camunda import moment
-from onrecord.adapters.tools.exchange import no_such_tool
+from onrecord.adapters.tools.runner.exchange import no_such_tool
 from onrecord.adapters.wire import secrets
 from onrecord.domain import jsontext
 from onrecord.domain.blobs import spill

@@ -8,8 +8,8 @@ import pytest
 from uuid_utils.compat import uuid7
 
 import onrecord
-from onrecord.adapters.conversation.lineage import Lineages, lineage
-from onrecord.adapters.conversation.reading import events_for, in_force, since_request
+from onrecord.adapters.streams.lineage import Lineages, lineage
+from onrecord.adapters.streams.reading import events_for, in_force, since_request
 from onrecord.domain import events
 from onrecord.domain.content import Text
 from onrecord.domain.events import Event

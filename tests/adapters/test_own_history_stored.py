@@ -11,7 +11,7 @@ import pytest
 from onrecord.adapters.cli.timeline import standing
 from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.conversation.requests import replays
-from onrecord.adapters.tenancy import Tenancy
+from onrecord.adapters.conversation.tenancy import Tenancy
 from onrecord.domain import events, jsontext
 from onrecord.domain.request_template import LiteralSpan, SharedSpan
 from onrecord.projections.history.timeline import timeline

@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import onrecord
-from onrecord.adapters.conversation.lineage import lineage
-from onrecord.adapters.conversation.reading import events_for
+from onrecord.adapters.streams.lineage import lineage
+from onrecord.adapters.streams.reading import events_for
 from onrecord.domain.content import ToolCall
 from onrecord.domain.events import MessageRecorded, ToolCallRecorded
 from onrecord.domain.log import Told

@@ -6,8 +6,8 @@ from typing import Any
 import anthropic
 
 from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.tenancy import Tenancy
 from onrecord.adapters.demo.services.scenes import Answer
-from onrecord.adapters.tenancy import Tenancy
 from tests.adapters.recorded_calls import KEY, Calls, Recorded, calling
 from tests.factories import TENANT
 

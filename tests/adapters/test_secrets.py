@@ -8,9 +8,9 @@ import anthropic
 import pytest
 
 from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.tenancy import Tenancy
 from onrecord.adapters.demo.services.scenes import JsonObject
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
-from onrecord.adapters.tenancy import Tenancy
 from onrecord.adapters.wire.secret_names import is_secret
 from onrecord.adapters.wire.secrets import PLACEHOLDER, cut, cut_all, cut_url
 from onrecord.domain.errors import StorageFull

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from onrecord.adapters.conversation.conversation import Talk
-from onrecord.adapters.tenancy import Tenancy
+from onrecord.adapters.conversation.tenancy import Tenancy
 from onrecord.adapters.upkeep.verifying import verify_conversation
 from onrecord.domain.log import Backend
 from tests.adapters.own_history import Anthropic, Program

@@ -9,7 +9,7 @@ from typing import cast
 from urllib.parse import unquote
 
 from onrecord.adapters.conversation.conversation import Talk
-from onrecord.adapters.conversation.reading import events_in
+from onrecord.adapters.streams.reading import events_in
 from onrecord.adapters.wire.api import Sent
 from onrecord.adapters.wire.bodies.answer_recorder import AnswerRecorder
 from onrecord.adapters.wire.clients.exchange_recorder import Turns

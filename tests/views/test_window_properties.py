@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.conversation.lineage import amendments, lineage, parted
-from onrecord.adapters.conversation.reading import events_for, events_in
 from onrecord.adapters.storage.memory.memory import Memory
+from onrecord.adapters.streams.lineage import amendments, lineage, parted
+from onrecord.adapters.streams.reading import events_for, events_in
 from onrecord.domain import events
 from onrecord.domain.content import Role, Text
 from onrecord.domain.encoding import Erased

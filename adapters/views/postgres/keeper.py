@@ -8,7 +8,7 @@ from random import Random
 from typing import Final
 from uuid import UUID
 
-from onrecord.adapters.conversation.arguments import id_given
+from onrecord.adapters.inputs.arguments import id_given
 from onrecord.adapters.storage.postgres.connections import Connections
 from onrecord.adapters.views.keeping import AtWork, Parked, Progress, Standing
 from onrecord.adapters.views.postgres.advance import Overtaken, PostgresAdvance, StandsStill

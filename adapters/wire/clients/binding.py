@@ -21,7 +21,8 @@ from types import CodeType, FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 from onrecord.adapters.recording.recorder import Journal
-from onrecord.adapters.recording.recorders import HEADER, Conversation, Journals
+from onrecord.adapters.recording.recorders import HEADER, Journals
+from onrecord.adapters.streams.stream import Stream
 from onrecord.adapters.wire.clients import requirement
 from onrecord.domain.errors import InvalidInput
 
@@ -164,7 +165,7 @@ class Recorded(Protocol):
     """A conversation that clients are recorded for."""
 
     @property
-    def talk(self) -> Conversation:
+    def talk(self) -> Stream:
         """The conversation itself."""
         ...
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 if TYPE_CHECKING:
     from onrecord.adapters.conversation.requests import Asked
     from onrecord.adapters.recording.recorder import Journal
-    from onrecord.adapters.recording.recorders import Conversation, Journals
+    from onrecord.adapters.recording.recorders import Journals
+    from onrecord.adapters.streams.stream import Stream
     from onrecord.adapters.wire.clients.binding import Scope
 
 ClientT = TypeVar("ClientT")
@@ -25,7 +26,7 @@ class TalkWire:
     recording a client writes nothing.
     """
 
-    def __init__(self, talk: Conversation, journals: Journals) -> None:
+    def __init__(self, talk: Stream, journals: Journals) -> None:
         """Record into a conversation, by its journal among these."""
         self.talk = talk
         self._journals = journals

@@ -12,7 +12,6 @@ import pytest
 
 import onrecord
 from onrecord.adapters.conversation import requests
-from onrecord.adapters.conversation.lineage import Stretch
 from onrecord.adapters.conversation.requests import Asked
 from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.redis import hot_windows
@@ -21,6 +20,7 @@ from onrecord.adapters.redis.connection import Connection
 from onrecord.adapters.redis.tails import Followed
 from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.store import Store
+from onrecord.adapters.streams.lineage import Stretch
 from onrecord.domain.events import MessageRecorded
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
 from onrecord.projections.apis.request import Options, Request

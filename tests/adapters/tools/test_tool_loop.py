@@ -12,7 +12,7 @@ import onrecord
 from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.demo.services.scenes import Answer, Called, JsonObject, Said
 from onrecord.adapters.demo.services.server import DemoServer
-from onrecord.adapters.tools.runner import LIMIT, ToolRunner, run_until_answered
+from onrecord.adapters.tools.runner.runner import LIMIT, ToolRunner, run_until_answered
 from onrecord.domain.errors import TooManyModelCalls
 
 Ask = Callable[[], object]

@@ -60,7 +60,7 @@ def wrappers() -> dict[str, Callable[..., Tool]]:
     for name, method in inspect.getmembers(Tool, inspect.isfunction):
         if not name.startswith("_") and method.__annotations__.get("return") == "Tool":
             found[f"Tool.{name}"] = method
-    for listed in pkgutil.iter_modules(package.__path__, "onrecord.adapters.tools."):
+    for listed in pkgutil.walk_packages(package.__path__, "onrecord.adapters.tools."):
         module = importlib.import_module(listed.name)
         members: dict[str, Any] = dict(vars(module))
         for name, member in members.items():
@@ -120,7 +120,7 @@ def test_wrappers_around_wrappers_hand_it_on() -> None:
 
 def calls() -> Iterator[tuple[str, ast.Call]]:
     """Each place of the package where a tool is called."""
-    for path in sorted(FOLDER.glob("*.py")):
+    for path in sorted(FOLDER.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             match node:
                 case ast.Call(func=ast.Attribute(attr="call")):

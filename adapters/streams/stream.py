@@ -8,9 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from onrecord.adapters.conversation.lineage import Lineages, Stretch, amendments
-from onrecord.adapters.conversation.reading import blob_among, has_blob, in_force, read_through
-from onrecord.adapters.conversation.writing import (
+from onrecord.adapters.streams.lineage import Lineages, Stretch, amendments
+from onrecord.adapters.streams.reading import blob_among, has_blob, in_force, read_through
+from onrecord.adapters.streams.writing import (
     Done,
     append_first,
     append_to,

@@ -12,15 +12,16 @@ from dataclasses import dataclass
 from threading import TIMEOUT_MAX
 from typing import Any, Final, TypeAlias, cast
 
-from onrecord.adapters.conversation.arguments import several
 from onrecord.adapters.conversation.context import carried_since, kept
 from onrecord.adapters.conversation.conversation import Talk
-from onrecord.adapters.conversation.results import Rejected
 from onrecord.adapters.conversation.tool_results import give_result
-from onrecord.adapters.conversation.writing import Done
-from onrecord.adapters.tools import waiting
-from onrecord.adapters.tools.calling import Outcome, Work, failure
-from onrecord.adapters.tools.exchange import (
+from onrecord.adapters.inputs.arguments import several
+from onrecord.adapters.streams.results import Rejected
+from onrecord.adapters.streams.writing import Done
+from onrecord.adapters.tools.python import tool
+from onrecord.adapters.tools.runner import calling as waiting
+from onrecord.adapters.tools.runner.calling import Outcome, Work, failure
+from onrecord.adapters.tools.runner.exchange import (
     MOST_IN_A_ROW,
     given_in_exchange,
     last_in_a_row,
@@ -28,7 +29,6 @@ from onrecord.adapters.tools.exchange import (
     open_exchange,
     unless_given,
 )
-from onrecord.adapters.tools.python import tool
 from onrecord.adapters.tools.tool import Failed, Tool
 from onrecord.domain.content import ToolCall
 from onrecord.domain.errors import InvalidContent, InvalidInput, TooManyModelCalls, UnknownTool
@@ -103,7 +103,7 @@ class ToolRunner:
         # The loop takes a while to import, and most programs run no tools.
         import asyncio
 
-        from onrecord.adapters.tools.awaiting import outcomes
+        from onrecord.adapters.tools.runner.awaiting import outcomes
 
         begun = await asyncio.to_thread(self._round, context)
         runs: list[ToolRun] = []

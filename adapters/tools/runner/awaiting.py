@@ -8,7 +8,7 @@ from functools import partial
 from inspect import isawaitable
 from typing import Any, cast
 
-from onrecord.adapters.tools.calling import (
+from onrecord.adapters.tools.runner.calling import (
     Outcome,
     Work,
     begin,

@@ -6,12 +6,12 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, Protocol, TypeAlias, TypeVar, assert_never
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, assert_never
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from onrecord.adapters.conversation.lineage import BEGINNING
+from onrecord.adapters.streams.lineage import BEGINNING
 from onrecord.domain import conversation
 from onrecord.domain.admission import Refused, error_of
 from onrecord.domain.draft import Stamp, draft
@@ -22,7 +22,6 @@ from onrecord.domain.errors import (
     VersionConflict,
 )
 from onrecord.domain.events import ConversationForked, ConversationStarted, Event
-from onrecord.domain.head import Head
 from onrecord.domain.header import NO_METADATA, SALT_SIZE
 from onrecord.domain.log import (
     Append,
@@ -36,6 +35,9 @@ from onrecord.domain.log import (
     Recorded,
     Verdict,
 )
+
+if TYPE_CHECKING:
+    from onrecord.adapters.streams.stream import Stream
 
 T = TypeVar("T")
 
@@ -67,40 +69,20 @@ def stamped(
     return draft(event, stamp)
 
 
-class Conversation(Protocol):
-    """What is needed of a conversation to begin it; a `Stream` has it."""
-
-    key: str
-
-    def head(self) -> Head:
-        """Return where the conversation stands."""
-        ...
-
-    def draft(self, event: Event) -> NewEvent:
-        """Return an event of this conversation ready for the log."""
-        ...
-
-    def append_drafted(
-        self, drafted: tuple[NewEvent, ...], expected_version: int | None = None
-    ) -> Done:
-        """Record drafted events; VersionConflict or IdempotencyMismatch where it cannot be."""
-        ...
-
-
 def append_first(
-    talk: Conversation, drafted: tuple[NewEvent, ...], expected_version: int | None
+    stream: Stream, drafted: tuple[NewEvent, ...], expected_version: int | None
 ) -> Done:
     """Append as a holder's first; begin the conversation unless someone did before."""
-    start = conversation.start(talk.head(), talk.key)
+    start = conversation.start(stream.head(), stream.key)
     if not start:
-        return talk.append_drafted(drafted, expected_version)
-    begun = (*(talk.draft(event) for event in start), *drafted)
+        return stream.append_drafted(drafted, expected_version)
+    begun = (*(stream.draft(event) for event in start), *drafted)
     try:
-        return talk.append_drafted(begun, expected_version or 0)
+        return stream.append_drafted(begun, expected_version or 0)
     except VersionConflict:
         if expected_version is not None:
             raise
-        return talk.append_drafted(drafted)
+        return stream.append_drafted(drafted)
 
 
 def stored_again(record: Callable[[], T]) -> T:

@@ -16,7 +16,7 @@ from itertools import chain
 from typing import Final
 from uuid import UUID
 
-from onrecord.adapters.conversation.lineage import NONE, Amendments, Stretch, amendments, parted
+from onrecord.adapters.streams.lineage import NONE, Amendments, Stretch, amendments, parted
 from onrecord.domain.content import Blob
 from onrecord.domain.encoding import Erased
 from onrecord.domain.errors import CorruptRecord

@@ -10,11 +10,12 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Final, Literal, TypeAlias
 from uuid import UUID
 
-from onrecord.adapters.conversation.lineage import Stretch, backwards
-from onrecord.adapters.conversation.writing import Done
+from onrecord.adapters.streams.lineage import Stretch, backwards
+from onrecord.adapters.streams.stream import Stream
+from onrecord.adapters.streams.writing import Done
 from onrecord.domain.errors import IdempotencyMismatch, VersionConflict
 from onrecord.domain.events import (
     DocumentExtracted,
@@ -50,35 +51,8 @@ class Rejected:
     reason: Reason
 
 
-class Conversation(Protocol):
-    """What is needed of a conversation to record a result; a `Stream` has it."""
-
-    @property
-    def backend(self) -> Log:
-        """The log that it is in."""
-        ...
-
-    @property
-    def conversation_id(self) -> UUID:
-        """The conversation's id."""
-        ...
-
-    def head(self) -> Head:
-        """Return where the conversation stands."""
-        ...
-
-    def append(
-        self,
-        *said: Event,
-        expected_version: int | None = None,
-        metadata: Mapping[str, str] = ...,
-    ) -> Done:
-        """Record events; IdempotencyMismatch where an id stands for other content."""
-        ...
-
-
 def record_result(
-    talk: Conversation,
+    stream: Stream,
     result: ToolResultRecorded,
     extracted: Sequence[DocumentExtracted] = (),
     *,
@@ -88,17 +62,17 @@ def record_result(
 
     Where the call has another result, this one is kept beside the history.
     """
-    done = _append(talk, result, extracted, metadata)
+    done = _append(stream, result, extracted, metadata)
     if isinstance(done, Recorded):
         return done
-    apart = told_apart(talk.backend, talk.conversation_id, talk.head(), result)
+    apart = told_apart(stream.backend, stream.conversation_id, stream.head(), result)
     if apart.call is not None:
-        done = _append(talk, apart, extracted, metadata)
-    return _reject(talk, apart, metadata) if done is None else done
+        done = _append(stream, apart, extracted, metadata)
+    return _reject(stream, apart, metadata) if done is None else done
 
 
 def _append(
-    talk: Conversation,
+    stream: Stream,
     result: ToolResultRecorded,
     extracted: Sequence[DocumentExtracted],
     metadata: Mapping[str, str],
@@ -111,20 +85,20 @@ def _append(
     tries: list[tuple[Event, ...]] = [(result, *extracted), (result,)]
     for said in tries if extracted else tries[:1]:
         with suppress(IdempotencyMismatch):
-            return talk.append(*said, metadata=metadata)
+            return stream.append(*said, metadata=metadata)
     return None
 
 
 def _reject(
-    talk: Conversation, result: ToolResultRecorded, metadata: Mapping[str, str]
+    stream: Stream, result: ToolResultRecorded, metadata: Mapping[str, str]
 ) -> Done | Rejected:
     """Keep a result beside the history; nothing changes where it is kept there already.
 
     It is looked for again where another writer was quicker: what it recorded may be the same.
     """
     for tries_left in reversed(range(_TRIES)):
-        version = talk.head().version
-        found = _found_before(talk, result, version)
+        version = stream.head().version
+        found = _found_before(stream, result, version)
         if isinstance(found, Duplicate):
             return found
         rejected = ToolResultRejected(
@@ -132,17 +106,15 @@ def _reject(
         )
         expected = version if tries_left else None
         with suppress(VersionConflict):
-            done = talk.append(rejected, expected_version=expected, metadata=metadata)
+            done = stream.append(rejected, expected_version=expected, metadata=metadata)
             logger.warning(_HAS_ONE, result.call_id, found)
             return Rejected(done.first, done.last, found)
     raise AssertionError("the last try expects no version")
 
 
-def _found_before(
-    talk: Conversation, result: ToolResultRecorded, version: int
-) -> Duplicate | Reason:
+def _found_before(stream: Stream, result: ToolResultRecorded, version: int) -> Duplicate | Reason:
     """Return the result itself, kept before, or why it is no part of the history."""
-    for recorded in backwards(talk.backend, (Stretch(talk.conversation_id, version),)):
+    for recorded in backwards(stream.backend, (Stretch(stream.conversation_id, version),)):
         if recorded.type not in _GIVEN:
             continue
         match recorded.event():

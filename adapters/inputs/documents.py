@@ -8,11 +8,12 @@ from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
-from onrecord.adapters.conversation.arguments import kind_of
-from onrecord.domain.content import Blob, Document
+from onrecord.adapters.inputs.arguments import kind_of
+from onrecord.adapters.streams.stream import Stream
+from onrecord.domain.content import Document
 from onrecord.domain.documents import (
     UNKNOWN,
     essence_of,
@@ -28,18 +29,6 @@ logger = logging.getLogger("onrecord")
 
 GivenDocument: TypeAlias = Path | bytes | Document
 """A document as callers give it: a file, its bytes, or one that is described already."""
-
-
-class Shelf(Protocol):
-    """Where the bytes of a conversation's documents are; a `Stream` is one."""
-
-    def put(self, chunks: Iterable[bytes]) -> Blob:
-        """Store bytes, and return their reference."""
-        ...
-
-    def holds(self, blob: Blob) -> bool:
-        """Whether bytes are stored there already."""
-        ...
 
 
 _READ_BY_PROVIDERS: Final = frozenset({"http", "https"})
@@ -85,24 +74,24 @@ def described(given: object) -> Document | Unstored:
             )
 
 
-def must_hold(shelf: Shelf, given: Iterable[Document | Unstored]) -> None:
+def must_hold(stream: Stream, given: Iterable[Document | Unstored]) -> None:
     """Raise InvalidContent where one of these documents has its bytes in another conversation."""
     blobs = dict.fromkeys(each.blob for each in given if isinstance(each, Document))
-    if not all(blob is None or shelf.holds(blob) for blob in blobs):
+    if not all(blob is None or stream.holds(blob) for blob in blobs):
         raise InvalidContent(
             "a document's bytes are not in this conversation: give them as bytes, or as a file"
         )
 
 
-def stored(given: Document | Unstored, shelf: Shelf) -> Document:
+def stored(given: Document | Unstored, stream: Stream) -> Document:
     """Return the document, its bytes stored as a blob; a file is read in pieces of 1 MiB."""
     if isinstance(given, Document):
         return given
     if isinstance(given.source, bytes):
-        blob = shelf.put((given.source,))
+        blob = stream.put((given.source,))
     else:
         with _reading(given.source):
-            blob = shelf.put(_pieces(given.source))
+            blob = stream.put(_pieces(given.source))
     return Document(media_type=given.media_type, name=given.name, blob=blob)
 
 

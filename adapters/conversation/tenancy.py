@@ -7,10 +7,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from onrecord.adapters.conversation.arguments import key_given
-from onrecord.adapters.conversation.stream import Stream
+from onrecord.adapters.inputs.arguments import key_given
 from onrecord.adapters.recording.recorders import Journals
 from onrecord.adapters.recording.spool import Spool
+from onrecord.adapters.streams.stream import Stream
 from onrecord.adapters.wire.clients.conversation_wire import TalkWire
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Backend

@@ -1,0 +1,1 @@
+"""What callers hand over, validated where it enters: texts, versions, documents."""

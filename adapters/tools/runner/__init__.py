@@ -1,0 +1,1 @@
+"""Runs the calls that await a result."""

@@ -1,0 +1,291 @@
+"""Calls of tools: what is to be called, and that whatever becomes of it is a result.
+
+Only what ends a program, or a task, gets through: `KeyboardInterrupt`, `SystemExit`, the
+cancellation of the task that runs the tools. Then nothing is a result yet.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextvars
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, fields, is_dataclass
+from functools import partial
+from inspect import isawaitable
+from typing import Any, Final, TypeVar, cast
+from urllib.parse import quote, quote_plus
+
+from pydantic import BaseModel
+
+from onrecord.adapters.inputs.arguments import kind_of
+from onrecord.adapters.tools.tool import Failed, Tool
+from onrecord.domain.content import ToolCall
+from onrecord.domain.errors import InvalidInput
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tool_context import HIDDEN, ToolCallContext
+
+# The values of a context, cut out of what is about to be recorded as an error.
+
+_SHORTEST: Final = 4
+"""How long a value must be to be looked for: a shorter one stands in words that mean no value."""
+
+
+def without_values(text: str, context: ToolCallContext) -> str:
+    """Return a text in which nothing stands any more that the context holds, however it is spelled.
+
+    Exceptions quote what they failed with, and a tool may have failed with its token.
+    """
+    spellings = {spelled for value in _texts(context.values()) for spelled in _spellings(value)}
+    for spelled in sorted(spellings, key=len, reverse=True):
+        text = text.replace(spelled, HIDDEN)
+    return text
+
+
+def _texts(values: tuple[object, ...]) -> Iterator[str]:
+    """Yield the texts that values hold, at any depth; what holds itself is looked at once."""
+    waiting, seen = list(values), set[int]()
+    while waiting:
+        value = waiting.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        match value:
+            case None | bool():
+                continue
+            case str():
+                yield value
+            case bytes() | bytearray():
+                yield value.decode("utf-8", "replace")
+            case memoryview():
+                yield cast("memoryview[int]", value).tobytes().decode("utf-8", "replace")
+            case Mapping():
+                waiting += cast("Mapping[object, object]", value).values()
+            case ToolCallContext():
+                waiting += value.values()
+            case Sequence() | AbstractSet():
+                waiting += cast("Sequence[object]", value)
+            case _:
+                yield from _told_by(value)
+                waiting += _fields(value)
+
+
+def _told_by(value: object) -> Iterator[str]:
+    """Yield what an object says of itself, and what it keeps secret as pydantic's types do."""
+    with suppress(Exception):  # Its own failure must not hide the one that is told of.
+        yield str(value)
+        if hasattr(value, "get_secret_value"):
+            yield from _texts((cast("Any", value).get_secret_value(),))
+
+
+def _fields(value: object) -> list[object]:
+    """Return what a dataclass or a model of pydantic holds; other objects may hold a whole program."""
+    if isinstance(value, BaseModel):
+        return list(vars(value).values())
+    if is_dataclass(value):
+        return [getattr(value, each.name, None) for each in fields(value)]
+    return []
+
+
+def _spellings(value: str) -> Iterator[str]:
+    """Yield a value as it is, as Python, JSON and URLs spell it, and as basic credentials do."""
+    encoded = value.encode("utf-8", "surrogatepass")
+    spelled = (
+        value,
+        repr(value)[1:-1],
+        repr(encoded)[2:-1],
+        json.dumps(value)[1:-1],
+        json.dumps(value, ensure_ascii=False)[1:-1],
+        quote(encoded, safe=""),
+        quote_plus(encoded),
+        base64.b64encode(encoded).decode(),
+    )
+    return (each for each in spelled if len(each) >= _SHORTEST and len(value) >= _SHORTEST)
+
+
+logger = logging.getLogger("onrecord")
+
+TIMED_OUT: Final = "Error: Tool execution timed out"
+"""What a model is told of a call that took too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a tool gave, or why it gave nothing."""
+
+    given: object
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A call to be made: of which tool, what it is told besides, and what its result's header keeps.
+
+    `timeout` is in seconds. A call that names no tool has one that says so, and is not known. One
+    that `waits` is not made before those in front of it have their results.
+    """
+
+    call: ToolCall
+    tool: Tool
+    context: ToolCallContext
+    metadata: Mapping[str, str]
+    timeout: float | None = None
+    is_known: bool = True
+    waits: bool = False
+
+
+def begin(work: Work) -> object:
+    """Call the tool; return what it gives, or what is to be awaited for it."""
+    return work.tool.call(_arguments(work.call), work.context)
+
+
+def timed_out(work: Work) -> Outcome:
+    """Return the result of a call that took too long."""
+    logger.info("the tool %r timed out", work.tool.name)
+    return Outcome(TIMED_OUT, is_error=True)
+
+
+def failure(work: Work, exc: BaseException) -> Outcome:
+    """Return the result of a call that failed; no value of its context is in the message."""
+    cause = _alone(exc)
+    # No traceback: it may quote what the context holds.
+    logger.info("the tool %r failed: %s", work.tool.name, type(cause).__name__)
+    told = without_values(_message(cause), work.context)
+    # Names of files may be no UTF-8 (PEP 383), and no record holds half a surrogate pair.
+    told = told.encode("utf-8", "backslashreplace").decode("utf-8")
+    return Outcome(f"Error: {told}", is_error=True)
+
+
+def _message(exc: BaseException) -> str:
+    """Return what an exception says, or its name where it says nothing, or fails at that too."""
+    name = type(exc).__name__
+    with suppress(Exception):
+        # All that a KeyError says is the key: alone, nobody could tell what is the matter with it.
+        before = f"{name}: " if type(exc) is KeyError and exc.args else ""
+        return before + str(exc).strip() or name
+    return name
+
+
+def _alone(exc: BaseException) -> BaseException:
+    """Return the one exception that a group is of: task groups wrap even a single one."""
+    if not isinstance(exc, BaseExceptionGroup):
+        return exc
+    group = cast("BaseExceptionGroup[BaseException]", exc)
+    return _alone(group.exceptions[0]) if len(group.exceptions) == 1 else group
+
+
+def outcome(given: object) -> Outcome:
+    """Return what a tool gave, as a result."""
+    if isinstance(given, Failed):
+        return Outcome(given.content, is_error=True)
+    return Outcome(given)
+
+
+def _arguments(call: ToolCall) -> JsonObject:
+    """Return the arguments; a model that gives none may say so in several ways."""
+    given: object = call.arguments
+    if given is None or given == "":
+        return {}
+    if isinstance(given, dict):
+        return cast("JsonObject", given)
+    raise InvalidInput(f"the arguments are no JSON object but {kind_of(given)}")
+
+
+# Functions in threads of their own, which no ending program waits for.
+
+T = TypeVar("T")
+
+
+def in_thread(function: Callable[[], T]) -> Future[T]:
+    """Return what a function gives, once it gives it, in a thread that sees the caller's context.
+
+    The threads of an executor are waited for when the program ends, and a tool that hangs would
+    keep it from ending.
+    """
+    future: Future[T] = Future()
+    context = contextvars.copy_context()
+
+    def run() -> None:
+        try:
+            result = context.run(function)
+        except BaseException as exc:  # noqa: BLE001 - whoever asks for the result gets it
+            future.set_exception(exc)
+        else:
+            future.set_result(result)
+
+    future.set_running_or_notify_cancel()
+    try:
+        threading.Thread(target=run, daemon=True, name="onrecord-tool").start()
+    except RuntimeError as exc:  # The system gives no more threads.
+        future.set_exception(exc)
+    return future
+
+
+# Calls of tools that are waited for: in this thread, or in threads of their own.
+
+
+def outcomes(
+    work: tuple[Work, ...], is_awaited: Callable[[Work], bool], *, parallel: bool
+) -> Iterator[tuple[Work, Outcome]]:
+    """Yield what calls give, in their order; one by one, or all begun together that do not wait.
+
+    One by one and without a time-out they are made in this thread; those that nobody awaits any
+    more by then, since they were cancelled or answered, are not made. InvalidInput, before any is
+    made, where one is asynchronous and a loop runs in this thread: it may be the one it needs.
+    """
+    _must_block_no_loop(work)
+    together = {at: each for at, each in enumerate(work) if parallel and not each.waits}
+    futures = {at: in_thread(partial(call_here, each)) for at, each in together.items()}
+    begun = time.monotonic()
+    for at, each in enumerate(work):
+        if at in futures:
+            yield each, _waited_for(each, futures[at], begun)
+        elif at and not is_awaited(each):
+            continue
+        elif each.timeout is None:
+            yield each, call_here(each)
+        else:
+            yield each, _waited_for(each, in_thread(partial(call_here, each)), time.monotonic())
+
+
+def call_here(work: Work) -> Outcome:
+    """Make a call in this thread, and wait for it; asynchronous ones get a loop of their own.
+
+    InvalidInput for an asynchronous tool where a loop runs already.
+    """
+    try:
+        given = begin(work)
+    except Exception as exc:  # noqa: BLE001 - it is the result of the call
+        return failure(work, exc)
+    if not isawaitable(given):
+        return outcome(given)
+    # The loop takes a while to import, and most tools need none.
+    from onrecord.adapters.tools.runner.awaiting import settled_here
+
+    return settled_here(work, given)
+
+
+def _waited_for(work: Work, future: Future[Outcome], begun: float) -> Outcome:
+    """Return what a call in a thread gives, or that it takes too long."""
+    left = None if work.timeout is None else max(0.0, begun + work.timeout - time.monotonic())
+    try:
+        return future.result(left)
+    except TimeoutError:
+        return timed_out(work)
+    except Exception as exc:  # noqa: BLE001 - there was no thread to be had: the call has failed
+        return failure(work, exc)
+
+
+def _must_block_no_loop(work: tuple[Work, ...]) -> None:
+    asynchronous = [each.tool for each in work if each.tool.is_async]
+    if asynchronous:
+        # The loop takes a while to import, and most tools need none.
+        from onrecord.adapters.tools.runner.awaiting import must_be_free
+
+        must_be_free(asynchronous[0])
