@@ -8,7 +8,7 @@ import pytest
 
 from onrecord.domain.content import ToolCall
 from onrecord.domain.events import ToolCallRecorded
-from onrecord.projections.apis.answer_words import FAILED, NO_RESULT
+from onrecord.projections.apis.answers import FAILED, NO_RESULT
 from tests.projections.happenings import (
     Story,
     cancelled_result_of,

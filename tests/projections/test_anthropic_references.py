@@ -5,7 +5,7 @@ from __future__ import annotations
 from onrecord.domain.content import Native
 from onrecord.domain.events import ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.answer_words import NO_RESULT
+from onrecord.projections.apis.answers import NO_RESULT
 from tests.projections.happenings import (
     API,
     Story,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.answer_words import FAILED, failed
+from onrecord.projections.apis.answers import FAILED, failed
 from onrecord.projections.apis.openai_responses.read import says_it_failed
 from onrecord.projections.apis.request import Options
 from tests.projections.happenings import Story, flat, text

@@ -7,7 +7,7 @@ import pytest
 from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.events import OpaqueRecorded
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.answer_words import NO_RESULT
+from onrecord.projections.apis.answers import NO_RESULT
 from onrecord.projections.apis.openai_chat.read import NAME
 from onrecord.projections.apis.request import Options
 from tests.projections import chat_happenings as chat

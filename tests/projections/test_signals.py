@@ -10,7 +10,7 @@ import pytest
 from onrecord.domain import events
 from onrecord.domain.content import Blob, Document, Text, ToolResult
 from onrecord.domain.conversation import CANCELLED
-from onrecord.projections.apis.answer_words import NO_RESULT
+from onrecord.projections.apis.answers import NO_RESULT
 from onrecord.projections.apis.rendering import APIS, render
 from onrecord.projections.apis.request import Options
 from onrecord.projections.history.history import Block, Turn

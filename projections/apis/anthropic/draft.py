@@ -2,68 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, ClassVar, Final, NamedTuple, cast
 
-from onrecord.domain.blobs import restore
-from onrecord.domain.content import Document, Native, Role
+from onrecord.domain.content import Document, Role
 from onrecord.domain.documents import modality_of
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.prefix import MARK
-from onrecord.projections.apis.documents import words_for
-from onrecord.projections.apis.foreign import whole
+from onrecord.projections.apis.draft import Draft, RuleNames
 from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.routing import Router
 from onrecord.projections.history.document_bytes import bytes_of, is_remote, text_of
 from onrecord.projections.history.history import Block, History
-from onrecord.projections.history.report import Deed, Note, frozen
+from onrecord.projections.history.report import frozen
+from onrecord.projections.history.tool_names import ANTHROPIC
 
-# Ids of tool calls as Anthropic takes them (R15): letters, digits, `_` and `-`, each once.
-#
-# "messages.N.content.M.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'" and
-# "`tool_use` ids must be unique". Other APIs and older rounds give ids that do not fit; call and
-# result get the same new one, made from the old one and the call's place, so that it is the same
-# in each request.
-
-_ACCEPTED: Final = re.compile(r"[a-zA-Z0-9_-]{1,128}\Z")
-
-
-class CallIds:
-    """The ids that the calls of one request bear."""
-
-    def __init__(self) -> None:
-        """Begin with no call."""
-        self._by_call: dict[int | None, str] = {}
-        self._taken: set[str] = set()
-
-    def of_call(self, block: Block) -> str:
-        """Return the id of a call, and keep it for its result."""
-        given = block.call_id or ""
-        fits = given not in self._taken and bool(_ACCEPTED.match(given))
-        wire = given
-        while not fits:
-            wire = _made_of(wire, block.version)
-            fits = wire not in self._taken
-        self._taken.add(wire)
-        self._by_call[block.call] = wire
-        return wire
-
-    def of_result(self, block: Block) -> str:
-        """Return the id of the call that a result answers."""
-        return self._by_call.get(block.call, block.call_id or "")
-
-
-def _made_of(given: str, version: int) -> str:
-    name = f"{version}:{given}".encode("utf-8", "surrogatepass")
-    return f"toolu_{hashlib.sha256(name).hexdigest()[:24]}"
-
-
-# Documents in Anthropic's spelling: images, PDFs and texts; what it cannot read, in words.
+# Documents as Anthropic reads them: images, PDFs and texts.
 #
 # What it reads: platform.claude.com, "Vision" and "PDF support".
 
@@ -73,7 +29,7 @@ _AT_ADDRESSES: Final = _IMAGES | {"image/*", _PDF}
 """What the service fetches by itself: at the address of a document it expects a PDF."""
 
 
-def spell_document(document: Document, blobs: Mapping[str, bytes]) -> JsonObject | None:
+def encode_document(document: Document, blobs: Mapping[str, bytes]) -> JsonObject | None:
     """Return the block of a document; None where Anthropic reads no such thing.
 
     Raises CorruptRecord where its bytes are not among `blobs`.
@@ -145,67 +101,45 @@ def message_of(role: Role, pieces: Iterable[Piece]) -> Message:
 
 
 @dataclass(slots=True)
-class Draft:
-    """The messages so far, the instructions and tools, and what was done to get there.
+class AnthropicDraft(Draft):
+    """A request to Anthropic while it is made: the messages, instructions and tools so far.
 
-    `types` are the types of all blocks that were spelled, but for plain text, and words for what
+    `types` are the types of all blocks that were encoded, but for plain text, and words for what
     else a rule looks for: "system" for an operator's note, "blank" for blank text, "empty" for a
     message without content. A rule has nothing to do where what it looks for never occurs.
-    `container` is the id of the one that code goes on in. `router` decides for documents, `blobs`
-    has the bytes that blocks refer to, by digest.
+    `container` is the id of the one that code goes on in.
     """
 
-    options: Options
-    router: Router
-    blobs: Mapping[str, bytes]
+    API: ClassVar[str] = API
+    RULES: ClassVar[RuleNames] = RuleNames("R15", "R15", "R10", "R1", "R2", "document")
+    LONGEST_NAME: ClassVar[int] = ANTHROPIC
+
     messages: list[Message] = field(default_factory=list[Message])
     system: str | list[JsonObject] | None = None
     tools: list[JsonObject] | None = None
-    notes: list[Note] = field(default_factory=list[Note])
     types: set[str] = field(default_factory=set[str])
     container: str | None = None
 
-    def note(self, deed: Deed, rule: str, version: int | None, why: str) -> None:
-        """Add a note to the report."""
-        self.notes.append(Note(deed, rule, version, why))
-
-    def leave_out(self, rule: str, piece: Piece, why: str) -> None:
-        """Add a note that a piece does not go."""
-        self.note("left out", rule, piece.block.version, why)
-
     def own(self, block: Block) -> JsonObject | None:
         """Return a block of Anthropic's as it came, but for its mark; None for any other."""
-        plain = block.plain
-        if plain["kind"] != "native" or plain["api"] != API:
-            return None
-        value: JsonObject = plain["value"]
-        return self.unmarked(restore(value, self.blobs) if block.spilled else value, block.version)
+        value = Draft.own(self, block)
+        return None if value is None else self.unmarked(value, block.version)
 
-    def unmarked(self, value: JsonObject, version: int) -> JsonObject:
+    def unmarked(self, value: JsonObject, version: int | None) -> JsonObject:
         """Return a block without its cache mark (R16)."""
         if MARK not in value:
             return value
         self.note("repaired", "R16", version, "cache marks are placed anew")
-        return {key: held for key, held in value.items() if key != MARK}
-
-    def whole(self, native: Native, block: Block) -> Native:
-        """Return a block of another API with the strings that were moved to blobs."""
-        return whole(native, self.blobs) if block.spilled else native
+        return {key: member for key, member in value.items() if key != MARK}
 
     def document(self, block: Block, document: Document) -> JsonObject:
         """Return a document as a message has it, or the words in its place."""
-        spelled = self.router.in_message(block, document, self.spell)
-        return self.words(block, document) if spelled is None else spelled
+        encoded = self.router.in_message(block, document, self.encode)
+        return text_block(self.words(block, document)) if encoded is None else encoded
 
-    def spell(self, document: Document) -> JsonObject | None:
+    def encode(self, document: Document) -> JsonObject | None:
         """Return the block of a document; None where Anthropic reads no such thing."""
-        return spell_document(document, self.blobs)
-
-    def words(self, block: Block, document: Document) -> JsonObject:
-        """Return the words in place of a document that was last decided on, with a note on why."""
-        why = f"the document ({document.media_type}) {self.router.routes[-1].why}"
-        self.note("left out", "document", block.version, why)
-        return text_block(words_for(document))
+        return encode_document(document, self.blobs)
 
 
 def text_block(text: str) -> JsonObject:
@@ -289,7 +223,7 @@ def container_of(history: History, options: Options) -> str | None:
     return container_id
 
 
-def stopped_code(draft: Draft) -> set[str | None]:
+def stopped_code(draft: AnthropicDraft) -> set[str | None]:
     """Return the ids of the code that waits for results of its calls and has no container."""
     if draft.container is not None:
         return set()
@@ -305,7 +239,7 @@ def stopped_code(draft: Draft) -> set[str | None]:
     return waiting
 
 
-def note_inert_uploads(draft: Draft) -> None:
+def note_inert_uploads(draft: AnthropicDraft) -> None:
     """Note the files of earlier turns that a new container will not hold."""
     if draft.container is not None:
         return

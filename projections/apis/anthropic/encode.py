@@ -1,4 +1,4 @@
-"""Blocks of a history in Anthropic's spelling: its own as they came, all others from neutral form.
+"""Blocks of a history as Anthropic has them: its own as they came, others from neutral form.
 
 What is repaired here concerns one block: ids, marks, empty results, what cannot be told.
 """
@@ -9,14 +9,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, assert_never, cast
 
 from onrecord.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
-from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import replay_of
-from onrecord.projections.apis.answer_words import headline, words_for_nothing
+from onrecord.projections.apis import ids
+from onrecord.projections.apis.answers import headline, words_for_nothing
 from onrecord.projections.apis.anthropic.draft import (
     API,
-    CallIds,
-    Draft,
+    AnthropicDraft,
     Piece,
     is_blank,
     kind_of,
@@ -24,35 +23,33 @@ from onrecord.projections.apis.anthropic.draft import (
 )
 from onrecord.projections.apis.anthropic.pairing import REFERENCE
 from onrecord.projections.apis.documents import Behind, texts_before
-from onrecord.projections.apis.foreign import arguments_of, content_of, told_of
+from onrecord.projections.apis.foreign import Part, told_of, whole
+from onrecord.projections.apis.ids import CallIds
 from onrecord.projections.history.history import Block
-from onrecord.projections.history.tool_names import ANTHROPIC, name_for, renamed
 
-# Results of the caller's tools in Anthropic's spelling, and the documents that follow them.
+# Results of the caller's tools, and the documents that follow them.
 
 
 class Results:
-    """Spells the results of one request, in order."""
+    """Encodes the results of one request, in order."""
 
-    def __init__(self, draft: Draft, ids: CallIds) -> None:
-        """Spell into a draft, with the ids of the calls."""
+    def __init__(self, draft: AnthropicDraft, call_ids: CallIds) -> None:
+        """Encode into a draft, with the ids of the calls."""
         self._draft = draft
-        self._ids = ids
+        self._ids = call_ids
         self._behind = self._none()
 
-    def spell(self, block: Block) -> JsonObject:
+    def encode(self, block: Block) -> JsonObject:
         """Return the block of a result."""
-        if block.mark == "missing":
-            why = f"no result in time: {CANCELLED!r} stands in"
-            self._draft.note("repaired", "R1", block.version, why)
-        call_id = self._ids.of_result(block)
+        self._draft.note_missing(block)
+        call_id = self._ids.of_result(block) or block.call_id or ""
         if (value := self._draft.own(block)) is not None:
             return self._own(block, value, call_id)
-        held = [self._part(block, part) for part in parts_of(self._draft, block)]
+        parts = [self._part(block, part) for part in self._draft.result_parts(block)]
         result: JsonObject = {
             "type": "tool_result",
             "tool_use_id": call_id,
-            "content": worded(self._draft, block, held),
+            "content": worded(self._draft, block, parts),
         }
         if block.is_error:
             result["is_error"] = True
@@ -68,18 +65,18 @@ class Results:
     def _none(self) -> Behind[JsonObject]:
         return Behind(self._draft.options.tags, text_block)
 
-    def _part(self, block: Block, part: JsonObject) -> JsonObject:
-        if part["kind"] == "text":
-            return text_block(part["text"])
-        draft, document = self._draft, Document.model_validate(part)
-        where, spelled = draft.router.in_result(block, document, draft.spell)
-        if spelled is None:
-            return draft.words(block, document)
+    def _part(self, block: Block, part: Part) -> JsonObject:
+        if isinstance(part, Text):
+            return text_block(part.text)
+        draft, document = self._draft, part
+        where, encoded = draft.router.in_result(block, document, draft.encode)
+        if encoded is None:
+            return text_block(draft.words(block, document))
         if where == "inline":
-            return spelled
+            return encoded
         why = "a document of a result follows it: the model does not read it there"
         draft.note("moved", "document", block.version, why)
-        return text_block(self._behind.add(block, document, spelled))
+        return text_block(self._behind.add(block, document, encoded))
 
     def _own(self, block: Block, value: JsonObject, call_id: str) -> JsonObject:
         if value.get("tool_use_id") != call_id:
@@ -112,22 +109,7 @@ class Results:
         return kept
 
 
-def parts_of(draft: Draft, block: Block) -> list[JsonObject]:
-    """Return what a result holds that is not Anthropic's: texts and documents, as they are stored.
-
-    Most are one text, and values of them would cost more than all else.
-    """
-    plain = block.plain
-    if plain["kind"] != "native":
-        content: list[JsonObject] = plain["content"]
-        return content
-    native = Native(api=plain["api"], value=plain["value"])
-    held, note = content_of(draft.whole(native, block), block)
-    draft.notes.append(note)
-    return [part.model_dump() for part in held]
-
-
-def worded(draft: Draft, block: Block, told: list[JsonObject]) -> list[JsonObject]:
+def worded(draft: AnthropicDraft, block: Block, told: list[JsonObject]) -> list[JsonObject]:
     """Return the blocks of a result without blank text; words where nothing is left."""
     kept = [value for value in told if not is_blank(value)]
     if len(kept) < len(told):
@@ -145,27 +127,27 @@ _BY_REFERENCE: Final = frozenset({"image", "document", "container_upload"})
 _TELLING: Final = frozenset({"text", "image", "document", "search_result"})
 
 
-class Speller:
-    """Spells the blocks of one request, in order."""
+class Encoder:
+    """Encodes the blocks of one request, in order."""
 
-    def __init__(self, draft: Draft) -> None:
-        """Spell into a draft."""
+    def __init__(self, draft: AnthropicDraft) -> None:
+        """Encode into a draft."""
         self._draft = draft
-        self._ids = CallIds()
+        self._ids = CallIds(ids.ANTHROPIC)
         self._results = Results(draft, self._ids)
 
-    def spell(self, blocks: Iterable[Block]) -> Iterator[Piece]:
+    def encode(self, blocks: Iterable[Block]) -> Iterator[Piece]:
         """Yield the blocks of a turn; documents that results cannot hold follow the last of them."""
         before: Block | None = None
         for block in blocks:
             if block.mark not in _RESULTS:
                 yield from self._results.following()
-            for value in self._spelled(block, before):
+            for value in self._encoded(block, before):
                 yield Piece(value, block)
             before = block
         yield from self._results.following()
 
-    def _spelled(self, block: Block, before: Block | None) -> list[JsonObject]:
+    def _encoded(self, block: Block, before: Block | None) -> list[JsonObject]:
         """Return the blocks that stand for a block; none where nothing of it can be told."""
         match block.mark:
             case "" | "note":
@@ -173,7 +155,7 @@ class Speller:
             case "call" | "unawaited":
                 return self._call(block)
             case "result" | "missing":
-                return [self._results.spell(block)]
+                return [self._results.encode(block)]
             case "late":
                 return self._late(block)
             case "document":
@@ -193,35 +175,37 @@ class Speller:
             case Document():
                 return [self._draft.document(block, content)]
             case Reasoning():
-                self._leave_out("R9", block, "the reasoning is not signed by Anthropic")
+                self._draft.leave_out("R9", block, "the reasoning is not signed by Anthropic")
                 return []
             case ToolCall():
                 return self._call(block)
             case ToolResult():
-                return [self._results.spell(block)]
+                return [self._results.encode(block)]
             case _:
                 assert_never(content)
 
     def _native(self, block: Block, value: JsonObject) -> list[JsonObject]:
         kind = kind_of(value)
         if kind == "fallback" and block.response is None:
-            self._leave_out("R19", block, "the service refuses a fallback that it did not make")
+            self._draft.leave_out(
+                "R19", block, "the service refuses a fallback that it did not make"
+            )
             return []
         if kind == "tool_use":
-            self._leave_out("R1", block, "a call that was not recorded as one")
+            self._draft.leave_out("R1", block, "a call that was not recorded as one")
             return []
         if kind == "tool_result":
             self._draft.note("moved", "R2", block.version, "a result of no call goes as text")
             return self._own_words(block, value)
         if block.response is not None and replay_of(API, value) == "record":
-            self._leave_out("record", block, f"the service takes no {kind} back")
+            self._draft.leave_out("record", block, f"the service takes no {kind} back")
             return []
         if kind in _BY_REFERENCE and _file_id(value) is not None:
             self._note_file(block)
         return [value]
 
     def _foreign(self, block: Block, native: Native) -> list[JsonObject]:
-        told, note = told_of(self._draft.whole(native, block), block)
+        told, note = told_of(whole(native, self._draft.blobs), block)
         self._draft.notes.append(note)
         return [self._part(block, part) for part in told]
 
@@ -232,22 +216,11 @@ class Speller:
             self._draft.note("translated", "R15", block.version, why)
         if (value := self._draft.own(block)) is not None:
             return [value if value.get("id") == call_id else {**value, "id": call_id}]
-        content = block.content
-        arguments: Any = content.arguments if isinstance(content, ToolCall) else {}
-        if isinstance(content, Native):
-            arguments, note = arguments_of(self._draft.whole(content, block), block)
-            self._draft.notes.append(note)
-        if not isinstance(arguments, dict):
-            why = "the arguments of a call are an object"
-            self._draft.note("translated", "R15", block.version, why)
-            arguments = {"arguments": arguments}
-        given = block.name or ""
-        name = name_for(given, ANTHROPIC)
-        if name != given:
-            self._draft.note("translated", "R15", block.version, renamed(given, name))
+        arguments = self._draft.arguments(block)
+        name = self._draft.tool_name(block.name or "", block.version)
         return [{"type": "tool_use", "id": call_id, "name": name, "input": arguments}]
 
-    def _part(self, block: Block, part: Text | Document) -> JsonObject:
+    def _part(self, block: Block, part: Part) -> JsonObject:
         if isinstance(part, Text):
             return text_block(part.text)
         return self._draft.document(block, part)
@@ -256,20 +229,17 @@ class Speller:
         """Return a result that came too late as the user's words."""
         value = self._draft.own(block)
         if block.cancelled:
-            self._leave_out("late", block, "the call was given up, and was answered so before")
+            self._draft.leave_out(
+                "late", block, "the call was given up, and was answered so before"
+            )
             return []
         self._draft.note("moved", "late", block.version, "a result came late: it goes as text")
         if value is None:
-            held = [self._given(block, part) for part in parts_of(self._draft, block)]
-            told = worded(self._draft, block, held)
+            parts = [self._part(block, part) for part in self._draft.result_parts(block)]
+            told = worded(self._draft, block, parts)
         else:
             told = self._own_words(block, value)
         return [text_block(headline(block)), *told]
-
-    def _given(self, block: Block, part: JsonObject) -> JsonObject:
-        if part["kind"] == "text":
-            return text_block(part["text"])
-        return self._draft.document(block, Document.model_validate(part))
 
     def _own_words(self, block: Block, value: JsonObject) -> list[JsonObject]:
         """Return those blocks of a result that a user's message may hold as well."""
@@ -285,7 +255,7 @@ class Speller:
             and not is_blank(value)
         ]
         if len(told) < len(parts):
-            self._leave_out("late", block, "parts of the result that only a result may hold")
+            self._draft.leave_out("late", block, "parts of the result that only a result may hold")
         return told or nothing(is_error=block.is_error)
 
     def _found(self, block: Block, before: Block | None) -> list[JsonObject]:
@@ -298,9 +268,6 @@ class Speller:
     def _note_file(self, block: Block) -> None:
         why = "refers to a file that the provider keeps: it may be gone"
         self._draft.note("noted", "R23", block.version, why)
-
-    def _leave_out(self, rule: str, block: Block, why: str) -> None:
-        self._draft.note("left out", rule, block.version, why)
 
 
 def _file_id(value: JsonObject) -> str | None:

@@ -9,11 +9,11 @@ from onrecord.domain.content import ServerToolCall, ServerToolResult
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import neutral_of
 from onrecord.projections.apis.activity_words import words_of
-from onrecord.projections.apis.answer_words import words_for_nothing
+from onrecord.projections.apis.answers import words_for_nothing
 from onrecord.projections.apis.anthropic.draft import (
     API,
     SERVER_CALLS,
-    Draft,
+    AnthropicDraft,
     Message,
     Piece,
     code_of,
@@ -32,7 +32,7 @@ _CHANGES: Final = frozenset({"tool_addition", "tool_removal"})
 _NOTED: Final = _CHANGES | {"text"}
 
 
-def place_notes(draft: Draft) -> None:
+def place_notes(draft: AnthropicDraft) -> None:
     """Put the operator's notes where they may stand: after the user's turn, before the answer.
 
     R21: a message of role `system` is accepted only immediately before an assistant's turn or at
@@ -57,15 +57,15 @@ def place_notes(draft: Draft) -> None:
     draft.messages = placed
 
 
-def _notes(draft: Draft, pieces: list[Piece]) -> list[Piece]:
+def _notes(draft: AnthropicDraft, pieces: list[Piece]) -> list[Piece]:
     for piece in pieces:
         if piece.type not in _NOTED:
             why = "a note of the operator's may only hold text and changes of tools"
-            draft.leave_out("R21", piece, why)
+            draft.leave_out("R21", piece.block, why)
     return [piece for piece in pieces if piece.type in _NOTED]
 
 
-def _settle(draft: Draft, placed: list[Message], notes: list[Piece]) -> None:
+def _settle(draft: AnthropicDraft, placed: list[Message], notes: list[Piece]) -> None:
     """Place notes at the end of what is placed."""
     if not notes:
         return
@@ -81,10 +81,10 @@ def _settle(draft: Draft, placed: list[Message], notes: list[Piece]) -> None:
         placed += [message_of("user", texts), message_of("system", changes)]
         return
     for piece in changes:
-        draft.leave_out("R21", piece, "a change of tools stands only after a user's turn")
+        draft.leave_out("R21", piece.block, "a change of tools stands only after a user's turn")
 
 
-def drop_blank_text(draft: Draft) -> None:
+def drop_blank_text(draft: AnthropicDraft) -> None:
     """Leave out blank text (R10).
 
     "messages: text content blocks must be non-empty" for an empty one; "messages: text content
@@ -96,13 +96,13 @@ def drop_blank_text(draft: Draft) -> None:
     ]
 
 
-def _worded(draft: Draft, pieces: list[Piece]) -> Iterable[Piece]:
+def _worded(draft: AnthropicDraft, pieces: list[Piece]) -> Iterable[Piece]:
     worded = {
         _source(piece) for piece in pieces if piece.type == "text" and not is_blank(piece.value)
     }
     for piece in pieces:
         if is_blank(piece.value) and not (piece.value["text"] and _source(piece) in worded):
-            draft.leave_out("R10", piece, "blank text")
+            draft.leave_out("R10", piece.block, "blank text")
         else:
             yield piece
 
@@ -119,7 +119,7 @@ def _source(piece: Piece) -> str | Place:
 _ADVISOR = "advisor"
 
 
-def pair_server_tools(draft: Draft) -> None:
+def pair_server_tools(draft: AnthropicDraft) -> None:
     """Leave out calls and results of Anthropic's own tools that lack the other half.
 
     R2: "Each `..._tool_result` block must have a corresponding `server_tool_use` block before it."
@@ -137,7 +137,7 @@ def pair_server_tools(draft: Draft) -> None:
 class _Pairs:
     """Which calls and results of a draft stay, in the order in which they stand."""
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: AnthropicDraft) -> None:
         self._draft = draft
         self._whole = _answered(draft.messages)
         self._stopped = stopped_code(draft)
@@ -157,13 +157,15 @@ class _Pairs:
     def _stays(self, call: Piece) -> bool:
         call_id = text_member(call.value, "id")
         if call_id in self._advised:
-            self._draft.leave_out("R14", call, "the advisor is not among the tools")
+            self._draft.leave_out("R14", call.block, "the advisor is not among the tools")
         elif call_id in self._seen:
-            self._draft.leave_out("R15", call, "an earlier call has the same id")
+            self._draft.leave_out("R15", call.block, "an earlier call has the same id")
         elif call_id not in self._whole:
-            self._draft.leave_out("R3", call, "a call of the provider's own tool has no result")
+            self._draft.leave_out(
+                "R3", call.block, "a call of the provider's own tool has no result"
+            )
         elif call_id in self._stopped:
-            self._draft.leave_out("R13", call, "the container of the code in flight is gone")
+            self._draft.leave_out("R13", call.block, "the container of the code in flight is gone")
         else:
             self._seen.add(call_id)
             self._called.add(call_id)
@@ -176,7 +178,7 @@ class _Pairs:
             self._called.discard(call_id)
             return True
         rule = "R14" if call_id in self._advised else "R2"
-        self._draft.leave_out(rule, result, "a result of the provider's own tool has no call")
+        self._draft.leave_out(rule, result.block, "a result of the provider's own tool has no call")
         return False
 
     def _without_caller(self, piece: Piece) -> Piece:
@@ -224,7 +226,7 @@ def _advised(messages: Sequence[Message]) -> set[str | None]:
     }
 
 
-def _has_advisor(draft: Draft) -> bool:
+def _has_advisor(draft: AnthropicDraft) -> bool:
     return any(str(tool.get("type", "")).startswith(_ADVISOR) for tool in draft.tools or ())
 
 
@@ -240,7 +242,7 @@ REFERENCE: Final = "tool_reference"
 SEARCH_RESULT: Final = "tool_search_tool_result"
 
 
-def mend_references(draft: Draft) -> None:
+def mend_references(draft: AnthropicDraft) -> None:
     """Leave out references to tools that are not defined before them.
 
     A result of the caller's that then holds nothing says so. A search of the service's own goes
@@ -260,7 +262,7 @@ def mend_references(draft: Draft) -> None:
 class _Mended:
     """The tools that are defined so far, and the searches that found none of them."""
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: AnthropicDraft) -> None:
         self._draft = draft
         names: Iterable[Any] = (tool.get("name") for tool in draft.tools or ())
         self._defined = {name for name in names if isinstance(name, str)}
@@ -318,7 +320,7 @@ class _Mended:
             if name is None or name in self._defined:
                 yield part
             else:
-                self._draft.leave_out("R14", piece, f"{name} is not among the tools any more")
+                self._draft.leave_out("R14", piece.block, f"{name} is not among the tools any more")
 
 
 def _referred(part: Any) -> str | None:

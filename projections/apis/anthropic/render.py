@@ -9,9 +9,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final, cast
 
-from onrecord.domain.blobs import restore
-from onrecord.domain.content import Native, Text
-from onrecord.domain.events import InstructionsSet, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.prefix import MARK
 from onrecord.domain.tools import ToolDefinition
@@ -21,7 +18,7 @@ from onrecord.projections.apis.anthropic.draft import (
     SERVER_CALLS,
     THINKING,
     UPLOAD,
-    Draft,
+    AnthropicDraft,
     Message,
     code_of,
     container_of,
@@ -31,7 +28,7 @@ from onrecord.projections.apis.anthropic.draft import (
     kind_of,
     note_inert_uploads,
 )
-from onrecord.projections.apis.anthropic.encode import Speller
+from onrecord.projections.apis.anthropic.encode import Encoder
 from onrecord.projections.apis.anthropic.pairing import (
     REFERENCE,
     SEARCH_RESULT,
@@ -47,53 +44,31 @@ from onrecord.projections.apis.anthropic.repair import (
     leave_out_declined,
     mend_endings,
 )
-from onrecord.projections.apis.foreign import instructions_told, tool_told, whole
+from onrecord.projections.apis.draft import present
 from onrecord.projections.apis.request import Options, Request, nothing_to_send, outside
 from onrecord.projections.apis.routing import Router
-from onrecord.projections.apis.tools import ANTHROPIC as WANTS
-from onrecord.projections.apis.tools import schema_for, tools_for
+from onrecord.projections.apis.tools import ANTHROPIC
 from onrecord.projections.history.history import Block, History, Turn
-from onrecord.projections.history.report import report_of
-from onrecord.projections.history.tool_names import ANTHROPIC, name_for, renamed
 
-# Instructions and tools in Anthropic's spelling.
+# Instructions and tools.
 
 
-def spell_instructions(
-    draft: Draft, instructions: InstructionsSet | None, blobs: Mapping[str, bytes]
-) -> str | list[JsonObject] | None:
+def instructions_of(draft: AnthropicDraft) -> str | list[JsonObject] | None:
     """Return what stands under `system`: a text, or the blocks that the caller gave."""
-    match instructions.content if instructions else "":
-        case str() as text:
-            return text if text.strip() else None
-        case Text(text=text):
-            return text if text.strip() else None
-        case Native(api="anthropic-messages") as native:
-            blocks = _system_blocks(restore(native.value, blobs))
-            told = [_unmarked(draft, block) for block in blocks if _is_told(block)]
-            return told or None
-        case Native() as native:
-            text, note = instructions_told(whole(native, blobs))
-            draft.notes.append(note)
-            return text or None
+    instructions = draft.instructions()
+    if isinstance(instructions, str):
+        return instructions or None
+    blocks = filter(_is_told, _system_blocks(instructions))
+    return [draft.unmarked(block, None) for block in blocks] or None
 
 
-def spell_tools(
-    draft: Draft, tools: ToolsDeclared | None, blobs: Mapping[str, bytes]
-) -> list[JsonObject] | None:
+def tools_of(draft: AnthropicDraft) -> list[JsonObject] | None:
     """Return what stands under `tools`, in the order in which they were defined."""
-    spelled: list[JsonObject] = []
-    for tool in tools_for(tools, "anthropic-messages"):
-        match tool:
-            case ToolDefinition():
-                spelled.append(_definition(draft, tool))
-            case Native(api="anthropic-messages"):
-                spelled.append(_unmarked(draft, restore(tool.value, blobs)))
-            case Native():
-                neutral, note = tool_told(whole(tool, blobs))
-                draft.notes.append(note)
-                spelled += [_definition(draft, neutral)] if neutral else []
-    return spelled or None
+    tools = [
+        _definition(draft, tool) if isinstance(tool, ToolDefinition) else draft.unmarked(tool, None)
+        for tool in draft.tools_in_force()
+    ]
+    return tools or None
 
 
 def _system_blocks(value: JsonObject) -> list[JsonObject]:
@@ -110,24 +85,9 @@ def _is_told(block: JsonObject) -> bool:
     return block.get("type") != "text" or not isinstance(text, str) or bool(text.strip())
 
 
-def _unmarked(draft: Draft, block: JsonObject) -> JsonObject:
-    if MARK not in block:
-        return block
-    draft.note("repaired", "R16", None, "cache marks are placed anew")
-    return {key: held for key, held in block.items() if key != MARK}
-
-
-def _definition(draft: Draft, tool: ToolDefinition) -> JsonObject:
-    name = name_for(tool.name, ANTHROPIC)
-    if name != tool.name:
-        draft.note("translated", "R15", None, renamed(tool.name, name))
-    told: JsonObject = {"name": name}
-    if tool.description is not None:
-        told["description"] = tool.description
-    schema, done = schema_for(tool.input_schema, WANTS)
-    if done:
-        draft.note("translated", "schema", None, f"the schema of {tool.name}: {done}")
-    return {**told, "input_schema": schema}
+def _definition(draft: AnthropicDraft, tool: ToolDefinition) -> JsonObject:
+    named, schema = draft.definition(tool, ANTHROPIC)
+    return {**named, "input_schema": schema}
 
 
 # Cache marks: at most four, placed by where things stand, never by what was sent before (R16).
@@ -137,7 +97,7 @@ _MARKABLE: Final = frozenset({"text", "image", "document", "tool_result", "searc
 _TURNS: Final = 2
 
 
-def place_marks(draft: Draft) -> None:
+def place_marks(draft: AnthropicDraft) -> None:
     """Mark the ends of the tools, of the instructions, and of the user's last two turns.
 
     The mark of the turn before the last finds what the last request cached. Thinking and empty
@@ -189,18 +149,16 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
         "messages": [{"role": told.role, "content": told.content} for told in draft.messages],
         "container": draft.container,
     }
-    given = {name: value for name, value in arguments.items() if value is not None}
-    notes = [*history.notes, *draft.notes]
-    return Request(given, options, report_of(notes, draft.router.routes))
+    return draft.request(present(arguments))
 
 
-def _draft(history: History, options: Options, blobs: Mapping[str, bytes]) -> Draft:
-    router = Router(history, options)
-    draft = Draft(options, router, blobs, container=container_of(history, options))
-    speller = Speller(draft)
-    draft.system = spell_instructions(draft, history.instructions, blobs)
-    draft.tools = spell_tools(draft, history.tools, blobs)
-    draft.messages = [_plain(turn) or _spelled(turn, speller, draft) for turn in history.turns]
+def _draft(history: History, options: Options, blobs: Mapping[str, bytes]) -> AnthropicDraft:
+    container = container_of(history, options)
+    draft = AnthropicDraft(history, options, blobs, Router(history, options), container=container)
+    encoder = Encoder(draft)
+    draft.system = instructions_of(draft)
+    draft.tools = tools_of(draft)
+    draft.messages = [_plain(turn) or _encoded(turn, encoder, draft) for turn in history.turns]
     draft.notes.extend(outside(history, options))
     return draft
 
@@ -227,20 +185,20 @@ def _plain(turn: Turn) -> Message | None:
     return Message(role, [value], blocks) if text and not text.isspace() else None
 
 
-def _spelled(turn: Turn, speller: Speller, draft: Draft) -> Message:
+def _encoded(turn: Turn, encoder: Encoder, draft: AnthropicDraft) -> Message:
     content: list[JsonObject] = []
-    spelled: list[Block] = []
-    for value, block in speller.spell(turn.blocks):
+    encoded: list[Block] = []
+    for value, block in encoder.encode(turn.blocks):
         content.append(value)
-        spelled.append(block)
+        encoded.append(block)
         draft.types.add("blank" if is_blank(value) else kind_of(value))
     draft.types.add(turn.role)
     if not content:
         draft.types.add("empty")
-    return Message(turn.role, content, spelled)
+    return Message(turn.role, content, encoded)
 
 
-def _obey(draft: Draft, history: History, options: Options) -> None:
+def _obey(draft: AnthropicDraft, history: History, options: Options) -> None:
     """Apply the rules that concern more than one block, where there is such a block at all.
 
     What one rule leaves out may be what another rests on, so they are applied until none objects.
@@ -261,14 +219,14 @@ def _obey(draft: Draft, history: History, options: Options) -> None:
         note_inert_uploads(draft)
 
 
-def _size(draft: Draft) -> int:
+def _size(draft: AnthropicDraft) -> int:
     """Return how many blocks a draft has, as far as rules could leave any out."""
     if draft.types.isdisjoint(_IN_PLAY) and not any(map(is_server_result, draft.types)):
         return len(draft.messages)
     return sum(len(message.content) for message in draft.messages)
 
 
-def _is_called_by_code(draft: Draft) -> bool:
+def _is_called_by_code(draft: AnthropicDraft) -> bool:
     """Whether code called a tool, which may have gone without its calls (a turn recorded in part)."""
     if "tool_use" not in draft.types:
         return False
@@ -280,7 +238,7 @@ def _is_called_by_code(draft: Draft) -> bool:
     )
 
 
-def _pair_and_place(draft: Draft, history: History, options: Options) -> None:
+def _pair_and_place(draft: AnthropicDraft, history: History, options: Options) -> None:
     types = draft.types
     if types & SERVER_CALLS or any(map(is_server_result, types)) or _is_called_by_code(draft):
         pair_server_tools(draft)

@@ -11,7 +11,7 @@ from onrecord.projections.apis.anthropic.draft import (
     API,
     SERVER_CALLS,
     THINKING,
-    Draft,
+    AnthropicDraft,
     Message,
     Piece,
     is_server_result,
@@ -23,7 +23,7 @@ from onrecord.projections.history.history import Block, History
 from onrecord.projections.history.responses import Response, Responses
 
 
-def begin_at_compaction(draft: Draft, responses: Responses, options: Options) -> None:
+def begin_at_compaction(draft: AnthropicDraft, responses: Responses, options: Options) -> None:
     """Begin with the last compaction that has content; leave out what precedes it.
 
     The service takes one such block, and only as the first of a conversation
@@ -48,17 +48,17 @@ def begin_at_compaction(draft: Draft, responses: Responses, options: Options) ->
     draft.messages = [kept, *(_without_results(draft, later, calls) for later in after)]
 
 
-def _without_results(draft: Draft, message: Message, calls: set[Any]) -> Message:
+def _without_results(draft: AnthropicDraft, message: Message, calls: set[Any]) -> Message:
     """Return the message without the results of calls that the compaction stands for (R2)."""
     if not calls:
         return message
     gone = [piece for piece in message.pieces if piece.value.get("tool_use_id") in calls]
     for piece in gone:
-        draft.leave_out("R18", piece, "the compaction stands for its call")
+        draft.leave_out("R18", piece.block, "the compaction stands for its call")
     return message_of(message.role, (piece for piece in message.pieces if piece not in gone))
 
 
-def _last(draft: Draft) -> tuple[int, int] | None:
+def _last(draft: AnthropicDraft) -> tuple[int, int] | None:
     for index in range(len(draft.messages) - 1, -1, -1):
         pieces = draft.messages[index].pieces
         for offset in range(len(pieces) - 1, -1, -1):
@@ -67,7 +67,7 @@ def _last(draft: Draft) -> tuple[int, int] | None:
     return None
 
 
-def _leave_out_foreign(draft: Draft, responses: Responses, options: Options) -> None:
+def _leave_out_foreign(draft: AnthropicDraft, responses: Responses, options: Options) -> None:
     def stays(piece: Piece) -> bool:
         block = piece.block
         if not _is_summary(piece) or block.response is None or options.account is None:
@@ -75,7 +75,7 @@ def _leave_out_foreign(draft: Draft, responses: Responses, options: Options) -> 
         sent = responses.of(block.response, block.asked).sent
         if sent is None or sent.account in (None, options.account):
             return True
-        draft.leave_out("R18", piece, "the compaction was made for another account")
+        draft.leave_out("R18", piece.block, "the compaction was made for another account")
         return False
 
     draft.messages = [
@@ -94,7 +94,7 @@ def _is_summary(piece: Piece) -> bool:
 _NEVER: Final = 1 << 62
 
 
-def mend_endings(draft: Draft, history: History) -> None:
+def mend_endings(draft: AnthropicDraft, history: History) -> None:
     """Mend assistant's turns that end a request, or that ended one (R11).
 
     "messages: final assistant content cannot end with trailing whitespace"; nor may its last block
@@ -118,7 +118,7 @@ def mend_endings(draft: Draft, history: History) -> None:
         asked_after = asked
 
 
-def _end(draft: Draft, index: int, responses: Responses, *, is_last: bool) -> None:
+def _end(draft: AnthropicDraft, index: int, responses: Responses, *, is_last: bool) -> None:
     """Mend a turn after which a request was sent, or will be."""
     message = draft.messages[index]
     if is_last and not _goes_on(message.pieces, responses):
@@ -128,7 +128,7 @@ def _end(draft: Draft, index: int, responses: Responses, *, is_last: bool) -> No
     draft.messages[index] = message_of("assistant", pieces)
 
 
-def _mended(draft: Draft, pieces: list[Piece], responses: Responses) -> list[Piece]:
+def _mended(draft: AnthropicDraft, pieces: list[Piece], responses: Responses) -> list[Piece]:
     """Return a turn in whose midst requests were sent."""
     mended: list[Piece] = []
     for piece in pieces:
@@ -138,7 +138,7 @@ def _mended(draft: Draft, pieces: list[Piece], responses: Responses) -> list[Pie
     return mended
 
 
-def _as_prefill(draft: Draft, pieces: list[Piece], responses: Responses) -> list[Piece]:
+def _as_prefill(draft: AnthropicDraft, pieces: list[Piece], responses: Responses) -> list[Piece]:
     """Return pieces that end with words, if a request ended with them."""
     if _goes_on(pieces, responses):
         return pieces
@@ -188,7 +188,7 @@ FALLBACK: Final = "fallback"
 _DECLINED: Final = THINKING | {"connector_text", "tool_use"}
 
 
-def leave_out_declined(draft: Draft) -> None:
+def leave_out_declined(draft: AnthropicDraft) -> None:
     """Leave out what stands before a turn's last fallback and is void since.
 
     That is thinking, narration, calls of the caller's tools with their results, and calls of the
@@ -207,7 +207,7 @@ def leave_out_declined(draft: Draft) -> None:
 
 
 def _kept(
-    draft: Draft, message: Message, ended: set[str | None], void: set[str | None]
+    draft: AnthropicDraft, message: Message, ended: set[str | None], void: set[str | None]
 ) -> list[Piece]:
     """Return the pieces of the next message that stay; `void` takes in the calls that do not."""
     pieces = message.pieces
@@ -216,10 +216,12 @@ def _kept(
     for place, piece in enumerate(pieces):
         call_id = text_member(piece.value, "id")
         if piece.type == "tool_result" and text_member(piece.value, "tool_use_id") in void:
-            draft.leave_out("R19", piece, "its call was declined amid the answer")
+            draft.leave_out("R19", piece.block, "its call was declined amid the answer")
         elif place < last and _is_void(piece, ended):
             void |= {call_id} if piece.type == "tool_use" else set()
-            draft.leave_out("R19", piece, "its model declined to go on: another one took over")
+            draft.leave_out(
+                "R19", piece.block, "its model declined to go on: another one took over"
+            )
         else:
             kept.append(piece)
     return kept
@@ -239,7 +241,7 @@ def _is_void(piece: Piece, ended: set[str | None]) -> bool:
 # block is bound to a different conversation."
 
 
-def check_signed(draft: Draft, responses: Responses, options: Options) -> None:
+def check_signed(draft: AnthropicDraft, responses: Responses, options: Options) -> None:
     """Leave out the thinking that would be refused."""
     checked = _Signed(draft, responses, options)
     draft.messages = [message_of(message.role, checked.kept(message)) for message in draft.messages]
@@ -251,7 +253,7 @@ def check_signed(draft: Draft, responses: Responses, options: Options) -> None:
 class _Signed:
     """The prefix of what is about to be sent, as far as the messages were looked at."""
 
-    def __init__(self, draft: Draft, responses: Responses, options: Options) -> None:
+    def __init__(self, draft: AnthropicDraft, responses: Responses, options: Options) -> None:
         self._draft = draft
         self._responses = responses
         self._options = options
@@ -291,7 +293,7 @@ class _Signed:
         self._bare = self._place
         for piece in pieces:
             if piece.type in THINKING:
-                self._draft.leave_out(rule, piece, why)
+                self._draft.leave_out(rule, piece.block, why)
         return [piece for piece in pieces if piece.type not in THINKING]
 
     def _objection(self, block: Block) -> tuple[str, str] | None:

@@ -1,4 +1,4 @@
-"""Documents in the spelling of Bedrock's Converse API; what it cannot hold, in words.
+"""Documents as Bedrock's Converse API has them; what it cannot hold, in words.
 
 Shapes and formats: docs.aws.amazon.com, "ImageBlock", "DocumentBlock", "VideoBlock".
 """
@@ -13,9 +13,8 @@ from typing import Any, Final
 from onrecord.domain.content import Document, Text
 from onrecord.domain.documents import Modality, modality_of
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.bedrock.draft import Draft
+from onrecord.projections.apis.bedrock.draft import BedrockDraft
 from onrecord.projections.apis.bedrock.read import DOCUMENTS, VIDEOS, document, held, kind_of
-from onrecord.projections.apis.documents import words_for
 from onrecord.projections.history.document_bytes import bytes_of, is_remote, text_of, told_in
 from onrecord.projections.history.history import Block
 from onrecord.projections.history.report import Where
@@ -36,7 +35,7 @@ _LONGEST: Final = 200
 _NAMELESS: Final = "Document"
 
 
-def spell_document(document: Document, blobs: Mapping[str, bytes]) -> JsonObject | None:
+def encode_document(document: Document, blobs: Mapping[str, bytes]) -> JsonObject | None:
     """Return the block of a document; None where the API has none for it.
 
     The name is the document's own, as it may be taken. Raises CorruptRecord where its bytes are not
@@ -116,14 +115,14 @@ def _source(document: Document, blobs: Mapping[str, bytes], *, is_text: bool) ->
 # Files in a request to Bedrock: where the model reads them, under which names, or in which words.
 
 Reads = Callable[[Modality], bool]
-Spelled = Callable[[], JsonObject | None]
+Encode = Callable[[], JsonObject | None]
 
 
 class Media:
-    """Spells the files of one request, in order."""
+    """Encodes the files of one request, in order."""
 
-    def __init__(self, draft: Draft) -> None:
-        """Spell into a draft."""
+    def __init__(self, draft: BedrockDraft) -> None:
+        """Encode into a draft."""
         self._draft = draft
         self._names = Names()
 
@@ -136,7 +135,7 @@ class Media:
 
     def said(self, block: Block, file: Document) -> JsonObject:
         """Return a document as the user's; words where the model does not read it."""
-        return self._of_user(block, file, self._spell(file), file.name)
+        return self._of_user(block, file, self._encode(file), file.name)
 
     def own_in_result(self, block: Block, value: JsonObject) -> tuple[Where, JsonObject]:
         """Return a block of this API as a part of a result, or as what follows it."""
@@ -147,32 +146,36 @@ class Media:
 
     def in_result(self, block: Block, file: Document) -> tuple[Where, JsonObject]:
         """Return a document as a part of a result, or as what follows it; or words."""
-        return self._of_result(block, file, self._spell(file), file.name)
+        return self._of_result(block, file, self._encode(file), file.name)
 
-    def _spell(self, file: Document) -> Spelled:
-        # Only what goes is spelled: the bytes of all else were not read.
-        return lambda: spell_document(file, self._draft.blobs)
+    def _encode(self, file: Document) -> Encode:
+        # Only what goes is encoded: the bytes of all else were not read.
+        return lambda: encode_document(file, self._draft.blobs)
 
     def _of_user(
-        self, block: Block, file: Document, spell: Spelled, name: str | None = None
+        self, block: Block, file: Document, encode: Encode, name: str | None = None
     ) -> JsonObject:
-        spelled = self._draft.router.in_message(block, file, lambda _: self._by_user(file, spell()))
+        encoded = self._draft.router.in_message(
+            block, file, lambda _: self._by_user(file, encode())
+        )
         return (
-            self._named(block, spelled, name) if spelled is not None else self._words(block, file)
+            self._named(block, encoded, name)
+            if encoded is not None
+            else {"text": self._draft.words(block, file)}
         )
 
     def _of_result(
-        self, block: Block, file: Document, spell: Spelled, name: str | None = None
+        self, block: Block, file: Document, encode: Encode, name: str | None = None
     ) -> tuple[Where, JsonObject]:
-        where, spelled = self._draft.router.in_result(
+        where, encoded = self._draft.router.in_result(
             block,
             file,
-            lambda _: self._by_tool(file, spell()),
-            lambda _: self._by_user(file, spell()),
+            lambda _: self._by_tool(file, encode()),
+            lambda _: self._by_user(file, encode()),
         )
-        if spelled is None:
-            return where, self._words(block, file)
-        return where, self._named(block, spelled, name)
+        if encoded is None:
+            return where, {"text": self._draft.words(block, file)}
+        return where, self._named(block, encoded, name)
 
     def _by_user(self, file: Document, value: JsonObject | None) -> JsonObject | None:
         """Return the block of a file as a message may hold it; None where none does."""
@@ -210,12 +213,6 @@ class Media:
             return {"text": part.text}
         self._draft.leave_out("document", block, f"the model does not read a {kind}")
         return {"text": f"[A part of kind {kind} cannot be shown here.]"}
-
-    def _words(self, block: Block, file: Document) -> JsonObject:
-        """Return the words in place of a document that was last decided on."""
-        why = f"the document ({file.media_type}) {self._draft.router.routes[-1].why}"
-        self._draft.leave_out("document", block, why)
-        return {"text": words_for(file)}
 
     def _named(self, block: Block, value: JsonObject, given: str | None = None) -> JsonObject:
         """Return the block of a file under a name that no other has (B7), if not as `given`."""

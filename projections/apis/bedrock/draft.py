@@ -1,24 +1,21 @@
-"""A request to Bedrock's Converse API while it is made: whom it is for, and what was done to it."""
+"""A request to Bedrock's Converse API while it is made, and the model that it is for."""
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final
+from typing import ClassVar, Final
 
-from onrecord.domain.blobs import restore
-from onrecord.domain.content import Native
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.anthropic.draft import Message
 from onrecord.projections.apis.bedrock.read import NAME, kind_of
+from onrecord.projections.apis.draft import Draft, RuleNames
+from onrecord.projections.apis.ids import BEDROCK, BEDROCK_CLAUDE, CallIds
 from onrecord.projections.apis.request import Options
 from onrecord.projections.apis.routing import Router, model_read_by
 from onrecord.projections.history.history import Block, History
-from onrecord.projections.history.report import Deed, Note
-from onrecord.projections.history.tool_names import name_for, renamed
 
 # What differs between the models behind Bedrock's Converse API, by their ids.
 #
@@ -103,110 +100,43 @@ def model_of(model_id: str | None) -> Model:
     return Model(name or (model_id or ""), found.group(1) if found else "")
 
 
-# Ids of tool calls as Bedrock takes them (B11), each once.
-#
-# `[a-zA-Z0-9_.:-]{1,64}` says the service's model of a request; Anthropic's own API takes no `.`
-# and no `:`. Other ids become one that is made of the old one and of the call's place, so that it
-# is the same in each request; call and result get the same one.
-
-_ANY: Final = re.compile(r"[a-zA-Z0-9_.:-]{1,64}\Z")
-_PLAIN: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")
-
-
-class CallIds:
-    """The ids that the calls of one request bear."""
-
-    def __init__(self, model: Model) -> None:
-        """Begin with no call, for a model."""
-        self._fits = _PLAIN if model.vendor == "anthropic" else _ANY
-        self._by_call: dict[int | None, str] = {}
-        self._taken: set[str] = set()
-
-    def of_call(self, block: Block) -> str:
-        """Return the id of a call, and keep it for its result."""
-        wire = block.call_id or ""
-        fits = wire not in self._taken and bool(self._fits.match(wire))
-        while not fits:
-            wire = _made_of(wire, block.version)
-            fits = wire not in self._taken
-        self._taken.add(wire)
-        self._by_call[block.call] = wire
-        return wire
-
-    def of_result(self, block: Block) -> str | None:
-        """Return the id of the call that a result answers; None where no call bears one."""
-        return self._by_call.get(block.call) if block.call is not None else None
-
-
-def _made_of(given: str, version: int) -> str:
-    name = f"{version}:{given}".encode("utf-8", "surrogatepass")
-    return f"tooluse_{hashlib.sha256(name).hexdigest()[:24]}"
-
-
-_LONGEST_NAME: Final = 64
-
 MARK: Final = "cachePoint"
 """A block that directs the cache, and says nothing."""
 
 
 @dataclass(slots=True)
-class Draft:
-    """The messages so far, the instructions and tools, and what was done to get there.
+class BedrockDraft(Draft):
+    """A request to Bedrock while it is made: the messages, instructions and tools so far.
 
-    `model` is the one that the request is for, `router` decides for its documents. `kinds` are those of all blocks that were spelled,
-    and of files in results, but not of turns of plain text. `called` are the names of the tools that were called, in order. `has_gaps`
-    says that of a turn nothing went, `has_own_tools` that the service ran tools of its own.
+    `model` is the one that the request is for. `kinds` are those of all blocks that were encoded, and
+    of files in results, but not of turns of plain text. `called` are the names of the tools that were
+    called, in order. `has_gaps` says that of a turn nothing went, `has_own_tools` that the service
+    ran tools of its own.
     """
 
-    history: History
-    options: Options
-    blobs: Mapping[str, bytes]
+    API: ClassVar[str] = NAME
+    RULES: ClassVar[RuleNames] = RuleNames("B11", "B11", "B4", "B1", "B2", "B8")
+
     model: Model
-    router: Router
     ids: CallIds
     messages: list[Message] = field(default_factory=list[Message])
     system: list[JsonObject] = field(default_factory=list[JsonObject])
     tools: list[JsonObject] = field(default_factory=list[JsonObject])
-    notes: list[Note] = field(default_factory=list[Note])
     kinds: set[str] = field(default_factory=set[str])
     called: dict[str, None] = field(default_factory=dict[str, None])
     has_gaps: bool = False
     has_own_tools: bool = False
     _makers: dict[int, Model] = field(default_factory=dict[int, Model])
 
-    def note(self, deed: Deed, rule: str, version: int | None, why: str) -> None:
-        """Add a note to the report."""
-        self.notes.append(Note(deed, rule, version, why))
-
-    def leave_out(self, rule: str, block: Block, why: str) -> None:
-        """Add a note that a block, or a part of it, does not go."""
-        self.note("left out", rule, block.version, why)
-
-    def tool_name(self, given: str, version: int | None) -> str:
-        """Return the name under which a tool goes, with a note if it is another one."""
-        name = name_for(given, _LONGEST_NAME)
-        if name != given:
-            self.note("translated", "B11", version, renamed(given, name))
-        return name
-
     def own(self, block: Block) -> JsonObject | None:
-        """Return a block of this API as it came; None for any other."""
-        plain = block.plain
-        if plain["kind"] != "native" or plain["api"] != NAME:
-            return None
-        value: JsonObject = plain["value"]
-        if len(value) > 1:
-            value = self._of_one_member(block, value)
-        return restore(value, self.blobs) if block.spilled else value
-
-    def foreign(self, block: Block) -> Native | None:
-        """Return a block of another API, or of this one, whole; None for one in neutral form."""
-        plain = block.plain
-        if plain["kind"] != "native":
-            return None
-        value: JsonObject = plain["value"]
-        whole = restore(value, self.blobs) if block.spilled else value
-        return Native(api=plain["api"], value=whole)
+        """Return a block of this API as it came, but as the union that it is (B18)."""
+        value = Draft.own(self, block)
+        if value is None or len(value) <= 1:
+            return value
+        kind = kind_of(value)
+        others = ", ".join(name for name in value if name != kind)
+        self.leave_out("B18", block, f"{others}: a block is the one member that names its kind")
+        return {kind: value[kind]}
 
     def is_kin(self, block: Block) -> bool:
         """Whether a model of the same vendor's made an answer, as far as is known."""
@@ -219,15 +149,9 @@ class Draft:
             self._makers[asked] = model_of(self.history.responses.model_asked(asked))
         return self._makers[asked]
 
-    def _of_one_member(self, block: Block, value: JsonObject) -> JsonObject:
-        """Return a block as the union that it is (B18)."""
-        kind = kind_of(value)
-        others = ", ".join(name for name in value if name != kind)
-        self.leave_out("B18", block, f"{others}: a block is the one member that names its kind")
-        return {kind: value[kind]}
 
-
-def draft_of(history: History, options: Options, blobs: Mapping[str, bytes]) -> Draft:
+def draft_of(history: History, options: Options, blobs: Mapping[str, bytes]) -> BedrockDraft:
     """Return the draft of a request for the model that is to read it."""
     model = model_of(model_read_by(history, options))
-    return Draft(history, options, blobs, model, Router(history, options), CallIds(model))
+    ids = CallIds(BEDROCK_CLAUDE if model.vendor == "anthropic" else BEDROCK)
+    return BedrockDraft(history, options, blobs, Router(history, options), model, ids)

@@ -1,45 +1,44 @@
-"""Blocks of a history in the spelling of Bedrock's Converse API: its own as they came, others anew.
+"""Blocks of a history as Bedrock's Converse API has them: its own as they came, others anew.
 
 What is repaired here concerns one block: ids, names, blank texts, what a model cannot read.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final, assert_never
+from collections.abc import Container
+from typing import Any, Final
 
-from onrecord.domain.content import Document, Native, Reasoning, Role, Text, ToolCall, ToolResult
-from onrecord.domain.conversation import CANCELLED
+from onrecord.domain.content import Document, Native, Reasoning, Role, Text, ToolCall
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.answer_words import FAILURE, headline, words_for_nothing
+from onrecord.projections.apis.answers import FAILURE, words_for_nothing
 from onrecord.projections.apis.anthropic.draft import Message
 from onrecord.projections.apis.bedrock.documents import MEDIA, Media
-from onrecord.projections.apis.bedrock.draft import MARK, Draft
-from onrecord.projections.apis.bedrock.read import Part, document, held, kind_of, neutral
-from onrecord.projections.apis.documents import Behind, texts_before, words_for
-from onrecord.projections.apis.foreign import arguments_of, content_of, told_of
+from onrecord.projections.apis.bedrock.draft import MARK, BedrockDraft
+from onrecord.projections.apis.bedrock.read import NAME, Part, document, held, kind_of
+from onrecord.projections.apis.documents import Behind, words_for
+from onrecord.projections.apis.foreign import arguments_of
 from onrecord.projections.apis.members import objects
-from onrecord.projections.history.history import Block, Turn
+from onrecord.projections.apis.user_messages import RESULTS, UserParts, results_in
+from onrecord.projections.history.history import Block, Content, Turn
 from onrecord.projections.history.report import Where
 
-# Results of tools in the spelling of Bedrock's Converse API, and the files that follow them.
+# Results of tools, and the files that follow them.
 
 _FILES: Final = MEDIA | {"searchResult"}
 
 
 class Results:
-    """Spells the results of one request, in order."""
+    """Encodes the results of one request, in order."""
 
-    def __init__(self, draft: Draft, media: Media) -> None:
-        """Spell into a draft."""
+    def __init__(self, draft: BedrockDraft, media: Media) -> None:
+        """Encode into a draft."""
         self._draft = draft
         self._media = media
         self._behind = self._none()
 
-    def spell(self, block: Block) -> JsonObject:
+    def encode(self, block: Block) -> JsonObject:
         """Return a result."""
-        if block.mark == "missing":
-            why = f"no result in time: {CANCELLED!r} stands in"
-            self._draft.note("repaired", "B1", block.version, why)
+        self._draft.note_missing(block)
         told: JsonObject = {"toolUseId": self._draft.ids.of_result(block)}
         if (own := self._draft.own(block)) is not None:
             told = {**held(own), **told}
@@ -47,7 +46,8 @@ class Results:
             content = [part for each in objects(given) for part in self._kept(block, each)]
             is_bare = given == []
         else:
-            content = [part for each in self.parts_of(block) for part in self._part(block, each)]
+            parts = self._draft.result_parts(block)
+            content = [encoded for part in parts for encoded in self._part(block, part)]
             is_bare = False
         if not content and not is_bare:
             content = [{"text": words_for_nothing(is_error=block.is_error)}]
@@ -57,20 +57,6 @@ class Results:
         """Return what follows the results of the round that is spelled, and begin the next."""
         behind, self._behind = self._behind, self._none()
         return list(zip(behind.blocks, behind.parts, strict=True))
-
-    def parts_of(self, block: Block) -> tuple[Part, ...]:
-        """Return what a result holds, whichever API it is of."""
-        if (value := self._draft.own(block)) is not None:
-            result = neutral(value)
-            return result.content if isinstance(result, ToolResult) else ()
-        if (native := self._draft.foreign(block)) is not None:
-            content, note = content_of(native, block)
-            self._draft.notes.append(note)
-            return content
-        plain = block.plain
-        if plain["kind"] != "tool_result":
-            return ()
-        return tuple(map(_part, plain["content"]))
 
     def _ended(self, block: Block, told: JsonObject) -> JsonObject:
         """Return a result that says whether it failed, as the model takes it (B12)."""
@@ -121,120 +107,106 @@ def _text(text: str) -> JsonObject:
     return {"text": text}
 
 
-def _part(plain: JsonObject) -> Part:
-    if plain["kind"] == "text":
-        return Text.model_construct(**plain)
-    return Document.model_validate(plain)
-
-
-_RESULTS: Final = frozenset({"result", "missing"})
 _ALWAYS: Final = frozenset({"text", "toolUse", "reasoningContent"})
 """Kinds of an answer's blocks that models of another vendor read as well, or that B10 is about."""
 
 
-class Speller:
-    """Spells the turns of one request, in order."""
+class Encoder(UserParts[BedrockDraft]):
+    """Encodes the turns of one request, in order."""
 
-    def __init__(self, draft: Draft) -> None:
-        """Spell into a draft."""
-        self._draft = draft
+    def __init__(self, draft: BedrockDraft) -> None:
+        """Encode into a draft."""
+        super().__init__(draft)
         self._media = Media(draft)
         self._results = Results(draft, self._media)
 
-    def spell(self, turn: Turn, after: Turn | None) -> Message:
+    def encode_turn(self, turn: Turn, after: Turn | None) -> Message:
         """Return the message of a turn; `after` holds the results of its calls."""
         role: Role = "assistant" if turn.role == "assistant" else "user"
         blocks = turn.blocks
         if len(blocks) == 1 and turn.role != "system" and (value := _plain_text(blocks[0])):
             return Message(role, [value], blocks)
-        answered = _answered(after) if role == "assistant" else set[int | None]()
+        answered = results_in(after) if role == "assistant" else {}
         content: list[JsonObject] = []
-        spelled: list[Block] = []
-        for block, value in self._spelled(turn, answered):
+        encoded: list[Block] = []
+        for block, value in self._encoded(turn, answered):
             content.append(value)
-            spelled.append(block)
-            self._draft.kinds.add(kind_of(value))
+            encoded.append(block)
+            self.draft.kinds.add(kind_of(value))
         if not content:
-            self._draft.has_gaps = True
-        return Message(role, content, spelled)
+            self.draft.has_gaps = True
+        return Message(role, content, encoded)
 
-    def _spelled(self, turn: Turn, answered: set[int | None]) -> list[tuple[Block, JsonObject]]:
+    def _encoded(
+        self, turn: Turn, answered: Container[int | None]
+    ) -> list[tuple[Block, JsonObject]]:
         """Return the blocks of a turn; what follows the results stands before all else."""
-        told: list[tuple[Block, JsonObject]] = []
+        encoded: list[tuple[Block, JsonObject]] = []
         stray: list[tuple[Block, JsonObject]] = []
         before: Block | None = None
         for block in turn.blocks:
-            if block.mark not in _RESULTS:
-                told += [*self._results.following(), *stray]
+            if block.mark in ("call", "unawaited"):
+                encoded += [*self._results.following(), *stray]
                 stray = []
-                values = self._block(block, before, turn.role, answered)
-                told += [(block, value) for value in values]
-            elif self._draft.ids.of_result(block) is None:
-                stray += [(block, value) for value in self._stray(block)]
+                encoded += [(block, value) for value in self._call(block, answered)]
+            elif block.mark not in RESULTS:
+                encoded += [*self._results.following(), *stray]
+                stray = []
+                encoded += [(block, value) for value in self.parts(block, turn.role, before)]
+            elif self.draft.ids.of_result(block) is None:
+                stray += [(block, value) for value in self.stray(block)]
             else:
-                told.append((block, self._results.spell(block)))
+                encoded.append((block, self._results.encode(block)))
             before = block
-        return [*told, *self._results.following(), *stray]
+        return [*encoded, *self._results.following(), *stray]
 
-    def _block(
-        self, block: Block, before: Block | None, role: Role, answered: set[int | None]
-    ) -> list[JsonObject]:
-        match block.mark:
-            case "call" | "unawaited":
-                return self._call(block, answered)
-            case "late":
-                return self._late(block)
-            case "document":
-                return self._found(block, before)
-            case "result" | "missing":
-                return self._stray(block)
-            case "note":
-                why = "few models take a note of the operator's: it goes as the user's"
-                self._draft.note("translated", "B17", block.version, why)
-                return self._said(block, "user")
-            case "":
-                return self._said(block, role)
-            case _:
-                assert_never(block.mark)
+    def text(self, text: str) -> JsonObject:
+        """Return a block of text."""
+        return _text(text)
 
-    def _said(self, block: Block, role: Role) -> list[JsonObject]:
-        if (value := self._draft.own(block)) is not None:
-            if MARK in value:
-                self._draft.note("repaired", "B13", block.version, "cache points are placed anew")
-                return []
-            if role == "assistant":
-                return self._own_answer(block, value)
-            return self._own_words(block, value)
-        if (native := self._draft.foreign(block)) is not None:
-            return self._foreign(block, native, role)
-        content = block.content
-        match content:
-            case Text() | Document():
-                return self._part(block, content, role)
-            case ToolResult():
-                return self._stray(block)
-            case Reasoning():
-                self._draft.leave_out("B10", block, "reasoning that no model has signed")
-                return []
-            case Native() | ToolCall():
-                self._draft.leave_out("B1", block, "a call that was not recorded as one")
-                return []
-            case _:
-                assert_never(content)
+    def document(self, block: Block, document: Document, role: Role = "user") -> JsonObject:
+        """Return the block of a document; words in an answer, which holds none."""
+        return (
+            _text(words_for(document)) if role == "assistant" else self._media.said(block, document)
+        )
+
+    def note(self, block: Block, role: Role) -> list[JsonObject]:
+        """Return a note of the operator's."""
+        why = "few models take a note of the operator's: it goes as the user's"
+        self.draft.note("translated", "B17", block.version, why)
+        return self.said(block, "user")
+
+    def own_parts(self, block: Block, role: Role) -> list[JsonObject] | None:
+        """Return a block of this API; None for a block of any other."""
+        value = self.draft.own(block)
+        if value is None:
+            return None
+        if MARK in value:
+            self.draft.note("repaired", "B13", block.version, "cache points are placed anew")
+            return []
+        return (
+            self._own_answer(block, value) if role == "assistant" else self._own_words(block, value)
+        )
+
+    def unsent(self, block: Block, content: Content) -> list[JsonObject]:
+        """Leave out what no API has made, and a model would have had to."""
+        if isinstance(content, Reasoning):
+            self.draft.leave_out("B10", block, "reasoning that no model has signed")
+        else:
+            self.draft.leave_out("B1", block, "a call that was not recorded as one")
+        return []
 
     def _own_answer(self, block: Block, value: JsonObject) -> list[JsonObject]:
         """Return a block of an answer as it came, for a model that can read it."""
         kind = kind_of(value)
         is_servers = kind == "toolUse" and held(value).get("type") == "server_tool_use"
         if kind not in _ALWAYS or is_servers:
-            if self._draft.is_kin(block):
-                self._draft.has_own_tools |= kind in ("toolUse", "toolResult")
+            if self.draft.is_kin(block):
+                self.draft.has_own_tools |= kind in ("toolUse", "toolResult")
                 return [value] if _says(value) else self._blank(block)
-            return self._foreign(
-                block, Native(api=self._draft.options.api, value=value), "assistant"
-            )
+            return self.foreign(block, Native(api=NAME, value=value), "assistant")
         if kind == "toolUse":
-            self._draft.leave_out("B1", block, "a call that was not recorded as one")
+            self.draft.leave_out("B1", block, "a call that was not recorded as one")
             return []
         return [value] if _says(value) else self._blank(block)
 
@@ -242,32 +214,20 @@ class Speller:
         """Return what the caller said in this API's own words."""
         kind = kind_of(value)
         if kind == "toolResult":
-            return self._stray(block)
+            return self.stray(block)
         if kind in ("toolUse", "reasoningContent"):
-            self._draft.leave_out("B1", block, f"a {kind} is the assistant's alone")
+            self.draft.leave_out("B1", block, f"a {kind} is the assistant's alone")
             return []
         if kind in MEDIA or kind == "searchResult":
             return [self._media.own(block, value)]
         return [value] if _says(value) else self._blank(block)
 
-    def _foreign(self, block: Block, native: Native, role: Role) -> list[JsonObject]:
-        told, note = told_of(native, block)
-        self._draft.notes.append(note)
-        return [value for part in told for value in self._part(block, part, role)]
-
-    def _part(self, block: Block, part: Text | Document, role: Role = "user") -> list[JsonObject]:
-        if isinstance(part, Text):
-            return [{"text": part.text}] if part.text.strip() else self._blank(block)
-        if role == "assistant":
-            return [{"text": words_for(part)}]
-        return [self._media.said(block, part)]
-
     def _blank(self, block: Block) -> list[JsonObject]:
-        self._draft.leave_out("B4", block, "blank text")
+        self.draft.leave_out("B4", block, "blank text")
         return []
 
-    def _call(self, block: Block, answered: set[int | None]) -> list[JsonObject]:
-        draft = self._draft
+    def _call(self, block: Block, answered: Container[int | None]) -> list[JsonObject]:
+        draft = self.draft
         if block.call not in answered:
             draft.leave_out("B1", block, "a call that has no result, and can have none")
             return []
@@ -288,41 +248,16 @@ class Speller:
     def _called(self, block: Block) -> tuple[JsonObject, str]:
         """Return the members of a call that are known, and the name of its tool."""
         name = block.name or ""
-        if (value := self._draft.own(block)) is not None:
+        if (value := self.draft.own(block)) is not None:
             told = held(value)
             own: Any = told.get("name")
             return told, own if isinstance(own, str) else name
-        if (native := self._draft.foreign(block)) is not None:
+        if (native := self.draft.native(block)) is not None:
             arguments, note = arguments_of(native, block)
-            self._draft.notes.append(note)
+            self.draft.notes.append(note)
             return _CALL | {"input": arguments}, name
         content = block.content
         return _CALL | {"input": content.arguments if isinstance(content, ToolCall) else {}}, name
-
-    def _late(self, block: Block) -> list[JsonObject]:
-        if block.cancelled:
-            why = "the call was given up, and was answered so before"
-            self._draft.leave_out("late", block, why)
-            return []
-        self._draft.note("moved", "late", block.version, "a result came late: it goes as text")
-        return self._as_words(block)
-
-    def _stray(self, block: Block) -> list[JsonObject]:
-        self._draft.note("moved", "B2", block.version, "a result of no call goes as text")
-        return self._as_words(block)
-
-    def _as_words(self, block: Block) -> list[JsonObject]:
-        parts = self._results.parts_of(block)
-        told = [value for part in parts for value in self._part(block, part)]
-        words = words_for_nothing(is_error=block.is_error)
-        return [{"text": headline(block)}, *(told or [{"text": words}])]
-
-    def _found(self, block: Block, before: Block | None) -> list[JsonObject]:
-        found = block.content
-        if not isinstance(found, Document):
-            return []
-        texts = texts_before(block, found, self._draft.options.tags, before)
-        return [*({"text": text} for text in texts), self._media.said(block, found)]
 
 
 _CALL: Final[JsonObject] = {"toolUseId": "", "name": "", "input": {}}
@@ -353,10 +288,3 @@ def _says(value: JsonObject) -> bool:
         return True
     said = document({"searchResult": {"content": held(value).get("content")}})
     return isinstance(said, Text) and bool(said.text.strip())
-
-
-def _answered(turn: Turn | None) -> set[int | None]:
-    """Return the calls whose results a user's turn begins with."""
-    if turn is None or turn.role != "user":
-        return set()
-    return {block.call for block in turn.blocks if block.mark in _RESULTS}

@@ -10,7 +10,7 @@ from typing import Final
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.prefix import Prefix
 from onrecord.projections.apis.anthropic.draft import Message, Piece, joined, message_of
-from onrecord.projections.apis.bedrock.draft import Draft, model_of
+from onrecord.projections.apis.bedrock.draft import BedrockDraft, model_of
 from onrecord.projections.apis.bedrock.read import held, kind_of
 from onrecord.projections.history.history import Block
 from onrecord.projections.history.responses import Response
@@ -25,7 +25,7 @@ _MOST: Final = {"image": 20, "document": 5}
 """How many blocks of a kind one message holds (docs.aws.amazon.com, "Message")."""
 
 
-def pair_server_tools(draft: Draft, messages: list[Message]) -> list[Message]:
+def pair_server_tools(draft: BedrockDraft, messages: list[Message]) -> list[Message]:
     """Return the messages without halves of what the service's own tools did (B15)."""
     whole = _answered(messages)
     kept: set[str] = set()
@@ -58,7 +58,7 @@ def tools_run(messages: Iterable[Message]) -> list[str]:
     return list(dict.fromkeys(str(call.get("name")) for call in calls))
 
 
-def arranged(draft: Draft, messages: list[Message]) -> list[Message]:
+def arranged(draft: BedrockDraft, messages: list[Message]) -> list[Message]:
     """Return the messages as the model takes them, with words of ours where there have to be any."""
     told, has_files = messages, not draft.kinds.isdisjoint(_FILES)
     if has_files or draft.model.wants_results_alone:
@@ -104,7 +104,7 @@ def _answered(messages: Iterable[Message]) -> set[str]:
     return answered
 
 
-def _apart(draft: Draft, message: Message) -> Iterator[Message]:
+def _apart(draft: BedrockDraft, message: Message) -> Iterator[Message]:
     """Yield a message, cut around words of the assistant's where it may not be one (B9, B19)."""
     begin = 0
     for at, word in _seams(draft, message) if message.role == "user" else ():
@@ -114,7 +114,7 @@ def _apart(draft: Draft, message: Message) -> Iterator[Message]:
     yield message if not begin else Message("user", message.content[begin:], message.blocks[begin:])
 
 
-def _seams(draft: Draft, message: Message) -> Iterator[tuple[int, JsonObject]]:
+def _seams(draft: BedrockDraft, message: Message) -> Iterator[tuple[int, JsonObject]]:
     """Yield where a message is to be cut, and the word that stands there."""
     after_results = _seam(draft, message)
     counted = Counter[str]()
@@ -134,7 +134,7 @@ def _seams(draft: Draft, message: Message) -> Iterator[tuple[int, JsonObject]]:
         counted = Counter({kind: 1})
 
 
-def _seam(draft: Draft, message: Message) -> int | None:
+def _seam(draft: BedrockDraft, message: Message) -> int | None:
     """Return where a message with results is to be cut; None where it may stay whole.
 
     What was said at once with a document stays with it.
@@ -155,7 +155,7 @@ def _seam(draft: Draft, message: Message) -> int | None:
     return first
 
 
-def _beside_text(draft: Draft, message: Message) -> Message:
+def _beside_text(draft: BedrockDraft, message: Message) -> Message:
     """Return a message in which a text stands with its documents (B6)."""
     kinds = list(map(kind_of, message.content))
     first = kinds.index("document") if message.role == "user" and "document" in kinds else None
@@ -179,7 +179,7 @@ def _is_said_with(one: Block, other: Block) -> bool:
 _NEVER: Final = 1 << 62
 
 
-def mended(draft: Draft, messages: list[Message]) -> list[Message]:
+def mended(draft: BedrockDraft, messages: list[Message]) -> list[Message]:
     """Return the messages, those of the assistant that end a request, or ended one, mended.
 
     "messages: final assistant content cannot end with trailing whitespace"; nor may its last block
@@ -204,7 +204,7 @@ def mended(draft: Draft, messages: list[Message]) -> list[Message]:
     return kept
 
 
-def _mended(draft: Draft, message: Message, asked_after: int) -> Message:
+def _mended(draft: BedrockDraft, message: Message, asked_after: int) -> Message:
     """Return a message each part of which, if a request ended with it, ends with words."""
     pieces: list[Piece] = []
     for piece in message.pieces:
@@ -216,7 +216,7 @@ def _mended(draft: Draft, message: Message, asked_after: int) -> Message:
     return message_of("assistant", pieces)
 
 
-def _as_prefill(draft: Draft, pieces: list[Piece]) -> list[Piece]:
+def _as_prefill(draft: BedrockDraft, pieces: list[Piece]) -> list[Piece]:
     kept = list(pieces)
     while kept and (ending := _without_space(kept[-1])) is not kept[-1]:
         version = kept.pop().block.version
@@ -247,7 +247,7 @@ def _without_space(piece: Piece) -> Piece | None:
 REASONING = "reasoningContent"
 
 
-def refused_reasoning(draft: Draft, messages: Sequence[Message]) -> set[int]:
+def refused_reasoning(draft: BedrockDraft, messages: Sequence[Message]) -> set[int]:
     """Return the identities of those values in the messages that would be refused."""
     checked = _Signed(draft)
     for message in messages:
@@ -258,7 +258,7 @@ def refused_reasoning(draft: Draft, messages: Sequence[Message]) -> set[int]:
 class _Signed:
     """The prefix of what is about to be sent, as far as the messages were looked at."""
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: BedrockDraft) -> None:
         self._draft = draft
         self._prefix = Prefix(_system(draft.system), draft.tools)
         # Whether reasoning was left out before: then an unknown prefix is not this one.

@@ -10,7 +10,6 @@ from base64 import b64decode
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from onrecord.domain.content import Native, Text
 from onrecord.domain.events import ResponseCompleted
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
@@ -18,8 +17,8 @@ from onrecord.projections.api import Api, Reader, UsagePlaces
 from onrecord.projections.apis.anthropic.draft import Message, Piece, joined, message_of
 from onrecord.projections.apis.bedrock import read
 from onrecord.projections.apis.bedrock.documents import MEDIA
-from onrecord.projections.apis.bedrock.draft import MARK, Draft, draft_of
-from onrecord.projections.apis.bedrock.encode import Speller
+from onrecord.projections.apis.bedrock.draft import MARK, BedrockDraft, draft_of
+from onrecord.projections.apis.bedrock.encode import Encoder
 from onrecord.projections.apis.bedrock.pairing import (
     REASONING,
     arranged,
@@ -29,53 +28,36 @@ from onrecord.projections.apis.bedrock.pairing import (
     tools_run,
 )
 from onrecord.projections.apis.bedrock.read import held, kind_of
-from onrecord.projections.apis.foreign import instructions_told, tool_told, whole
+from onrecord.projections.apis.draft import present
 from onrecord.projections.apis.members import objects
 from onrecord.projections.apis.request import Options, Request, nothing_to_send, outside
-from onrecord.projections.apis.tools import BEDROCK, schema_for, tools_for
+from onrecord.projections.apis.tools import BEDROCK
 from onrecord.projections.history.history import History
-from onrecord.projections.history.report import report_of
 
-# Instructions and tools in the spelling of Bedrock's Converse API.
+# Instructions and tools.
 
 _OPEN: Final[JsonObject] = {"type": "object"}
 
 
-def spell_instructions(draft: Draft) -> list[JsonObject]:
-    """Return what stands under `system`: blocks, none of them blank."""
-    instructions = draft.history.instructions
-    match instructions.content if instructions else "":
-        case str() as text:
-            return _told([{"text": text}])
-        case Text(text=text):
-            return _told([{"text": text}])
-        case Native(api="bedrock-converse") as native:
-            value = whole(native, draft.blobs).value
-            return _told(objects(value.get("system", [value])))
-        case Native() as native:
-            text, note = instructions_told(whole(native, draft.blobs))
-            draft.notes.append(note)
-            return _told([{"text": text}])
+def instructions_of(draft: BedrockDraft) -> list[JsonObject]:
+    """Return what stands under `system`: blocks, none of them blank (B4), no cache points (B13)."""
+    instructions = draft.instructions()
+    if isinstance(instructions, str):
+        return [{"text": instructions}] if instructions else []
+    blocks = objects(instructions.get("system", [instructions]))
+    return [block for block in blocks if MARK not in block and _says(block)]
 
 
-def spell_tools(draft: Draft) -> list[JsonObject]:
+def tools_of(draft: BedrockDraft) -> list[JsonObject]:
     """Return what stands under `toolConfig.tools`, in the order in which they were defined."""
-    spelled: list[JsonObject] = []
-    for tool in tools_for(draft.history.tools, draft.options.api):
-        match tool:
-            case ToolDefinition():
-                spelled.append(_definition(draft, tool))
-            case Native(api="bedrock-converse"):
-                value = whole(tool, draft.blobs).value
-                spelled += [] if MARK in value else [value]
-            case Native():
-                neutral, note = tool_told(whole(tool, draft.blobs))
-                draft.notes.append(note)
-                spelled += [_definition(draft, neutral)] if neutral else []
-    return spelled
+    return [
+        _definition(draft, tool) if isinstance(tool, ToolDefinition) else tool
+        for tool in draft.tools_in_force()
+        if isinstance(tool, ToolDefinition) or MARK not in tool
+    ]
 
 
-def declare_called(draft: Draft, ran: Iterable[str]) -> None:
+def declare_called(draft: BedrockDraft, ran: Iterable[str]) -> None:
     """Declare the tools that were called, or that the service `ran`, where none is in force (B3)."""
     own: list[JsonObject] = [{"systemTool": {"name": name}} for name in ran]
     if draft.tools or not (draft.called or own):
@@ -86,24 +68,16 @@ def declare_called(draft: Draft, ran: Iterable[str]) -> None:
     draft.note("repaired", "B3", None, why)
 
 
-def _told(blocks: list[JsonObject]) -> list[JsonObject]:
-    """Return the blocks that say something (B4), without cache points (B13)."""
-    return [block for block in blocks if MARK not in block and _says(block)]
-
-
 def _says(block: JsonObject) -> bool:
     text = block.get("text")
     return not isinstance(text, str) or bool(text.strip())
 
 
-def _definition(draft: Draft, tool: ToolDefinition) -> JsonObject:
-    told: JsonObject = {"name": draft.tool_name(tool.name, None)}
-    if tool.description and tool.description.strip():
-        told["description"] = tool.description
-    schema, done = schema_for(tool.input_schema, BEDROCK)
-    if done:
-        draft.note("translated", "schema", None, f"the schema of {tool.name}: {done}")
-    return {"toolSpec": {**told, "inputSchema": {"json": schema}}}
+def _definition(draft: BedrockDraft, tool: ToolDefinition) -> JsonObject:
+    named, schema = draft.definition(tool, BEDROCK)
+    if not named.get("description", "").strip():
+        named = {"name": named["name"]}
+    return {"toolSpec": {**named, "inputSchema": {"json": schema}}}
 
 
 # Cache points: at most four, placed by where things stand, never by what was sent before (B13).
@@ -113,7 +87,7 @@ _UNMARKED: Final = frozenset({"document", "video"})
 _TURNS: Final = 2
 
 
-def place_marks(draft: Draft) -> None:
+def place_marks(draft: BedrockDraft) -> None:
     """Put a cache point behind the tools, the instructions, and the user's last two turns.
 
     The point of the turn before the last finds what the last request cached. None stands behind a
@@ -153,8 +127,8 @@ def with_bytes(blocks: list[JsonObject]) -> list[JsonObject]:
 
 def _block(value: JsonObject) -> JsonObject:
     kind = kind_of(value)
-    spell = _SPELLINGS.get(kind)
-    return value if spell is None or not held(value) else {**value, kind: spell(held(value))}
+    decode = _DECODERS.get(kind)
+    return value if decode is None or not held(value) else {**value, kind: decode(held(value))}
 
 
 def _file(told: JsonObject) -> JsonObject:
@@ -182,7 +156,7 @@ def _bytes(data: str) -> bytes | str:
         return data
 
 
-_SPELLINGS: Final[Mapping[str, Callable[[JsonObject], JsonObject]]] = {
+_DECODERS: Final[Mapping[str, Callable[[JsonObject], JsonObject]]] = {
     **dict.fromkeys(MEDIA, _file),
     "reasoningContent": _reasoning,
     "guardContent": lambda told: _block(told) if "image" in told else told,
@@ -201,13 +175,13 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
     where a blob is missing.
     """
     draft = draft_of(history, options, blobs)
-    draft.system = spell_instructions(draft)
-    draft.tools = spell_tools(draft)
-    spelled = _spelled(draft)
+    draft.system = instructions_of(draft)
+    draft.tools = tools_of(draft)
+    messages = _encoded(draft)
     if draft.has_own_tools:
-        spelled = pair_server_tools(draft, spelled)
-    declare_called(draft, tools_run(spelled) if draft.has_own_tools else ())
-    draft.messages = _obeying(draft, spelled)
+        messages = pair_server_tools(draft, messages)
+    declare_called(draft, tools_run(messages) if draft.has_own_tools else ())
+    draft.messages = _obeying(draft, messages)
     if not draft.messages:
         raise nothing_to_send(options)
     draft.notes.extend(outside(history, options))
@@ -216,25 +190,23 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
         place_marks(draft)
     body = _request(draft)
     arguments = body if draft.kinds.isdisjoint(BINARY) else _with_bytes(body)
-    report = report_of([*history.notes, *draft.notes], draft.router.routes)
-    return Request(arguments, options, report, body)
+    return draft.request(arguments, body)
 
 
-def _spelled(draft: Draft) -> list[Message]:
-    speller = Speller(draft)
+def _encoded(draft: BedrockDraft) -> list[Message]:
+    encoder = Encoder(draft)
     turns = draft.history.turns
     return joined(
-        speller.spell(turn, turns[place + 1] if place + 1 < len(turns) else None)
-        for place, turn in enumerate(turns)
+        encoder.encode_turn(turn, after)
+        for turn, after in zip(turns, [*turns[1:], None], strict=False)
     )
 
 
-def _obeying(draft: Draft, spelled: list[Message]) -> list[Message]:
+def _obeying(draft: BedrockDraft, messages: list[Message]) -> list[Message]:
     """Return the messages as all rules want them that concern more than one block.
 
     What one rule leaves out may be what another rests on, so they are applied until none objects.
     """
-    messages = spelled
     while messages:
         if draft.has_own_tools:
             messages = pair_server_tools(draft, messages)
@@ -252,20 +224,21 @@ def _without(message: Message, values: set[int]) -> Message:
     return message_of(message.role, kept)
 
 
-def _note_guardrail(draft: Draft) -> None:
+def _note_guardrail(draft: BedrockDraft) -> None:
     last = draft.history.responses.last().closing
     if isinstance(last, ResponseCompleted) and last.stop_reason == _STEPPED_IN:
         why = "a guardrail stepped in: it looks at the whole history, and may do so again"
         draft.note("noted", "B16", None, why)
 
 
-def _request(draft: Draft) -> dict[str, Any]:
-    given: dict[str, Any] = {
-        "system": draft.system or None,
-        "toolConfig": {"tools": draft.tools} if draft.tools else None,
-        "messages": [{"role": told.role, "content": told.content} for told in draft.messages],
-    }
-    return {name: value for name, value in given.items() if value is not None}
+def _request(draft: BedrockDraft) -> dict[str, Any]:
+    return present(
+        {
+            "system": draft.system or None,
+            "toolConfig": {"tools": draft.tools} if draft.tools else None,
+            "messages": [{"role": it.role, "content": it.content} for it in draft.messages],
+        }
+    )
 
 
 def _with_bytes(body: Mapping[str, Any]) -> dict[str, Any]:

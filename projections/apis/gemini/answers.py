@@ -12,9 +12,9 @@ from typing import Any, Final, NamedTuple
 
 from onrecord.domain.events import ResponseCompleted, ResponseInterrupted
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.answer_words import arguments_told, as_object, texts_of
+from onrecord.projections.apis.answers import texts_of
 from onrecord.projections.apis.foreign import goes_on
-from onrecord.projections.apis.gemini.draft import Draft
+from onrecord.projections.apis.gemini.draft import GeminiDraft
 from onrecord.projections.apis.gemini.read import NAME
 from onrecord.projections.apis.gemini.server_tools import (
     CALL,
@@ -40,7 +40,7 @@ ai.google.dev, "Thought signatures", on histories that come from another model.
 
 
 def parts_spoken(
-    draft: Draft, blocks: Iterable[Block], answered: Container[int | None]
+    draft: GeminiDraft, blocks: Iterable[Block], answered: Container[int | None]
 ) -> list[JsonObject]:
     """Return the parts of one turn of the model's; `answered` are the calls that have a result."""
     parts: list[JsonObject] = []
@@ -58,7 +58,7 @@ def parts_spoken(
             part = own_part(draft, block, value)
             parts += [] if part is None else [part]
         else:
-            texts = texts_of(draft, block, "G6")
+            texts = texts_of(draft, block)
             if texts and goes_on(told, block):
                 texts[0] = f"{parts.pop()['text']}{texts[0]}"
             parts += [{"text": text} for text in texts]
@@ -66,7 +66,7 @@ def parts_spoken(
     return parts
 
 
-def own_part(draft: Draft, block: Block, value: JsonObject) -> JsonObject | None:
+def own_part(draft: GeminiDraft, block: Block, value: JsonObject) -> JsonObject | None:
     """Return a part of this API's that is no call, as it may go; None where it may not."""
     kind = kind_of(value)
     if replay(value) == "record":
@@ -85,7 +85,9 @@ def own_part(draft: Draft, block: Block, value: JsonObject) -> JsonObject | None
     return part
 
 
-def _unsigned_where_refused(draft: Draft, block: Block, value: JsonObject) -> JsonObject | None:
+def _unsigned_where_refused(
+    draft: GeminiDraft, block: Block, value: JsonObject
+) -> JsonObject | None:
     """Return a part without the signature that would be refused; a thought goes not at all."""
     if not is_signed(value) and not is_thought(value):
         return value
@@ -104,7 +106,7 @@ def _says_something(part: JsonObject) -> bool:
     return isinstance(part["text"], str) and (part["text"] != "" or is_signed(part))
 
 
-def _call(draft: Draft, block: Block) -> JsonObject:
+def _call(draft: GeminiDraft, block: Block) -> JsonObject:
     """Return the part of a call, and keep it for its result."""
     value = draft.own(block)
     call = object_in(value, CALL) if value is not None else None
@@ -116,21 +118,23 @@ def _call(draft: Draft, block: Block) -> JsonObject:
     # An id goes only to who gave it: "Unknown name \"id\" at 'contents[1].parts[0].function_call':
     # Cannot find field." is what Vertex says to any, and results are found by their order.
     name = draft.tool_name(block.name or "", block.version)
-    made: JsonObject = {"name": name, "args": arguments_told(draft, block, "G8")}
+    made: JsonObject = {"name": name, "args": draft.arguments(block)}
     draft.calls[block.call] = made
     return {CALL: made}
 
 
-def _with_arguments(draft: Draft, block: Block, part: JsonObject, call: JsonObject) -> JsonObject:
+def _with_arguments(
+    draft: GeminiDraft, block: Block, part: JsonObject, call: JsonObject
+) -> JsonObject:
     """Return a call of this API's, its arguments an object or absent."""
     arguments = member(call, "args")
     if arguments is None or isinstance(arguments, dict):
         return part
-    told = {**without(call, "args"), "args": as_object(draft, block, arguments, "G8")}
+    told = {**without(call, "args"), "args": draft.as_object(block, arguments)}
     return {**without(part, CALL), CALL: told}
 
 
-def _signed(draft: Draft, block: Block, part: JsonObject) -> JsonObject:
+def _signed(draft: GeminiDraft, block: Block, part: JsonObject) -> JsonObject:
     """Return the first call of a step with a signature."""
     if is_signed(part):
         return part
@@ -156,7 +160,7 @@ class Continuation(NamedTuple):
     responses: frozenset[str]
 
 
-def continuation_of(draft: Draft) -> Continuation | None:
+def continuation_of(draft: GeminiDraft) -> Continuation | None:
     """Return how the last answer goes on; None where it does not, or something was said since.
 
     A token is for the model and the account that it was given to, as signatures are: others get

@@ -7,19 +7,18 @@ from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
-from onrecord.domain.blobs import restore
-from onrecord.domain.content import Document, Native
+from onrecord.domain.content import Document
 from onrecord.domain.documents import UNKNOWN, modality_of
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.draft import Draft, RuleNames
 from onrecord.projections.apis.gemini.read import NAME
 from onrecord.projections.apis.request import Options
 from onrecord.projections.apis.routing import Router
 from onrecord.projections.history.document_bytes import bytes_of, is_remote, told_in
 from onrecord.projections.history.history import Block, History
-from onrecord.projections.history.report import Deed, Note
-from onrecord.projections.history.tool_names import name_for_gemini, renamed
+from onrecord.projections.history.tool_names import name_for_gemini
 
 # What is known of a Gemini model by its name.
 
@@ -69,7 +68,7 @@ _IMAGES: Final = frozenset({f"image/{kind}" for kind in ("png", "jpeg", "webp", 
 _UNREAD: Final = frozenset({"audio/midi", "audio/x-midi"})
 
 
-def spell_document(document: Document, blobs: Mapping[str, bytes]) -> JsonObject | None:
+def encode_document(document: Document, blobs: Mapping[str, bytes]) -> JsonObject | None:
     """Return the part of a document; None where the service reads no such thing.
 
     Raises CorruptRecord where its bytes are not among `blobs`.
@@ -115,60 +114,24 @@ class Objection(NamedTuple):
 
 
 @dataclass(slots=True)
-class Draft:
-    """What the rules need to know, and the notes on what they did.
+class GeminiDraft(Draft):
+    """A request to Gemini while it is made.
 
-    `readers` are the names of the model that the request is for, as far as they are known; `router`
-    decides where documents go. `calls` are the calls that go, by their number in the history, each as
-    its part calls it.
+    `readers` are the names of the model that the request is for, as far as they are known. `calls`
+    are the calls that go, by their number in the history, each as its part calls it.
     """
 
-    history: History
-    options: Options
-    blobs: Mapping[str, bytes]
+    API: ClassVar[str] = NAME
+    RULES: ClassVar[RuleNames] = RuleNames("G9", "G8", "G6", "G1", "G2", "G13")
+
     reader: Reader
     readers: frozenset[str]
-    router: Router
-    notes: list[Note] = field(default_factory=list[Note])
     calls: dict[int | None, JsonObject] = field(default_factory=dict[int | None, JsonObject])
     _objections: dict[str, Objection | None] = field(default_factory=dict[str, Objection | None])
 
-    def note(self, deed: Deed, rule: str, version: int | None, why: str) -> None:
-        """Add a note to the report."""
-        self.notes.append(Note(deed, rule, version, why))
-
-    def leave_out(self, rule: str, block: Block, why: str) -> None:
-        """Add a note that a block, or a part of it, does not go."""
-        self.note("left out", rule, block.version, why)
-
-    def tool_name(self, given: str, version: int | None) -> str:
-        """Return the name under which a tool goes, with a note if it is another one."""
-        name = name_for_gemini(given)
-        if name != given:
-            self.note("translated", "G9", version, renamed(given, name))
-        return name
-
-    def spell(self, document: Document) -> JsonObject | None:
-        """Return a document as a part; None where the service reads no such thing."""
-        return spell_document(document, self.blobs)
-
-    def own(self, block: Block) -> JsonObject | None:
-        """Return a part of this API's as it came; None for any other block."""
-        plain = block.plain
-        if plain["kind"] != "native" or plain["api"] != NAME:
-            return None
-        value: JsonObject = plain["value"]
-        return restore(value, self.blobs) if block.spilled else value
-
-    def foreign(self, block: Block) -> Native | None:
-        """Return a block of another API, whole; None for one in neutral form."""
-        plain = block.plain
-        if plain["kind"] != "native":
-            return None
-        value: JsonObject = plain["value"]
-        return Native(
-            api=plain["api"], value=restore(value, self.blobs) if block.spilled else value
-        )
+    def fitting_name(self, given: str) -> str:
+        """Return the name under which a tool goes."""
+        return name_for_gemini(given)
 
     def objection(self, block: Block) -> Objection | None:
         """Return why what a response signed cannot go; None where it can."""
@@ -200,9 +163,10 @@ class Draft:
         return bool(models) and self.readers.isdisjoint(models)
 
 
-def draft_of(history: History, options: Options, blobs: Mapping[str, bytes]) -> Draft:
+def draft_of(history: History, options: Options, blobs: Mapping[str, bytes]) -> GeminiDraft:
     """Return the draft of a request for the model that is wished, or that answered last."""
     responses = history.responses
     readers = frozenset(map(plain_name, responses.readers(NAME, options.model)))
     reader = reader_of(options.model or responses.last_model(NAME))
-    return Draft(history, options, blobs, reader, readers, Router(history, options))
+    router = Router(history, options)
+    return GeminiDraft(history, options, blobs, router, reader, readers)

@@ -7,17 +7,16 @@ own, all results of a round are one, so that a later request begins with the ear
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final, cast
 
-from onrecord.domain.content import Native, Text
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import Api, Reader, UsagePlaces
-from onrecord.projections.apis.foreign import instructions_told, tool_told, whole
+from onrecord.projections.apis.draft import present
 from onrecord.projections.apis.gemini import read
 from onrecord.projections.apis.gemini.answers import Continuation, continuation_of, parts_spoken
-from onrecord.projections.apis.gemini.draft import Draft, draft_of
-from onrecord.projections.apis.gemini.read import NAME
+from onrecord.projections.apis.gemini.draft import GeminiDraft, draft_of
 from onrecord.projections.apis.gemini.server_tools import (
     camel,
     kind_of,
@@ -27,84 +26,49 @@ from onrecord.projections.apis.gemini.server_tools import (
     replay,
     snake,
 )
-from onrecord.projections.apis.gemini.user_messages import (
-    contents_said,
-    is_result,
-    results_in,
-    spell_results,
-)
+from onrecord.projections.apis.gemini.user_messages import GeminiMessages
 from onrecord.projections.apis.request import Options, Request, nothing_to_send, outside
-from onrecord.projections.apis.tools import GEMINI, schema_for, tools_for
+from onrecord.projections.apis.tools import GEMINI
+from onrecord.projections.apis.user_messages import messages_of
 from onrecord.projections.history.history import Block, History, Turn
-from onrecord.projections.history.report import report_of
 
-# Instructions and tools in Gemini's spelling.
+# Instructions and tools.
 
 _DECLARED = "functionDeclarations"
 
 
-def spell_instructions(draft: Draft) -> Any:
+def instructions_of(draft: GeminiDraft) -> Any:
     """Return what stands under `systemInstruction`; None where nothing does."""
-    instructions = draft.history.instructions
-    match instructions.content if instructions else "":
-        case str() as text:
-            return _instruction(text)
-        case Text(text=text):
-            return _instruction(text)
-        case Native() as native if native.api == NAME:
-            return member(whole(native, draft.blobs).value, "systemInstruction")
-        case Native() as native:
-            text, note = instructions_told(whole(native, draft.blobs))
-            draft.notes.append(note)
-            return _instruction(text)
+    instructions = draft.instructions()
+    if isinstance(instructions, str):
+        return {"parts": [{"text": instructions}]} if instructions else None
+    return member(instructions, "systemInstruction")
 
 
-def spell_tools(draft: Draft) -> list[JsonObject] | None:
+def tools_of(draft: GeminiDraft) -> list[JsonObject] | None:
     """Return what stands under `tools`: all functions in one tool, the service's own one each.
 
     "Multiple tools are supported only when they are all search tools", so functions do not go as a
     tool each.
     """
-    spelled: list[JsonObject] = []
+    tools: list[JsonObject] = []
     declared: list[JsonObject] = []
-    for tool in _tool_declarations(draft):
+    for given in draft.tools_in_force():
+        tool = _definition(draft, given) if isinstance(given, ToolDefinition) else given
         functions = objects_in(member(tool, _DECLARED))
         if not functions:
-            spelled.append(tool)
+            tools.append(tool)
             continue
         if not declared:
-            spelled.append({_DECLARED: declared})
+            tools.append({_DECLARED: declared})
         declared += functions
-    return spelled or None
+    return tools or None
 
 
-def _tool_declarations(draft: Draft) -> list[JsonObject]:
-    told: list[JsonObject] = []
-    for tool in tools_for(draft.history.tools, NAME):
-        if isinstance(tool, ToolDefinition):
-            told.append(_definition(draft, tool))
-        elif tool.api == NAME:
-            told.append(whole(tool, draft.blobs).value)
-        else:
-            neutral, note = tool_told(whole(tool, draft.blobs))
-            draft.notes.append(note)
-            told += [_definition(draft, neutral)] if neutral else []
-    return told
-
-
-def _instruction(text: str) -> JsonObject | None:
-    return {"parts": [{"text": text}]} if text.strip() else None
-
-
-def _definition(draft: Draft, tool: ToolDefinition) -> JsonObject:
+def _definition(draft: GeminiDraft, tool: ToolDefinition) -> JsonObject:
     """Return a tool of one function; its schema goes as JSON Schema, which loses nothing."""
-    told: JsonObject = {"name": draft.tool_name(tool.name, None)}
-    if tool.description is not None:
-        told["description"] = tool.description
-    schema, done = schema_for(tool.input_schema, GEMINI)
-    if done:
-        draft.note("translated", "schema", None, f"the schema of {tool.name}: {done}")
-    return {_DECLARED: [{**told, "parametersJsonSchema": schema}]}
+    named, schema = draft.definition(tool, GEMINI)
+    return {_DECLARED: [{**named, "parametersJsonSchema": schema}]}
 
 
 # A Gemini request as google-genai's call takes it: `contents` and `config`.
@@ -223,27 +187,26 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
     draft = draft_of(history, options, blobs)
     continuation = continuation_of(draft)
     body: dict[str, Any] = {
-        "systemInstruction": spell_instructions(draft),
-        "tools": spell_tools(draft),
+        "systemInstruction": instructions_of(draft),
+        "tools": tools_of(draft),
         "contents": _contents(draft, continuation),
         "continuationToken": continuation.token if continuation else None,
     }
     if not body["contents"]:
         raise nothing_to_send(options)
-    given = {name: held for name, held in body.items() if held is not None}
+    given = present(body)
     arguments, unknown = arguments_of(given)
     if unknown:
         names = ", ".join(dict.fromkeys(unknown))
         why = f"{names}: google-genai does not know them, so they stand in the body only"
         draft.note("noted", "G17", None, why)
     _beware(draft, given["contents"])
-    report = report_of([*history.notes, *draft.notes], draft.router.routes)
-    return Request(arguments, options, report, body=given)
+    return draft.request(arguments, given)
 
 
-def _contents(draft: Draft, continuation: Continuation | None) -> list[JsonObject]:
+def _contents(draft: GeminiDraft, continuation: Continuation | None) -> list[JsonObject]:
     contents: list[JsonObject] = []
-    for content in _told(draft, continuation):
+    for content in _in_turn(draft, continuation):
         if content["role"] == "model" and contents and contents[-1]["role"] == "model":
             joined = [*contents.pop()["parts"], *content["parts"]]
             contents.append({"role": "model", "parts": joined})
@@ -256,16 +219,15 @@ def _contents(draft: Draft, continuation: Continuation | None) -> list[JsonObjec
     return contents
 
 
-def _told(draft: Draft, continuation: Continuation | None) -> Iterator[JsonObject]:
-    turns = draft.history.turns
-    for place, turn in enumerate(turns):
-        if continuation is None and (plain := _plain(turn)) is not None:
-            yield plain
-        elif turn.role == "assistant":
-            after = turns[place + 1] if place + 1 < len(turns) else None
-            yield from _answered(draft, turn, results_in(after), continuation)
-        else:
-            yield from contents_said(draft, turn.role, _unanswered(draft, turn))
+def _in_turn(draft: GeminiDraft, continuation: Continuation | None) -> Iterator[JsonObject]:
+    user = GeminiMessages(draft)
+    return messages_of(
+        draft.history.turns,
+        user,
+        plain=lambda turn: _plain(turn) if continuation is None else None,
+        answered=partial(_answered, draft, user, continuation),
+        went=lambda block: block.call in draft.calls,
+    )
 
 
 def _plain(turn: Turn) -> JsonObject | None:
@@ -285,10 +247,11 @@ def _plain(turn: Turn) -> JsonObject | None:
 
 
 def _answered(
-    draft: Draft,
+    draft: GeminiDraft,
+    user: GeminiMessages,
+    continuation: Continuation | None,
     turn: Turn,
     results: Mapping[int | None, Block],
-    continuation: Continuation | None,
 ) -> Iterator[JsonObject]:
     """Yield the content of a model's turn, then the results of its calls."""
     held = continuation.responses if continuation else frozenset[str]()
@@ -299,16 +262,10 @@ def _answered(
     parts = parts_spoken(draft, blocks, results)
     if parts:
         yield {"role": "model", "parts": parts}
-    told = [results[block.call] for block in blocks if block.call in draft.calls]
-    yield from spell_results(draft, told)
+    yield from user.results(results[it.call] for it in blocks if it.call in draft.calls)
 
 
-def _unanswered(draft: Draft, turn: Turn) -> list[Block]:
-    """Return the blocks of a user's turn that are no results of calls that went."""
-    return [block for block in turn.blocks if not is_result(block) or block.call not in draft.calls]
-
-
-def _beware(draft: Draft, contents: list[JsonObject]) -> None:
+def _beware(draft: GeminiDraft, contents: list[JsonObject]) -> None:
     """Add the notes on the whole request."""
     draft.notes.extend(outside(draft.history, draft.options))
     if contents[-1]["role"] == "model":

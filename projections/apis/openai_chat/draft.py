@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import ClassVar, Final
 
-from onrecord.domain.blobs import restore
-from onrecord.domain.content import Document, Native
+from onrecord.domain.content import Document
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.draft import Draft, RuleNames
+from onrecord.projections.apis.ids import MISTRAL, OPENAI_CHAT, CallIds, IdForm
 from onrecord.projections.apis.openai_chat.read import NAME, SOUNDS
 from onrecord.projections.apis.request import Options
 from onrecord.projections.apis.routing import Router
 from onrecord.projections.history.document_bytes import bytes_of, is_remote, told_in
 from onrecord.projections.history.history import Block, History
-from onrecord.projections.history.report import Deed, Note
-from onrecord.projections.history.tool_names import OPENAI, name_for, renamed
 
 # What differs between the models that read a Chat Completions request, by their names.
 #
@@ -48,9 +46,7 @@ _MEMBERS: Final = frozenset({"role", "content", "name"})
 _THINKING_ALOUD: Final = frozenset({"deepseek", "kimi", "moonshot"})
 """Families that want to see what they thought before they called a tool."""
 
-_ANY_ID: Final = re.compile(r"[a-zA-Z0-9_-]{1,40}\Z")
 _LONGEST_ID: Final = 40
-_MISTRAL_ID: Final = re.compile(r"[a-zA-Z0-9]{9}\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,22 +103,19 @@ class Reader:
         own, other = family_of(self.model), family_of(model)
         return not self.is_openai and (own is None or other is None or own == other)
 
+    @property
+    def ids(self) -> IdForm:
+        """What the ids of calls look like."""
+        return MISTRAL if family_of(self.model) in _MISTRAL else OPENAI_CHAT
+
     def takes_id(self, call_id: str, *, is_kin: bool = False) -> bool:
         """Whether the id of a call may go as it is; `is_kin`: a server made it that is asked again.
 
-        "Invalid 'messages[36].tool_calls[0].id': string too long. Expected a string with maximum
-        length 40, but got a string with length 51"; Mistral: "Tool call id was ... but must be a-z,
-        A-Z, 0-9, with a length of 9." Others take what they made: some put a signature into it.
+        Servers other than OpenAI's and Mistral's take what they made: some put a signature into it.
         """
-        if family_of(self.model) in _MISTRAL:
-            return bool(_MISTRAL_ID.match(call_id))
-        if is_kin and call_id:
+        if is_kin and call_id and self.ids is not MISTRAL:
             return self.model is not None or len(call_id) <= _LONGEST_ID
-        return bool(_ANY_ID.match(call_id))
-
-    def id_of(self, digest: str) -> str:
-        """Return an id that may go, made of a digest in hex."""
-        return digest[:9] if family_of(self.model) in _MISTRAL else f"call_{digest[:24]}"
+        return bool(self.ids.fits.match(call_id))
 
 
 @lru_cache(maxsize=64)
@@ -130,51 +123,6 @@ def family_of(model: str | None) -> str | None:
     """Return whose model a name is of: its first word; None where that says nothing."""
     found = _FAMILY.match(Reader(model).name) if model else None
     return found.group() if found else None
-
-
-# Ids of tool calls in a Chat Completions request: each once in its message, as the model takes
-# it.
-#
-# A result answers a call of the message before it, so an id may come again in a later message, as
-# servers give it that count calls from 0 in each answer.
-
-
-class CallIds:
-    """The ids that the calls of one request bear."""
-
-    def __init__(self, reader: Reader) -> None:
-        """Begin with no call, for a model."""
-        self._reader = reader
-        self._by_call: dict[int | None, str] = {}
-        self._taken: set[str] = set()
-
-    def begin_message(self) -> None:
-        """Forget which ids the calls of the last message took."""
-        self._taken.clear()
-
-    def of_call(self, block: Block, *, is_kin: bool) -> str:
-        """Return the id of a call, and keep it for its result; `is_kin`: its server made it.
-
-        An id that cannot go becomes one that is made of it and of its place, so that it is the same
-        in each request.
-        """
-        wire = block.call_id or ""
-        fits = wire not in self._taken and self._reader.takes_id(wire, is_kin=is_kin)
-        while not fits:
-            wire = self._reader.id_of(_digest(wire, block.version))
-            fits = wire not in self._taken
-        self._taken.add(wire)
-        self._by_call[block.call] = wire
-        return wire
-
-    def of_result(self, block: Block) -> str | None:
-        """Return the id of the call that a result answers; None if no call bears one."""
-        return self._by_call.get(block.call) if block.call is not None else None
-
-
-def _digest(given: str, version: int) -> str:
-    name = f"{version}:{given}".encode("utf-8", "surrogatepass")
-    return hashlib.sha256(name).hexdigest()
 
 
 # Documents as parts of a Chat Completions message; what no part can hold, in words.
@@ -190,7 +138,7 @@ _FORMATS: Final = {media_type: kind for kind, media_type in SOUNDS.items()} | {
 }
 
 
-def spell_document(document: Document, blobs: Mapping[str, bytes]) -> JsonObject | None:
+def encode_document(document: Document, blobs: Mapping[str, bytes]) -> JsonObject | None:
     """Return the part of a document; None where no part can hold it.
 
     Only images may be given by address. Raises CorruptRecord where the document's bytes are not
@@ -227,62 +175,25 @@ _MICRO: Final = 1_000_000
 
 
 @dataclass(slots=True)
-class Draft:
-    """What the rules need to know, and the notes on what they did.
+class ChatDraft(Draft):
+    """A request to Chat Completions while it is made.
 
-    `reader` is the model that the request is for, `router` decides where documents go.
+    `reader` is the model that the request is for. A result answers a call of the message before it,
+    so an id may come again in a later message, as servers give it that count calls from 0 in each
+    answer.
     `is_elsewhere`: the model is known to be none of OpenAI's own service; `is_groq`: Groq is to read
     it. `has_decoys` says that members of answers which say nothing, and which a request does not
     have, were left out: one note tells of them all.
     """
 
-    history: History
-    options: Options
-    blobs: Mapping[str, bytes]
+    API: ClassVar[str] = NAME
+    RULES: ClassVar[RuleNames] = RuleNames("C13", "C10", "C4", "C1", "C2", "C3")
+
     reader: Reader
-    router: Router
     ids: CallIds
     is_elsewhere: bool
     is_groq: bool = False
-    notes: list[Note] = field(default_factory=list[Note])
     has_decoys: bool = False
-
-    def note(self, deed: Deed, rule: str, version: int | None, why: str) -> None:
-        """Add a note to the report."""
-        self.notes.append(Note(deed, rule, version, why))
-
-    def leave_out(self, rule: str, block: Block, why: str) -> None:
-        """Add a note that a block, or a part of it, does not go."""
-        self.note("left out", rule, block.version, why)
-
-    def tool_name(self, given: str, version: int | None) -> str:
-        """Return the name under which a tool goes, with a note if it is another one."""
-        name = name_for(given, OPENAI)
-        if name != given:
-            self.note("translated", "C13", version, renamed(given, name))
-        return name
-
-    def spell(self, document: Document) -> JsonObject | None:
-        """Return a document as a part; None where no part can hold it."""
-        return spell_document(document, self.blobs)
-
-    def own(self, block: Block) -> JsonObject | None:
-        """Return a block of this API as it came; None for any other."""
-        plain = block.plain
-        if plain["kind"] != "native" or plain["api"] != NAME:
-            return None
-        value: JsonObject = plain["value"]
-        return restore(value, self.blobs) if block.spilled else value
-
-    def foreign(self, block: Block) -> Native | None:
-        """Return a block of another API, whole; None for one in neutral form."""
-        plain = block.plain
-        if plain["kind"] != "native":
-            return None
-        value: JsonObject = plain["value"]
-        return Native(
-            api=plain["api"], value=restore(value, self.blobs) if block.spilled else value
-        )
 
     def is_kin(self, block: Block) -> bool:
         """Whether what a compatible server added to an answer may go back.
@@ -311,12 +222,14 @@ class Draft:
         return not is_over and (reader.model is None or is_heard)
 
 
-def draft_of(history: History, options: Options, blobs: Mapping[str, bytes]) -> Draft:
+def draft_of(history: History, options: Options, blobs: Mapping[str, bytes]) -> ChatDraft:
     """Return the draft of a request for the model that is wished, or that answered last."""
     reader = Reader(options.model or history.responses.last_model(NAME))
     router = Router(history, options)
-    ids, is_groq = CallIds(reader), not reader.is_openai and _is_groq(history, options)
-    return Draft(history, options, blobs, reader, router, ids, reader.is_compatible, is_groq)
+    ids, is_groq = CallIds(reader.ids), not reader.is_openai and _is_groq(history, options)
+    return ChatDraft(
+        history, options, blobs, router, reader, ids, reader.is_compatible, is_groq=is_groq
+    )
 
 
 def _is_groq(history: History, options: Options) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 
 from onrecord.domain import jsontext
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.openai_chat.draft import Draft
+from onrecord.projections.apis.openai_chat.draft import ChatDraft
 from onrecord.projections.apis.openai_chat.read import REASONING
 from onrecord.projections.history.history import Block
 from onrecord.projections.history.tool_names import OPENAI, name_for
@@ -28,7 +28,7 @@ _THOUGHTS: Final = "thinking"
 _THOUGHTS_TOLD: Final = frozenset(REASONING)
 
 
-def plain_back(draft: Draft, value: JsonObject) -> JsonObject | None:
+def plain_back(draft: ChatDraft, value: JsonObject) -> JsonObject | None:
     """Return a message that has nothing but text, and some, as most do; None for any other.
 
     OpenAI puts an empty list of annotations in each: it says nothing.
@@ -46,7 +46,7 @@ def plain_back(draft: Draft, value: JsonObject) -> JsonObject | None:
     return {name: held for name, held in value.items() if name in _PLAIN}
 
 
-def message_back(draft: Draft, block: Block, value: JsonObject) -> JsonObject:
+def message_back(draft: ChatDraft, block: Block, value: JsonObject) -> JsonObject:
     """Return a message as it goes back."""
     back: JsonObject = {}
     if "role" not in value:
@@ -67,7 +67,7 @@ def message_back(draft: Draft, block: Block, value: JsonObject) -> JsonObject:
     return back
 
 
-def _put_plainly(draft: Draft, block: Block, back: JsonObject) -> None:
+def _put_plainly(draft: ChatDraft, block: Block, back: JsonObject) -> None:
     """Leave out the members that only OpenAI's own service has; a refusal goes as text (C7)."""
     refusal = back.pop("refusal", None)
     if refusal:
@@ -77,12 +77,12 @@ def _put_plainly(draft: Draft, block: Block, back: JsonObject) -> None:
         del back[name]
 
 
-def reasoning_back(draft: Draft, block: Block, value: JsonObject) -> JsonObject:
+def reasoning_back(draft: ChatDraft, block: Block, value: JsonObject) -> JsonObject:
     """Return the members that tell what a model thought, as far as they go back."""
     return {name: held for name, held in value.items() if _goes(draft, block, name, held)}
 
 
-def with_reasoning(draft: Draft, block: Block, message: JsonObject) -> JsonObject:
+def with_reasoning(draft: ChatDraft, block: Block, message: JsonObject) -> JsonObject:
     """Return a message with calls as its reader wants it: with reasoning, if only an empty one.
 
     "Missing `reasoning_content` field in the assistant message at message index 2" is what DeepSeek
@@ -97,7 +97,7 @@ def with_reasoning(draft: Draft, block: Block, message: JsonObject) -> JsonObjec
     return {**message, "reasoning_content": ""}
 
 
-def call_back(draft: Draft, block: Block, value: JsonObject, call_id: str | None) -> JsonObject:
+def call_back(draft: ChatDraft, block: Block, value: JsonObject, call_id: str | None) -> JsonObject:
     """Return an element of `tool_calls` as it goes back, under this id if it has one."""
     if value.get("id") == call_id and len(value) == 3 and _is_plain(draft, value):
         return value
@@ -119,7 +119,7 @@ def call_back(draft: Draft, block: Block, value: JsonObject, call_id: str | None
     return back
 
 
-def says_nothing(draft: Draft, message: JsonObject) -> bool:
+def says_nothing(draft: ChatDraft, message: JsonObject) -> bool:
     """Whether a message without calls has nothing that can go as its content (C4).
 
     OpenAI's service takes an empty string, as recorded requests show; others do not.
@@ -131,12 +131,12 @@ def says_nothing(draft: Draft, message: JsonObject) -> bool:
     return content != "" or not is_lenient
 
 
-def _is_told(draft: Draft, block: Block, held: Any) -> bool:
+def _is_told(draft: ChatDraft, block: Block, held: Any) -> bool:
     """Whether a call tells what it calls; its maker may have its decoys back (Snowflake)."""
     return not _is_empty(held) or (bool(held) and draft.is_kin(block))
 
 
-def _is_plain(draft: Draft, value: JsonObject) -> bool:
+def _is_plain(draft: ChatDraft, value: JsonObject) -> bool:
     """Whether a call is one of a function that needs no repair, as most are."""
     match value:
         case {"type": "function", "function": {"name": str(name), "arguments": str()} as function}:
@@ -146,7 +146,7 @@ def _is_plain(draft: Draft, value: JsonObject) -> bool:
             return False
 
 
-def _function(draft: Draft, block: Block, function: JsonObject) -> JsonObject:
+def _function(draft: ChatDraft, block: Block, function: JsonObject) -> JsonObject:
     """Return what a call says of its function; OpenAI's own service wants a text as arguments."""
     back = {
         name: held
@@ -163,7 +163,7 @@ def _function(draft: Draft, block: Block, function: JsonObject) -> JsonObject:
     return back
 
 
-def _parts(draft: Draft, block: Block, content: list[Any]) -> list[Any] | None:
+def _parts(draft: ChatDraft, block: Block, content: list[Any]) -> list[Any] | None:
     """Return the parts of an answer's content; Mistral's hold thoughts, which are its own."""
     drops = draft.options.thinking == "drop"
     kept: list[Any] = []
@@ -181,7 +181,7 @@ def _parts(draft: Draft, block: Block, content: list[Any]) -> list[Any] | None:
     return kept or None
 
 
-def _put_sound(draft: Draft, block: Block, back: JsonObject, held: Any) -> None:
+def _put_sound(draft: ChatDraft, block: Block, back: JsonObject, held: Any) -> None:
     """Put the id of a sound, which is all that a request may have of it, until it expires (C9)."""
     match held:
         case {"id": str(sound_id)} if sound_id and draft.holds_sound(held.get("expires_at")):
@@ -194,7 +194,7 @@ def _put_sound(draft: Draft, block: Block, back: JsonObject, held: Any) -> None:
             draft.has_decoys = True
 
 
-def _goes(draft: Draft, block: Block, name: str, held: Any) -> bool:
+def _goes(draft: ChatDraft, block: Block, name: str, held: Any) -> bool:
     """Whether a member that OpenAI's requests do not know goes back; note it if it does not."""
     if name in _THOUGHTS_TOLD and draft.options.thinking == "drop":
         draft.leave_out("thinking", block, "thinking is dropped, as asked")

@@ -1,20 +1,18 @@
-"""What the user and the operator said, as messages; and results that come as the user's words."""
+"""What the user and the operator say to Chat Completions; and results of calls."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby
-from typing import Final, assert_never
-from uuid import UUID
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, cast
 
-from onrecord.domain.content import Document, Native, Reasoning, Role, Text, ToolCall, ToolResult
+from onrecord.domain.content import Document, Role
 from onrecord.domain.documents import Modality
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.answer_words import headline, words_for_nothing
-from onrecord.projections.apis.documents import texts_before, words_for
-from onrecord.projections.apis.foreign import content_of, told_of
-from onrecord.projections.apis.openai_chat.draft import Draft
-from onrecord.projections.apis.openai_chat.read import Part, kind_of_part, neutral, objects_in, part
+from onrecord.projections.apis.answers import FAILURE, failed, words_for_nothing
+from onrecord.projections.apis.documents import Behind
+from onrecord.projections.apis.openai_chat.draft import ChatDraft, encode_document
+from onrecord.projections.apis.openai_chat.read import kind_of_part, objects_in, part
+from onrecord.projections.apis.user_messages import UserMessages
 from onrecord.projections.history.history import Block
 
 _SPEAKERS: Final = frozenset({"user", "system", "developer", "function"})
@@ -28,97 +26,139 @@ _MODALITIES: Final[Mapping[str, Modality]] = {
 """What a part of a type holds."""
 
 
-def messages_said(draft: Draft, role: Role, blocks: Iterable[Block]) -> Iterator[JsonObject]:
-    """Yield a message for each event that said something: neighbours of one role stay apart.
-
-    So a later request begins with the bytes of the earlier one, whatever was said after it.
-    """
-    speaks = draft.reader.role(role)
-    for _, said in groupby(blocks, _event):
-        together = list(said)
-        parts: list[JsonObject] = []
-        for before, block in zip([None, *together], together, strict=False):
-            message = _whole_message(draft, block)
-            if message is not None:
-                yield message
-            else:
-                parts += _parts_of(draft, block, role, before)
-        if parts:
-            is_list = any(_is_part(draft, block) for block in together)
-            yield {"role": speaks, "content": parts if is_list else content_with(parts)}
-
-
-def content_with(parts: list[JsonObject]) -> str | list[JsonObject]:
-    """Return parts as content: texts alone as a string, which every server takes."""
-    if any(part.get("type") != "text" for part in parts):
-        return parts
-    return "\n\n".join(part["text"] for part in parts)
-
-
 def text_part(text: str) -> JsonObject:
     """Return a text as a part of a message."""
     return {"type": "text", "text": text}
 
 
-def document_part(draft: Draft, block: Block, document: Document) -> JsonObject:
-    """Return a document as a part of a user's message; words where the model cannot read it."""
-    spelled = draft.router.in_message(block, document, draft.spell)
-    if spelled is not None:
-        return spelled
-    draft.leave_out("document", block, f"the model does not read {document.media_type}")
-    return text_part(words_for(document))
+class ChatMessages(UserMessages[ChatDraft]):
+    """Makes the messages of one request that are not the assistant's, in order."""
+
+    def text(self, text: str) -> JsonObject:
+        """Return a text as a part."""
+        return text_part(text)
+
+    def encode(self, document: Document) -> JsonObject | None:
+        """Return a document as a part; None where no part can hold it."""
+        return encode_document(document, self.draft.blobs)
+
+    def message(self, role: Role, parts: list[JsonObject], blocks: Sequence[Block]) -> JsonObject:
+        """Return a message: texts alone as a string, which every server takes.
+
+        What the caller gave as a part makes a list.
+        """
+        is_list = any(self._is_part(block) for block in blocks)
+        is_list = is_list or any(part.get("type") != "text" for part in parts)
+        content = parts if is_list else "\n\n".join(part["text"] for part in parts)
+        return {"role": self.draft.reader.role(role), "content": content}
+
+    def whole_message(self, block: Block) -> JsonObject | None:
+        """Return a message that was recorded whole, for what it has beside role and content."""
+        draft = self.draft
+        value = draft.own(block) if block.mark in ("", "note") else None
+        role = value.get("role") if value is not None else None
+        if value is None or not isinstance(role, str) or role not in _SPEAKERS:
+            return None
+        members = draft.reader.members
+        if members is not None and not value.keys() <= members:
+            left = ", ".join(name for name in value if name not in members)
+            draft.leave_out("C7", block, f"{left}: the service does not take it in a message")
+            value = {name: member for name, member in value.items() if name in members}
+        value = self._with_read_parts(block, value)
+        role_taken = draft.reader.role(role)
+        if role_taken == role:
+            return value
+        draft.note("translated", "C6", block.version, f"the model takes no message of role {role}")
+        return {**value, "role": role_taken}
+
+    def own_parts(self, block: Block, role: Role) -> list[JsonObject] | None:
+        """Return a part of this API as it goes; a tool's message goes as text.
+
+        "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
+        """
+        value = self.draft.own(block)
+        if value is None:
+            return None
+        return self.stray(block) if "role" in value else self._read(block, value)
+
+    def results(self, results: Iterable[Block]) -> list[JsonObject]:
+        """Return the messages that answer the calls of one message, in their order.
+
+        A tool's message holds text only, so documents follow in one message of the user's, each
+        behind a tag that stands in the tool's message too.
+        """
+        behind = self.behind()
+        messages = [self._result(block, behind) for block in results]
+        if behind.parts:
+            messages.append({"role": "user", "content": behind.parts})
+        return messages
+
+    def _with_read_parts(self, block: Block, value: JsonObject) -> JsonObject:
+        """Return a message with those parts in words that the model does not read."""
+        parts = objects_in(value.get("content"))
+        if all(_is_read(self.draft, part) for part in parts):
+            return value
+        return {**value, "content": [read for part in parts for read in self._read(block, part)]}
+
+    def _read(self, block: Block, value: JsonObject) -> list[JsonObject]:
+        """Return a part as this API has it, in words where the model does not read it."""
+        if _is_read(self.draft, value):
+            return [value]
+        if (neutral := part(value)) is not None:
+            return self.encoded(block, (neutral,))
+        kind = kind_of_part(value)
+        self.draft.leave_out("document", block, f"the model does not read a part of type {kind}")
+        return [text_part(f"[A part of type {kind} cannot be shown here.]")]
+
+    def _is_part(self, block: Block) -> bool:
+        """Whether a block is a part of a message as this API has it: its message has a list."""
+        value = self.draft.own(block) if block.mark in ("", "note") else None
+        return value is not None and "role" not in value
+
+    def _result(self, block: Block, behind: Behind[JsonObject]) -> JsonObject:
+        self.draft.note_missing(block)
+        call_id = self.draft.ids.of_result(block)
+        value = self.draft.own(block)
+        if value is not None and value.get("role") == "tool":
+            return self._own_result(block, {**value, "tool_call_id": call_id}, behind)
+        parts = self.result_parts(block, self.draft.result_parts(block), behind)
+        content = _content(block, parts) or words_for_nothing(is_error=block.is_error)
+        return {"role": "tool", "tool_call_id": call_id, "content": content}
+
+    def _own_result(
+        self, block: Block, value: JsonObject, behind: Behind[JsonObject]
+    ) -> JsonObject:
+        """Return a tool's message of this API, its parts such as the model reads there."""
+        content = value.get("content")
+        if isinstance(content, str):
+            return value
+        items = cast("list[Any]", content) if isinstance(content, list) else []
+        parts = [part for item in items for part in self._own_result_parts(block, item, behind)]
+        return {**value, "content": parts or words_for_nothing(is_error=block.is_error)}
+
+    def _own_result_parts(
+        self, block: Block, item: Any, behind: Behind[JsonObject]
+    ) -> list[JsonObject]:
+        match item:
+            case {"type": "text"}:
+                return [cast("JsonObject", item)]
+            case _ if (neutral := part(item)) is not None:
+                return self.result_parts(block, (neutral,), behind)
+            case _:
+                self.draft.leave_out("C3", block, "a part of a result that is not known")
+                return []
 
 
-def _noted(draft: Draft, block: Block, document: Document) -> JsonObject:
-    draft.leave_out("document", block, "a note of the operator's holds no document")
-    return text_part(words_for(document))
+def _content(block: Block, parts: list[JsonObject]) -> str | list[JsonObject]:
+    """Return the parts of a result as content: texts alone as a string; words say that it failed."""
+    if any(part.get("type") != "text" for part in parts):
+        return [text_part(FAILURE), *parts] if block.is_error else parts
+    text = "\n".join(part["text"] for part in parts)
+    return failed(text) if text and block.is_error else text
 
 
-def _event(block: Block) -> tuple[int, str, UUID | None]:
-    return block.version, "" if block.signal else block.mark, block.conversation
-
-
-def _whole_message(draft: Draft, block: Block) -> JsonObject | None:
-    """Return a message that was recorded whole, for what it has beside role and content."""
-    value = draft.own(block) if block.mark in ("", "note") else None
-    role = value.get("role") if value is not None else None
-    if value is None or not isinstance(role, str) or role not in _SPEAKERS:
-        return None
-    taken = draft.reader.members
-    if taken is not None and not value.keys() <= taken:
-        left = ", ".join(name for name in value if name not in taken)
-        draft.leave_out("C7", block, f"{left}: the service does not take it in a message")
-        value = {name: held for name, held in value.items() if name in taken}
-    value = _with_read_parts(draft, block, value)
-    speaks = draft.reader.role(role)
-    if speaks == role:
-        return value
-    draft.note("translated", "C6", block.version, f"the model takes no message of role {role}")
-    return {**value, "role": speaks}
-
-
-def _with_read_parts(draft: Draft, block: Block, value: JsonObject) -> JsonObject:
-    """Return a message with those parts in words that the model does not read."""
-    content = value.get("content")
-    parts = objects_in(content)
-    if all(_is_read(draft, part) for part in parts):
-        return value
-    return {**value, "content": [told for part in parts for told in _read(draft, block, part)]}
-
-
-def _read(draft: Draft, block: Block, value: JsonObject) -> list[JsonObject]:
-    """Return a part as this API spells it, in words where the model does not read it."""
-    if _is_read(draft, value):
-        return [value]
-    if (told := part(value)) is not None:
-        return _spelled(draft, block, (told,))
-    kind = kind_of_part(value)
-    draft.leave_out("document", block, f"the model does not read a part of type {kind}")
-    return [text_part(f"[A part of type {kind} cannot be shown here.]")]
-
-
-def _is_read(draft: Draft, value: JsonObject) -> bool:
-    """Whether the model may take a part that this API spells so; all may go to one not known.
+def _is_read(draft: ChatDraft, value: JsonObject) -> bool:
+    """Whether the model may take a part of this API; all may go to one not known.
 
     "unknown variant `image_url`, expected `text`" is what a model says that reads texts only,
     "Content blocks are expected to be either text or image_url type." one that hears no sound.
@@ -128,104 +168,3 @@ def _is_read(draft: Draft, value: JsonObject) -> bool:
         return True
     modality = _MODALITIES.get(kind_of_part(value))
     return router.reads(modality) if modality else any(map(router.reads, _OTHERS))
-
-
-def _is_part(draft: Draft, block: Block) -> bool:
-    """Whether a block is a part of a message as this API spells it: then its message has a list."""
-    value = draft.own(block) if block.mark in ("", "note") else None
-    return value is not None and "role" not in value
-
-
-def _parts_of(draft: Draft, block: Block, role: Role, before: Block | None) -> list[JsonObject]:
-    match block.mark:
-        case "late":
-            return _late(draft, block)
-        case "document":
-            return _found(draft, block, before)
-        case "result" | "missing":
-            return _stray(draft, block)
-        case _:
-            return _said(draft, block, role)
-
-
-def _said(draft: Draft, block: Block, role: Role) -> list[JsonObject]:
-    value = draft.own(block)
-    if value is not None:
-        return _stray(draft, block) if "role" in value else _read(draft, block, value)
-    if (native := draft.foreign(block)) is not None:
-        told, note = told_of(native, block)
-        draft.notes.append(note)
-        return _spelled(draft, block, told, role)
-    content = block.content
-    match content:
-        case Text() | Document():
-            return _spelled(draft, block, (content,), role)
-        case ToolResult():
-            return _stray(draft, block)
-        case Native() | Reasoning() | ToolCall():
-            draft.leave_out("foreign", block, f"a {content.kind} is the assistant's alone")
-            return []
-        case _:
-            assert_never(content)
-
-
-def _spelled(
-    draft: Draft, block: Block, told: Iterable[Part], role: Role = "user"
-) -> list[JsonObject]:
-    """Return what is told as parts, without blank texts (C4)."""
-    spelled: list[JsonObject] = []
-    for held in told:
-        if isinstance(held, Document):
-            is_user = role == "user"
-            spelled.append(
-                document_part(draft, block, held) if is_user else _noted(draft, block, held)
-            )
-        elif held.text.strip():
-            spelled.append(text_part(held.text))
-        else:
-            draft.leave_out("C4", block, "blank text")
-    return spelled
-
-
-def _late(draft: Draft, block: Block) -> list[JsonObject]:
-    if block.cancelled:
-        draft.leave_out("late", block, "the call was given up, and was answered so before")
-        return []
-    draft.note("moved", "late", block.version, "a result came late: it goes as text")
-    return _as_words(draft, block)
-
-
-def _stray(draft: Draft, block: Block) -> list[JsonObject]:
-    """Return a result whose call does not go.
-
-    "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
-    """
-    draft.note("moved", "C2", block.version, "a result of no call goes as text")
-    return _as_words(draft, block)
-
-
-def _as_words(draft: Draft, block: Block) -> list[JsonObject]:
-    told = _spelled(draft, block, result_parts(draft, block))
-    words = words_for_nothing(is_error=block.is_error)
-    return [text_part(headline(block)), *(told or [text_part(words)])]
-
-
-def result_parts(draft: Draft, block: Block) -> tuple[Part, ...]:
-    """Return what a result holds, whichever API it is of."""
-    if (value := draft.own(block)) is not None:
-        result = neutral(value)
-        return result.content if isinstance(result, ToolResult) else ()
-    if (native := draft.foreign(block)) is not None:
-        held, note = content_of(native, block)
-        draft.notes.append(note)
-        return held
-    content = block.content
-    return content.content if isinstance(content, ToolResult) else ()
-
-
-def _found(draft: Draft, block: Block, before: Block | None) -> list[JsonObject]:
-    document = block.content
-    if not isinstance(document, Document):
-        return []
-    texts = texts_before(block, document, draft.options.tags, before)
-    return [*map(text_part, texts), document_part(draft, block, document)]

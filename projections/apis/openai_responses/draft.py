@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, ClassVar, Final, NamedTuple, cast
 
 from onrecord.domain import jsontext
 from onrecord.domain.content import Document, Text
 from onrecord.domain.documents import Modality, modality_of
 from onrecord.domain.errors import CorruptRecord, MalformedJson
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.answer_words import FAILURE, failed, words_for_nothing
-from onrecord.projections.apis.documents import Behind, tag_of, words_for
+from onrecord.projections.apis.answers import FAILURE, failed, words_for_nothing
+from onrecord.projections.apis.documents import Behind, tag_of
+from onrecord.projections.apis.draft import Draft, RuleNames
 from onrecord.projections.apis.foreign import goes_on
 from onrecord.projections.apis.openai_responses.items import OUTPUTS, kind_of, link_of
-from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.routing import Router
+from onrecord.projections.apis.openai_responses.read import NAME
 from onrecord.projections.history.document_bytes import told_in
 from onrecord.projections.history.history import Block
-from onrecord.projections.history.report import Deed, Note
 
 # Documents as OpenAI's Responses API reads them: images, PDFs, office files and texts.
 #
@@ -51,7 +49,7 @@ _LONGEST_IMAGE: Final = 20_971_520
 _LONGEST_FILE: Final = 73_400_320
 
 
-def spell_document(document: Document, blobs: Mapping[str, bytes]) -> JsonObject | None:
+def encode_document(document: Document, blobs: Mapping[str, bytes]) -> JsonObject | None:
     """Return the part that holds a document; None where the service reads no such thing.
 
     Raises CorruptRecord where its bytes are not among `blobs`.
@@ -121,21 +119,19 @@ def piece_of(value: JsonObject, block: Block) -> Piece:
 
 
 @dataclass(slots=True)
-class Draft:
-    """The items so far, and what was done to get there.
+class ResponsesDraft(Draft):
+    """A request to OpenAI's Responses API while it is made: the items so far.
 
-    `types` are the types of the items that were spelled, but for plain messages: a rule has nothing
+    `types` are the types of the items that were encoded, but for plain messages: a rule has nothing
     to do where what it looks for never occurs. `broken` are the responses of which an item does not
     go as it came, and why: their reasoning cannot go either. `has_unfit_ids` says that an item has an
-    id that OpenAI did not give it. `router` decides for documents, `blobs` has the bytes that blocks
-    refer to, by digest.
+    id that OpenAI did not give it.
     """
 
-    options: Options
-    router: Router
-    blobs: Mapping[str, bytes]
+    API: ClassVar[str] = NAME
+    RULES: ClassVar[RuleNames] = RuleNames("O7", "O7", "O15", "O1", "O2", "O13")
+
     pieces: list[Piece] = field(default_factory=list[Piece])
-    notes: list[Note] = field(default_factory=list[Note])
     types: set[Any] = field(default_factory=set[Any])
     broken: dict[str, str] = field(default_factory=dict[str, str])
     has_unfit_ids: bool = False
@@ -154,30 +150,20 @@ class Draft:
         self.pieces.append(Piece({"role": "assistant", "content": text}, block))
         self.types.add("message")
 
-    def note(self, deed: Deed, rule: str, version: int | None, why: str) -> None:
-        """Add a note to the report."""
-        self.notes.append(Note(deed, rule, version, why))
-
-    def spell(self, document: Document) -> JsonObject | None:
+    def encode(self, document: Document) -> JsonObject | None:
         """Return a document as a part of a message; None where the service reads no such thing."""
         return self._part(document, self.router.reads)
 
-    def spell_in_output(self, document: Document) -> JsonObject | None:
+    def encode_in_output(self, document: Document) -> JsonObject | None:
         """Return a document as a part of a function's output; None where that cannot hold it."""
         return self._part(document, self.router.reads_in_results)
 
     def _part(self, document: Document, reads: Callable[[Modality], bool]) -> JsonObject | None:
         """Return the part of a document; of a text, where no files are read, a text."""
         if modality_of(document.media_type) != "text" or reads("document"):
-            return spell_document(document, self.blobs)
+            return encode_document(document, self.blobs)
         text = told_in(document, self.blobs)
         return None if text is None else text_part(text)
-
-    def words(self, block: Block, document: Document) -> str:
-        """Return the words in place of a document that was last decided on, with a note on why."""
-        why = f"the document ({document.media_type}) {self.router.routes[-1].why}"
-        self.note("left out", "document", block.version, why)
-        return words_for(document)
 
     def break_up(self, block: Block, why: str) -> None:
         """Note that an item of a response does not go as it came."""
@@ -196,7 +182,7 @@ _APPROVALS: Final = frozenset({"approve", "approved", "true", "yes"})
 class Held:
     """What the output of one call holds, and which documents of it follow the round."""
 
-    def __init__(self, draft: Draft, block: Block, call: JsonObject) -> None:
+    def __init__(self, draft: ResponsesDraft, block: Block, call: JsonObject) -> None:
         """Take the result, and the call as it goes."""
         self._draft = draft
         self._block = block
@@ -209,32 +195,32 @@ class Held:
         if isinstance(part, Text):
             return text_part(part.text)
         draft, block = self._draft, self._block
-        where, spelled = draft.router.in_result(block, part, self._fitting, draft.spell)
-        if spelled is None:
+        where, encoded = draft.router.in_result(block, part, self._fitting, draft.encode)
+        if encoded is None:
             return text_part(draft.words(block, part))
         if where == "inline":
-            return spelled
-        self._following.append((part, spelled))
+            return encoded
+        self._following.append((part, encoded))
         return text_part(tag_of(block, part, draft.options.tags))
 
     def follow(self, behind: Behind[JsonObject]) -> None:
         """Put the documents that the output cannot hold behind the round."""
         block = self._block
-        for document, spelled in self._following:
+        for document, encoded in self._following:
             why = "the output does not hold the document: it follows the round"
             self._draft.note("moved", "O13", block.version, why)
-            behind.add(block, document, spelled)
+            behind.add(block, document, encoded)
 
     def _fitting(self, document: Document) -> JsonObject | None:
         """Return a document as the output of such a call holds it; None where it does not."""
         if self._kind in _HOLDING:
-            return self._draft.spell_in_output(document)
+            return self._draft.encode_in_output(document)
         is_picture = modality_of(document.media_type) == "image"
         if self._kind != "computer_call" or self._has_screenshot or not is_picture:
             return None
-        spelled = self._draft.spell(document)
-        self._has_screenshot = spelled is not None
-        return spelled
+        encoded = self._draft.encode(document)
+        self._has_screenshot = encoded is not None
+        return encoded
 
 
 def output_of(
@@ -317,33 +303,3 @@ def _tools_in(text: str) -> list[Any]:
     except MalformedJson:
         return []
     return cast("list[Any]", found) if isinstance(found, list) else []
-
-
-# Ids of calls as OpenAI's Responses API takes them (O6).
-#
-# "Invalid 'input[N].call_id': string too long. Expected a string with maximum length 64", and
-# each once, for an output is found by it. Call and output get the same new one, made from the old
-# one and the call's place, so that it is the same in each request.
-
-_LONGEST: Final = 64
-
-
-class CallIds:
-    """The ids that the calls of one request bear."""
-
-    def __init__(self) -> None:
-        """Begin with no call."""
-        self._taken: set[str] = set()
-
-    def of_call(self, block: Block) -> str:
-        """Return the id of the next call."""
-        given = wire = block.call_id or ""
-        while not 0 < len(wire) <= _LONGEST or wire in self._taken:
-            wire = _made_of(f"{wire}:{given}", block.version)
-        self._taken.add(wire)
-        return wire
-
-
-def _made_of(given: str, version: int) -> str:
-    name = f"{version}:{given}".encode("utf-8", "surrogatepass")
-    return f"call_{hashlib.sha256(name).hexdigest()[:24]}"

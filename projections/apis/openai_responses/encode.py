@@ -8,21 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any, Final, assert_never, cast
-from uuid import UUID
 
 from onrecord.domain import jsontext
-from onrecord.domain.blobs import restore
 from onrecord.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
 from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.api import neutral_of
-from onrecord.projections.apis.answer_words import headline
+from onrecord.projections.apis.answers import headline
 from onrecord.projections.apis.documents import Behind, texts_before, words_for
-from onrecord.projections.apis.foreign import arguments_of, content_of, told_of, whole
+from onrecord.projections.apis.foreign import told_of, whole
+from onrecord.projections.apis.ids import OPENAI_RESPONSES, CallIds
 from onrecord.projections.apis.openai_responses.draft import (
-    CallIds,
-    Draft,
     Held,
+    ResponsesDraft,
     output_of,
     text_part,
 )
@@ -34,9 +31,8 @@ from onrecord.projections.apis.openai_responses.items import (
     link_of,
     with_link,
 )
-from onrecord.projections.apis.openai_responses.read import NAME
+from onrecord.projections.apis.user_messages import RESULTS, event_of
 from onrecord.projections.history.history import Block, Turn
-from onrecord.projections.history.tool_names import OPENAI, name_for, renamed
 
 # Keys that OpenAI's SDK adds to what it read, and that no request has (O12).
 
@@ -44,7 +40,7 @@ _OWN: Final = frozenset({"parsed", "parsed_arguments", "async_"})
 """`parsed` and `parsed_arguments` are what its `parse` made, `async_` is its name for `async`."""
 
 
-def without_own_keys(draft: Draft, value: JsonObject, version: int) -> JsonObject:
+def without_own_keys(draft: ResponsesDraft, value: JsonObject, version: int) -> JsonObject:
     """Return an item without the keys that the SDK added to it, or to a part of it.
 
     "Unknown parameter: 'input[1].content[0].parsed'."
@@ -75,16 +71,16 @@ Said = str | JsonObject
 """A part of a message: a text that was given as such, or a part in the API's spelling."""
 
 
-class Speller:
-    """Spells the turns of one request, in order, into a draft."""
+class Encoder:
+    """Encodes the turns of one request, in order, into a draft."""
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: ResponsesDraft) -> None:
         """Begin with no calls."""
         self._draft = draft
-        self._ids = CallIds()
+        self._ids = CallIds(OPENAI_RESPONSES)
         self._calls: dict[int | None, JsonObject] = {}
 
-    def spell(self, turn: Turn) -> None:
+    def encode(self, turn: Turn) -> None:
         """Add the items of a turn."""
         if turn.role != "assistant":
             self._heard(turn.role, turn.blocks)
@@ -97,13 +93,8 @@ class Speller:
 
     def _own(self, block: Block) -> JsonObject | None:
         """Return an item or a part of this API's as it came; None for any other block."""
-        plain = block.plain
-        if plain["kind"] != "native" or plain["api"] != NAME:
-            return None
-        value: JsonObject = plain["value"]
-        if block.spilled:
-            value = restore(value, self._draft.blobs)
-        return without_own_keys(self._draft, value, block.version)
+        value = self._draft.own(block)
+        return None if value is None else without_own_keys(self._draft, value, block.version)
 
     def _spoken(self, block: Block) -> None:
         """Add what the assistant said."""
@@ -133,15 +124,15 @@ class Speller:
                 self._draft.notes.append(note)
                 return tuple(part for part in told if not _is_blank(part))
             case Text() if _is_blank(content):
-                self._leave_out("O15", block, "blank text")
+                self._draft.leave_out("O15", block, "blank text")
                 return ()
             case Text() | Document():
                 return (content,)
             case Reasoning():
-                self._leave_out("O4", block, "the reasoning is none of OpenAI's")
+                self._draft.leave_out("O4", block, "the reasoning is none of OpenAI's")
                 return ()
             case ToolCall():
-                self._leave_out("O1", block, "a call that was not recorded as one")
+                self._draft.leave_out("O1", block, "a call that was not recorded as one")
                 return ()
             case ToolResult():
                 self._draft.note("moved", "O2", block.version, "a result of no call goes as text")
@@ -168,19 +159,8 @@ class Speller:
         self._item(value, block)
 
     def _function_call(self, block: Block, call_id: str) -> JsonObject:
-        content = block.content
-        arguments: Any = content.arguments if isinstance(content, ToolCall) else {}
-        if isinstance(content, Native):
-            arguments, note = arguments_of(whole(content, self._draft.blobs), block)
-            self._draft.notes.append(note)
-        if not isinstance(arguments, dict):
-            why = "the arguments of a call are an object"
-            self._draft.note("translated", "O7", block.version, why)
-            arguments = {"arguments": arguments}
-        given = block.name or ""
-        name = name_for(given, OPENAI)
-        if name != given:
-            self._draft.note("translated", "O7", block.version, renamed(given, name))
+        arguments = self._draft.arguments(block)
+        name = self._draft.tool_name(block.name or "", block.version)
         text = jsontext.write(arguments).decode()
         return {"type": "function_call", "call_id": call_id, "name": name, "arguments": text}
 
@@ -190,7 +170,7 @@ class Speller:
             if is_output:
                 self._outputs(group)
                 continue
-            for _, said in groupby(group, _event_of):
+            for _, said in groupby(group, event_of):
                 self._message(role, list(said))
 
     def _message(self, role: str, blocks: Sequence[Block]) -> None:
@@ -233,8 +213,8 @@ class Speller:
         ]
 
     def _document(self, block: Block, document: Document) -> Said:
-        spelled = self._draft.router.in_message(block, document, self._draft.spell)
-        return self._draft.words(block, document) if spelled is None else spelled
+        encoded = self._draft.router.in_message(block, document, self._draft.encode)
+        return self._draft.words(block, document) if encoded is None else encoded
 
     def _outputs(self, blocks: Iterable[Block]) -> None:
         """Add the outputs of a round, and behind all of them the documents that they cannot hold."""
@@ -256,7 +236,7 @@ class Speller:
             return
         decided = len(draft.router.routes)
         held = Held(draft, block, call)
-        parts = list(map(held.part, self._held(block)))
+        parts = list(map(held.part, draft.result_parts(block)))
         answer = output_of(call, parts, is_error=block.is_error)
         if answer is None:
             # Nothing of the output goes as was decided for it.
@@ -266,27 +246,15 @@ class Speller:
         draft.add(answer, block)
         held.follow(behind)
 
-    def _held(self, block: Block) -> Sequence[Text | Document]:
-        """Return what a result holds."""
-        content = block.content
-        if isinstance(content, ToolResult):
-            return content.content
-        if not isinstance(content, Native):
-            return ()
-        if content.api == NAME:
-            result = neutral_of(NAME, restore(content.value, self._draft.blobs))
-            return result.content if isinstance(result, ToolResult) else ()
-        told, note = content_of(whole(content, self._draft.blobs), block)
-        self._draft.notes.append(note)
-        return told
-
     def _late(self, block: Block) -> None:
         """Add a result whose time is over as the user's words."""
         if block.cancelled:
-            self._leave_out("late", block, "the call was given up, and was answered so before")
+            self._draft.leave_out(
+                "late", block, "the call was given up, and was answered so before"
+            )
             return
         self._draft.note("moved", "late", block.version, "a result came late: it goes as text")
-        told = self._parts(block, self._held(block))
+        told = self._parts(block, self._draft.result_parts(block))
         self._say("user", [headline(block), *told], block)
 
     def _found(self, block: Block, before: Block | None) -> list[Said]:
@@ -296,16 +264,9 @@ class Speller:
         texts = texts_before(block, block.content, self._draft.options.tags, before)
         return [*texts, self._document(block, block.content)]
 
-    def _leave_out(self, rule: str, block: Block, why: str) -> None:
-        self._draft.note("left out", rule, block.version, why)
-
 
 def _is_output(block: Block) -> bool:
-    return block.mark in ("result", "missing")
-
-
-def _event_of(block: Block) -> tuple[int, str, UUID | None]:
-    return block.version, "" if block.signal else block.mark, block.conversation
+    return block.mark in RESULTS
 
 
 def _is_blank(part: Text | Document) -> bool:

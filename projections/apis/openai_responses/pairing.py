@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.openai_responses.draft import Draft, Piece, piece_of
+from onrecord.projections.apis.openai_responses.draft import Piece, ResponsesDraft, piece_of
 from onrecord.projections.apis.openai_responses.items import (
     CALLS,
     OUTPUTS,
@@ -22,7 +22,7 @@ _PROGRAM: Final = "program"
 _SEARCH: Final = "tool_search_call"
 
 
-def pair_outputs(draft: Draft) -> None:
+def pair_outputs(draft: ResponsesDraft) -> None:
     """Tell calls and outputs in words that lack the other half.
 
     "No tool output found for function call call_..." and "No tool call found for function call
@@ -75,7 +75,7 @@ def _is_in_flight(pieces: list[Piece], place: int) -> bool:
     )
 
 
-def _told(draft: Draft, piece: Piece) -> Piece | None:
+def _told(draft: ResponsesDraft, piece: Piece) -> Piece | None:
     is_call = piece.kind in OUTPUTS
     why = "a call without output" if is_call else "an output without call"
     draft.break_up(piece.block, f"it holds {why}")
@@ -88,7 +88,7 @@ def _told(draft: Draft, piece: Piece) -> Piece | None:
     return told
 
 
-def _forget_callers(draft: Draft) -> None:
+def _forget_callers(draft: ResponsesDraft) -> None:
     """Take the program out of calls and outputs that it made, where it does not go itself."""
     programs = {link_of(piece.value) for piece in draft.pieces if piece.kind == _PROGRAM}
     for index, piece in enumerate(draft.pieces):
@@ -107,7 +107,7 @@ _IDLE: Final = 20 * 60
 _REFERENCE: Final = "item_reference"
 
 
-def tell_of_expired_containers(draft: Draft, history: History) -> None:
+def tell_of_expired_containers(draft: ResponsesDraft, history: History) -> None:
     """Tell in words what code did whose container is gone (O9).
 
     "Expected container_id: cntr_...", and so for ever. The time is that of the last event; a
@@ -128,7 +128,7 @@ def tell_of_expired_containers(draft: Draft, history: History) -> None:
     draft.pieces = kept
 
 
-def resolve_references(draft: Draft) -> None:
+def resolve_references(draft: ResponsesDraft) -> None:
     """Leave out references to items that stand in the request themselves, and to calls (O11).
 
     A call that goes by reference does not pair with its output.
@@ -149,7 +149,7 @@ def resolve_references(draft: Draft) -> None:
     draft.pieces = kept
 
 
-def _last_uses(draft: Draft, history: History) -> Mapping[str, float]:
+def _last_uses(draft: ResponsesDraft, history: History) -> Mapping[str, float]:
     """Return when each container was last used, in seconds since 1970, as far as that is known."""
     uses: dict[str, float] = {}
     for piece in draft.pieces:

@@ -26,9 +26,14 @@ from onrecord.domain.events import ResponseCompleted
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import neutral_of, outcome_of
 from onrecord.projections.apis.activity_words import words_of
-from onrecord.projections.apis.answer_words import headline
+from onrecord.projections.apis.answers import headline
 from onrecord.projections.apis.documents import Behind, words_for
-from onrecord.projections.apis.openai_responses.draft import Draft, Piece, piece_of, text_part
+from onrecord.projections.apis.openai_responses.draft import (
+    Piece,
+    ResponsesDraft,
+    piece_of,
+    text_part,
+)
 from onrecord.projections.apis.openai_responses.items import has_fitting_id, id_of, without_id
 from onrecord.projections.apis.openai_responses.read import NAME
 from onrecord.projections.apis.request import Options
@@ -53,7 +58,7 @@ def as_words(piece: Piece) -> Piece | None:
     return Piece({"role": "assistant", "content": text}, block, item=piece.value)
 
 
-def show_pictures(draft: Draft) -> None:
+def show_pictures(draft: ResponsesDraft) -> None:
     """Put the pictures of items that go as words behind them: the user shows them."""
     shown: list[Piece] = []
     for piece in draft.pieces:
@@ -63,7 +68,7 @@ def show_pictures(draft: Draft) -> None:
     draft.pieces = shown
 
 
-def _pictures(draft: Draft, item: JsonObject, block: Block) -> JsonObject | None:
+def _pictures(draft: ResponsesDraft, item: JsonObject, block: Block) -> JsonObject | None:
     """Return the message that shows the pictures that an item holds; None where it has none."""
     gave, asked = outcome_of(NAME, item), neutral_of(NAME, item)
     if gave is None or not isinstance(asked, ServerToolCall):
@@ -72,7 +77,7 @@ def _pictures(draft: Draft, item: JsonObject, block: Block) -> JsonObject | None
     named = replace(block, name=asked.name, call_id=asked.id)
     for part in gave.content:
         if isinstance(part, Document) and (part.url or "").startswith("data:"):
-            spelled = draft.router.in_message(named, part, draft.spell)
+            spelled = draft.router.in_message(named, part, draft.encode)
             if spelled is not None:
                 behind.add(named, part, spelled)
     return {"role": "user", "content": behind.parts} if behind.parts else None
@@ -118,7 +123,7 @@ _AGAIN: Final = _Objection(0, "O5", "an item with the same id stands before it")
 _UNFIT: Final = _Objection(0, "O5", "its id is none that the service gives")
 
 
-def check_reasoning(draft: Draft, history: History, options: Options) -> None:
+def check_reasoning(draft: ResponsesDraft, history: History, options: Options) -> None:
     """Leave out the reasoning that would be refused, and the ids of what came of it."""
     checked = _Checked(draft, history, options)
     draft.pieces = [
@@ -131,7 +136,7 @@ def check_reasoning(draft: Draft, history: History, options: Options) -> None:
 class _Checked:
     """What is known of the items that were looked at so far."""
 
-    def __init__(self, draft: Draft, history: History, options: Options) -> None:
+    def __init__(self, draft: ResponsesDraft, history: History, options: Options) -> None:
         self._draft = draft
         self._responses = history.responses
         self._options = options

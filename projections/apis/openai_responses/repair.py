@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.openai_chat.draft import family_of
-from onrecord.projections.apis.openai_responses.draft import Draft, Piece
+from onrecord.projections.apis.openai_responses.draft import Piece, ResponsesDraft
 from onrecord.projections.apis.openai_responses.items import CALLS, OUTPUTS
 from onrecord.projections.apis.openai_responses.read import NAME
 from onrecord.projections.apis.request import Options
@@ -18,7 +18,7 @@ _WHOLE: Final = "response.compaction"
 """What a response is that was asked for a compaction: all of its items are to be kept."""
 
 
-def begin_at_compaction(draft: Draft, responses: Responses, options: Options) -> None:
+def begin_at_compaction(draft: ResponsesDraft, responses: Responses, options: Options) -> None:
     """Begin with the last compaction, and with what was returned beside it by `/responses/compact`.
 
     It is encrypted for the account it was made for: for another one it is left out, with what was
@@ -40,7 +40,7 @@ def begin_at_compaction(draft: Draft, responses: Responses, options: Options) ->
         draft.pieces = draft.pieces[begin:]
 
 
-def _leave_out_foreign(draft: Draft, responses: Responses, options: Options) -> None:
+def _leave_out_foreign(draft: ResponsesDraft, responses: Responses, options: Options) -> None:
     if options.account is None:
         return
     foreign = {
@@ -86,7 +86,7 @@ _CALLS_LAST: Final = frozenset({"deepseek"})
 """Families of models whose server wants calls right before their outputs."""
 
 
-def put_calls_last(draft: Draft, history: History, options: Options) -> None:
+def put_calls_last(draft: ResponsesDraft, history: History, options: Options) -> None:
     """Put what an answer says beside its calls before them, where its reader wants that."""
     if family_of(options.model or history.responses.last_model(NAME)) not in _CALLS_LAST:
         return
@@ -97,7 +97,7 @@ def put_calls_last(draft: Draft, history: History, options: Options) -> None:
     draft.pieces = ordered
 
 
-def _calls_last(draft: Draft, pieces: list[Piece]) -> list[Piece]:
+def _calls_last(draft: ResponsesDraft, pieces: list[Piece]) -> list[Piece]:
     first = next((place for place, piece in enumerate(pieces) if piece.kind in OUTPUTS), None)
     if first is None:
         return pieces
@@ -124,14 +124,14 @@ def _is_said(piece: Piece) -> bool:
 _DEFERRED: Final = "defer_loading"
 
 
-def load_what_none_searches(draft: Draft, tools: list[JsonObject]) -> list[JsonObject]:
+def load_what_none_searches(draft: ResponsesDraft, tools: list[JsonObject]) -> list[JsonObject]:
     """Return the tools, none deferred where there is no search among them."""
     if any(tool.get("type") == "tool_search" for tool in tools):
         return tools
     return [_loaded(draft, tool) for tool in tools]
 
 
-def _loaded(draft: Draft, tool: JsonObject) -> JsonObject:
+def _loaded(draft: ResponsesDraft, tool: JsonObject) -> JsonObject:
     """Return a tool, or a namespace of tools, without deferral."""
     if tool.get(_DEFERRED):
         why = f"{tool.get('name')} is not deferred: no search for tools goes along"

@@ -1,0 +1,153 @@
+"""Answers as messages of the assistant's, for every API whose messages are texts and calls.
+
+And what is said of a tool's result beside its content, or in place of it, whatever the API.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, TypeVar, assert_never
+
+from onrecord.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
+from onrecord.domain.conversation import CANCELLED
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.documents import words_for
+from onrecord.projections.apis.draft import Draft
+from onrecord.projections.apis.foreign import goes_on, told_of
+from onrecord.projections.history.history import Block
+
+DraftT = TypeVar("DraftT", bound=Draft)
+
+
+def is_call(block: Block) -> bool:
+    """Whether a block is a call of one of the caller's tools."""
+    return block.mark in ("call", "unawaited")
+
+
+@dataclass(slots=True)
+class Answer(ABC, Generic[DraftT]):
+    """The blocks of one message of the assistant's; `first` tells whose they are.
+
+    `texts` are what blocks of other APIs say.
+    """
+
+    first: Block
+    texts: list[tuple[Block, str]] = field(default_factory=list[tuple[Block, str]])
+    calls: list[Block] = field(default_factory=list[Block])
+
+    def is_of(self, block: Block) -> bool:
+        """Whether a block may be of the same message: of the same answer, or said along with it.
+
+        What was said by itself is a message each, but for calls, which go with what precedes them.
+        """
+        if block.response is not None or self.first.response is not None:
+            return block.response == self.first.response
+        if block.asked != self.first.asked:
+            return False
+        return is_call(block) or (block.place == self.first.place and not self.calls)
+
+    @abstractmethod
+    def is_over(self, value: JsonObject) -> bool:
+        """Whether a block of this API begins another message of the same answer."""
+
+    @abstractmethod
+    def add(self, draft: DraftT, block: Block, value: JsonObject) -> bool:
+        """Add a block of this API, and return whether it is one that is known."""
+
+
+AnswerT = TypeVar("AnswerT", bound="Answer[Any]")
+
+
+def answers_in(
+    draft: Draft, blocks: Iterable[Block], begin: Callable[[Block], AnswerT]
+) -> Iterator[AnswerT]:
+    """Yield the answers that the blocks of an assistant's turn make, in order."""
+    answer: AnswerT | None = None
+    for block in blocks:
+        value = None if is_call(block) else draft.own(block)
+        if answer is not None and (
+            not answer.is_of(block) or (value is not None and answer.is_over(value))
+        ):
+            yield answer
+            answer = None
+        answer = answer or begin(block)
+        if is_call(block):
+            answer.calls.append(block)
+        elif value is None or not answer.add(draft, block, value):
+            answer.texts += [(block, text) for text in texts_of(draft, block)]
+    if answer is not None:
+        yield answer
+
+
+def texts_of(draft: Draft, block: Block) -> list[str]:
+    """Return what a block that is not of the request's API says."""
+    if (native := draft.native(block)) is not None:
+        told, note = told_of(native, block)
+        draft.notes.append(note)
+        texts = [part.text if isinstance(part, Text) else words_for(part) for part in told]
+    else:
+        texts = _neutral_texts(draft, block)
+    kept = [text for text in texts if text.strip()]
+    if len(kept) < len(texts):
+        draft.leave_out(draft.RULES.blank, block, "blank text")
+    return kept
+
+
+def paragraphs(texts: Iterable[tuple[Block, str]]) -> str:
+    """Return texts as one, each a paragraph, but for the pieces of one that was cut in several."""
+    said = ""
+    before: Block | None = None
+    for block, text in texts:
+        said += ("" if not said or goes_on(before, block) else "\n\n") + text
+        before = block
+    return said
+
+
+def _neutral_texts(draft: Draft, block: Block) -> list[str]:
+    content = block.content
+    match content:
+        case Text():
+            return [content.text]
+        case Document():
+            draft.leave_out("document", block, "an assistant's message holds no document")
+            return [words_for(content)]
+        case Native() | Reasoning() | ToolCall() | ToolResult():
+            draft.leave_out("foreign", block, f"a {content.kind} that no answer of this API made")
+            return []
+        case _:
+            assert_never(content)
+
+
+# What is said of a tool's result beside its content, or in place of it.
+
+NO_RESULT: Final = "Tool execution succeeded, but returned no result."
+"""What stands in for a result without content."""
+
+FAILED: Final = "Tool execution failed, but returned no result."
+"""What stands in for an error without content."""
+
+FAILURE: Final = "The tool failed:"
+"""What a failed result begins with where an API has no mark for it."""
+
+
+def words_for_nothing(*, is_error: bool) -> str:
+    """Return what stands in for the content of a result that has none."""
+    return FAILED if is_error else NO_RESULT
+
+
+def failed(said: str) -> str:
+    """Return what a failed result says where an API has no mark for it: words tell of it.
+
+    A call that was given up says so itself.
+    """
+    return said if said == CANCELLED else f"{FAILURE}\n{said}"
+
+
+def headline(block: Block) -> str:
+    """Return what stands before a result that goes as text, because it came late or alone."""
+    call = f"tool call {block.call_id}" if block.call_id else "a tool call"
+    tool = f" ({block.name})" if block.name else ""
+    failed = ", an error" if block.is_error else ""
+    return f"The result of {call}{tool} came late{failed}:"

@@ -1,0 +1,213 @@
+"""A request while it is made: what it is made of, and the notes on what was done.
+
+Each API has a draft of its own, with what its rules need to know beside this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple, cast
+
+from onrecord.domain.blobs import restore
+from onrecord.domain.content import Document, Native, Text, ToolResult
+from onrecord.domain.conversation import CANCELLED
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.api import neutral_of
+from onrecord.projections.apis.documents import words_for
+from onrecord.projections.apis.foreign import (
+    Part,
+    arguments_of,
+    content_of,
+    instructions_told,
+    tool_told,
+    whole,
+)
+from onrecord.projections.apis.request import Options, Request
+from onrecord.projections.apis.routing import Router
+from onrecord.projections.apis.tools import Wants, schema_for, tools_for
+from onrecord.projections.history.history import Block, History
+from onrecord.projections.history.report import Deed, Note, report_of
+from onrecord.projections.history.tool_names import OPENAI, name_for, renamed
+
+
+class RuleNames(NamedTuple):
+    """The names of an API's rules on what each API has a rule on; docs/rendering.md lists them.
+
+    `names` of tools, `arguments` of calls, `blank` texts, results that are `missing` for a call,
+    `stray` results that have no call, documents that go `behind` the results that hold them.
+    """
+
+    names: str
+    arguments: str
+    blank: str
+    missing: str
+    stray: str
+    behind: str
+
+
+@dataclass(slots=True)
+class Draft:
+    """What a request is made of, and the notes on what was done to get there.
+
+    `blobs` has the bytes that blocks refer to, by digest; `router` decides where documents go.
+    """
+
+    API: ClassVar[str]
+    """The name of the API."""
+    RULES: ClassVar[RuleNames]
+    """The rules of the API on what all APIs have rules on."""
+    LONGEST_NAME: ClassVar[int] = OPENAI
+    """The longest name of a tool that the API takes."""
+
+    history: History
+    options: Options
+    blobs: Mapping[str, bytes]
+    router: Router
+    notes: list[Note] = field(default_factory=list[Note], kw_only=True)
+
+    def note(self, deed: Deed, rule: str, version: int | None, why: str) -> None:
+        """Add a note to the report."""
+        self.notes.append(Note(deed, rule, version, why))
+
+    def leave_out(self, rule: str, block: Block, why: str) -> None:
+        """Add a note that a block, or a part of it, does not go."""
+        self.note("left out", rule, block.version, why)
+
+    # Blocks of the history.
+
+    def own(self, block: Block) -> JsonObject | None:
+        """Return a block of this API as it came; None for any other."""
+        plain = block.plain
+        if plain["kind"] != "native" or plain["api"] != self.API:
+            return None
+        value: JsonObject = plain["value"]
+        return restore(value, self.blobs) if block.spilled else value
+
+    def native(self, block: Block) -> Native | None:
+        """Return a block of any API, whole; None for one in neutral form."""
+        plain = block.plain
+        if plain["kind"] != "native":
+            return None
+        value: JsonObject = plain["value"]
+        value = restore(value, self.blobs) if block.spilled else value
+        return Native(api=plain["api"], value=value)
+
+    def result_parts(self, block: Block) -> tuple[Part, ...]:
+        """Return what a result holds, whichever API it is of."""
+        if (value := self.own(block)) is not None:
+            result = neutral_of(self.API, value)
+            return result.content if isinstance(result, ToolResult) else ()
+        native = self.native(block)
+        if native is None:
+            plain = block.plain
+            return tuple(map(_part, plain["content"])) if plain["kind"] == "tool_result" else ()
+        parts, note = content_of(native, block)
+        self.notes.append(note)
+        return parts
+
+    def note_missing(self, block: Block) -> None:
+        """Note the result that stands in for one that did not come."""
+        if block.mark == "missing":
+            why = f"no result in time: {CANCELLED!r} stands in"
+            self.note("repaired", self.RULES.missing, block.version, why)
+
+    def arguments(self, block: Block) -> JsonObject:
+        """Return the arguments of a call that is not this API's, as the object they must be."""
+        if (native := self.native(block)) is not None:
+            arguments, note = arguments_of(native, block)
+            self.notes.append(note)
+        else:
+            arguments = block.plain.get("arguments", {})
+        return self.as_object(block, arguments)
+
+    def as_object(self, block: Block, arguments: Any) -> JsonObject:
+        """Return the arguments of a call as an object."""
+        if isinstance(arguments, dict):
+            return cast("JsonObject", arguments)
+        why = "the arguments of a call are an object"
+        self.note("translated", self.RULES.arguments, block.version, why)
+        return {"arguments": arguments}
+
+    def words(self, block: Block, document: Document) -> str:
+        """Return the words in place of a document that was last decided on, with a note on why."""
+        why = f"the document ({document.media_type}) {self.router.routes[-1].why}"
+        self.leave_out("document", block, why)
+        return words_for(document)
+
+    # Instructions and tools.
+
+    def instructions(self) -> str | JsonObject:
+        """Return the instructions in force: this API's own as they came, others as their text.
+
+        Blank ones, and such as no other API can read, are an empty text.
+        """
+        instructions = self.history.instructions
+        match instructions.content if instructions else "":
+            case str() as text:
+                return text if text.strip() else ""
+            case Text(text=text):
+                return text if text.strip() else ""
+            case Native() as native if native.api == self.API:
+                value: JsonObject = restore(native.value, self.blobs)
+                return value
+            case Native() as native:
+                text, note = instructions_told(whole(native, self.blobs))
+                self.notes.append(note)
+                return text
+
+    def tools_in_force(self) -> Iterator[ToolDefinition | JsonObject]:
+        """Yield the tools in the order in which they were defined, this API's own as they came."""
+        for tool in tools_for(self.history.tools, self.API):
+            if isinstance(tool, ToolDefinition):
+                yield tool
+            elif tool.api == self.API:
+                yield restore(tool.value, self.blobs)
+            else:
+                definition, note = tool_told(whole(tool, self.blobs))
+                self.notes.append(note)
+                if definition is not None:
+                    yield definition
+
+    def definition(self, tool: ToolDefinition, wants: Wants) -> tuple[JsonObject, JsonObject]:
+        """Return the name and the description of a tool, and its schema as the service takes it."""
+        named: JsonObject = {"name": self.tool_name(tool.name, None)}
+        if tool.description is not None:
+            named["description"] = tool.description
+        schema, done = schema_for(tool.input_schema, wants)
+        if done:
+            self.note("translated", "schema", None, f"the schema of {tool.name}: {done}")
+        return named, schema
+
+    def tool_name(self, given: str, version: int | None) -> str:
+        """Return the name under which a tool goes, with a note if it is another one."""
+        name = self.fitting_name(given)
+        if name != given:
+            self.note("translated", self.RULES.names, version, renamed(given, name))
+        return name
+
+    def fitting_name(self, given: str) -> str:
+        """Return the name under which a tool goes."""
+        return name_for(given, self.LONGEST_NAME)
+
+    # The request.
+
+    def request(
+        self, arguments: Mapping[str, Any], body: Mapping[str, Any] | None = None
+    ) -> Request:
+        """Return the request of these arguments, with the report on all that was done."""
+        report = report_of([*self.history.notes, *self.notes], self.router.routes)
+        return Request(arguments, self.options, report, body)
+
+
+def _part(plain: JsonObject) -> Part:
+    """Return a part of a result; most are one text, and to validate it would cost more than all else."""
+    if plain["kind"] == "text":
+        return Text.model_construct(**plain)
+    return Document.model_validate(plain)
+
+
+def present(members: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those members of a request that there are."""
+    return {name: value for name, value in members.items() if value is not None}
