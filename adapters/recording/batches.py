@@ -19,8 +19,8 @@ from onrecord.adapters.recording.paths import closing_of, line_of
 from onrecord.adapters.recording.recorder import Journal
 from onrecord.adapters.recording.recorders import Journals
 from onrecord.adapters.recording.spool import say_dropped
-from onrecord.adapters.recording.state import Begun
-from onrecord.adapters.recording.unstored import Unstored
+from onrecord.adapters.recording.state import OpenRequest
+from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.streams.writing import append_first
 from onrecord.adapters.wire.answer import Answer, Conclusion
 from onrecord.adapters.wire.answer_events import events_of
@@ -144,7 +144,7 @@ class Entry(NamedTuple):
     """A request of a batch, by the caller's name for it."""
 
     name: str
-    begun: Begun
+    begun: OpenRequest
     api: str
 
 
@@ -197,7 +197,7 @@ class BatchAnswers:
         for entry, closing, line in _answers(journal, name):
             if isinstance(closing, ResponseInterrupted) and closing.reason == "deferred":
                 if closing.request is not None:
-                    begun = Begun(closing.request, line)
+                    begun = OpenRequest(closing.request, line)
                     self._awaiting[entry] = Entry(entry, begun, closing.api)
             else:
                 self._answered.add(entry)
@@ -278,7 +278,7 @@ def _store(journal: Journal, drafted: tuple[NewEvent, ...], blobs: Mapping[str, 
     except BaseException as exc:
         # Interrupted or not, the log may have it: what is spooled is recorded once.
         append = Append(talk.tenant, talk.conversation_id, drafted)
-        journal.spool.put(Unstored(append, blobs), exc)
+        journal.spool.put(PendingAppend(append, blobs), exc)
         if not isinstance(exc, Exception):
             raise
 

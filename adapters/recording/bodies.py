@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from uuid import UUID
 
 from onrecord.adapters.recording.match import after_last, answers_itself
-from onrecord.adapters.recording.plan import Digests, Outgoing, Related, Standing
+from onrecord.adapters.recording.plan import ConversationState, Digests, Match, Outgoing
 from onrecord.adapters.wire.api import Sent
 from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.wires import WIRES
@@ -250,7 +250,7 @@ class Reading:
                 self._whole = None
         return self._whole
 
-    def after_last(self, standing: Standing) -> Related | None:
+    def after_last(self, standing: ConversationState) -> Match | None:
         """Return how the request extends the main line's last one, by its tail alone.
 
         None where it does not, or where more has to be read to tell.
@@ -259,7 +259,7 @@ class Reading:
         related = None if tail is None else after_last(tail, 0, standing)
         return None if related is None or answers_itself(related) else related
 
-    def tail(self, standing: Standing) -> Sent | None:
+    def tail(self, standing: ConversationState) -> Sent | None:
         """Return what the request asks behind the messages of the main line's last one.
 
         None where it does not begin with these. Then, and once `whole` is asked for, all is read.

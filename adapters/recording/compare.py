@@ -13,13 +13,13 @@ from uuid import UUID
 from onrecord.adapters.recording.paths import (
     Path,
     Paths,
-    SideLine,
-    SideLines,
+    SideBranch,
+    SideBranches,
     closing_of,
     known_events,
     line_of,
 )
-from onrecord.adapters.recording.plan import Related, Standing
+from onrecord.adapters.recording.plan import ConversationState, Match
 from onrecord.adapters.recording.spool import RecordingWarning
 from onrecord.adapters.streams.lineage import Lineages
 from onrecord.adapters.wire.api import Sent
@@ -31,7 +31,7 @@ from onrecord.projections.matching.recorded_units import RecordedUnit, recorded_
 from onrecord.projections.matching.units import Piece, Unit, digests_of, unit_of_piece
 
 
-class Compared:
+class Comparison:
     """One request, and one conversation as it stands; reads only what is asked for."""
 
     def __init__(
@@ -39,8 +39,8 @@ class Compared:
         log: Log,
         lineages: Lineages,
         own: UUID,
-        sides: SideLines,
-        standing: Standing,
+        sides: SideBranches,
+        standing: ConversationState,
         asked: Sent,
     ) -> None:
         """Compare what is asked with what is known of the conversation `own`."""
@@ -58,12 +58,12 @@ class Compared:
 
     def extends(
         self, path: Path, new: tuple[Piece, ...], parent: UUID, relation: Relation = "extends"
-    ) -> Related:
+    ) -> Match:
         """Return how a request goes on from a side line: that is history then, if it may be."""
         side = path.sides[-1]
         if path.sides[0].after is None or self._is_left(path):
-            return Related(relation, new=new, side=side, parent=parent)
-        return Related(
+            return Match(relation, new=new, side=side, parent=parent)
+        return Match(
             relation,
             new=new,
             parent=parent,
@@ -83,7 +83,7 @@ class Compared:
         waits = standing.in_flight or bool(standing.head.open_calls)
         return waits or side.last.version <= standing.last_version
 
-    def _adoptions(self, sides: Sequence[SideLine]) -> Iterator[LineAdopted]:
+    def _adoptions(self, sides: Sequence[SideBranch]) -> Iterator[LineAdopted]:
         """Yield what makes lines history, each behind the one that it left."""
         as_of = sides[0].as_of
         for place, side in enumerate(sides, 1):
@@ -98,9 +98,9 @@ class Compared:
         after: int,
         as_of: int | None,
         new: tuple[Piece, ...] = (),
-    ) -> Related:
+    ) -> Match:
         """Return the place of a side line that begins with the request."""
-        return Related("branches", new=new, parent=parent, is_new=True, after=after, as_of=as_of)
+        return Match("branches", new=new, parent=parent, is_new=True, after=after, as_of=as_of)
 
     def last_events(self) -> list[RecordedEvent]:
         """Return the last events of the conversation, on any line."""
@@ -132,7 +132,7 @@ class Compared:
         """Return the blocks that are new, results under the ids that their calls are recorded by."""
         return new_pieces(self.asked.pieces[start:], found)
 
-    def of_line(self, side: SideLine) -> Iterator[RecordedEvent]:
+    def of_line(self, side: SideBranch) -> Iterator[RecordedEvent]:
         """Yield what was recorded on a side line after its last request."""
         recorded = self.log.read(self.own, after=side.last.version, until=self.version)
         return (event for event in recorded if line_of(event) == side.line)
@@ -150,7 +150,7 @@ def new_pieces(pieces: Sequence[Piece], found: Alignment) -> tuple[Piece, ...]:
 # own.
 
 
-def by_reference(compared: Compared) -> Related:
+def by_reference(compared: Comparison) -> Match:
     """Return how a request goes on that names what it goes on from."""
     recent = compared.last_events()
     compared.sides.take_in(recent)
@@ -168,7 +168,7 @@ def by_reference(compared: Compared) -> Related:
     return _referring(compared, found.version, line, pieces, closing.request, is_last=is_last)
 
 
-def _answers(compared: Compared, recent: list[RecordedEvent]) -> Iterator[RecordedEvent]:
+def _answers(compared: Comparison, recent: list[RecordedEvent]) -> Iterator[RecordedEvent]:
     """Yield what may be meant, the last event first, and the main line's last answer at the end.
 
     That may have been long ago: the events since are those of other calls.
@@ -179,7 +179,7 @@ def _answers(compared: Compared, recent: list[RecordedEvent]) -> Iterator[Record
         yield from compared.log.read(compared.own, after=answered - 1, until=answered)
 
 
-def _since(compared: Compared, version: int) -> list[RecordedUnit]:
+def _since(compared: Comparison, version: int) -> list[RecordedUnit]:
     """Return what was said on the main line after a version, since its last request."""
     return [told for told in compared.standing.since if told.version > version]
 
@@ -189,23 +189,23 @@ def _units(recorded: list[RecordedEvent]) -> list[RecordedUnit]:
 
 
 def _referring(
-    compared: Compared,
+    compared: Comparison,
     version: int,
     line: UUID | None,
     new: tuple[Piece, ...],
     parent: UUID | None,
     *,
     is_last: bool,
-) -> Related:
+) -> Match:
     side = None if line is None else compared.sides.get(line)
     if side is not None and side.is_adopted:
         line = side = None
         is_last = False
     path = compared.paths.main() if side is None else compared.paths.of(side, compared.sides)
     if path is None or (line is not None and side is None):
-        return Related("unrelated", new=new, is_new=True)
+        return Match("unrelated", new=new, is_new=True)
     if is_last and side is None and _is_present(compared, path, version):
-        return Related("reference", new=new, parent=parent or compared.standing.last_id)
+        return Match("reference", new=new, parent=parent or compared.standing.last_id)
     if is_last and side is not None:
         return compared.extends(path, new, parent or side.last.request, "reference")
     place = path.as_of_place(version) if _is_present(compared, path, version) else None
@@ -213,16 +213,16 @@ def _referring(
     return replace(branch, relation="reference")
 
 
-def _unknown_reference(compared: Compared) -> Related:
+def _unknown_reference(compared: Comparison) -> Match:
     # A conversation of the provider's may have been made for this very request.
     is_unknown = compared.asked.refers_to is not None
     new = compared.asked.pieces
     if compared.standing.last is None:
-        return Related("reference", new=new, is_unknown=is_unknown)
-    return Related("unrelated", new=new, is_new=True, is_unknown=is_unknown)
+        return Match("reference", new=new, is_unknown=is_unknown)
+    return Match("unrelated", new=new, is_new=True, is_unknown=is_unknown)
 
 
-def _is_present(compared: Compared, path: Path, version: int) -> bool:
+def _is_present(compared: Comparison, path: Path, version: int) -> bool:
     return any(
         stretch.after < version <= stretch.until
         for stretch in path.stretches
@@ -230,7 +230,7 @@ def _is_present(compared: Compared, path: Path, version: int) -> bool:
     )
 
 
-def _is_meant(compared: Compared, recorded: RecordedEvent) -> bool:
+def _is_meant(compared: Comparison, recorded: RecordedEvent) -> bool:
     event = closing_of(recorded)
     if event is None:
         return False
@@ -252,14 +252,14 @@ _UNKNOWN: Final = (
 _HELD: Final = "a request names {}, which the provider holds: what that says is not recorded"
 
 
-class HeldElsewhere:
+class ReferenceWarnings:
     """Says it once a conversation each; one thread at a time."""
 
     def __init__(self) -> None:
         """Begin with nothing said."""
         self._said: set[str] = set()
 
-    def say(self, related: Related, asked: Sent) -> None:
+    def say(self, related: Match, asked: Sent) -> None:
         """Say what of a request the provider holds and nobody recorded."""
         if related.is_unknown:
             self._say(_UNKNOWN)

@@ -12,9 +12,9 @@ from itertools import islice
 from typing import Final
 from uuid import UUID
 
-from onrecord.adapters.recording.compare import Compared, by_reference, new_pieces
-from onrecord.adapters.recording.paths import RECENT, Path, PathRead, SideLine, known_events
-from onrecord.adapters.recording.plan import Related, Standing, in_force_anew
+from onrecord.adapters.recording.compare import Comparison, by_reference, new_pieces
+from onrecord.adapters.recording.paths import RECENT, Path, PathRead, SideBranch, known_events
+from onrecord.adapters.recording.plan import ConversationState, Match, in_force_anew
 from onrecord.adapters.recording.state import IN_FLIGHT
 from onrecord.adapters.streams.lineage import FIRST
 from onrecord.adapters.wire.api import Sent
@@ -29,10 +29,10 @@ _GIVEN_UP: Final = 3
 """How many of the last main lines that were given up are looked at."""
 
 
-class Relating:
+class Matcher:
     """Relates one request to a conversation as it stands; reads only what it has to."""
 
-    def __init__(self, compared: Compared) -> None:
+    def __init__(self, compared: Comparison) -> None:
         """Relate a request to the conversation that it is compared with."""
         self._compared = compared
         self._sides = compared.sides
@@ -40,14 +40,14 @@ class Relating:
         self._asked = compared.asked
         self._paths = compared.paths
 
-    def related(self) -> Related:
+    def related(self) -> Match:
         """Return how the request goes on from what is recorded."""
         if self._asked.refers_to is not None or self._asked.thread is not None:
             return by_reference(self._compared)
         found = None if self._asked.compacts else self._on_main() or self._on_side()
         return found or self._aligned()
 
-    def going_on(self, after: int) -> Related:
+    def going_on(self, after: int) -> Match:
         """Return how the request goes on from a version of the main line, as its sender says."""
         main = self._paths.main()
         present = [
@@ -62,7 +62,7 @@ class Relating:
             adopts: tuple[LineAdopted, ...] = ()
         else:
             adopts = (LineAdopted(after=after, as_of=as_of),)
-        return Related(
+        return Match(
             "view" if found.how == "view" else "extends",
             new=self._compared.pieces(new),
             parent=read.request_at(after),
@@ -72,7 +72,7 @@ class Relating:
 
     # -- the last request of a line, and what came since ---------------------------------------
 
-    def _on_main(self) -> Related | None:
+    def _on_main(self) -> Match | None:
         standing = self._standing
         last = standing.last
         count = last.blocks if last else 0
@@ -80,7 +80,7 @@ class Relating:
             return None
         if last is not None and len(self._asked.pieces) == count:
             if self._goes_on_with_answer():
-                return Related("extends", parent=standing.last_id)
+                return Match("extends", parent=standing.last_id)
             if self._awaits_no_more():
                 return self._sample_of_main()
             if self._broke_off():
@@ -103,7 +103,7 @@ class Relating:
         events = self._compared.log.read(self._compared.own, after=answered - 1, until=answered)
         return any(told in (event.body or b"") for event in events)
 
-    def _sample_of_main(self) -> Related:
+    def _sample_of_main(self) -> Match:
         """Return the place of the main line's last request, said again beside its answer."""
         after = self._standing.last_version
         return self._compared.branch(
@@ -118,7 +118,7 @@ class Relating:
             for told in standing.since
         )
 
-    def _instead_of_answer(self) -> Related:
+    def _instead_of_answer(self) -> Match:
         """Return how the main line's last request goes on, said again for an answer that broke off.
 
         What came of that is history no more, as what an attempt brings that an SDK makes again.
@@ -128,7 +128,7 @@ class Relating:
         kept = Path(self._compared.lineages.up_to(after, as_of or after), as_of or after)
         return _back_on(kept, after, as_of, parent)
 
-    def _on_side(self) -> Related | None:
+    def _on_side(self) -> Match | None:
         for known in (False, True):
             if known:
                 self._sides.take_in(self._compared.last_events())
@@ -137,7 +137,7 @@ class Relating:
                     return found
         return None
 
-    def _on(self, side: SideLine) -> Related | None:
+    def _on(self, side: SideBranch) -> Match | None:
         """Return how the request goes on from a side line's last request, if it does."""
         last = side.last
         if last.history is None or not self._compared.begins_as(last.blocks, last.history):
@@ -160,11 +160,11 @@ class Relating:
             return None
         if is_said:
             return self._compared.extends(path, (), last.request)
-        return Related("extends", side=side, parent=last.request) if last.blocks else None
+        return Match("extends", side=side, parent=last.request) if last.blocks else None
 
     # -- by what was said ----------------------------------------------------------------------
 
-    def _aligned(self) -> Related:
+    def _aligned(self) -> Match:
         """Return how the request goes on from the line that it shares most with."""
         best: tuple[Path, PathRead, Alignment] | None = None
         for path, read in self._candidates():
@@ -206,7 +206,7 @@ class Relating:
             if path is not None:
                 yield path
 
-    def _placed(self, path: Path, read: PathRead, found: Alignment) -> Related:
+    def _placed(self, path: Path, read: PathRead, found: Alignment) -> Match:
         new = self._compared.new_pieces(found)
         parent = read.request_at(found.after)
         is_over = not new and self._is_out(path)
@@ -220,18 +220,18 @@ class Relating:
         if path.sides:
             last = path.sides[-1].last.request
             return self._compared.extends(path, new, last, _relation(found))
-        return Related(_relation(found), new=new, parent=self._standing.last_id)
+        return Match(_relation(found), new=new, parent=self._standing.last_id)
 
     def _gives_results(self, new: tuple[Piece, ...]) -> bool:
         return any(unit_of_piece(self._asked.api, piece).result_of is not None for piece in new)
 
-    def _compaction(self, path: Path, read: PathRead) -> Related:
+    def _compaction(self, path: Path, read: PathRead) -> Match:
         """Return the place of a summary: the end of the line, until the program goes on from it."""
         after = max((told.until for told in read.units), default=0)
         place = path.as_of_place(after) if after else None
         return replace(self._compared.branch(read.request_at(after), after, place), relation="view")
 
-    def _apart(self) -> Related:
+    def _apart(self) -> Match:
         """Return what a request is that shares nothing.
 
         A first prompt that was edited, a summary of it all, or another call altogether.
@@ -239,7 +239,7 @@ class Relating:
         standing = self._standing
         pieces = () if self._asked.compacts else self._asked.pieces
         if not self._begins_anew():
-            return Related("unrelated", new=pieces, is_new=True)
+            return Match("unrelated", new=pieces, is_new=True)
         main = self._paths.main()
         if standing.last is not None and standing.last.parent is None and not main.is_fork:
             return self._compared.branch(None, FIRST, None, pieces)
@@ -286,7 +286,7 @@ class Relating:
         return not in_force_anew(self._asked, standing.instructions, standing.tools)
 
 
-def after_last(asked: Sent, start: int, standing: Standing) -> Related | None:
+def after_last(asked: Sent, start: int, standing: ConversationState) -> Match | None:
     """Return how a request extends the main line; None if it does not.
 
     Its blocks from `start` on are those behind what the last request of that line said.
@@ -295,20 +295,20 @@ def after_last(asked: Sent, start: int, standing: Standing) -> Related | None:
     found = align([unit_of_piece(asked.api, piece) for piece in rest], standing.since)
     if found.how not in ("extends", "repeats"):
         return None
-    return Related("extends", new=new_pieces(rest, found), parent=standing.last_id)
+    return Match("extends", new=new_pieces(rest, found), parent=standing.last_id)
 
 
-def answers_itself(related: Related) -> bool:
+def answers_itself(related: Match) -> bool:
     """Whether what is new in a request is said by the model, too."""
     return any(piece.role == _MODEL for piece in related.new)
 
 
 def _back_on(
     path: Path, after: int, as_of: int | None, parent: UUID | None, new: tuple[Piece, ...] = ()
-) -> Related:
+) -> Match:
     """Return how the main line goes on from what it was up to a version."""
     adoption = LineAdopted(after=after, as_of=as_of)
-    return Related("extends", new, parent=parent, adopts=(adoption,), stretches=path.stretches)
+    return Match("extends", new, parent=parent, adopts=(adoption,), stretches=path.stretches)
 
 
 def _relation(found: Alignment) -> Relation:

@@ -52,7 +52,7 @@ class LastRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class SideLine:
+class SideBranch:
     """A side line: `begun` is the version of its first event, `after` and `as_of` its place.
 
     `parted` is the version of what began it: a request of the main line after that says that the
@@ -69,22 +69,22 @@ class SideLine:
     is_adopted: bool = False
 
 
-class SideLines:
+class SideBranches:
     """The side lines that are known, the one that spoke last at the end."""
 
     def __init__(self) -> None:
         """Begin with none."""
-        self._known: OrderedDict[UUID, SideLine] = OrderedDict()
+        self._known: OrderedDict[UUID, SideBranch] = OrderedDict()
 
-    def __iter__(self) -> Iterator[SideLine]:
+    def __iter__(self) -> Iterator[SideBranch]:
         """Yield the lines that were not adopted, the one that spoke last first."""
         return (side for side in reversed(list(self._known.values())) if not side.is_adopted)
 
-    def get(self, line: UUID) -> SideLine | None:
+    def get(self, line: UUID) -> SideBranch | None:
         """Return what is known of a line, adopted or not."""
         return self._known.get(line)
 
-    def keep(self, side: SideLine) -> None:
+    def keep(self, side: SideBranch) -> None:
         """Take note of a line that spoke."""
         self._known[side.line] = side
         self._known.move_to_end(side.line)
@@ -98,7 +98,7 @@ class SideLines:
 
     def take_in(self, recorded: Iterable[RecordedEvent]) -> None:
         """Take note of the lines that spoke in events, given in order; those known stay."""
-        told = _Told(self._known)
+        told = _SideBranchScan(self._known)
         for event in recorded:
             told.take(event)
         for side in told.found.values():
@@ -109,11 +109,11 @@ class SideLines:
             self.adopt(line)
 
 
-class _Told:
+class _SideBranchScan:
     """What events tell of side lines."""
 
     def __init__(self, known: Iterable[UUID]) -> None:
-        self.found: dict[UUID, SideLine] = {}
+        self.found: dict[UUID, SideBranch] = {}
         self.adopted: list[UUID | None] = []
         self._known = frozenset(known)
         self._begun: dict[UUID, int] = {}
@@ -147,7 +147,7 @@ class _Told:
             begun = event.begun
         before = self.found.get(line)
         parted = before.parted if before else begun
-        self.found[line] = SideLine(line, begun, parted, after, as_of, last)
+        self.found[line] = SideBranch(line, begun, parted, after, as_of, last)
 
     def _closed(self, line: UUID, event: ResponseCompleted | ResponseInterrupted) -> None:
         """Take note of an answer that is on a line without a request of its own."""
@@ -155,7 +155,7 @@ class _Told:
             return
         sent = None if event.request is None else self._requests.get(event.request)
         if sent is not None and line not in self.found:
-            place = SideLine(line, self._begun[line], sent.version, sent.version, None, sent)
+            place = SideBranch(line, self._begun[line], sent.version, sent.version, None, sent)
             self.found[line] = place
 
 
@@ -197,7 +197,7 @@ class Path:
 
     stretches: tuple[Stretch, ...]
     as_of: int
-    sides: tuple[SideLine, ...] = ()
+    sides: tuple[SideBranch, ...] = ()
 
     @property
     def is_fork(self) -> bool:
@@ -255,7 +255,7 @@ class Paths:
         version = self._version if as_of is None else as_of
         return Path(self._lineages.at(version), version)
 
-    def of(self, side: SideLine, known: SideLines) -> Path | None:
+    def of(self, side: SideBranch, known: SideBranches) -> Path | None:
         """Return the path of a side line; None if a line that it left is not known any more."""
         own = Stretch(self._own, self._version, after=side.begun - 1, line=side.line)
         if side.after is None:
@@ -273,7 +273,7 @@ class Paths:
             elif stretch.after < after:
                 yield replace(stretch, until=min(stretch.until, after), head=None)
 
-    def _before(self, side: SideLine, after: int, known: SideLines) -> Path | None:
+    def _before(self, side: SideBranch, after: int, known: SideBranches) -> Path | None:
         if side.as_of is None:
             left = next(
                 (line_of(e) for e in self._in(Stretch(self._own, after, after=after - 1))), None

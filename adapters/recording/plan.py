@@ -16,7 +16,7 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from onrecord.adapters.recording.paths import SideLine
+from onrecord.adapters.recording.paths import SideBranch
 from onrecord.adapters.streams.lineage import Stretch
 from onrecord.adapters.wire import respelling
 from onrecord.adapters.wire.answer import Recording
@@ -46,7 +46,7 @@ _INSTRUCTIONS: Final = frozenset({"system", "instructions", "systemInstruction"}
 """The members that hold a request's tools, and its instructions, whatever its API."""
 
 
-class Rendered:
+class RenderedRequest:
     """A request that this conversation rendered: its recipe, and its parts as compact JSON.
 
     `sources` gives the events that it was made of.
@@ -95,7 +95,7 @@ class Outgoing:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ConversationState:
     """Where a conversation stands when a request goes out.
 
     `last` is the main line's last request, by `last_id` and `last_version` (0: none); `since` what
@@ -119,7 +119,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Related:
+class Match:
     """How a request goes on from what is recorded; `new` are its blocks that no line holds yet.
 
     It is on the line `side`, or begins one (`is_new`, at `after` and `as_of`), else on the main
@@ -130,22 +130,22 @@ class Related:
 
     relation: Relation
     new: tuple[Piece, ...] = ()
-    side: SideLine | None = None
+    side: SideBranch | None = None
     is_new: bool = False
     parent: UUID | None = None
     after: int = 0
     as_of: int | None = None
     adopts: tuple[LineAdopted, ...] = ()
     stretches: tuple[Stretch, ...] = ()
-    otherwise: SideLine | None = None
+    otherwise: SideBranch | None = None
     sources: tuple[Source, ...] = ()
     is_unknown: bool = False
 
 
-UNRELATED: Final = Related("unrelated", is_new=True)
+UNRELATED: Final = Match("unrelated", is_new=True)
 
 
-def beside(related: Related, standing: Standing) -> Related:
+def beside(related: Match, standing: ConversationState) -> Match:
     """Return where a request goes that cannot be on the main line: to a line at its end."""
     if related.side is not None or related.is_new:
         return related
@@ -157,7 +157,7 @@ def beside(related: Related, standing: Standing) -> Related:
         after, as_of = related.adopts[-1].after, related.adopts[-1].as_of
     elif after < standing.head.adopted:
         as_of = standing.head.version
-    return Related(
+    return Match(
         "branches" if after else "unrelated",
         new=related.new,
         is_new=True,
@@ -167,7 +167,7 @@ def beside(related: Related, standing: Standing) -> Related:
     )
 
 
-def apart(related: Related, standing: Standing, asked: Sent | None) -> Related:
+def apart(related: Match, standing: ConversationState, asked: Sent | None) -> Match:
     """Return where a request of a batch goes: to a line of its own, whatever others say.
 
     It leaves the main line where it can, so that what it repeats is not recorded again; it goes on
@@ -208,16 +208,16 @@ class Digests:
 def plan(
     outgoing: Outgoing,
     asked: Sent,
-    standing: Standing,
-    related: Related,
+    standing: ConversationState,
+    related: Match,
     *,
-    rendered: Rendered | None = None,
+    rendered: RenderedRequest | None = None,
 ) -> Plan:
     """Decide what to record of a request that goes on so; on its line, what it says anew."""
     request = uuid7()
     side = related.side
     line = request if related.is_new else side.line if side else None
-    events, blobs = _news(outgoing, asked, standing, related, line, rendered)
+    events, blobs = _new_events(outgoing, asked, standing, related, line, rendered)
     seen = None if line or rendered is None else rendered.recipe.version
 
     def sent(template: Template, digests: Digests) -> RequestSent:
@@ -244,7 +244,7 @@ def plan(
     return Plan(request, events, blobs, line, sent, (*related.sources, *standing.sources))
 
 
-def matching(body: bytes, rendered: Sequence[Rendered]) -> Rendered | None:
+def matching(body: bytes, rendered: Sequence[RenderedRequest]) -> RenderedRequest | None:
     """Return the rendered request whose messages a body holds, the latest first.
 
     Byte for byte, unless the SDK of the API spells what it sends otherwise.
@@ -257,7 +257,7 @@ def matching(body: bytes, rendered: Sequence[Rendered]) -> Rendered | None:
     return respelled(body, rendered)
 
 
-def respelled(body: bytes, rendered: Sequence[Rendered]) -> Rendered | None:
+def respelled(body: bytes, rendered: Sequence[RenderedRequest]) -> RenderedRequest | None:
     """Return the rendered request whose messages a body says as an SDK spells them."""
     made = [made for made in reversed(rendered) if respelling.by_sdk(made.recipe.api)]
     with suppress(MalformedJson):
@@ -267,7 +267,7 @@ def respelled(body: bytes, rendered: Sequence[Rendered]) -> Rendered | None:
     return None
 
 
-def goes_on(asked: Sent, standing: Standing, version: int) -> bool:
+def goes_on(asked: Sent, standing: ConversationState, version: int) -> bool:
     """Whether a request that was rendered at a version goes on from the main line's last one.
 
     It does if it saw that request, or repeats it since that has no answer and awaits none; not if
@@ -314,13 +314,13 @@ def _is_in_force(
     return True
 
 
-def _news(
+def _new_events(
     outgoing: Outgoing,
     asked: Sent,
-    standing: Standing,
-    related: Related,
+    standing: ConversationState,
+    related: Match,
     line: UUID | None,
-    rendered: Rendered | None,
+    rendered: RenderedRequest | None,
 ) -> Recording:
     """Return the events of what a request says for the first time; side lines put nothing in force."""
     recordings: list[Recording] = [(related.adopts, {})]
@@ -343,7 +343,7 @@ def with_digest(event: Event) -> Event:
 
 
 def _is_as_rendered(
-    recording: Recording, asked: Sent, body: bytes, rendered: Rendered | None
+    recording: Recording, asked: Sent, body: bytes, rendered: RenderedRequest | None
 ) -> bool:
     """Whether a request holds instructions, or tools, just as they were rendered."""
     if rendered is None:

@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Final
 
 from onrecord.adapters.recording.answers import record_answer
 from onrecord.adapters.recording.bodies import Bodies, Reading
-from onrecord.adapters.recording.compare import Compared, HeldElsewhere
-from onrecord.adapters.recording.match import Relating
-from onrecord.adapters.recording.paths import Paths, SideLine, SideLines, last_request
+from onrecord.adapters.recording.compare import Comparison, ReferenceWarnings
+from onrecord.adapters.recording.match import Matcher
+from onrecord.adapters.recording.paths import Paths, SideBranch, SideBranches, last_request
 from onrecord.adapters.recording.plan import (
     UNRELATED,
+    ConversationState,
+    Match,
     Outgoing,
     Plan,
-    Related,
-    Rendered,
-    Standing,
+    RenderedRequest,
     apart,
     beside,
     goes_on,
@@ -37,11 +37,11 @@ from onrecord.adapters.recording.spool import RecordingWarning, Spool, say_dropp
 from onrecord.adapters.recording.state import (
     IN_FLIGHT,
     AwaitedAnswers,
-    Begun,
-    Standings,
+    OpenRequest,
+    StateReader,
     find_among,
 )
-from onrecord.adapters.recording.unstored import Unstored
+from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.streams.results import told_apart
 from onrecord.adapters.streams.stream import Stream
 from onrecord.adapters.streams.writing import Done, append_first, append_to, stored_again
@@ -86,17 +86,17 @@ class Journal:
         self.spool = spool
         self._lock = threading.Lock()
         self._remembering = threading.Lock()
-        self._rendered: deque[Rendered] = deque(maxlen=_REMEMBERED)
+        self._rendered: deque[RenderedRequest] = deque(maxlen=_REMEMBERED)
         self._accounts: set[tuple[str, str]] = set()
         self._bodies = Bodies()
-        self._standings = Standings(talk)
-        self._sides = SideLines()
+        self._standings = StateReader(talk)
+        self._sides = SideBranches()
         self._answers = AwaitedAnswers()
-        self._held_elsewhere = HeldElsewhere()
+        self._held_elsewhere = ReferenceWarnings()
 
     def remember(self, asked: Asked) -> None:
         """Take note of a request that was rendered here: it may go out next."""
-        rendered = Rendered(asked.recipe, asked.request.body_parts, asked.sources)
+        rendered = RenderedRequest(asked.recipe, asked.request.body_parts, asked.sources)
         with self._remembering:
             self._rendered.append(rendered)
 
@@ -121,7 +121,7 @@ class Journal:
         """
         return self._bodies.shortened(api, body)
 
-    def begin(self, outgoing: Outgoing, *, after: int | None = None) -> Begun:
+    def begin(self, outgoing: Outgoing, *, after: int | None = None) -> OpenRequest:
         """Make a request durable, and all that it says for the first time.
 
         `after` says which version of the main line it goes on from, where its sender knows: what
@@ -136,7 +136,7 @@ class Journal:
                 self.spool.take_in(self.talk.backend)
             return self._record(outgoing, after)
 
-    def begin_batch(self, entries: Sequence[Outgoing]) -> list[Begun]:
+    def begin_batch(self, entries: Sequence[Outgoing]) -> list[OpenRequest]:
         """Make the requests of a batch durable, in one commit: each begins a side line.
 
         Raises an OnrecordError where that cannot be done: then nothing is recorded.
@@ -146,7 +146,7 @@ class Journal:
                 self.spool.take_in(self.talk.backend)
             return stored_again(partial(self._record_batch, entries))
 
-    def find_response(self, provider_id: str) -> Begun | None:
+    def find_response(self, provider_id: str) -> OpenRequest | None:
         """Return the request that awaits the rest of a response, by the provider's id; None if none.
 
         It is known here if this journal recorded it, or if it is among the last events: another
@@ -159,11 +159,11 @@ class Journal:
             found = find_among(paths.recent(), provider_id)
         return found
 
-    def resume(self, begun: Begun) -> None:
+    def resume(self, begun: OpenRequest) -> None:
         """Take note that another attempt of a request is in flight."""
         IN_FLIGHT[begun.request] = begun
 
-    def conclude(self, begun: Begun, recording: Conclusion) -> None:
+    def conclude(self, begun: OpenRequest, recording: Conclusion) -> None:
         """Make an answer, or a failed attempt, durable; spool it where the store cannot take it.
 
         It is history as long as its request is the main line's last one, else it is kept on a side
@@ -178,7 +178,7 @@ class Journal:
             # Not before: until the log has the answer, the request still awaits it.
             IN_FLIGHT.pop(begun.request, None)
 
-    def _conclude(self, begun: Begun, recording: Conclusion) -> None:
+    def _conclude(self, begun: OpenRequest, recording: Conclusion) -> None:
         events, blobs = recording
         self._answers.note(begun, events)
         talk = self.talk
@@ -200,11 +200,11 @@ class Journal:
             say_dropped()
         except BaseException as exc:
             # Interrupted or not, the log may have it: what is spooled is recorded once.
-            self.spool.put(Unstored(append, blobs), exc)
+            self.spool.put(PendingAppend(append, blobs), exc)
             if not isinstance(exc, Exception):
                 raise
 
-    def _record(self, outgoing: Outgoing, after: int | None) -> Begun:
+    def _record(self, outgoing: Outgoing, after: int | None) -> OpenRequest:
         """Record a request where it belongs; decide again when another writer was quicker."""
         rendered = matching(outgoing.body, self.remembered())
         reading = Reading(outgoing, self._bodies)
@@ -224,7 +224,7 @@ class Journal:
             drafted, blobs, event = self._drafted(decided, standing, reading, rendered)
             start = conversation.start(standing.head, self.talk.key)
             drafted = (*map(self.talk.draft, start), *drafted)
-            begun = IN_FLIGHT[decided.request] = Begun(decided.request, decided.line)
+            begun = IN_FLIGHT[decided.request] = OpenRequest(decided.request, decided.line)
             try:
                 self._put(blobs)
                 done = self.talk.append_drafted(drafted, expected)
@@ -242,11 +242,11 @@ class Journal:
             return begun
         raise NotRecorded("other writers of the conversation were quicker each time: call again")
 
-    def _record_batch(self, entries: Sequence[Outgoing]) -> list[Begun]:
+    def _record_batch(self, entries: Sequence[Outgoing]) -> list[OpenRequest]:
         """Record each request beside what is said now: none of them has seen another."""
         standing, bodies = self._standings.now(), self._bodies.copy()
         drafted: list[NewEvent] = []
-        begun: list[Begun] = []
+        begun: list[OpenRequest] = []
         for place, outgoing in enumerate(entries, 1):
             reading = Reading(outgoing, bodies)
             try:
@@ -255,14 +255,14 @@ class Journal:
                 raise InvalidContent(f"request {place} of the batch: {exc}") from exc
             self._put(blobs)
             drafted += events
-            begun.append(Begun(decided.request, decided.line))
+            begun.append(OpenRequest(decided.request, decided.line))
             if len(begun) == 1:
                 bodies.keep(reading.body(decided.request))  # The others share what it says.
         append_first(self.talk, tuple(drafted), None)
         return begun
 
     def _planned_apart(
-        self, reading: Reading, standing: Standing
+        self, reading: Reading, standing: ConversationState
     ) -> tuple[Plan, tuple[NewEvent, ...], Mapping[str, bytes]]:
         """Return what is recorded of a request beside what is said now."""
         outgoing = reading.outgoing
@@ -285,8 +285,12 @@ class Journal:
         return replace(decided, events=apart)
 
     def _related(
-        self, reading: Reading, standing: Standing, rendered: Rendered | None, after: int | None
-    ) -> Related:
+        self,
+        reading: Reading,
+        standing: ConversationState,
+        rendered: RenderedRequest | None,
+        after: int | None,
+    ) -> Match:
         """Return how a request goes on; what was rendered here says nothing anew."""
         if after is None:
             related = _after_last(reading, standing, rendered)
@@ -296,8 +300,8 @@ class Journal:
         if asked is None:
             return UNRELATED
         own, lineages = self.talk.conversation_id, self.talk.lineages()
-        compared = Compared(self.talk.backend, lineages, own, self._sides, standing, asked)
-        relating = Relating(compared)
+        compared = Comparison(self.talk.backend, lineages, own, self._sides, standing, asked)
+        relating = Matcher(compared)
         if after is not None:
             related = relating.going_on(after)
             return related if rendered is None else replace(related, new=())
@@ -306,7 +310,7 @@ class Journal:
             return related
         return replace(beside(related, standing), new=(), adopts=())
 
-    def _in_force(self, standing: Standing, related: Related) -> Standing:
+    def _in_force(self, standing: ConversationState, related: Match) -> ConversationState:
         """Return where the conversation stands once a line is adopted."""
         if not related.adopts:
             return standing
@@ -314,7 +318,11 @@ class Journal:
         return replace(standing, instructions=found[0], tools=found[1])
 
     def _drafted(
-        self, decided: Plan, standing: Standing, reading: Reading, rendered: Rendered | None
+        self,
+        decided: Plan,
+        standing: ConversationState,
+        reading: Reading,
+        rendered: RenderedRequest | None,
     ) -> tuple[tuple[NewEvent, ...], Mapping[str, bytes], RequestSent]:
         """Draft what a plan records; the request last, as a template of what is stored then."""
         before = [self.talk.draft(event) for event in decided.events]
@@ -329,7 +337,7 @@ class Journal:
         return (*before, sent), {**decided.blobs, **spans}, event
 
     def _said_before(
-        self, standing: Standing, reading: Reading, rendered: Rendered | None
+        self, standing: ConversationState, reading: Reading, rendered: RenderedRequest | None
     ) -> Iterable[Source]:
         """Return what a request may repeat that has no other one to refer to."""
         if rendered is not None:
@@ -340,7 +348,7 @@ class Journal:
         paths = Paths(talk.backend, talk.lineages(), talk.conversation_id, version)
         return paths.read(paths.main(), reading.digests().blocks).sources
 
-    def _keep(self, related: Related, decided: Plan, event: RequestSent, done: Done) -> None:
+    def _keep(self, related: Match, decided: Plan, event: RequestSent, done: Done) -> None:
         """Keep in mind what goes on on a side line."""
         for adoption in related.adopts:
             self._sides.adopt(adoption.adopted)
@@ -349,13 +357,13 @@ class Journal:
             self._sides.keep(replace(related.side, last=last))
         elif related.is_new:
             line, begun = decided.request, done.first
-            self._sides.keep(SideLine(line, begun, begun, event.after, event.as_of, last))
+            self._sides.keep(SideBranch(line, begun, begun, event.after, event.as_of, last))
 
     def _know(self, api: str, account: str) -> None:
         with self._remembering:
             self._accounts.add((api, account))
 
-    def remembered(self) -> tuple[Rendered, ...]:
+    def remembered(self) -> tuple[RenderedRequest, ...]:
         """Return the latest requests that were rendered here, in order."""
         with self._remembering:
             return tuple(self._rendered)
@@ -366,12 +374,14 @@ class Journal:
             talk.backend.put_blob(talk.tenant, talk.conversation_id, pieces_of(content))
 
 
-def _after_last(reading: Reading, standing: Standing, rendered: Rendered | None) -> Related | None:
+def _after_last(
+    reading: Reading, standing: ConversationState, rendered: RenderedRequest | None
+) -> Match | None:
     """Return how a request extends the main line's last one, read no further than it has to be."""
     if rendered is None:
         return reading.after_last(standing)
     for read in (partial(reading.tail, standing), reading.whole):
         asked = read()
         if asked is not None and goes_on(asked, standing, rendered.recipe.version):
-            return Related("extends", parent=standing.last_id)
+            return Match("extends", parent=standing.last_id)
     return None

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from onrecord.adapters.recording.answers import record_answer
-from onrecord.adapters.recording.unstored import Unstored, encoded, opened
+from onrecord.adapters.recording.unstored import PendingAppend, encoded, opened
 from onrecord.adapters.storage.atomic_files import write_atomically
 from onrecord.adapters.streams.writing import append_to, stored_again
 from onrecord.adapters.wire.raw_bytes import pieces_of
@@ -61,12 +61,12 @@ class Spool:
         `folder` is where they are.
         """
         self.folder = folder
-        self._held: list[Unstored] = []
+        self._held: list[PendingAppend] = []
         self._lock = threading.Lock()
         self._may_wait = True
         self._unknown: set[UUID] = set()
 
-    def put(self, unstored: Unstored, cause: BaseException) -> None:
+    def put(self, unstored: PendingAppend, cause: BaseException) -> None:
         """Keep events for later and say so in the log; raises nothing but what a signal raises.
 
         They are kept then too: in memory until the store or the folder takes them.
@@ -148,7 +148,7 @@ class Spool:
                     "delete it by hand, or forget again when it can be"
                 ) from exc
 
-    def _take_held(self, backend: Backend, unstored: Unstored) -> Iterator[bool]:
+    def _take_held(self, backend: Backend, unstored: PendingAppend) -> Iterator[bool]:
         """Record what is held in memory, or move it aside; yield whether it was recorded."""
         try:
             if not self._has_begun(backend, unstored):
@@ -192,7 +192,7 @@ class Spool:
         else:
             yield True
 
-    def _has_begun(self, backend: Backend, unstored: Unstored) -> bool:
+    def _has_begun(self, backend: Backend, unstored: PendingAppend) -> bool:
         """Whether the log has the conversation; if not, it is another log than was written to."""
         append = unstored.append
         if backend.head(append.conversation_id).version:
@@ -218,7 +218,7 @@ class Spool:
             return []
         return sorted(path for path in found if path.name.endswith(_WAITING))
 
-    def _write(self, unstored: Unstored, ending: str = _WAITING) -> Path:
+    def _write(self, unstored: PendingAppend, ending: str = _WAITING) -> Path:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         append = unstored.append
         path = self.folder / f"{append.events[0].event_id}.{append.conversation_id}{ending}"
@@ -292,11 +292,11 @@ def _refused(what: str, cause: Exception) -> None:
     )
 
 
-def _record(backend: Backend, unstored: Unstored) -> None:
+def _record(backend: Backend, unstored: PendingAppend) -> None:
     stored_again(lambda: _store_and_append(backend, unstored))
 
 
-def _store_and_append(backend: Backend, unstored: Unstored) -> None:
+def _store_and_append(backend: Backend, unstored: PendingAppend) -> None:
     append = unstored.append
     for content in unstored.blobs.values():
         backend.put_blob(append.tenant, append.conversation_id, pieces_of(content))

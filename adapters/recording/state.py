@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 from typing_extensions import TypeIs
 
 from onrecord.adapters.recording.paths import closing_of, line_of
-from onrecord.adapters.recording.plan import Standing
+from onrecord.adapters.recording.plan import ConversationState
 from onrecord.adapters.streams.lineage import BEGINNING, Stretch
 from onrecord.adapters.streams.reading import in_force, since_request
 from onrecord.adapters.wire.answer_events import is_still_made
@@ -39,7 +39,7 @@ _Where: TypeAlias = tuple[int, tuple[tuple[UUID, int, UUID | None], ...]]
 """What was asked for: the version of the head's pointer, and the lineage."""
 
 
-class Begun:
+class OpenRequest:
     """A request that is recorded and may be answered; in flight for as long as it is held.
 
     `request` is the id of its event, which has that `version` once it is recorded; `line` the side
@@ -55,7 +55,7 @@ class Begun:
         self.version = 0
 
 
-IN_FLIGHT: WeakValueDictionary[UUID, Begun] = WeakValueDictionary()
+IN_FLIGHT: WeakValueDictionary[UUID, OpenRequest] = WeakValueDictionary()
 """The requests that are in flight in this process, by id: a conversation may have many holders."""
 
 
@@ -73,7 +73,7 @@ class Conversation(Protocol):
         ...
 
 
-class Standings:
+class StateReader:
     """Tells where one conversation stands; keeps in mind what is in force."""
 
     def __init__(self, talk: Conversation) -> None:
@@ -81,7 +81,7 @@ class Standings:
         self._talk = talk
         self._in_force: dict[Pointer, tuple[_Where, Event | Unrecognised | Erased | None]] = {}
 
-    def now(self) -> Standing:
+    def now(self) -> ConversationState:
         """Read the head, and what came after the last request; ConversationClosed if it is over."""
         head = self._talk.head()
         if head.closed:
@@ -100,7 +100,7 @@ class Standings:
         sent = known[place - 1][0] if last else None
         last_id = UUID(bytes=sent.event_id) if sent else None
         instructions, tools = self.in_force(head, stretches)
-        return Standing(
+        return ConversationState(
             head=head,
             last=last,
             last_id=last_id,
@@ -181,20 +181,20 @@ class AwaitedAnswers:
         # Not the requests themselves: one is in flight for as long as it is held.
         self._awaiting: OrderedDict[str, tuple[UUID, UUID | None, int]] = OrderedDict()
 
-    def note(self, begun: Begun, events: Iterable[Event]) -> None:
+    def note(self, begun: OpenRequest, events: Iterable[Event]) -> None:
         """Take note of what a request was answered: more is to come, or that was all."""
         for event in events:
             if isinstance(event, ResponseCompleted | ResponseInterrupted) and event.provider_id:
                 self._note(begun, event, event.provider_id)
 
-    def find(self, provider_id: str) -> Begun | None:
+    def find(self, provider_id: str) -> OpenRequest | None:
         """Return the request that awaits the rest of a response."""
         with self._lock:
             known = self._awaiting.get(provider_id)
         return _begun(*known) if known else None
 
     def _note(
-        self, begun: Begun, event: ResponseCompleted | ResponseInterrupted, provider_id: str
+        self, begun: OpenRequest, event: ResponseCompleted | ResponseInterrupted, provider_id: str
     ) -> None:
         with self._lock:
             self._awaiting.pop(provider_id, None)
@@ -204,7 +204,7 @@ class AwaitedAnswers:
                     self._awaiting.popitem(last=False)
 
 
-def find_among(recorded: Sequence[RecordedEvent], provider_id: str) -> Begun | None:
+def find_among(recorded: Sequence[RecordedEvent], provider_id: str) -> OpenRequest | None:
     """Return the request that awaits the rest of a response, by what is recorded of it."""
     for event in reversed(recorded):
         closing = closing_of(event)
@@ -216,7 +216,7 @@ def find_among(recorded: Sequence[RecordedEvent], provider_id: str) -> Begun | N
     return None
 
 
-def _begun(request: UUID, line: UUID | None, version: int) -> Begun:
-    begun = Begun(request, line)
+def _begun(request: UUID, line: UUID | None, version: int) -> OpenRequest:
+    begun = OpenRequest(request, line)
     begun.version = version
     return begun

@@ -22,14 +22,14 @@ from onrecord.domain.log import Append, NewEvent
 
 
 @dataclass(frozen=True, slots=True)
-class Unstored:
+class PendingAppend:
     """Events that the log could not take, and the blobs they refer to, by digest."""
 
     append: Append
     blobs: Mapping[str, Content]
 
 
-def encoded(unstored: Unstored) -> Iterator[bytes]:
+def encoded(unstored: PendingAppend) -> Iterator[bytes]:
     """Yield the bytes of a file that holds them: a line of JSON, then the blobs that are long."""
     append = unstored.append
     blobs = unstored.blobs.values()
@@ -61,7 +61,7 @@ def _event_members(event: NewEvent) -> dict[str, Any]:
 
 
 @contextmanager
-def opened(path: Path) -> Generator[Unstored]:
+def opened(path: Path) -> Generator[PendingAppend]:
     """Have what a file holds; a ValueError, KeyError or OnrecordError where it is none.
 
     Blobs that are long stay in it, and are read as long as it is open.
@@ -69,7 +69,7 @@ def opened(path: Path) -> Generator[Unstored]:
     with path.open("rb") as file:
         members = jsontext.read_object(file.readline())
         long = _long(file, [Blob.model_validate(held) for held in members["long"]])
-        yield Unstored(
+        yield PendingAppend(
             Append(
                 UUID(members["tenant"]),
                 UUID(members["conversation"]),

@@ -48,7 +48,7 @@ WIRES: Final[Mapping[str, Wire]] = _Wires()
 # Which of an API's endpoints are turns of a conversation, and which are none.
 
 
-class Asked(NamedTuple):
+class Purpose(NamedTuple):
     """What a request is for, and in which wire format; what is none of ours names none."""
 
     api: str
@@ -56,10 +56,10 @@ class Asked(NamedTuple):
     compacts: bool = False
 
 
-_NONE: Final = Asked("", "none")
+_NONE: Final = Purpose("", "none")
 
 
-def endpoint_of(method: str, path: str) -> Asked:
+def endpoint_of(method: str, path: str) -> Purpose:
     """Return what a request is for, by its method and the path of its URL, as it is on the wire.
 
     Gateways put a prefix before the paths that SDKs ask for, and so does Azure: /openai/v1, or
@@ -69,7 +69,7 @@ def endpoint_of(method: str, path: str) -> Asked:
     segments = [unquote(segment) for segment in path.strip("/").split("/")]
     for api, endpoint, end in _endpoints():
         if method == endpoint.method and _matches(segments, end):
-            return Asked(api, endpoint.kind, endpoint.compacts)
+            return Purpose(api, endpoint.kind, endpoint.compacts)
     return _NONE
 
 

@@ -10,7 +10,7 @@ from uuid import uuid4
 from uuid_utils.compat import uuid7
 
 from onrecord.adapters.recording.plan import Outgoing
-from onrecord.adapters.recording.state import Begun
+from onrecord.adapters.recording.state import OpenRequest
 from onrecord.adapters.wire.answer import Loss
 from onrecord.adapters.wire.answer_events import events_of
 from onrecord.adapters.wire.wires import WIRES
@@ -215,7 +215,7 @@ class Program:
 
     def send(
         self, history: List, *, after: int | None = None, endpoint: str = "", **more: Any
-    ) -> Begun:
+    ) -> OpenRequest:
         """Send a list; `system` in the API's own place."""
         system = more.pop("system", None)
         if system is not None:
@@ -224,7 +224,7 @@ class Program:
         outgoing = Outgoing(self.spelling.api, endpoint or self.spelling.endpoint, body)
         return self.recorded.journal.begin(outgoing, after=after)
 
-    def answered(self, begun: Begun, answer: JsonObject, loss: Loss = "malformed") -> List:
+    def answered(self, begun: OpenRequest, answer: JsonObject, loss: Loss = "malformed") -> List:
         """Be answered with a body; return what the program appends to its list."""
         wire = WIRES[self.spelling.api]
         read = wire.read_body(jsontext.write(answer), loss, None)
@@ -232,10 +232,10 @@ class Program:
         self.recorded.journal.conclude(begun, recording)
         return self.spelling.echo(answer)
 
-    def answer(self, begun: Begun, text: str | None, calls: Sequence[str] = ()) -> List:
+    def answer(self, begun: OpenRequest, text: str | None, calls: Sequence[str] = ()) -> List:
         return self.answered(begun, self.spelling.answer(text, calls))
 
-    def cut(self, begun: Begun, text: str) -> List:
+    def cut(self, begun: OpenRequest, text: str) -> List:
         """Have an answer cut after its text came whole."""
         answer = self.spelling.answer(text, ())
         wire = WIRES[self.spelling.api]
@@ -253,7 +253,7 @@ class Program:
         self.recorded.journal.conclude(begun, ((*said, interrupted), blobs))
         return self.spelling.echo(answer)
 
-    def fail(self, begun: Begun) -> None:
+    def fail(self, begun: OpenRequest) -> None:
         failed = events.AttemptFailed(request=begun.request, status=500, line=begun.line)
         self.recorded.journal.conclude(begun, ((failed,), {}))
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.conversation.requests import ask
 from onrecord.adapters.recording.plan import Outgoing
-from onrecord.adapters.recording.state import Begun
+from onrecord.adapters.recording.state import OpenRequest
 from onrecord.domain import jsontext
 from onrecord.domain.log import Backend
 from onrecord.projections.apis.request import Options
@@ -28,7 +28,7 @@ class Retold:
     def talk(self) -> Talk:
         return self.program.recorded.talk
 
-    def send(self) -> Begun:
+    def send(self) -> OpenRequest:
         """Send what is rendered now."""
         head = self.talk.head()
         asked = ask(

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from onrecord.adapters.recording.unstored import Unstored
+from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain.blobs import blob_of
 from onrecord.domain.errors import StorageFull
@@ -15,17 +15,17 @@ from tests.factories import TENANT, appending, attachment, drafted, prompt, star
 FULL = StorageFull("no room")
 
 
-def unstored(*texts: str, blob: bytes | None = None) -> Unstored:
+def unstored(*texts: str, blob: bytes | None = None) -> PendingAppend:
     conversation = uuid7()
     events = [drafted(prompt(text), conversation) for text in texts]
     blobs: dict[str, bytes] = {}
     if blob is not None:
         events.append(drafted(attachment(blob_of(blob)), conversation))
         blobs[blob_of(blob).sha256] = blob
-    return Unstored(Append(TENANT, conversation, tuple(events)), blobs)
+    return PendingAppend(Append(TENANT, conversation, tuple(events)), blobs)
 
 
-def begin(store: Log, waiting: Unstored) -> None:
+def begin(store: Log, waiting: PendingAppend) -> None:
     """Let a store have the conversation that something waits for."""
     store.append([appending(waiting.append.conversation_id, started())])
 

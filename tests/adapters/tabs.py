@@ -12,7 +12,7 @@ from onrecord.adapters.conversation.tenancy import Tenancy
 from onrecord.adapters.recording.plan import Outgoing
 from onrecord.adapters.recording.recorder import Journal
 from onrecord.adapters.recording.spool import Spool
-from onrecord.adapters.recording.state import Begun
+from onrecord.adapters.recording.state import OpenRequest
 from onrecord.domain import events, jsontext
 from onrecord.domain.content import Native, Text
 from onrecord.domain.jsontext import JsonObject
@@ -39,15 +39,15 @@ class Tab:
         self.journal.remember(self.asked)
         return self.asked.request
 
-    def send(self, request: Request) -> Begun:
+    def send(self, request: Request) -> OpenRequest:
         return self.send_own(request["messages"])
 
-    def send_own(self, messages: list[JsonObject]) -> Begun:
+    def send_own(self, messages: list[JsonObject]) -> OpenRequest:
         """Send a history that the program keeps."""
         body = jsontext.write({"model": "m", "max_tokens": 9, "messages": messages})
         return self.journal.begin(Outgoing(API, "/v1/messages", body))
 
-    def answer(self, begun: Begun, *blocks: str | JsonObject) -> None:
+    def answer(self, begun: OpenRequest, *blocks: str | JsonObject) -> None:
         """Be answered, as the recorder reads it from the wire."""
         calls = any(isinstance(block, dict) for block in blocks)
         stop = "tool_use" if calls else "end_turn"
@@ -56,21 +56,21 @@ class Tab:
         )
         self._conclude(begun, blocks, closing)
 
-    def abandon(self, begun: Begun, *blocks: str) -> None:
+    def abandon(self, begun: OpenRequest, *blocks: str) -> None:
         """Stop reading amid the answer."""
         closing = events.ResponseInterrupted(
             response=uuid7(), api=API, reason="abandoned", request=begun.request
         )
         self._conclude(begun, blocks, closing)
 
-    def fail(self, begun: Begun) -> None:
+    def fail(self, begun: OpenRequest) -> None:
         """Be answered with an error."""
         failed = events.AttemptFailed(request=begun.request, status=500, line=begun.line)
         self.journal.conclude(begun, ((failed,), {}))
 
     def _conclude(
         self,
-        begun: Begun,
+        begun: OpenRequest,
         blocks: tuple[str | JsonObject, ...],
         closing: events.ResponseCompleted | events.ResponseInterrupted,
     ) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
-from onrecord.adapters.wire.clients.exchange_recorder import Turns
+from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder
 from onrecord.adapters.wire.clients.sending import Sending
 from onrecord.adapters.wire.eventstream import FRAMES
 from onrecord.adapters.wire.sse import EVENT_STREAM
@@ -187,7 +187,7 @@ def answers(case: Case) -> Iterator[tuple[int, str, bytes]]:
 
 def play(case: Case, recorded: Recorded) -> int:
     """Send a request for each of the answers, which come in pieces."""
-    turns = Turns(recorded.binding)
+    turns = ExchangeRecorder(recorded.binding)
     played = list(answers(case))
     for status, kind, body in played:
         sending = Sending("POST", case.target, case.headers)

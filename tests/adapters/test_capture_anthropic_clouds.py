@@ -13,7 +13,7 @@ from onrecord.adapters.wire.answer import Answer
 from onrecord.adapters.wire.anthropic.wire import WIRE
 from onrecord.adapters.wire.eventstream import FRAMES
 from onrecord.adapters.wire.sse import Decoder
-from onrecord.adapters.wire.wires import Asked, endpoint_of
+from onrecord.adapters.wire.wires import Purpose, endpoint_of
 from tests.adapters.anthropic_streams import fed
 from tests.anthropic_wire import SAMPLES, JsonObject, call, message, stream_events, text
 from tests.bedrock_wire import chunked, chunks, error, event, exception, frame
@@ -57,7 +57,7 @@ def odd(answer: Answer) -> list[str]:
     ],
 )
 def test_a_call_of_its_models_is_a_turn(path: str) -> None:
-    assert endpoint_of("POST", path) == Asked("anthropic-messages", "turn")
+    assert endpoint_of("POST", path) == Purpose("anthropic-messages", "turn")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from onrecord.adapters.wire.api import Sent
 from onrecord.adapters.wire.bedrock.wire import WIRE
-from onrecord.adapters.wire.wires import Asked, endpoint_of
+from onrecord.adapters.wire.wires import Purpose, endpoint_of
 from onrecord.domain.blobs import LIMIT, restore
 from onrecord.domain.content import Native, Text
 from onrecord.domain.errors import InvalidContent, MalformedJson
@@ -77,7 +77,7 @@ class TestPaths:
         ],
     )
     def test_a_conversation_is_a_turn(self, path: str) -> None:
-        assert endpoint_of("POST", path) == Asked(API, "turn")
+        assert endpoint_of("POST", path) == Purpose(API, "turn")
 
     @pytest.mark.parametrize(
         ("method", "path"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from onrecord.adapters.wire.wires import Asked, endpoint_of
+from onrecord.adapters.wire.wires import Purpose, endpoint_of
 
 CHAT = "openai-chat"
 RESPONSES = "openai-responses"
@@ -29,22 +29,22 @@ ANTHROPIC = "anthropic-messages"
     ],
 )
 def test_an_endpoint_is_known_under_any_prefix(path: str, api: str) -> None:
-    assert endpoint_of("POST", path) == Asked(api, "turn")
+    assert endpoint_of("POST", path) == Purpose(api, "turn")
 
 
 @pytest.mark.parametrize("path", ["/v1/responses/compact", "/openai/responses/compact/"])
 def test_a_summary_is_a_turn_that_says_so(path: str) -> None:
-    assert endpoint_of("POST", path) == Asked(RESPONSES, "turn", compacts=True)
+    assert endpoint_of("POST", path) == Purpose(RESPONSES, "turn", compacts=True)
 
 
 @pytest.mark.parametrize("path", ["/v1/responses/resp_1", "/openai/v1/responses/resp_1/"])
 def test_a_response_that_is_asked_for_by_its_id_is_an_answer(path: str) -> None:
-    assert endpoint_of("GET", path) == Asked(RESPONSES, "answer")
+    assert endpoint_of("GET", path) == Purpose(RESPONSES, "answer")
 
 
 @pytest.mark.parametrize("path", ["/v1/batches", "/batches"])
 def test_a_batch_of_a_file_is_answered_later(path: str) -> None:
-    assert endpoint_of("POST", path) == Asked(CHAT, "later")
+    assert endpoint_of("POST", path) == Purpose(CHAT, "later")
 
 
 @pytest.mark.parametrize(
@@ -63,9 +63,9 @@ def test_what_else_is_said_of_batches_is_known(method: str, path: str, kind: str
 
 
 def test_a_batch_of_messages_is_recorded_as_are_its_results() -> None:
-    assert endpoint_of("POST", "/v1/messages/batches") == Asked(ANTHROPIC, "batch")
+    assert endpoint_of("POST", "/v1/messages/batches") == Purpose(ANTHROPIC, "batch")
     results = "/gateway/v1/messages/batches/msgbatch_01/results"
-    assert endpoint_of("GET", results) == Asked(ANTHROPIC, "results")
+    assert endpoint_of("GET", results) == Purpose(ANTHROPIC, "results")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 
 from onrecord.adapters.recording.spool import RecordingWarning, Spool
-from onrecord.adapters.recording.unstored import Unstored
+from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.storage.memory.memory import Memory
 from tests.adapters.spooled_events import FULL, begin, unstored
 from tests.interrupts import Steps, steps_of
@@ -27,7 +27,7 @@ pytestmark = [
 SEED: Final = 20_261_122
 
 
-def recorded_once(store: Memory, waiting: Unstored) -> bool:
+def recorded_once(store: Memory, waiting: PendingAppend) -> bool:
     wanted = [event.event_id for event in waiting.append.events]
     found = [event.event_id for event in verified_log(store)]
     return all(found.count(event_id) == 1 for event_id in wanted)
@@ -45,7 +45,7 @@ def chosen(whole: int, most: int | None) -> list[int]:
     return list(steps) if most is None else random.Random(SEED).sample(steps, min(most, whole - 1))
 
 
-def begun(store: Memory, text: str) -> Unstored:
+def begun(store: Memory, text: str) -> PendingAppend:
     waiting = unstored(text, blob=text.encode())
     begin(store, waiting)
     return waiting
@@ -65,7 +65,7 @@ def keep_interrupted(folder: Path, most: int | None) -> None:
 def take_in_interrupted(folder: Path, most: int | None) -> None:
     """Interrupt what takes two answers in, then take in what is left."""
 
-    def filled(place: Path) -> tuple[Spool, Memory, list[Unstored]]:
+    def filled(place: Path) -> tuple[Spool, Memory, list[PendingAppend]]:
         store, spool = Memory(), Spool(place)
         all_waiting = [begun(store, text) for text in ("one", "two")]
         for waiting in all_waiting:
@@ -81,7 +81,7 @@ def take_in_interrupted(folder: Path, most: int | None) -> None:
 
 
 def must_be_taken_in(
-    folder: Path, spool: Spool, store: Memory, all_waiting: list[Unstored]
+    folder: Path, spool: Spool, store: Memory, all_waiting: list[PendingAppend]
 ) -> None:
     taken_in(spool, store)
     assert all(recorded_once(store, waiting) for waiting in all_waiting), folder.name

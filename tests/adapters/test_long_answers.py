@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from onrecord.adapters.demo.services.scenes import Answer
 from onrecord.adapters.recording.spool import RecordingWarning, Spool
-from onrecord.adapters.recording.unstored import Unstored
+from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.wire.bodies.attempt import Attempt
 from onrecord.adapters.wire.bodies.credentials import Credentials
@@ -292,14 +292,14 @@ def test_what_no_store_takes_waits_with_its_bytes_and_is_recorded(
     assert list(recorded.spool.folder.iterdir()) == []
 
 
-def waiting(folder: Path, *contents: bytes) -> Unstored:
+def waiting(folder: Path, *contents: bytes) -> PendingAppend:
     """Events that no store took, with long blobs beside them."""
     first = unstored("Hello", blob=b"short")
     files: list[FileBytes] = [filed((content,), folder) for content in contents]
     own = first.append.conversation_id
     events = (*first.append.events, *(drafted(attachment(it.blob), own) for it in files))
     blobs = {**first.blobs, **{it.blob.sha256: it for it in files}}
-    return Unstored(first.append._replace(events=events), blobs)
+    return PendingAppend(first.append._replace(events=events), blobs)
 
 
 def test_long_blobs_come_back_from_the_spool(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from onrecord.adapters.wire.clients.exchange_recorder import Turns
+from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder
 from onrecord.adapters.wire.clients.sending import Sending
 from onrecord.domain.events import Event, ToolCallRecorded, ToolResultRecorded
 from onrecord.domain.jsontext import JsonObject
@@ -74,7 +74,7 @@ def test_results_that_were_recorded_by_hand_are_known_when_the_program_sends_the
     tmp_path: Path,
 ) -> None:
     recorded = Recorded(tmp_path)
-    turns = Turns(recorded.binding)
+    turns = ExchangeRecorder(recorded.binding)
     answer(turns, turn([ASKED], called()))
     for call, city in zip(recorded.talk.open_calls(), CITIES, strict=True):
         recorded.talk.tool_result(call.id, f"sun in {city}")
@@ -93,7 +93,7 @@ def test_the_seal_of_a_streams_end_may_come_back_on_the_text_before_it(tmp_path:
     assert [step.relation for step in played.steps] == ["extends", "extends"]
 
 
-def answer(turns: Turns, call: Call) -> None:
+def answer(turns: ExchangeRecorder, call: Call) -> None:
     sending = Sending(call.method, call.target, {})
     attempt = turns.attempt(turns.binding.of({}), sending, call.request)
     assert attempt is not None

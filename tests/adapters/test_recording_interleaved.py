@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from onrecord.adapters.conversation.requests import replays
-from onrecord.adapters.recording.state import Begun
+from onrecord.adapters.recording.state import OpenRequest
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain.errors import NothingToSend
 from onrecord.domain.jsontext import JsonObject
@@ -32,7 +32,7 @@ class Interleaved(RuleBasedStateMachine):
         store = Memory()
         self.tabs = (Tab(store, Path(folder.name)), Tab(store, Path(folder.name)))
         self.rendered: list[tuple[int, Request]] = []
-        self.out: list[tuple[int, Begun]] = []
+        self.out: list[tuple[int, OpenRequest]] = []
         self.sent: list[tuple[str, JsonObject]] = []
         self.answers: set[str] = set()
         self.calls = 0
@@ -108,7 +108,7 @@ class Interleaved(RuleBasedStateMachine):
         call = f"toolu_{min(number, self.calls)}"
         self.tabs[place].talk.tool_result(call, f"found {call}")
 
-    def take(self, back: int) -> tuple[int, Begun]:
+    def take(self, back: int) -> tuple[int, OpenRequest]:
         return self.out.pop(-1 - min(back, len(self.out) - 1))
 
     @invariant()

@@ -13,7 +13,7 @@ from onrecord.adapters import app
 from onrecord.adapters.app import connect
 from onrecord.adapters.demo.services.scenes import Answer, JsonObject, overloaded
 from onrecord.adapters.recording.spool import RecordingWarning, Spool, spool_folder
-from onrecord.adapters.recording.unstored import Unstored
+from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
@@ -254,7 +254,7 @@ def test_stores_that_share_a_folder_do_not_take_each_others(
     talk = ours.conversation("ada")
     talk.user("Hello")
     event = talk.stream.draft(prompt("late"))
-    ours.spool.put(Unstored(Append(talk.tenant, talk.conversation_id, (event,)), {}), FULL)
+    ours.spool.put(PendingAppend(Append(talk.tenant, talk.conversation_id, (event,)), {}), FULL)
     assert theirs.spool.take_in(theirs.backend) == 0
     assert list(theirs.conversations()) == []
     ours.close()
@@ -309,7 +309,7 @@ def test_a_spool_beside_the_wrong_file_stays_whole(tmp_path: Path) -> None:
     talk = one.conversation("ada")
     talk.user("Hello")
     event = talk.stream.draft(prompt("late"))
-    one.spool.put(Unstored(Append(talk.tenant, talk.conversation_id, (event,)), {}), FULL)
+    one.spool.put(PendingAppend(Append(talk.tenant, talk.conversation_id, (event,)), {}), FULL)
     one.close()
     shutil.copytree(tmp_path / "one.db-spool", tmp_path / "two.db-spool")
     two = connect(f"sqlite:///{tmp_path / 'two.db'}")

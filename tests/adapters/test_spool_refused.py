@@ -15,7 +15,7 @@ from onrecord.adapters.cli import forgetting
 from onrecord.adapters.demo.services.scenes import Answer, JsonObject, Playback
 from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.recording.spool import RecordingWarning, Spool
-from onrecord.adapters.recording.unstored import Unstored
+from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.domain import jsontext
@@ -129,7 +129,7 @@ def test_what_no_file_can_hold_is_held_in_memory(
     assert len(list(store.read(waiting.append.conversation_id))) == 2
 
 
-def forgettable(folder: Path) -> tuple[Spool, Refusing, Unstored]:
+def forgettable(folder: Path) -> tuple[Spool, Refusing, PendingAppend]:
     """A spool that holds something of a conversation in each way that it can."""
     mine, other = unstored("swordfish"), unstored("other")
     conversation = mine.append.conversation_id

@@ -17,7 +17,7 @@ from onrecord.adapters.demo.services.scenes import (
     overloaded,
     rate_limited,
 )
-from onrecord.adapters.recording.state import Begun
+from onrecord.adapters.recording.state import OpenRequest
 from onrecord.domain.errors import NotRecorded, StorageError, StorageFull
 from onrecord.domain.events import (
     AttemptFailed,
@@ -100,7 +100,7 @@ def test_calls_that_failed_for_good_are_not_kept_in_mind_for_ever(
                 calls.ask()
         gc.collect()
         requests = {request.event_id for request in recorded.talk.since(0)}
-        kept = [held for held in gc.get_objects() if type(held) is Begun]
+        kept = [held for held in gc.get_objects() if type(held) is OpenRequest]
         assert len([held for held in kept if held.request in requests]) == 2
 
 

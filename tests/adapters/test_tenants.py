@@ -12,7 +12,7 @@ import onrecord
 from onrecord.adapters.app import connect
 from onrecord.adapters.cli.output import named
 from onrecord.adapters.recording.spool import RecordingWarning
-from onrecord.adapters.recording.unstored import Unstored
+from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.store import Store
 from onrecord.domain.errors import (
@@ -82,7 +82,7 @@ def test_what_waits_for_a_tenant_is_its_own_stores_to_record_or_forget(tmp_path:
     talk = ours.conversation("ada")
     talk.user("Hello")
     event = talk.stream.draft(prompt("late"))
-    ours.spool.put(Unstored(Append(TENANT, talk.conversation_id, (event,)), {}), FULL)
+    ours.spool.put(PendingAppend(Append(TENANT, talk.conversation_id, (event,)), {}), FULL)
     theirs.spool.forget(talk.conversation_id)
     assert theirs.spool.take_in(theirs.backend) == 0
     with pytest.warns(RecordingWarning, match="recorded late"):

@@ -22,10 +22,10 @@ from uuid import uuid4
 
 from onrecord.adapters.app import connect
 from onrecord.adapters.store import Store
-from onrecord.adapters.wire.bodies.answer_recorder import AnswerRecorder
+from onrecord.adapters.wire.bodies.recorded import AnswerRecorder
 from onrecord.adapters.wire.clients.binding import Binding
 from onrecord.adapters.wire.clients.conversation_wire import TalkWire
-from onrecord.adapters.wire.clients.exchange_recorder import Turns
+from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder
 from onrecord.adapters.wire.clients.sending import Sending
 from onrecord.projections.apis.rendering import render
 from onrecord.projections.apis.request import Options
@@ -119,7 +119,7 @@ class Program:
     def __post_init__(self) -> None:
         """Say the whole list once: what goes on from it is measured."""
         talk = self.talk = self.store.conversation(str(uuid4()))
-        self.turns = Turns(
+        self.turns = ExchangeRecorder(
             Binding(talk.tenancy.journals, TalkWire(talk.stream, talk.tenancy.journals))
         )
         self.items = [*_items(self.api, self.size), _prompt()]

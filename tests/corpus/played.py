@@ -11,8 +11,8 @@ from urllib.parse import unquote
 from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.streams.reading import events_in
 from onrecord.adapters.wire.api import Sent
-from onrecord.adapters.wire.bodies.answer_recorder import AnswerRecorder
-from onrecord.adapters.wire.clients.exchange_recorder import Turns
+from onrecord.adapters.wire.bodies.recorded import AnswerRecorder
+from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder
 from onrecord.adapters.wire.clients.sending import Sending
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.blobs import referenced, restore
@@ -75,11 +75,11 @@ class Played:
 def play(calls: Iterable[Call], folder: Path, backend: Backend | None = None) -> Played:
     """Play calls to a conversation of their own, in memory if there is no other store."""
     recorded = Recorded(folder, backend)
-    turns = Turns(recorded.binding)
+    turns = ExchangeRecorder(recorded.binding)
     return Played(recorded.talk, tuple(_steps(calls, recorded.talk, turns)))
 
 
-def _steps(calls: Iterable[Call], talk: Talk, turns: Turns) -> Iterator[Step]:
+def _steps(calls: Iterable[Call], talk: Talk, turns: ExchangeRecorder) -> Iterator[Step]:
     for call in calls:
         version = talk.head().version
         attempt = _asked(call, turns)
@@ -95,7 +95,7 @@ def _steps(calls: Iterable[Call], talk: Talk, turns: Turns) -> Iterator[Step]:
         attempt.finish()
 
 
-def _asked(call: Call, turns: Turns) -> AnswerRecorder | None:
+def _asked(call: Call, turns: ExchangeRecorder) -> AnswerRecorder | None:
     """What reads the answer; None where it is none of a turn."""
     sending = Sending(call.method, call.target, {})
     # An upload goes to the recorder only if its form has the requests of a batch; none here does.

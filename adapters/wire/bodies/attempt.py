@@ -15,8 +15,8 @@ from onrecord.adapters.wire.answer import Answer, Conclusion, Loss
 from onrecord.adapters.wire.answer_events import events_of, shortened
 from onrecord.adapters.wire.api import AnswerStream, OpenEnded, Wire, attempt_failed
 from onrecord.adapters.wire.bodies.answer_body import AnswerBody
-from onrecord.adapters.wire.bodies.answer_recorder import Latch
 from onrecord.adapters.wire.bodies.credentials import Credentials
+from onrecord.adapters.wire.bodies.recorded import Latch
 from onrecord.adapters.wire.raw_bytes import LIMITS, Content, Limits, beginning, give_back
 from onrecord.adapters.wire.secrets import secrets_of
 from onrecord.adapters.wire.sse import BOM, EVENT_STREAM, begins_a_stream

@@ -11,8 +11,8 @@ from typing import Final
 
 from onrecord.adapters.wire.answer import Answer, Loss
 from onrecord.adapters.wire.api import BatchResult, ResultsWire
-from onrecord.adapters.wire.bodies.answer_recorder import Latch
-from onrecord.adapters.wire.bodies.compression import Unpacking
+from onrecord.adapters.wire.bodies.answer_body import Unpacking
+from onrecord.adapters.wire.bodies.recorded import Latch
 from onrecord.adapters.wire.raw_bytes import LIMITS, Limits
 
 # The first line of a body that passes, looked at beside its caller; nothing of it is recorded.

@@ -13,12 +13,11 @@ from typing import Any, Final
 from aiohttp import ClientResponse, StreamReader
 from aiohttp.base_protocol import BaseProtocol
 
-from onrecord.adapters.wire.bodies import loop_threads
-from onrecord.adapters.wire.bodies.answer_recorder import AnswerRecorder
-from onrecord.adapters.wire.bodies.recorded import abandon
+from onrecord.adapters.wire.bodies import recorded_async as loop_threads
+from onrecord.adapters.wire.bodies.recorded import AnswerRecorder, abandon
 from onrecord.adapters.wire.bodies.recorded_async import AsyncRecordedBody
 from onrecord.adapters.wire.clients import unrecorded
-from onrecord.adapters.wire.clients.exchange_recorder import Turns
+from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder
 from onrecord.adapters.wire.clients.sending import Sending, extensions_of_call, target_of
 
 _PACKED: Final = "content-encoding"
@@ -28,7 +27,7 @@ _BUFFER: Final = 2**16
 class RecordedSession:
     """Sends requests through another session and records what crosses it."""
 
-    def __init__(self, inner: Any, turns: Turns) -> None:
+    def __init__(self, inner: Any, turns: ExchangeRecorder) -> None:
         """Wrap a session: one of aiohttp's, or of google-auth's around one."""
         self._inner = inner
         self._turns = turns

@@ -3,27 +3,45 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import threading
-from collections import deque
-from collections.abc import Sequence
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import Any, Final, TypeAlias, TypeVar
+from urllib.parse import unquote
 from uuid import UUID
 
-from onrecord.adapters.recording.batches import Entry, conclude_creation
+from onrecord.adapters.recording.batches import (
+    BatchAnswers,
+    BatchName,
+    Entry,
+    EntryAnswer,
+    answers_of,
+    batch_of,
+    conclude_creation,
+    has_requests,
+    keep_file,
+)
 from onrecord.adapters.recording.recorder import Journal
+from onrecord.adapters.recording.recorders import Journals
 from onrecord.adapters.wire.answer import Conclusion
-from onrecord.adapters.wire.answer_events import closing_of
-from onrecord.adapters.wire.api import BatchEntry, BatchWire
-from onrecord.adapters.wire.bodies.answer_recorder import AnswerRecorder
-from onrecord.adapters.wire.bodies.attempt import Attempt
-from onrecord.adapters.wire.bodies.credentials import credentials_of
+from onrecord.adapters.wire.answer_events import closing_of, shortened
+from onrecord.adapters.wire.api import BatchEntry, BatchResult, BatchStatus, BatchWire, ResultsWire
+from onrecord.adapters.wire.bodies.attempt import Attempt, without_secrets
+from onrecord.adapters.wire.bodies.batch_answers import FirstLine, ResultLines, WholeBody
+from onrecord.adapters.wire.bodies.credentials import Credentials, credentials_of
+from onrecord.adapters.wire.bodies.recorded import AnswerRecorder
 from onrecord.adapters.wire.clients import sending as request_headers
 from onrecord.adapters.wire.clients import unrecorded
-from onrecord.adapters.wire.clients.binding import Bound
+from onrecord.adapters.wire.clients.binding import CallBinding
 from onrecord.adapters.wire.clients.sending import Sending, outgoing_of
-from onrecord.adapters.wire.wires import WIRES, Asked, endpoint_of, refusal_of
+from onrecord.adapters.wire.nesting import read_object
+from onrecord.adapters.wire.secrets import secrets_of
+from onrecord.adapters.wire.wires import WIRES, Purpose, endpoint_of, refusal_of
+from onrecord.domain.errors import MalformedJson
 
 _MARK: Final = "onrecord.batch"
 """What a request is marked with that goes on for a batch: redirected, or sent anew."""
@@ -49,7 +67,7 @@ class Batches:
         self._lock = threading.Lock()
         self._failed: deque[_Created] = deque(maxlen=_FAILED_AT_MOST)
 
-    def creation(self, bound: Bound, sending: Sending, body: bytes) -> AnswerRecorder | None:
+    def creation(self, bound: CallBinding, sending: Sending, body: bytes) -> AnswerRecorder | None:
         """Record the requests of a batch that is about to be sent; return what records its answer.
 
         None where no request of it is a turn, or where they lie elsewhere. Raises the refusal where
@@ -70,7 +88,7 @@ class Batches:
         sending.extensions[_MARK] = created
         return self._attempt(bound, created, wire, sending, body)
 
-    def _created(self, bound: Bound, sending: Sending, body: bytes) -> _Created | None:
+    def _created(self, bound: CallBinding, sending: Sending, body: bytes) -> _Created | None:
         """Return the batch that this is a retry of, else a new one, recorded; None without turns."""
         api = endpoint_of(sending.method, sending.path).api
         wire = WIRES[api].batches
@@ -98,7 +116,7 @@ class Batches:
         return _Created(api, journal, tuple(entries), tried)
 
     def _attempt(
-        self, bound: Bound, created: _Created, wire: BatchWire, sending: Sending, body: bytes
+        self, bound: CallBinding, created: _Created, wire: BatchWire, sending: Sending, body: bytes
     ) -> Attempt:
         """Return what records the answer to a batch, as that to each of its requests."""
 
@@ -133,7 +151,9 @@ class Batches:
 
 def _turns(entries: Sequence[BatchEntry], api: str) -> list[tuple[str, BatchEntry]]:
     """Return the requests of a batch that are turns, each with its API."""
-    asked = [(endpoint_of("POST", it.url) if it.url else Asked(api, "turn"), it) for it in entries]
+    asked = [
+        (endpoint_of("POST", it.url) if it.url else Purpose(api, "turn"), it) for it in entries
+    ]
     return [(to.api, it) for to, it in asked if to.kind == "turn"]
 
 
@@ -145,3 +165,200 @@ def _digest(entries: Sequence[BatchEntry]) -> bytes:
         digest.update(b"%d %b %d " % (len(name), name, len(entry.body)))
         digest.update(entry.body)
     return digest.digest()
+
+
+# Results of batches on an SDK's wire: recorded as they are read, in whatever call has them.
+#
+# They come as lines, at a path that names the batch or a file, or in a status of the batch. Which
+# file has the results of which batch is told by a status too.
+
+Kept = TypeVar("Kept")
+
+logger = logging.getLogger("onrecord")
+
+_FILES_AT_MOST: Final = 1024
+_BATCHES_AT_MOST: Final = 16
+
+_NOTED_AT_MOST: Final = 64
+"""How many files of results are noted in the store for one file of requests, by a process.
+
+Each is a conversation. A file is sent in a few batches; a list may name thousands.
+"""
+
+_Recording: TypeAlias = Callable[[Sequence[tuple[BatchResult, bytes]]], None]
+
+
+class Results:
+    """Opens what records the results of batches; knows which files have them."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._lock = threading.Lock()
+        self._files: OrderedDict[str, BatchName] = OrderedDict()
+        self._answered: OrderedDict[BatchName, frozenset[str]] = OrderedDict()
+        self._noted: Counter[str] = Counter()
+
+    def file_status(self, bound: CallBinding, sending: Sending, body: bytes) -> AnswerRecorder:
+        """Return what reads the status of a batch that is made of a file.
+
+        One whose requests are not recorded is said.
+        """
+        if not _is_recorded(bound.journals, body):
+            unrecorded.say(sending.method, sending.path)
+        return self.status(bound, sending)
+
+    def status(self, bound: CallBinding, sending: Sending) -> AnswerRecorder:
+        """Return what reads how batches stand: the results in that, or which files have them."""
+        sent = dict(sending.headers)  # Copied: they are set anew for the next attempt.
+
+        def told(body: bytes) -> None:
+            with suppress(MalformedJson):
+                said = read_object(body)
+                for api, wire in WIRES.items():
+                    for status in () if wire.batches is None else wire.batches.read_status(said):
+                        self._take(
+                            bound, Sending(sending.method, sending.target, sent), api, status
+                        )
+
+        return WholeBody(told)
+
+    def lines(self, bound: CallBinding, sending: Sending) -> AnswerRecorder | None:
+        """Return what records the results that a request reads.
+
+        None where they were forgotten. A file of which no status told that it has any is left
+        alone; if it looks like one that has, that is said. What cannot be found out keeps nobody
+        from reading.
+        """
+        api = endpoint_of(sending.method, sending.path).api
+        batches = WIRES[api].batches
+        wire = None if batches is None else batches.lines
+        if wire is None:
+            return None
+        try:
+            name = self._named(bound.journals, wire, _id_in(sending.path))
+            if name is None:
+                return FirstLine(partial(_say_unknown, wire))
+            answers = answers_of(bound.journals, bound.known(), name)
+        except Exception:
+            logger.exception("results of a batch are read that cannot be recorded now")
+            return None
+        if answers is None:
+            return None
+        return ResultLines(api, wire, _recording(answers, sending, api))
+
+    def _named(self, journals: Journals, wire: ResultsWire, results_id: str) -> BatchName | None:
+        if not wire.in_files:
+            return BatchName(results_id, results_id)
+        with self._lock:
+            known = self._files.get(results_id)
+        return known or batch_of(journals, results_id)
+
+    def _take(self, bound: CallBinding, sending: Sending, api: str, status: BatchStatus) -> None:
+        if status.url is not None and endpoint_of("POST", status.url).kind != "turn":
+            return
+        name = BatchName(status.batch_id, status.requests_id)
+        for file in status.files:
+            self._keep(bound.journals, file, name)
+        named = frozenset(result.name for result, _ in status.results)
+        if named <= self._recorded(name):
+            return  # A status has all results each time; looking them up reads a conversation.
+        answers = answers_of(bound.journals, bound.known(), name)
+        if answers is not None:
+            _recording(answers, sending, api)(status.results)
+        if answers is not None and answers.is_known:
+            self._note(name, frozenset(filter(answers.has, named)))
+
+    def _recorded(self, name: BatchName) -> frozenset[str]:
+        """Return which results of a batch were recorded from its statuses here."""
+        with self._lock:
+            return self._answered.get(name, frozenset())
+
+    def _note(self, name: BatchName, named: frozenset[str]) -> None:
+        with self._lock:
+            self._answered[name] = self._answered.get(name, frozenset()) | named
+            _keep_newest(self._answered, name, _BATCHES_AT_MOST)
+
+    def _keep(self, journals: Journals, file: str, name: BatchName) -> None:
+        with self._lock:
+            is_known = self._files.get(file) == name
+            self._files[file] = name
+            _keep_newest(self._files, file, _FILES_AT_MOST)
+            is_full = self._noted[name.requests_id] >= _NOTED_AT_MOST
+        if not is_known and not is_full and keep_file(journals, file, name):
+            with self._lock:
+                self._noted[name.requests_id] += 1
+
+
+def _keep_newest(kept: OrderedDict[Kept, Any], newest: Kept, most: int) -> None:
+    kept.move_to_end(newest)
+    while len(kept) > most:
+        kept.popitem(last=False)
+
+
+def _is_recorded(journals: Journals, body: bytes) -> bool:
+    """Whether the requests are recorded of a batch that is made of a file; raises nothing."""
+    try:
+        file = read_object(body).get("input_file_id")
+        return isinstance(file, str) and has_requests(journals, file)
+    except MalformedJson:
+        return False
+    except Exception:
+        logger.exception("whether the requests of a batch are recorded could not be found out")
+        return False
+
+
+def _id_in(path: str) -> str:
+    """Return the id of the batch, or of the file, whose results are at a path: `.../ID/results`."""
+    return unquote(path.rstrip("/").split("/")[-2])
+
+
+def _say_unknown(wire: ResultsWire, line: bytes) -> None:
+    """Say that results of a batch are read of which no status told that they are."""
+    if wire.read_result(line) is not None:
+        unrecorded.say_unknown_file()
+
+
+def _recording(answers: BatchAnswers, sending: Sending, api: str) -> _Recording:
+    """Return what records results, without the secrets of the request that reads them."""
+    if not answers.is_known:
+        unrecorded.say_unknown_batch()
+    digest = answers.journal.digest
+    secret = credentials_of(dict(sending.headers), sending.target, b"", api, digest)
+
+    def take(results: Sequence[tuple[BatchResult, bytes]]) -> None:
+        new = [it for it in results if not answers.has(it[0].name)]
+        answers.record([_told(result, line, secret) for result, line in new])
+
+    def record(results: Sequence[tuple[BatchResult, bytes]]) -> None:
+        try:
+            take(results)
+        except Exception:  # noqa: BLE001 - it is raised again for the one that it is about
+            _record_each(take, results)
+
+    return record
+
+
+def _record_each(take: _Recording, results: Sequence[tuple[BatchResult, bytes]]) -> None:
+    """Record results one by one, for one of them cannot be; say how many could not."""
+    failed: list[Exception] = []
+    for result in results:
+        try:
+            take([result])
+        except Exception as exc:  # noqa: BLE001 - said for all of them
+            failed.append(exc)
+    if failed:
+        what = "result" if len(failed) == 1 else "results"
+        said = "%d %s of a batch could not be recorded: read them again"
+        logger.error(said, len(failed), what, exc_info=failed[0])
+
+
+def _told(result: BatchResult, line: bytes, secret: Credentials) -> EntryAnswer:
+    """Return what a line says without secrets; the line too where it says more than was read."""
+    answer, raw, request_id = shortened(result.answer), None, result.request_id
+    if answer.needs_raw or secrets_of(answer.envelope, answer.api):
+        if answer.needs_raw and line:
+            raw = secret.out_of_answer(line, streamed=False)
+        answer = without_secrets(secret, answer)
+    if request_id is not None:
+        request_id = secret.out_of_text(request_id)
+    return EntryAnswer(result.name, answer, request_id, raw)

@@ -27,7 +27,7 @@ from onrecord.adapters.wire.clients import requirement
 from onrecord.domain.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from onrecord.adapters.wire.clients.exchange_recorder import Turns
+    from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder
 
 
 # Scopes: which conversation the calls are for that are made within a `with` block.
@@ -52,7 +52,7 @@ _INNERMOST: ContextVar[Scope | None] = ContextVar("onrecord.scope", default=None
 class Scope:
     """A `with` block whose calls are one conversation's; enter each once."""
 
-    def __init__(self, turns: Turns) -> None:
+    def __init__(self, turns: ExchangeRecorder) -> None:
         """Have calls opened as these turns, where nothing more specific binds them."""
         self.turns = turns
         self._outer: Scope | None = None
@@ -108,7 +108,7 @@ class Scope:
         return task is entered and threading.get_ident() == self._thread
 
 
-def current() -> Turns | None:
+def current() -> ExchangeRecorder | None:
     """Return the turns of the innermost scope that holds where this is asked."""
     scope = _INNERMOST.get()
     while scope is not None and not scope.holds():
@@ -161,7 +161,7 @@ Unbound: TypeAlias = Literal["record", "refuse"]
 UNBOUND: Final = "record"
 
 
-class Recorded(Protocol):
+class RecordedConversation(Protocol):
     """A conversation that clients are recorded for."""
 
     @property
@@ -179,12 +179,12 @@ class Recorded(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class CallBinding:
     """What binds one call: what its header says, else a conversation, else nothing."""
 
     journals: Journals
     header: str | None
-    recorded: Recorded | None
+    recorded: RecordedConversation | None
     unbound: Unbound
 
     def known(self) -> Journal | None:
@@ -213,12 +213,12 @@ class Binding:
     """
 
     journals: Journals
-    recorded: Recorded | None = None
+    recorded: RecordedConversation | None = None
     unbound: Unbound = UNBOUND
     after: int | None = None
     splice: bool = False
 
-    def of(self, headers: MutableMapping[str, str], taken_out: str | None = None) -> Bound:
+    def of(self, headers: MutableMapping[str, str], taken_out: str | None = None) -> CallBinding:
         """Return what binds a call that starts here and now; takes our own header out of it.
 
         `taken_out` is that header where it was taken out before.
@@ -228,7 +228,7 @@ class Binding:
         if header is None and recorded is None:
             around = current()
             recorded = None if around is None else around.binding.recorded
-        return Bound(self.journals, header, recorded, self.unbound)
+        return CallBinding(self.journals, header, recorded, self.unbound)
 
     def is_like(self, other: Binding) -> bool:
         """Whether both record the same calls in the same place."""

@@ -14,11 +14,10 @@ from functools import partial
 from typing import Any, Final, cast
 
 from onrecord.adapters.recording.recorders import HEADER
-from onrecord.adapters.wire.bodies.answer_recorder import AnswerRecorder
-from onrecord.adapters.wire.bodies.recorded import RecordedBody, abandon
+from onrecord.adapters.wire.bodies.recorded import AnswerRecorder, RecordedBody, abandon
 from onrecord.adapters.wire.clients import unrecorded
 from onrecord.adapters.wire.clients.binding import Binding
-from onrecord.adapters.wire.clients.exchange_recorder import Turns
+from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder
 from onrecord.adapters.wire.clients.sending import Sending, target_of
 
 SERVICE: Final = "bedrock-runtime"
@@ -40,7 +39,7 @@ def recorded(client: Any, binding: Binding) -> Any:
     events = made.meta.events = made._endpoint._event_emitter = copy.copy(client.meta.events)
     events.register_first(_BUILT, _take_binding_out)
     events.register_last(_BUILT, _put_binding_back)
-    turns = Turns(binding)
+    turns = ExchangeRecorder(binding)
     events.register_last(f"before-call.{SERVICE}", partial(_splice, turns))
     made._endpoint.http_session = RecordedSession(client._endpoint.http_session, turns, client)
     return made
@@ -62,7 +61,7 @@ def account_of(client: Any) -> str | None:
 class RecordedSession:
     """Sends requests through another session of botocore's and records what crosses it."""
 
-    def __init__(self, inner: Any, turns: Turns, origin: Any = None) -> None:
+    def __init__(self, inner: Any, turns: ExchangeRecorder, origin: Any = None) -> None:
         """Wrap a session of a client, which is kept alive: it signs what is sent."""
         self.inner = inner
         self.turns = turns
@@ -144,7 +143,7 @@ class _Chunks:
         self._raw.close()
 
 
-def _splice(turns: Turns, params: Any, **_: Any) -> None:
+def _splice(turns: ExchangeRecorder, params: Any, **_: Any) -> None:
     """Put in what was rendered, before it is signed."""
     bound = turns.binding.of({}, _text(params["headers"].get(HEADER)))
     sending = Sending(params["method"], target_of(params["url"]), {})

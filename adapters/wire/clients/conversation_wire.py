@@ -80,10 +80,10 @@ class TalkWire:
         """Return a new scope of the conversation."""
         from onrecord.adapters.wire.clients import unwrapped
         from onrecord.adapters.wire.clients.binding import Binding, Scope
-        from onrecord.adapters.wire.clients.exchange_recorder import Turns
+        from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder
 
         unwrapped.record_in_scopes()
-        return Scope(Turns(Binding(self._journals, self)))
+        return Scope(ExchangeRecorder(Binding(self._journals, self)))
 
     def _known(self) -> Journal | None:
         return self._journal or self._journals.known(self.talk.conversation_id)

@@ -15,16 +15,15 @@ from uuid import UUID
 
 from onrecord.adapters.recording.plan import Outgoing, respelled
 from onrecord.adapters.recording.recorder import Journal
-from onrecord.adapters.recording.state import Begun
+from onrecord.adapters.recording.state import OpenRequest
 from onrecord.adapters.wire.answer import Conclusion
 from onrecord.adapters.wire.answer_events import closing_of, is_still_made
-from onrecord.adapters.wire.bodies.answer_recorder import AnswerRecorder
 from onrecord.adapters.wire.bodies.attempt import Attempt
 from onrecord.adapters.wire.bodies.credentials import Credentials, credentials_of
+from onrecord.adapters.wire.bodies.recorded import AnswerRecorder
 from onrecord.adapters.wire.clients import sending as request_headers
-from onrecord.adapters.wire.clients.batches import Batches
-from onrecord.adapters.wire.clients.binding import Binding, Bound
-from onrecord.adapters.wire.clients.results import Results
+from onrecord.adapters.wire.clients.batches import Batches, Results
+from onrecord.adapters.wire.clients.binding import Binding, CallBinding
 from onrecord.adapters.wire.clients.sending import MARK, SPLICED, Sending, outgoing_of
 from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.respelling import restored
@@ -39,16 +38,16 @@ _FAILED_AT_MOST: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class _Opened:
+class _RecordedRequest:
     """A request that is recorded, and the journal that has it; `bound_to` is what its call named."""
 
     api: str
     journal: Journal
-    begun: Begun
+    begun: OpenRequest
     bound_to: UUID | None
 
 
-_Tried: TypeAlias = tuple[UUID | None, bytes, int]
+_AttemptKey: TypeAlias = tuple[UUID | None, bytes, int]
 """What an attempt is known by: the conversation that its call is bound to, a digest of its body,
 and which retry it is."""
 
@@ -62,15 +61,15 @@ and which retry it is."""
 _AWAITED_AT_MOST: Final = 1024
 
 
-class _Background:
+class _DeferredAnswers:
     """Knows which requests await an answer that is read later, by the provider's id of it."""
 
     def __init__(self) -> None:
         """Await none."""
         self._lock = threading.Lock()
-        self._awaiting: OrderedDict[str, _Opened] = OrderedDict()
+        self._awaiting: OrderedDict[str, _RecordedRequest] = OrderedDict()
 
-    def note(self, request: _Opened, recording: Conclusion) -> None:
+    def note(self, request: _RecordedRequest, recording: Conclusion) -> None:
         """Take note of how a request was answered: it awaits the rest, or its answer is over."""
         closing = closing_of(recording)
         if closing is None or closing.provider_id is None:
@@ -80,12 +79,12 @@ class _Background:
             if is_still_made(closing):
                 self._keep(closing.provider_id, request)
 
-    def found(self, provider_id: str, request: _Opened) -> None:
+    def found(self, provider_id: str, request: _RecordedRequest) -> None:
         """Take note that a request awaits a response, as the log says."""
         with self._lock:
             self._keep(provider_id, request)
 
-    def awaiting(self, provider_id: str) -> _Opened | None:
+    def awaiting(self, provider_id: str) -> _RecordedRequest | None:
         """Return the request that awaits a response; None where none does that is known here."""
         with self._lock:
             return self._awaiting.get(provider_id)
@@ -98,13 +97,13 @@ class _Background:
         with self._lock:
             return self._awaiting.pop(provider_id, None) is not None
 
-    def _keep(self, provider_id: str, request: _Opened) -> None:
+    def _keep(self, provider_id: str, request: _RecordedRequest) -> None:
         self._awaiting[provider_id] = request
         while len(self._awaiting) > _AWAITED_AT_MOST:
             self._awaiting.popitem(last=False)
 
 
-class Turns:
+class ExchangeRecorder:
     """Opens what records the answer to each request; knows which failed turns a retry repeats."""
 
     def __init__(self, binding: Binding) -> None:
@@ -112,12 +111,12 @@ class Turns:
         self.binding = binding
         self._after = binding.after
         self._lock = threading.Lock()
-        self._failed: deque[tuple[_Tried, _Opened]] = deque(maxlen=_FAILED_AT_MOST)
-        self._background = _Background()
+        self._failed: deque[tuple[_AttemptKey, _RecordedRequest]] = deque(maxlen=_FAILED_AT_MOST)
+        self._background = _DeferredAnswers()
         self._batches = Batches()
         self._results = Results()
 
-    def attempt(self, bound: Bound, sending: Sending, body: bytes) -> AnswerRecorder | None:
+    def attempt(self, bound: CallBinding, sending: Sending, body: bytes) -> AnswerRecorder | None:
         """Return what records the answer to a request that is about to be sent.
 
         None where there is nothing to record. Raises the refusal where a turn cannot be made
@@ -142,7 +141,7 @@ class Turns:
             case _:
                 assert_never(kind)
 
-    def spliced(self, bound: Bound, sending: Sending, body: bytes) -> bytes:
+    def spliced(self, bound: CallBinding, sending: Sending, body: bytes) -> bytes:
         """Return the body to send: as it was rendered where its SDK spells that otherwise.
 
         One that says something else goes as it is; one that is sent anew, as it went before.
@@ -154,7 +153,7 @@ class Turns:
             known = sending.extensions[SPLICED] = body, self._spliced(bound, body)
         return known[1]
 
-    def _spliced(self, bound: Bound, body: bytes) -> bytes:
+    def _spliced(self, bound: CallBinding, body: bytes) -> bytes:
         try:
             journal = bound.known()
             made = None if journal is None else respelled(body, journal.remembered())
@@ -162,10 +161,10 @@ class Turns:
             return body  # Recording it says what is wrong, and refuses it.
         return body if made is None else restored(read_object(body), made.parts)
 
-    def _turn(self, bound: Bound, sending: Sending, body: bytes) -> Attempt:
+    def _turn(self, bound: CallBinding, sending: Sending, body: bytes) -> Attempt:
         """Record a turn's request that is about to be sent."""
         extensions = sending.extensions
-        opened: _Opened | None = extensions.get(MARK)
+        opened: _RecordedRequest | None = extensions.get(MARK)
         count = request_headers.retry_count(sending.headers)
         if opened is None:
             api = endpoint_of("POST", sending.path).api
@@ -190,7 +189,7 @@ class Turns:
         )
         return self._attempt(opened, body, count, credentials, extensions)
 
-    def _reading(self, bound: Bound, sending: Sending) -> Attempt | None:
+    def _reading(self, bound: CallBinding, sending: Sending) -> Attempt | None:
         """Return what records the answer that a request reads; None where nothing awaits it.
 
         It is the answer of the request that made the response, recorded once all of it is there.
@@ -211,7 +210,7 @@ class Turns:
         folder = opened.journal.spool.folder
         return Attempt(WIRES[api], begun.request, begun.line, credentials, close, folder)
 
-    def _found(self, bound: Bound, path: str) -> _Opened | None:
+    def _found(self, bound: CallBinding, path: str) -> _RecordedRequest | None:
         """Return the request whose answer is read, if the log of its conversation knows it.
 
         What cannot be found out keeps nobody from reading.
@@ -225,13 +224,15 @@ class Turns:
             return None
         if journal is None or begun is None:
             return None
-        opened = _Opened(endpoint_of("GET", path).api, journal, begun, journal.talk.conversation_id)
+        opened = _RecordedRequest(
+            endpoint_of("GET", path).api, journal, begun, journal.talk.conversation_id
+        )
         self._background.found(read, opened)
         return opened
 
     def _opened(
-        self, bound: Bound, body: bytes, count: int, outgoing: Callable[[Journal], Outgoing]
-    ) -> _Opened:
+        self, bound: CallBinding, body: bytes, count: int, outgoing: Callable[[Journal], Outgoing]
+    ) -> _RecordedRequest:
         """Return the request that this is a retry of, else a new one, recorded."""
         known = bound.known()
         bound_to = None if known is None else known.talk.conversation_id
@@ -245,11 +246,11 @@ class Turns:
         begun = journal.begin(going_out, after=after)
         if after is not None:
             self._after = None  # What comes next goes on from this.
-        return _Opened(going_out.api, journal, begun, bound_to)
+        return _RecordedRequest(going_out.api, journal, begun, bound_to)
 
     def _attempt(
         self,
-        opened: _Opened,
+        opened: _RecordedRequest,
         body: bytes,
         count: int,
         credentials: Callable[[], Credentials],
@@ -267,15 +268,15 @@ class Turns:
         wire, folder = WIRES[opened.api], opened.journal.spool.folder
         return Attempt(wire, begun.request, begun.line, credentials, close, folder)
 
-    def _may_be_retried(self, opened: _Opened, body: bytes, count: int) -> None:
+    def _may_be_retried(self, opened: _RecordedRequest, body: bytes, count: int) -> None:
         with self._lock:
-            self._failed.append((_tried(opened.bound_to, body, count + 1), opened))
+            self._failed.append((_attempt_key(opened.bound_to, body, count + 1), opened))
 
-    def _retried(self, bound_to: UUID | None, body: bytes, count: int) -> _Opened | None:
+    def _retried(self, bound_to: UUID | None, body: bytes, count: int) -> _RecordedRequest | None:
         """Return the request that this is another attempt of: same body, next in count."""
         if not count:  # The first attempt, whose body need not be hashed for this.
             return None
-        tried = _tried(bound_to, body, count)
+        tried = _attempt_key(bound_to, body, count)
         with self._lock:
             # The newest: an older one may be an attempt that the SDK never made again.
             for place in reversed(range(len(self._failed))):
@@ -286,7 +287,7 @@ class Turns:
         return None
 
 
-def _tried(bound_to: UUID | None, body: bytes, count: int) -> _Tried:
+def _attempt_key(bound_to: UUID | None, body: bytes, count: int) -> _AttemptKey:
     return bound_to, hashlib.sha256(body).digest(), count
 
 

@@ -12,9 +12,9 @@ from functools import partial, wraps
 from typing import Any, Final, cast
 
 from onrecord.adapters.wire.clients import binding as scope
-from onrecord.adapters.wire.clients import guards, record
+from onrecord.adapters.wire.clients import record, unwrapped
 from onrecord.adapters.wire.clients.binding import Binding
-from onrecord.adapters.wire.clients.exchange_recorder import Turns
+from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder
 from onrecord.adapters.wire.clients.sending import one_call
 from onrecord.domain.errors import UnsupportedClient
 
@@ -36,7 +36,7 @@ def recorded(client: Any, binding: Binding) -> Any:
         return client
     origin = getattr(api, _ORIGIN, client)  # A conversation takes over from another.
     heed_calls()
-    return _around(origin, _recorded_api(origin, Turns(binding)))
+    return _around(origin, _recorded_api(origin, ExchangeRecorder(binding)))
 
 
 def is_recorded(client: Any) -> bool:
@@ -60,7 +60,7 @@ def heed_calls() -> None:
                 setattr(BaseApiClient, name, heeding(asked))
 
 
-def _recorded_api(origin: Any, turns: Turns) -> Any:
+def _recorded_api(origin: Any, turns: ExchangeRecorder) -> Any:
     """Return what sends for a client, through the same HTTP clients, recorded."""
     api = origin._api_client
     if getattr(api, _CERTIFICATE, _shows_none)():
@@ -83,7 +83,7 @@ def _shows_none() -> bool:
     return False
 
 
-def _recorded_http(inner: Any, turns: Turns) -> Any:
+def _recorded_http(inner: Any, turns: ExchangeRecorder) -> Any:
     wrapped = record.recorded(inner, turns)
     if wrapped is None:
         raise UnsupportedClient(
@@ -93,7 +93,7 @@ def _recorded_http(inner: Any, turns: Turns) -> Any:
     return wrapped
 
 
-async def _session(api: Any, turns: Turns) -> Any:
+async def _session(api: Any, turns: ExchangeRecorder) -> Any:
     from onrecord.adapters.wire.clients.aiohttp_session import RecordedSession
 
     asked: Any = getattr(cast("type[Any]", type(api)), _SESSION)
@@ -139,7 +139,7 @@ def _in_scope(ask: Any) -> Any:
     async def asked(client: Any) -> Any:
         session, turns = await ask(client), scope.current()
         if turns is None:
-            return guards.CheckedSession(session) if guards.may_object() else session
+            return unwrapped.CheckedSession(session) if unwrapped.may_object() else session
         from onrecord.adapters.wire.clients.aiohttp_session import RecordedSession
 
         return RecordedSession(session, turns)

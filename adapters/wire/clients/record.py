@@ -14,7 +14,7 @@ from functools import wraps
 from typing import Any, Final, TypeVar, cast
 
 from onrecord.adapters.wire.clients.binding import Binding
-from onrecord.adapters.wire.clients.exchange_recorder import Turns
+from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder
 from onrecord.adapters.wire.clients.sending import account_in
 from onrecord.adapters.wire.clients.transport import take_out_binding, transports_of
 from onrecord.domain.errors import UnsupportedClient
@@ -100,17 +100,17 @@ def _stainless(client: Any, binding: Binding) -> Any:
 
 
 def _openai(client: Any, binding: Binding) -> Any:
-    from onrecord.adapters.wire.clients import websockets
+    from onrecord.adapters.wire.clients import unrecorded
 
-    websockets.warn_of_connections()
+    unrecorded.warn_of_connections()
     return _stainless(client, binding)
 
 
 def _genai(client: Any, binding: Binding) -> Any:
     from onrecord.adapters.wire.clients import genai as genai_client
-    from onrecord.adapters.wire.clients import websockets
+    from onrecord.adapters.wire.clients import unrecorded
 
-    websockets.warn_of_live()
+    unrecorded.warn_of_live()
     return genai_client.recorded(client, binding)
 
 
@@ -138,7 +138,7 @@ def _http(inner: Any, binding: Binding) -> Any | None:
     """Return an HTTP client with its transports wrapped; None where that one is, bound like that."""
     if is_recorded(inner, binding):
         return None
-    wrapped = recorded(inner, Turns(binding))
+    wrapped = recorded(inner, ExchangeRecorder(binding))
     if wrapped is None:
         raise UnsupportedClient(
             f"the client sends through {type(inner).__module__}.{type(inner).__qualname__}, "
@@ -184,7 +184,7 @@ _OF_LOOP: Final = "_client_for_running_loop"
 """What google-genai 3.4 asks of its async client for the one that has the event loop's connections."""
 
 
-def recorded(client: Any, turns: Turns) -> Any | None:
+def recorded(client: Any, turns: ExchangeRecorder) -> Any | None:
     """Return a client like that one, with its transports wrapped; None if it is no HTTP client."""
     transport = next((found for kind, found in kinds().items() if isinstance(client, kind)), None)
     if transport is None:
@@ -225,7 +225,7 @@ def _wrapped(client: Any) -> Any | None:
     return transport if isinstance(transport, tuple(kinds().values())) else None
 
 
-def _like(client: Any, wrap: Callable[[Any], Any], turns: Turns) -> Any:
+def _like(client: Any, wrap: Callable[[Any], Any], turns: ExchangeRecorder) -> Any:
     """Return a copy of a client, with other transports; all else is shared."""
     made = copy.copy(client)
     stays_open(made)

@@ -74,12 +74,12 @@ def require_recording(on_missing: OnMissing = "raise") -> RequiredRecording:
 
     Returns what undoes it: `undo()`, or a `with` block. InvalidInput for any other word.
     """
-    from onrecord.adapters.wire.clients import unwrapped, websockets
+    from onrecord.adapters.wire.clients import unrecorded, unwrapped
 
     if on_missing not in get_args(OnMissing):
         raise InvalidInput(f"on_missing must be `raise` or `warn`, not {on_missing!r}")
     unwrapped.heed_all()
-    websockets.warn_of_all()
+    unrecorded.warn_of_all()
     asked = RequiredRecording(on_missing)
     with _changing:
         _required.append(asked)

@@ -12,10 +12,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from onrecord.adapters.recording.recorders import HEADER
-from onrecord.adapters.wire.bodies.answer_recorder import AnswerRecorder
-from onrecord.adapters.wire.bodies.recorded import Body, RecordedBody
+from onrecord.adapters.wire.bodies.recorded import AnswerRecorder, Body, RecordedBody
 from onrecord.adapters.wire.clients import unrecorded
-from onrecord.adapters.wire.clients.exchange_recorder import Turns
+from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder
 from onrecord.adapters.wire.clients.sending import Sending, extensions_of_call
 from onrecord.adapters.wire.forms import is_of_batch, is_passing
 
@@ -51,7 +50,9 @@ class _Recorded:
 
     body: ClassVar[type[Any]]
 
-    def __init__(self, inner: httpx2.BaseTransport, origin: httpx2.Client, turns: Turns) -> None:
+    def __init__(
+        self, inner: httpx2.BaseTransport, origin: httpx2.Client, turns: ExchangeRecorder
+    ) -> None:
         """Wrap a transport of a client, which is kept alive: its end would close the transport."""
         self.inner = inner
         self.origin = origin
@@ -95,7 +96,7 @@ class _AsyncRecorded:
     body: ClassVar[type[Any]]
 
     def __init__(
-        self, inner: httpx2.AsyncBaseTransport, origin: httpx2.AsyncClient, turns: Turns
+        self, inner: httpx2.AsyncBaseTransport, origin: httpx2.AsyncClient, turns: ExchangeRecorder
     ) -> None:
         """Wrap a transport of a client, which is kept alive: its end would close the transport."""
         self.inner = inner
@@ -104,7 +105,7 @@ class _AsyncRecorded:
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Record the request, send it, and return a response that is recorded as it is read."""
-        from onrecord.adapters.wire.bodies import loop_threads
+        from onrecord.adapters.wire.bodies import recorded_async as loop_threads
 
         _must_be_open(self.origin)
         bound = self.turns.binding.of(request.headers, _taken_out(request))

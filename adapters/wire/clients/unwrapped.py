@@ -15,16 +15,127 @@ import sys
 import threading
 import warnings
 from collections.abc import Sequence
-from functools import wraps
+from functools import cache, wraps
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
+from weakref import WeakSet
 
 from onrecord.adapters.recording.spool import RecordingWarning
-from onrecord.adapters.wire.clients import binding, guards, unrecorded
+from onrecord.adapters.wire.clients import binding, requirement, unrecorded
 from onrecord.adapters.wire.clients.record import PACKAGES, kinds
+from onrecord.adapters.wire.clients.sending import target_of
+from onrecord.adapters.wire.wires import endpoint_of, refusal_of
+
+if TYPE_CHECKING:
+    import httpx2
+
+
+# Looks at what clients send that nobody recorded: where recording is required, and in threads.
+#
+# A thread does not take a scope along (docs/recording.md): a call in one that was begun within a
+# scope is meant to be recorded, as likely as not, so it is said once a thread that it is not.
+
+_begun_within: Final[WeakSet[threading.Thread]] = WeakSet()
+_IN_A_THREAD: Final = (
+    "a call is not recorded: its thread was begun within `talk.recording()`, and scopes do not go "
+    "into threads and executors by themselves: run it in contextvars.copy_context().run(...), or "
+    "bind it by extra_headers=talk.headers or talk.record(client)"
+)
+
+
+def begun(thread: threading.Thread) -> None:
+    """Take note of a thread that is begun within a scope."""
+    _begun_within.add(thread)
+
+
+def may_object() -> bool:
+    """Whether a call that nothing binds is to be looked at."""
+    return requirement.required() is not None or threading.current_thread() in _begun_within
+
+
+def check(method: str, path: str) -> None:
+    """Refuse a call to a provider that nothing binds, or warn of it; let all else pass.
+
+    Only where that is required, or in a thread that was begun within a scope. The refusal is in the
+    family of the API's SDK. What asks a model something and is no turn is said once a process.
+    """
+    api, kind, _ = endpoint_of(method, path)
+    on_missing = requirement.required()
+    if kind not in ("turn", "batch", "later"):
+        # No conversation could be bound to it: it passes, and is said once.
+        if on_missing is not None:
+            unrecorded.say(method, path)
+        return
+    if on_missing is None:
+        _say_in_thread()
+        return
+    if on_missing == "warn":
+        requirement.say_missing(f"a call to {path}")
+        return
+    why = f"the request was not sent, for recording is required, and {requirement.why_refused()}"
+    raise refusal_of(api)(why)
+
+
+def _say_in_thread() -> None:
+    thread = threading.current_thread()
+    if thread in _begun_within:
+        _begun_within.discard(thread)
+        warnings.warn(_IN_A_THREAD, RecordingWarning, stacklevel=2)
+
+
+@cache
+def transports_of(package: str) -> tuple[type[Any], type[Any]]:
+    """Return the transports that check for clients of `httpx2` or `httpx`: sync, and async."""
+    kinds = import_module(package)
+    return (
+        type("CheckedTransport", (_Checked, kinds.BaseTransport), {}),
+        type("AsyncCheckedTransport", (_AsyncChecked, kinds.AsyncBaseTransport), {}),
+    )
+
+
+class _Checked:
+    """Checks a request, and hands it on to another transport."""
+
+    def __init__(self, inner: httpx2.BaseTransport) -> None:
+        self._inner = inner
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request unless it is refused."""
+        check(request.method, request.url.raw_path.decode("ascii").partition("?")[0])
+        return self._inner.handle_request(request)
+
+
+class _AsyncChecked:
+    """Checks a request, and hands it on to another transport."""
+
+    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
+        self._inner = inner
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request unless it is refused."""
+        check(request.method, request.url.raw_path.decode("ascii").partition("?")[0])
+        return await self._inner.handle_async_request(request)
+
+
+class CheckedSession:
+    """A session of aiohttp's whose requests are checked, as google-genai sends them."""
+
+    def __init__(self, inner: Any) -> None:
+        """Check what is sent through a session."""
+        self._inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the session has."""
+        return getattr(self._inner, name)
+
+    async def request(self, method: str, url: Any, **more: Any) -> Any:
+        """Send a request unless it is refused."""
+        check(method.upper(), target_of(str(url)).partition("?")[0])
+        return await self._inner.request(method, url, **more)
+
 
 _CHOICE: Final = "_transport_for_url"
 
@@ -66,7 +177,7 @@ def heed_all() -> None:
         for package in filter(_is_installed, PACKAGES):
             module = import_module(package)
             for kind, checked in zip(
-                (module.Client, module.AsyncClient), guards.transports_of(package), strict=True
+                (module.Client, module.AsyncClient), transports_of(package), strict=True
             ):
                 _hook(kind, kinds()[kind], checked)
                 _hooked.add(kind)
@@ -83,7 +194,7 @@ def _mark_threads() -> None:
     @wraps(start)
     def started(thread: threading.Thread) -> None:
         if binding.current() is not None:
-            guards.begun(thread)
+            begun(thread)
         start(thread)
 
     marking: Any = threading.Thread
@@ -136,7 +247,7 @@ def _hook(kind: type[Any], recorded: type[Any], checked: type[Any]) -> None:
         turns = binding.current()
         if turns is not None:
             return recorded(inner, client, turns)
-        return checked(inner) if guards.may_object() else inner
+        return checked(inner) if may_object() else inner
 
     setattr(kind, _CHOICE, chosen)
 
@@ -154,8 +265,8 @@ def _hook_botocore() -> type[Any]:
         if self._endpoint_prefix != SERVICE or isinstance(session, RecordedSession):
             return send(self, request)
         if turns is None:
-            if guards.may_object():
-                guards.check(request.method, urlsplit(str(request.url)).path)
+            if may_object():
+                check(request.method, urlsplit(str(request.url)).path)
             return send(self, request)
         return RecordedSession(session, turns).send(request)
 
