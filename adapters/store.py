@@ -14,9 +14,9 @@ from onrecord.adapters.conversation.tenancy import NO_MATRIX, Tenancy
 from onrecord.adapters.inputs.arguments import reason_given, text_given
 from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.settings import NO_TENANT
+from onrecord.adapters.storage.clocks import clock_doubts
 from onrecord.adapters.streams.lineage import BEGINNING
 from onrecord.adapters.streams.writing import beginning_of
-from onrecord.adapters.upkeep.clock import clock_doubts
 from onrecord.adapters.upkeep.erasing import Erasing, erasures, erasures_of, unfinished_erasures
 from onrecord.domain.errors import ConversationNotFound, CorruptRecord, InvalidInput
 from onrecord.domain.head import Head
@@ -243,7 +243,7 @@ class Store:
         the rows of the maintained views too with what the events come to.
         """
         from onrecord.adapters.upkeep.verifying import no_progress, verify_conversation, verify_log
-        from onrecord.adapters.views.verifying import with_views
+        from onrecord.adapters.upkeep.verifying_views import with_views
 
         told, wanted = progress or no_progress, list(roots)
         conversation_id = None if which is None else self._id(which)

@@ -35,7 +35,7 @@ NO_EFFECTS = {
 }
 CLOCK_AND_CHANCE = {"now", "today", "utcnow", "uuid1", "uuid4", "uuid7", "urandom"}
 
-BACKENDS = {"memory", "postgres", "redis", "sqlite"}
+BACKENDS = {"memory", "postgres", "sqlite"}
 WIRE = "onrecord.adapters.wire"
 WIRES = f"{WIRE}.wires"
 """It imports each API's `wire` by the name of its folder."""
@@ -161,15 +161,10 @@ def test_only_the_composition_root_knows_two_backends() -> None:
 
 
 def backends_known_to(path: Path) -> set[str]:
-    """The backends whose modules a file imports or is one of."""
-    storage = ROOT / "adapters" / "storage"
-    own = path.relative_to(storage).parts[0] if path.is_relative_to(storage) else ""
-    imported = [
-        name.removeprefix("onrecord.adapters.storage.").split(".")[0]
-        for name in imports(path)
-        if name.startswith("onrecord.adapters.storage.")
-    ]
-    return {module.removesuffix(".py").split("_")[0] for module in (own, *imported)} & BACKENDS
+    """The backends whose folders of logs or views a file imports from or lies in."""
+    names = (module_of(path), *imports(path))
+    found = [re.match(r"onrecord\.adapters\.(?:storage|views)\.(\w+)", name) for name in names]
+    return {match[1] for match in found if match} & BACKENDS
 
 
 def test_no_module_or_class_has_a_name_that_says_nothing() -> None:

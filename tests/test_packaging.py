@@ -33,7 +33,11 @@ def listing() -> Listing:
 def folder_of(package: str) -> Path:
     """`onrecord` is src/onrecord, `onrecord.domain` is domain."""
     names = package.split(".")[1:]
-    return ROOT.joinpath(*names) if names else ROOT / "src" / "onrecord"
+    return (
+        ROOT.joinpath(*names)
+        if names and names[0] in LAYERS
+        else ROOT.joinpath("src", "onrecord", *names)
+    )
 
 
 def files_below(folder: Path) -> list[Path]:
@@ -47,7 +51,7 @@ def test_every_package_of_the_tree_is_listed(listing: Listing) -> None:
         for path in files_below(ROOT / layer)
         if path.name == "__init__.py"
     }
-    assert sorted(listing["packages"]) == sorted({"onrecord", *in_tree})
+    assert sorted(listing["packages"]) == sorted({"onrecord", "onrecord.eventsourcing", *in_tree})
 
 
 def test_every_folder_with_code_is_a_package() -> None:

@@ -18,7 +18,7 @@ import onrecord
 from onrecord.adapters.demo.services.connection import Listener, Received, Reply
 from onrecord.adapters.histories.history import History
 from onrecord.adapters.histories.intake import take_in
-from onrecord.adapters.histories.spoken import hear
+from onrecord.adapters.histories.json_files import hear
 from onrecord.adapters.wire.wires import WIRES, endpoint_of
 from onrecord.domain.errors import UnknownApi
 from onrecord.domain.events import RequestSent

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Final, cast
 
-from onrecord.adapters.check.mismatch import Mismatch, Step
+from onrecord.adapters.check.service_types import Mismatch, Step
 from onrecord.domain import jsontext
 from onrecord.domain.errors import UnknownApi
 from onrecord.domain.jsontext import JsonObject

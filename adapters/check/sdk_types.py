@@ -16,8 +16,13 @@ from pydantic import TypeAdapter
 from pydantic_core import ErrorDetails, SchemaValidator, ValidationError
 from typing_extensions import TypedDict
 
-from onrecord.adapters.check.mismatch import Mismatch, ParameterTypes, Step
-from onrecord.adapters.check.service_types import bedrock_types, ollama_types
+from onrecord.adapters.check.service_types import (
+    Mismatch,
+    ParameterTypes,
+    Step,
+    bedrock_types,
+    ollama_types,
+)
 from onrecord.domain.jsontext import JsonObject
 
 # Google-genai's types of what a request to Gemini holds, as the wire has it.

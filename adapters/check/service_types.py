@@ -6,19 +6,47 @@ JSON and tells where each is, in the same words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from importlib import import_module, metadata
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 from typing_extensions import TypedDict
 
-from onrecord.adapters.check.mismatch import Mismatch, ParameterTypes, Step
 from onrecord.domain import jsontext
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.ollama.rules import json_kind
 from onrecord.projections.apis.rules import bracketed
+
+# What is not of its type in a request: where it is, and why.
+
+Step: TypeAlias = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """A member that is not of its type: where it is, pydantic's name for why, and the words."""
+
+    path: tuple[Step, ...]
+    reason: str
+    message: str
+    expected: str | None
+    given: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterTypes:
+    """The types of an API's request, as a release of its SDK has them.
+
+    `mismatches` returns what is not of its type in a request, given as the JSON that it is on the
+    wire.
+    """
+
+    sdk: str
+    mismatches: Callable[[bytes], tuple[Mismatch, ...]]
+
 
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "string": (str,),

@@ -12,8 +12,8 @@ from typing import Final, Generic
 
 from onrecord.adapters.cli import output
 from onrecord.adapters.store import Store
-from onrecord.adapters.views.keeping import Progress
 from onrecord.adapters.views.pages import EntryT, Page
+from onrecord.adapters.views.ports import Progress
 
 _PAUSES: Final = (0.05, 0.1, 0.15, 0.3, 0.4)
 """Seconds between readings of a view that workers are at: a second, all together."""

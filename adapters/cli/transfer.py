@@ -17,8 +17,7 @@ from onrecord.adapters.app import connect, is_there
 from onrecord.adapters.cli import output
 from onrecord.adapters.cli.output import counted, named, size
 from onrecord.adapters.histories.history import Histories
-from onrecord.adapters.histories.intake import TakenIn, take_in
-from onrecord.adapters.histories.sources import SOURCES, key_of
+from onrecord.adapters.histories.intake import SOURCES, TakenIn, key_of, take_in
 from onrecord.adapters.settings import settings
 from onrecord.adapters.storage.atomic_files import write_atomically
 from onrecord.adapters.store import Store

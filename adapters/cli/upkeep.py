@@ -11,8 +11,8 @@ from onrecord.adapters import app
 from onrecord.adapters.cli import output
 from onrecord.adapters.cli.output import counted, named
 from onrecord.adapters.cli.transfer import progress_of
+from onrecord.adapters.storage.clocks import clock_doubts
 from onrecord.adapters.store import Store
-from onrecord.adapters.upkeep.clock import clock_doubts
 from onrecord.adapters.upkeep.verifying import Verified
 from onrecord.domain.header import Root
 from onrecord.projections.verification.verification import Fault

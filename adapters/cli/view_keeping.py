@@ -10,7 +10,7 @@ from onrecord.adapters.cli import output
 from onrecord.adapters.cli.output import counted, named
 from onrecord.adapters.cli.pages import Cell, Column, Kind, Names, show_rows, told_of
 from onrecord.adapters.store import Store
-from onrecord.adapters.views.keeping import AtWork, Keeper, Parked, Progress, Standing
+from onrecord.adapters.views.ports import Keeper, Parked, Progress, ViewStatus, Workforce
 from onrecord.domain.header import timestamp
 
 _STANDING: Final = (
@@ -119,19 +119,19 @@ def _tell_elsewhere(store: Store, waiting: Iterable[Parked]) -> None:
         output.told(f"parked of other tenants, each by its ONRECORD_TENANT: {named}{more}")
 
 
-def _at_work(working: AtWork) -> str:
+def _at_work(working: Workforce) -> str:
     if not working.workers:
         return "no worker is at work: `onrecord worker` folds what the views lack"
     held = f"{working.held:,} of {counted(working.parts, 'part')}"
     return f"{counted(working.workers, 'worker')} at work, on {held} of the log"
 
 
-def _standing(standing: Standing, parked: int, working: AtWork | None) -> tuple[Cell, ...]:
+def _standing(standing: ViewStatus, parked: int, working: Workforce | None) -> tuple[Cell, ...]:
     counts = (standing.generation, standing.position, standing.behind, parked)
     return standing.view, *counts, _state(standing, working)
 
 
-def _state(standing: Standing, working: AtWork | None) -> str:
+def _state(standing: ViewStatus, working: Workforce | None) -> str:
     """Return what is to be known of a view in a few words."""
     said: list[str] = []
     if standing.generation is None:
@@ -147,7 +147,9 @@ def _state(standing: Standing, working: AtWork | None) -> str:
     return "; ".join(said)
 
 
-def _standing_document(standing: Standing, parked: int, working: AtWork | None) -> dict[str, Any]:
+def _standing_document(
+    standing: ViewStatus, parked: int, working: Workforce | None
+) -> dict[str, Any]:
     return {
         "view": standing.view,
         "generation": standing.generation,

@@ -20,12 +20,12 @@ from rich.text import Text
 from onrecord.adapters.cli import output
 from onrecord.adapters.cli.output import counted
 from onrecord.adapters.store import Store
-from onrecord.adapters.views.keeping import view_of
+from onrecord.adapters.views.ports import view_of
 from onrecord.projections.views.registry import VIEWS
 
 if TYPE_CHECKING:
     from onrecord.adapters.storage.postgres.postgres import Postgres
-    from onrecord.adapters.views.worker import Worker
+    from onrecord.adapters.views.postgres.worker import Worker
 
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM)
 _LOOK: Final = 0.1
@@ -55,7 +55,7 @@ def work(store: Store, task: Task) -> None:
         return
     worker = _worker(store, task)
     if task.metrics_port is not None:
-        from onrecord.adapters.views.metrics import serve_metrics
+        from onrecord.adapters.views.postgres.metrics import serve_metrics
 
         serve_metrics(worker, store.views.keeper, task.metrics_port)
     with _said() as say, _relaying(store), _ending(worker), ThreadPoolExecutor(1) as pool:
@@ -70,7 +70,7 @@ def work(store: Store, task: Task) -> None:
 
 
 def _worker(store: Store, task: Task) -> Worker:
-    from onrecord.adapters.views.worker import Worker
+    from onrecord.adapters.views.postgres.worker import Worker
 
     names = VIEWS if task.views is None else task.views
     views = {name: view_of(name) for name in names}

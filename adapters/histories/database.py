@@ -16,7 +16,7 @@ from typing import Any, Final, cast
 import apsw
 
 from onrecord.adapters.histories.history import Doubt, Heard, Histories, History, Listener
-from onrecord.adapters.histories.spoken import hear
+from onrecord.adapters.histories.json_files import hear
 from onrecord.adapters.storage.queries import parse_queries
 from onrecord.adapters.wire.nesting import read
 from onrecord.domain.errors import InvalidInput, MalformedJson

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import Final, Literal
 from uuid import UUID
 
+from onrecord.adapters.histories.camunda import contexts_in
+from onrecord.adapters.histories.database import sessions_in
 from onrecord.adapters.histories.doubts import doubts_of
 from onrecord.adapters.histories.history import (
     Doubt,
     Heard,
+    Histories,
     History,
     Identity,
     Listener,
     told_apart,
 )
+from onrecord.adapters.histories.json_files import histories_in
+from onrecord.adapters.histories.llm import conversations_in
 from onrecord.adapters.inputs.arguments import key_given
 from onrecord.adapters.store import Store
 from onrecord.adapters.streams.writing import Done, append_to, is_forgotten, stored_again
@@ -27,6 +34,7 @@ from onrecord.domain.events import ConversationStarted, Event, InstructionsSet
 from onrecord.domain.head import Head, Pointer
 from onrecord.domain.header import SALT_SIZE
 from onrecord.domain.log import Append, Duplicate, NewEvent
+from onrecord.projections.api import names
 
 Outcome = Literal["recorded", "extended", "unchanged", "refused"]
 """What became of a history: it is new here, or it went on, or nothing of it is new; or it is not
@@ -194,3 +202,19 @@ def _record(store: Store, wanted: _Wanted, append: Append) -> Done:
         return append_to(backend, append)
 
     return stored_again(record)
+
+
+# The kinds of sources that histories come from, by name, and the keys of what is in them.
+
+SOURCES: Final[Mapping[str, Callable[[Path], Histories]]] = {
+    **{api: partial(histories_in, api=api) for api in names()},
+    "camunda-agent": contexts_in,
+    "openai-agents-session": sessions_in,
+    "simonw-llm": conversations_in,
+}
+"""Name of a kind of source to what reads a file of it; InvalidInput where it is none."""
+
+
+def key_of(history: History, base: str, *, are_several: bool) -> str:
+    """Return the key of a history: `base`, or its own name under that where there are several."""
+    return f"{base}/{history.name}" if are_several else base

@@ -13,8 +13,6 @@ from typing import Any, Final, cast
 
 import apsw
 
-from onrecord.adapters.histories import llm as llm_responses
-from onrecord.adapters.histories import llm as llm_threads
 from onrecord.adapters.histories.database import Database, Row, microseconds, opened
 from onrecord.adapters.histories.history import Heard, Histories, History, Listener
 from onrecord.adapters.histories.llm_turns import Message, Turn, hear_turns
@@ -313,8 +311,8 @@ def _hear(
 ) -> Heard:
     try:
         if tip is None:
-            return hear_turns(llm_responses.response_turns(database, tables, name), listener)
-        return hear_turns(llm_threads.thread_turns(database, name, tip), listener)
+            return hear_turns(response_turns(database, tables, name), listener)
+        return hear_turns(thread_turns(database, name, tip), listener)
     except InvalidInput:
         raise
     except (KeyError, TypeError, ValueError, apsw.Error) as exc:

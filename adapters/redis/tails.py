@@ -14,18 +14,20 @@ import hmac
 import struct
 import time
 import zlib
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import count, takewhile
-from types import TracebackType
-from typing import Any, Final, NamedTuple, Protocol, Self, cast
+from typing import Any, Final, NamedTuple, Protocol, cast
 from uuid import UUID
 
 from onrecord.adapters.redis.connection import PATIENT_SECONDS, Connection
 from onrecord.adapters.storage.append import Proof
-from onrecord.adapters.storage.subscription import PAGE, Wakeups, owned_by
-from onrecord.domain.errors import StorageUnavailable
+from onrecord.adapters.storage.subscription import (
+    PAGE,
+    PollingSubscription,
+    Wakeups,
+    owned_by,
+)
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
 
 # What is kept in Redis bears a proof of the log's: what another put there is as good as missing.
@@ -209,88 +211,49 @@ def _follow(position: int) -> Callable[[Entry], bool]:
     return lambda entry: entry.event.position == next(expected)
 
 
-class TailSubscription:
-    """The events of a shard after a cursor, those to come included, in order of position."""
+class TailSubscription(PollingSubscription):
+    """The events of a shard after a cursor, by way of a tail as far as that goes on."""
 
     def __init__(self, tail: Tail, backend: Followed, after: Cursor, tenant: UUID | None) -> None:
         """Follow a tail, and the log where that does not go on; only a tenant's events, if given.
 
         The first read may raise StaleCursor.
         """
+        super().__init__(backend.read_log, after, backend.wakeups, owned_by(tenant, backend.owner))
         self._tail = tail
-        self._backend = backend
         self._tenant = tenant
-        self._is_own = owned_by(tenant, backend.owner)
-        self._after = after
-        self._ready: deque[RecordedEvent] = deque()
         self._is_relayed = False
         self._is_behind = False
         self._looks_at = time.monotonic() + LOOK_SECONDS
-        self._stopped = False
-
-    def __iter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __next__(self) -> RecordedEvent:
-        """Return the next event, waiting for it; end the iteration once stopped."""
-        while not self._ended():
-            if self._ready:
-                return self._ready.popleft()
-            if not self._follow_tail():
-                self._follow_log()
-        raise StopIteration
-
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Stop."""
-        self.stop()
-
-    def stop(self) -> None:
-        """End the iteration, from any thread."""
-        self._stopped = True
-        self._backend.wakeups.stir()
 
     def _ended(self) -> bool:
-        return self._stopped or self._backend.wakeups.closed or self._tail.connection.closed
+        return super()._ended() or self._tail.connection.closed
+
+    def _fetch(self) -> None:
+        if not self._follow_tail():
+            self._follow_log()
 
     def _follow_tail(self) -> bool:
         """Take what the tail has; False where the log is to be asked."""
         if self._is_behind:
             return False
-        found = self._tail.after(self._after.position, waits=self._is_relayed)
-        self._is_relayed = found is not None
-        if found:
+        entries = self._tail.after(self._after.position, waits=self._is_relayed)
+        self._is_relayed = entries is not None
+        if entries:
             self._ready.extend(
-                entry.event for entry in found if self._tenant in (None, entry.tenant)
+                entry.event for entry in entries if self._tenant in (None, entry.tenant)
             )
-            self._after = replace(self._after, position=found[-1].event.position)
+            self._after = replace(self._after, position=entries[-1].event.position)
             return True
         return self._is_relayed and time.monotonic() < self._looks_at
 
     def _follow_log(self) -> None:
         """Take what the log has; wait a moment where that is nothing."""
-        seen = self._backend.wakeups.seen()
-        try:
-            found = self._backend.read_log(self._after, PAGE)
-            own = [event for event in found if self._is_own(event.conversation_id)]
-        except StorageUnavailable:
-            if self._ended():  # The backend was closed while this thread was reading.
-                return
-            raise
-        self._looks_at = time.monotonic() + LOOK_SECONDS
-        self._is_behind = len(found) == PAGE
-        if not found:
-            if not self._is_relayed:
-                self._backend.wakeups.wait(seen, lambda: self._stopped)
+        seen = self._wakeups.seen()
+        size = self._read_page()
+        if size is None:
             return
-        self._ready.extend(own)
-        self._after = replace(self._after, position=found[-1].position)
+        self._looks_at = time.monotonic() + LOOK_SECONDS
+        self._is_behind = size == PAGE
+        if size == 0 and not self._is_relayed:
+            self._wakeups.wait(seen, lambda: self._stopped)

@@ -6,11 +6,13 @@ import contextlib
 import logging
 import time
 import warnings
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from onrecord.domain.clock import jump, stamped
+from onrecord.domain.log import Backend
 
 logger = logging.getLogger("onrecord")
 
@@ -83,3 +85,19 @@ def _boot() -> str | None:
         return _BOOT.read_text("ascii").strip()
     except OSError:
         return None
+
+
+# What there is to say of a store's clock: how it stands to the last events.
+
+
+def clock_doubts(backend: Backend) -> tuple[str, ...]:
+    """Return a sentence for each shard whose last event the clock is far from; none if all is well."""
+    now = backend.clock()
+    lasts = [
+        event
+        for end in backend.cursors()
+        if end.position
+        for event in backend.read_log(replace(end, position=end.position - 1), 1)
+    ]
+    said = (jump(event.recorded_at, now) for event in lasts)
+    return tuple(dict.fromkeys(why for why in said if why is not None))

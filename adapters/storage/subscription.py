@@ -11,6 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import replace
 from functools import lru_cache
 from types import TracebackType
 from typing import Final, Protocol, Self
@@ -277,19 +278,24 @@ class PollingSubscription:
         return self._stopped or self._wakeups.closed
 
     def _fetch(self) -> None:
+        # What is appended between the reading and the waiting ends the waiting: it is not what was seen.
         seen = self._wakeups.seen()
+        if self._read_page() == 0:
+            self._wakeups.wait(seen, lambda: self._stopped)
+
+    def _read_page(self) -> int | None:
+        """Take the next events of the log; return how many it had, None where it was closed meanwhile."""
         try:
-            found = self._read_log(self._after, PAGE)
-            wanted = [event for event in found if self._is_wanted(event.conversation_id)]
+            page = self._read_log(self._after, PAGE)
+            wanted = [event for event in page if self._is_wanted(event.conversation_id)]
         except StorageUnavailable:
             if self._ended():  # The backend was closed while this thread was reading.
-                return
+                return None
             raise
-        if not found:
-            self._wakeups.wait(seen, lambda: self._stopped)
-            return
-        self._ready.extend(wanted)
-        self._after = Cursor(self._after.incarnation, self._after.shard, found[-1].position)
+        if page:
+            self._ready.extend(wanted)
+            self._after = replace(self._after, position=page[-1].position)
+        return len(page)
 
 
 def owned_by(tenant: UUID | None, owner: Callable[[UUID], UUID | None]) -> Callable[[UUID], bool]:

@@ -1,4 +1,4 @@
-"""Where the pages of views are read: a port, which each database fills in its own way."""
+"""A page of a view as a caller has it: its entries, what it is gone on from, and how it is asked for."""
 
 from __future__ import annotations
 
@@ -7,94 +7,15 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Final, Generic, NamedTuple, Protocol, TypeVar
-from uuid import UUID
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
 from onrecord.adapters.inputs.arguments import kind_of
-from onrecord.adapters.views.scratch import KeptViews
+from onrecord.adapters.views.ports import PageRows
 from onrecord.domain.errors import InvalidInput
 from onrecord.projections.views.view import Row, View, storable
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A page's rows, and how the view stood at that moment, in the tenant's shard.
-
-    `position` is how far it has come, `behind` how many events are left, `parked` how many
-    conversations wait behind an event that could not be folded; `stopped` says why it stands still.
-    """
-
-    rows: tuple[Row, ...]
-    position: int
-    behind: int
-    parked: int
-    stopped: str | None = None
-
-
-def standstill(view: str, stopped: str | None, *, paused: bool) -> str | None:
-    """Return why a view stands still, if it does: what stopped it, else that it was paused."""
-    if stopped is None and paused:
-        return f"it was paused; `onrecord resume {view}` lets it go on"
-    return stopped
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A page that is asked for: `query` is its name, `after` the key that it goes on behind.
-
-    Without a `limit` the query is one of totals, which come all at once.
-    """
-
-    view: View
-    query: str
-    tenant: UUID
-    filters: Row
-    after: Row
-    limit: int | None
-
-    def parameters(self) -> tuple[str | int, ...]:
-        """Return what the query takes behind the generation and the tenant."""
-        filters = to_json(self.filters).decode()
-        if self.limit is None:
-            return (filters,)
-        return filters, to_json(self.after).decode(), self.limit
-
-
-class Pages(Protocol):
-    """The views of a store, for reading."""
-
-    def page(self, asked: Asked) -> Found:
-        """Return a page of a view as it stands, after it was caught up if that is done by reading."""
-        ...
-
-    def erase(self) -> None:
-        """Return once no row says any more what the log has erased.
-
-        StorageBusy where another program still needs what was there before.
-        """
-        ...
-
-    def residue(self) -> tuple[str, ...]:
-        """Say where rows that were erased may still be on the disk, as the log does of its own."""
-        ...
-
-    def rewrite(self) -> tuple[str, ...]:
-        """Write anew what may hold rows that were erased; return the names of what holds none now."""
-        ...
-
-    def kept(self) -> KeptViews:
-        """Return what is kept, row by row, to be verified."""
-        ...
-
-    def close(self) -> None:
-        """Let go of what is not the log's own."""
-        ...
-
-
-# A page of a view: some of its entries, and how the view stands.
 
 EntryT = TypeVar("EntryT")
 
@@ -134,25 +55,25 @@ class Shape(Generic[EntryT]):
 
 
 def page_of(
-    shape: Shape[EntryT], found: Found, rows: Sequence[Row], after: str | None
+    shape: Shape[EntryT], page: PageRows, rows: Sequence[Row], after: str | None
 ) -> Page[EntryT]:
     """Return rows as a page; `after` is what asks for the next one."""
     entries = tuple(map(shape.entry, rows))
-    return Page(entries, after, found.position, found.behind, found.parked, found.stopped)
+    return Page(entries, after, page.position, page.behind, page.parked, page.stopped)
 
 
 # The text by which a page is gone on from: opaque to who holds it, and bound to what was asked.
 #
 # It is sealed by a keyed digest of the log, so that no query gets a key that no page had.
 
-_TOLD: Final = TypeAdapter(tuple[str, str, dict[str, str | int], str])
+_CURSOR: Final = TypeAdapter(tuple[str, str, dict[str, str | int], str])
 
 
-class _Told(NamedTuple):
-    """What a cursor says: of which query, a digest of what was asked, a row's key."""
+class _Cursor(NamedTuple):
+    """What a cursor says: its query, a digest of its filters, a row's key."""
 
     query: str
-    asked: str
+    filters: str
     key: Row
 
 
@@ -165,8 +86,8 @@ class PageCursors:
 
     def after(self, query: str, filters: Row, last: Row) -> str:
         """Return the text for what comes behind the row with this key."""
-        told = _Told(query, self._asked(filters), last)
-        return urlsafe_b64encode(to_json((*told, self._of(told)))).rstrip(b"=").decode()
+        cursor = _Cursor(query, self._filters(filters), last)
+        return urlsafe_b64encode(to_json((*cursor, self._seal(cursor)))).rstrip(b"=").decode()
 
     def key_in(self, cursor: str, query: str, filters: Row) -> Row:
         """Return the key of the row behind which a page begins.
@@ -174,31 +95,31 @@ class PageCursors:
         InvalidInput where the text is none of ours, or one for another page: of another view, or
         with other filters.
         """
-        told = self._read(cursor)
-        if told.query != query or told.asked != self._asked(filters):
+        read = self._read(cursor)
+        if read.query != query or read.filters != self._filters(filters):
             raise InvalidInput(
                 "`after` belongs to a page of another view, or with other filters: ask for the same "
                 "again, with nothing else changed but the limit"
             )
-        return told.key
+        return read.key
 
-    def _read(self, cursor: str) -> _Told:
+    def _read(self, cursor: str) -> _Cursor:
         try:
-            *members, seal = _TOLD.validate_json(
+            *members, seal = _CURSOR.validate_json(
                 urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)), strict=True
             )
         except ValueError:
             raise _not_given() from None
-        told = _Told._make(members)
-        if not hmac.compare_digest(seal.encode(), self._of(told).encode()):
+        read = _Cursor._make(members)
+        if not hmac.compare_digest(seal.encode(), self._seal(read).encode()):
             raise _not_given()
-        return told
+        return read
 
-    def _asked(self, filters: Row) -> str:
-        """Return a digest of what was asked: filters name people and texts, which no cursor needs."""
-        return self._of((self.tenant, sorted(filters.items())))
+    def _filters(self, filters: Row) -> str:
+        """Return a digest of filters: they name people and texts, which no cursor needs."""
+        return self._seal((self.tenant, sorted(filters.items())))
 
-    def _of(self, value: object) -> str:
+    def _seal(self, value: object) -> str:
         return self.digest(to_json(value).decode()).hex()
 
 
@@ -216,7 +137,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
-def given(filters: Row) -> Row:
+def set_filters(filters: Row) -> Row:
     """Return those filters that are not None; their texts as the rows have them."""
     return {
         name: storable(value) if isinstance(value, str) else value
@@ -232,7 +153,7 @@ def truth_if_given(name: str, value: object) -> bool | None:
     raise InvalidInput(f"{name} is True or False, not {kind_of(value)}")
 
 
-def limit_given(limit: object) -> int:
+def page_size(limit: object) -> int:
     """Return how many entries a page is to have."""
     if isinstance(limit, int) and not isinstance(limit, bool) and 1 <= limit <= MOST_ENTRIES:
         return limit

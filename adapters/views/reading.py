@@ -10,21 +10,19 @@ from typing import Final, get_args
 from uuid import UUID
 
 from onrecord.adapters.inputs.arguments import text_given, text_if_given
-from onrecord.adapters.views.keeping import Keeper
 from onrecord.adapters.views.pages import (
-    Asked,
     EntryT,
     Page,
     PageCursors,
-    Pages,
     Shape,
     days,
-    given,
-    limit_given,
     page_of,
+    page_size,
+    set_filters,
     times,
     truth_if_given,
 )
+from onrecord.adapters.views.ports import Keeper, PageQuery, Pages
 from onrecord.domain.errors import ConversationNotFound, InvalidInput
 from onrecord.domain.log import Backend
 from onrecord.projections.views.audit import AUDIT, Deed, deed
@@ -191,10 +189,9 @@ class Views:
         until: date | None = None,
     ) -> Page[ModelUsage]:
         """Return the tokens that each model used on all those days together, on one page."""
-        asked_for = given(_of_models(api, model, since, until))
-        asked = Asked(USAGE, "usage_total", self._tenant, asked_for, {}, None)
-        found = self.pages.page(asked)
-        return page_of(_USAGE, found, found.rows, None)
+        filters = set_filters(_of_models(api, model, since, until))
+        page = self.pages.page(PageQuery(USAGE, "usage_total", self._tenant, filters, {}, None))
+        return page_of(_USAGE, page, page.rows, None)
 
     def cost(
         self, used: ModelUsage, prices: str | os.PathLike[str] | None = None
@@ -237,17 +234,16 @@ class Views:
     def _page(
         self, shape: Shape[EntryT], filters: Row, limit: object, after: str | None
     ) -> Page[EntryT]:
-        query, asked_for, size = f"{shape.view.name}_page", given(filters), limit_given(limit)
+        name, wanted, size = f"{shape.view.name}_page", set_filters(filters), page_size(limit)
         last: Row = {}
         if after is not None:
-            last = self._cursors.key_in(text_given("`after`", after), query, asked_for)
-        asked = Asked(shape.view, query, self._tenant, asked_for, last, size + 1)
-        found = self.pages.page(asked)
+            last = self._cursors.key_in(text_given("`after`", after), name, wanted)
+        page = self.pages.page(PageQuery(shape.view, name, self._tenant, wanted, last, size + 1))
         following = None
-        if len(found.rows) > size:
-            key = {column: found.rows[size - 1][column] for column in shape.key}
-            following = self._cursors.after(query, asked_for, key)
-        return page_of(shape, found, found.rows[:size], following)
+        if len(page.rows) > size:
+            key = {column: page.rows[size - 1][column] for column in shape.key}
+            following = self._cursors.after(name, wanted, key)
+        return page_of(shape, page, page.rows[:size], following)
 
     def _id(self, which: str | UUID | None) -> str | None:
         return None if which is None else str(self._named(which))

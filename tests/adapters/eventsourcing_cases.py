@@ -37,6 +37,7 @@ class Place(TestCase, metaclass=ABCMeta):
     env: Environment
     factory: InfrastructureFactory[Any]
     factory_class: type[InfrastructureFactory[Any]]
+    module: str
 
     @abstractmethod
     def empty_log(self) -> str:
@@ -44,7 +45,7 @@ class Place(TestCase, metaclass=ABCMeta):
 
     def setUp(self) -> None:
         given = {
-            "PERSISTENCE_MODULE": self.factory_class.__module__,
+            "PERSISTENCE_MODULE": self.module,
             "ONRECORD_URL": self.empty_log(),
             "ONRECORD_TENANT": str(TENANT),
         }

@@ -12,9 +12,8 @@ from uuid import UUID
 
 import onrecord
 from onrecord.adapters.histories.history import Doubt, History
-from onrecord.adapters.histories.intake import TakenIn, take_in
-from onrecord.adapters.histories.sources import SOURCES, key_of
-from onrecord.adapters.histories.spoken import hear
+from onrecord.adapters.histories.intake import SOURCES, TakenIn, key_of, take_in
+from onrecord.adapters.histories.json_files import hear
 from onrecord.adapters.store import Store
 from onrecord.domain.events import Event
 from onrecord.projections.api import known_api

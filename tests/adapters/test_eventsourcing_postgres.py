@@ -14,6 +14,7 @@ class Database(cases.Place):
     """A database of its own."""
 
     factory_class = PostgresFactory
+    module = "onrecord.eventsourcing.postgres"
 
     def empty_log(self) -> str:
         url = fresh_log(VERSION)

@@ -22,6 +22,7 @@ class File(cases.Place):
     """A file in a folder of its own."""
 
     factory_class = SqliteFactory
+    module = "onrecord.eventsourcing.sqlite"
 
     def empty_log(self) -> str:
         folder = TemporaryDirectory()

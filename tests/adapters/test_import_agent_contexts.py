@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from onrecord.adapters.histories.camunda import lifted, moment
-from onrecord.adapters.histories.intake import TakenIn
-from onrecord.adapters.histories.sources import SOURCES
+from onrecord.adapters.histories.intake import SOURCES, TakenIn
 from onrecord.domain.content import Text, ToolResult
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.events import (

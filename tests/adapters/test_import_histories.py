@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from onrecord.adapters.histories.sources import SOURCES
+from onrecord.adapters.histories.intake import SOURCES
 from onrecord.adapters.store import Store
 from onrecord.domain.content import Native, Text
 from onrecord.domain.errors import InvalidInput

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from onrecord.adapters.histories.history import History
 from onrecord.adapters.histories.intake import take_in
-from onrecord.adapters.histories.spoken import hear
+from onrecord.adapters.histories.json_files import hear
 from onrecord.domain.errors import InvalidInput
 from onrecord.projections.api import known_api
 from tests.adapters import llm_log

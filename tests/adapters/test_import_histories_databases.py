@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from onrecord.adapters.histories.database import microseconds
-from onrecord.adapters.histories.sources import SOURCES
+from onrecord.adapters.histories.intake import SOURCES
 from onrecord.adapters.store import Store
 from onrecord.domain import events
 from onrecord.domain.content import Document, Reasoning, Text, ToolCall, ToolResult

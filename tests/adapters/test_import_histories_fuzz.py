@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.histories.sources import SOURCES
+from onrecord.adapters.histories.intake import SOURCES
 from onrecord.domain.errors import OnrecordError
 from tests.adapters import llm_log
 from tests.adapters.kept_histories import (

@@ -5,9 +5,12 @@ from uuid import UUID, uuid4
 
 from eventsourcing.application import Application
 from eventsourcing.domain import DomainEvent, datetime_now_with_tzinfo
-from eventsourcing.utils import get_topic
+from eventsourcing.utils import get_topic, resolve_topic
 
-from onrecord.adapters.storage.eventsourcing.mapper import ConversationEvent, ConversationMapper
+from onrecord.adapters.storage.eventsourcing.stored_events import (
+    ConversationEvent,
+    ConversationMapper,
+)
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from tests.factories import answer, appending, prompt, started, tool_call, tool_result
 from tests.ledger import verified_log
@@ -18,11 +21,16 @@ EVENTS = (started(), prompt(), tool_call("c1"), tool_result("c1"), answer())
 def application(path: Path) -> Application[UUID]:
     return Application(
         {
-            "PERSISTENCE_MODULE": "onrecord.adapters.storage.eventsourcing.sqlite",
-            "MAPPER_TOPIC": get_topic(ConversationMapper),
+            "PERSISTENCE_MODULE": "onrecord.eventsourcing.sqlite",
+            "MAPPER_TOPIC": "onrecord.eventsourcing:Mapper",
             "ONRECORD_URL": f"sqlite:///{path}",
         }
     )
+
+
+def test_the_mapper_has_the_topic_that_an_environment_names() -> None:
+    assert get_topic(ConversationMapper) == "onrecord.eventsourcing:Mapper"
+    assert resolve_topic("onrecord.eventsourcing:Mapper") is ConversationMapper
 
 
 def test_the_library_reads_what_onrecord_wrote(tmp_path: Path) -> None:

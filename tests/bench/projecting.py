@@ -21,7 +21,7 @@ import psycopg
 from onrecord.adapters.storage.postgres.connections import Connections, address_of
 from onrecord.adapters.storage.postgres.postgres import Postgres, open_postgres
 from onrecord.adapters.views.postgres.keeper import PostgresKeeper
-from onrecord.adapters.views.worker import Worker
+from onrecord.adapters.views.postgres.worker import Worker
 from onrecord.domain.events import ResponseCompleted
 from onrecord.projections.views.registry import VIEWS
 from onrecord.projections.views.view import View

@@ -17,7 +17,7 @@ from typing import Final
 from uuid import uuid4
 
 from onrecord.adapters.storage.postgres.postgres import migrate, open_postgres
-from onrecord.adapters.views.worker import Worker
+from onrecord.adapters.views.postgres.worker import Worker
 from onrecord.projections.views.registry import VIEWS
 from tests.bench.children import start
 from tests.bench.measure import Figures, Measure

@@ -14,8 +14,7 @@ import pytest
 from eventsourcing.persistence import StoredEvent
 
 from onrecord.adapters.recording.spool import Spool
-from onrecord.adapters.storage.eventsourcing.backend import BackendRecorder
-from onrecord.adapters.storage.eventsourcing.operators import Erasure, Operators
+from onrecord.adapters.storage.eventsourcing.operators import BackendRecorder, Erasure, Operators
 from onrecord.adapters.store import Store
 from onrecord.domain.erasures import INTENDED, erasure_id, operators_of
 from onrecord.domain.errors import ConversationNotFound, InvalidInput, StorageReadOnly

@@ -9,7 +9,7 @@ import pytest
 import onrecord
 from onrecord.adapters.histories.history import History
 from onrecord.adapters.histories.intake import take_in
-from onrecord.adapters.histories.spoken import hear
+from onrecord.adapters.histories.json_files import hear
 from onrecord.adapters.store import Store
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain import jsontext

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from onrecord.adapters.storage.postgres.postgres import Limits, Postgres, migrate, open_postgres
-from onrecord.adapters.views.worker_thread import Hand
+from onrecord.adapters.views.postgres.worker_thread import Hand
 from tests.faults.kills import verify_all
 from tests.faults.talking import talking
 from tests.faults.workers import (

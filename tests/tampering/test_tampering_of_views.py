@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 import onrecord
-from onrecord.adapters.views.verifying import VerifiedViews, verify_views
+from onrecord.adapters.upkeep.verifying_views import VerifiedViews, verify_views
 from onrecord.domain import events
 from onrecord.domain.request_template import Template
 from onrecord.projections.verification.limits import LIMITS

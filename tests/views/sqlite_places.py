@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
-from onrecord.adapters.views.pages import Asked, Found
+from onrecord.adapters.views.ports import PageQuery, PageRows
 from onrecord.adapters.views.sqlite.views import SqliteViews
 from onrecord.domain.log import Backend
 from onrecord.projections.views.audit import AUDIT
@@ -86,9 +86,9 @@ class Opened:
         )
         return conversation
 
-    def page(self, view: View = AUDIT, *, limit: int = 1_000, **filters: object) -> Found:
-        asked = Asked(view, f"{view.name}_page", TENANT, dict(filters), {}, limit)
-        return self.views.page(asked)
+    def page(self, view: View = AUDIT, *, limit: int = 1_000, **filters: object) -> PageRows:
+        query = PageQuery(view, f"{view.name}_page", TENANT, dict(filters), {}, limit)
+        return self.views.page(query)
 
     def positions(self, view: View = AUDIT) -> list[int]:
         return [row["position"] for row in self.page(view).rows]

@@ -16,7 +16,7 @@ import pytest
 import onrecord
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.adapters.store import Store
-from onrecord.adapters.views.pages import Asked
+from onrecord.adapters.views.ports import PageQuery
 from onrecord.adapters.views.sqlite.file import ViewsFile
 from onrecord.adapters.views.sqlite.views import SqliteViews
 from onrecord.domain.errors import StorageBusy
@@ -202,6 +202,6 @@ def test_what_is_erased_between_reading_and_writing_is_not_written(
 
             monkeypatch.setattr(log, "read_log", read_then_forgotten)
             filters = parse_query("marmalade").filters()
-            found = views.page(Asked(SEARCH, "search_page", TENANT, filters, {}, 50))
+            found = views.page(PageQuery(SEARCH, "search_page", TENANT, filters, {}, 50))
             assert (found.rows, found.position, found.behind) == ((), 2, 0)
     assert holding(tmp_path) == set()

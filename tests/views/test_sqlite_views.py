@@ -26,7 +26,7 @@ def small_pages(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
 
 
 def fragile(monkeypatch: pytest.MonkeyPatch, view: Fragile) -> Fragile:
-    monkeypatch.setattr("onrecord.adapters.views.keeping.VIEWS", {**VIEWS, "audit": view})
+    monkeypatch.setattr("onrecord.adapters.views.ports.VIEWS", {**VIEWS, "audit": view})
     return view
 
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 import onrecord
 from onrecord.adapters.storage.postgres.postgres import Postgres
 from onrecord.adapters.storage.sqlite.inventory import SqliteMoment
-from onrecord.adapters.views.postgres.kept import PostgresKept
-from onrecord.adapters.views.scratch import KeptMoment
-from onrecord.adapters.views.verifying import VerifiedViews, verify_views
+from onrecord.adapters.upkeep.verifying_views import VerifiedViews, verify_views
+from onrecord.adapters.views.ports import KeptMoment
+from onrecord.adapters.views.postgres.pages import PostgresKept
 from onrecord.domain.inventory import StoredEvent, StoredHead
 from onrecord.projections.views.registry import VIEWS
 from onrecord.projections.views.search import SEARCH

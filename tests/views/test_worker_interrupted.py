@@ -10,7 +10,7 @@ from types import FrameType
 import pytest
 
 from onrecord.adapters.storage.postgres.postgres import Postgres
-from onrecord.adapters.views.worker import Worker
+from onrecord.adapters.views.postgres.worker import Worker
 from onrecord.projections.views.registry import VIEWS
 from tests.views.workers import asked, caught_up
 

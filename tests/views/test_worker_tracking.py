@@ -7,8 +7,8 @@ from uuid import uuid4
 import pytest
 from eventsourcing.persistence import ProgrammingError, Tracking
 
-from onrecord.adapters.storage.eventsourcing.tracking import PostgresViewTracking
 from onrecord.adapters.storage.postgres.postgres import Postgres
+from onrecord.eventsourcing.postgres import PostgresViewTracking
 from onrecord.projections.views.audit import AUDIT
 from tests.factories import OTHER_TENANT, TENANT
 from tests.views.workers import Stepping, talk

@@ -15,8 +15,8 @@ from onrecord.adapters.storage.postgres.connections import Connections, address_
 from onrecord.adapters.storage.postgres.postgres import Postgres
 from onrecord.adapters.views.postgres.advance import PostgresAdvance
 from onrecord.adapters.views.postgres.builds import Lease, Parts, PostgresBuilds
-from onrecord.adapters.views.worker import Worker
-from onrecord.adapters.views.worker_thread import Hand, Tally
+from onrecord.adapters.views.postgres.worker import Worker
+from onrecord.adapters.views.postgres.worker_thread import Hand, Tally
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.audit import AUDIT
 from onrecord.projections.views.step import passages

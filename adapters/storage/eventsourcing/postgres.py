@@ -1,4 +1,4 @@
-"""`eventsourcing` on the PostgreSQL log: PERSISTENCE_MODULE=onrecord.adapters.storage.eventsourcing.postgres.
+"""`eventsourcing` on the PostgreSQL log: PERSISTENCE_MODULE=onrecord.eventsourcing.postgres.
 
 The environment names the database (`ONRECORD_URL`) and, if it is not the only one, the tenant
 (`ONRECORD_TENANT`, a UUID): an application is a tenant of the log. Events go into the log's own
@@ -11,37 +11,23 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from typing import TypeVar, cast
 from uuid import UUID
 
 from eventsourcing.persistence import (
-    AggregateRecorder,
-    ApplicationRecorder,
-    InfrastructureFactory,
     Notification,
-    ProcessRecorder,
+    ProgrammingError,
     StoredEvent,
     Tracking,
+    TrackingRecorder,
 )
 from eventsourcing.utils import Environment, EnvType
 from psycopg.rows import TupleRow
 from psycopg.types.numeric import Int8
 
-from onrecord.adapters.storage.eventsourcing.appends import conversation_of
-from onrecord.adapters.storage.eventsourcing.recorders import (
-    LogAggregateRecorder,
-    LogApplicationRecorder,
-    LogProcessRecorder,
-    LogSnapshotRecorder,
-    LogTrackingRecorder,
-)
-from onrecord.adapters.storage.eventsourcing.store import (
-    Appender,
-    Within,
-    named_class,
-    named_tenant,
-    named_url,
-)
+from onrecord.adapters.settings import NO_TENANT
+from onrecord.adapters.storage.eventsourcing.factory import LogFactory
+from onrecord.adapters.storage.eventsourcing.recorders import Appender, Within
+from onrecord.adapters.storage.eventsourcing.stored_events import conversation_of
 from onrecord.adapters.storage.postgres.batch import packed, parameters_of, verdict_of
 from onrecord.adapters.storage.postgres.connections import LogConnection, fetched
 from onrecord.adapters.storage.postgres.postgres import Postgres, open_postgres
@@ -49,7 +35,6 @@ from onrecord.adapters.storage.subscription import Wakeups
 from onrecord.domain.log import Append, Duplicate, Recorded, Verdict
 
 _Connection = LogConnection
-T = TypeVar("T", bound=LogTrackingRecorder[_Connection])
 
 
 class _PostgresStore:
@@ -123,39 +108,14 @@ class _PostgresStore:
         return int(rows[0][0]) if rows else None
 
 
-class PostgresFactory(InfrastructureFactory[LogTrackingRecorder[_Connection]]):
+class PostgresFactory(LogFactory[_Connection]):
     """Recorders on the log that the environment names."""
 
     def __init__(self, env: Environment | EnvType | None) -> None:
         """Open the log: ONRECORD_URL, ONRECORD_TENANT."""
         super().__init__(env)
-        url = named_url(self.env, "name the database, postgresql://…")
-        self.log = open_postgres(url)
-        self.tenant = named_tenant(self.env)
-        self._store = _PostgresStore(self.log, self.tenant)
-
-    def aggregate_recorder(self, purpose: str = "events") -> AggregateRecorder:
-        """Return a recorder of events, or of snapshots."""
-        if purpose == "events":
-            return LogAggregateRecorder(self._store, self.tenant)
-        return LogSnapshotRecorder(self._store, self.tenant)
-
-    def application_recorder(self) -> ApplicationRecorder:
-        """Return a recorder of events with notifications."""
-        ours = LogApplicationRecorder[_Connection]
-        kind = named_class(self.env, self.APPLICATION_RECORDER_TOPIC, ours)
-        return kind(self._store, self.tenant)
-
-    def tracking_recorder(self, tracking_recorder_class: type[T] | None = None) -> T:
-        """Return a recorder of tracking: of the class given, named or ours."""
-        ours = cast("type[T]", LogTrackingRecorder)
-        kind = tracking_recorder_class or named_class(self.env, self.TRACKING_RECORDER_TOPIC, ours)
-        return kind(self._store, self.env.name)
-
-    def process_recorder(self) -> ProcessRecorder:
-        """Return a recorder of events and tracking."""
-        kind = named_class(self.env, self.PROCESS_RECORDER_TOPIC, LogProcessRecorder[_Connection])
-        return kind(self._store, self.tenant, self.env.name)
+        self.log = open_postgres(self.url("name the database, postgresql://…"))
+        self.store = _PostgresStore(self.log, self.tenant)
 
     def close(self) -> None:
         """Close the log."""
@@ -169,3 +129,31 @@ def _append(
         return []
     rows = fetched(connection, "append", parameters_of(packed(appends, digest)))
     return [verdict_of(row) for row in rows]
+
+
+# Our views in the `eventsourcing` library's terms: how far a view has come, and waiting for it.
+#
+# A program that records by the library's application waits for a view of ours with the verbs that
+# it has for its own: `tracking.wait("usage", recording.notification.id)`.
+
+
+class PostgresViewTracking(TrackingRecorder):
+    """Tells how far the views of a database are, as the library's trackings are asked.
+
+    The name of the application is a view's; ids are those of a tenant's notifications, which are
+    positions of its shard. `wait` raises TimeoutError and WaitInterruptedError as the library says.
+    """
+
+    def __init__(self, log: Postgres, tenant: UUID = NO_TENANT) -> None:
+        """Ask for the views of a tenant."""
+        self._log, self._tenant = log, tenant
+
+    def max_tracking_id(self, application_name: str) -> int | None:
+        """Return the position up to which a view has every event of the tenant; None before any."""
+        asked = (application_name, self._tenant)
+        [(position,)] = self._log.connections.ask("view_reached", asked)
+        return position or None
+
+    def insert_tracking(self, tracking: Tracking) -> None:
+        """Refuse: workers move a view's checkpoint, with its rows."""
+        raise ProgrammingError("a view is moved by `onrecord worker`, in one step with its rows")

@@ -7,9 +7,9 @@ event's position. Snapshots and tracking are no events: a store keeps them besid
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
-from typing import Any, Final, Generic
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 from eventsourcing.persistence import (
@@ -25,16 +25,93 @@ from eventsourcing.persistence import (
     TrackingRecorder,
 )
 
-from onrecord.adapters.storage.eventsourcing.appends import (
+from onrecord.adapters.storage.eventsourcing.stored_events import (
     appends_of,
     conversation_of,
     must_be_recorded,
 )
-from onrecord.adapters.storage.eventsourcing.store import Appender, Store, Transaction, Within
 from onrecord.adapters.storage.holds import releasing
 from onrecord.adapters.storage.subscription import PAGE, Wakeups
 from onrecord.domain.errors import ConversationForgotten, StorageError
-from onrecord.domain.log import BEFORE_FIRST
+from onrecord.domain.log import BEFORE_FIRST, Append, Verdict
+
+# What the recorders ask of a store.
+
+Transaction = TypeVar("Transaction")
+
+Appender = Callable[[Sequence[Append]], list[Verdict]]
+"""Appends in a transaction that is open; returns a verdict for each request, in order."""
+
+Row = tuple[Any, ...]
+"""The version, the topic and the state of a stored event."""
+
+
+class Within(NamedTuple):
+    """The part of a sequence that is asked for: after < number <= until, `limit` of it at most."""
+
+    after: int
+    until: int
+    limit: int
+
+
+class Store(Protocol[Transaction]):
+    """What the recorders ask of a store; `Transaction` is what its statements are run in."""
+
+    @property
+    def wakeups(self) -> Wakeups:
+        """What wakes up the subscriptions of this process."""
+        ...
+
+    def append(self, append: Append) -> Verdict:
+        """Append what is for one conversation, in a transaction that others may share.
+
+        The ids of its events are new: what was recorded at a try whose answer was lost is recorded.
+        """
+        ...
+
+    def appending(self) -> AbstractContextManager[tuple[Transaction, Appender]]:
+        """Lend a transaction, and what appends in it: all or none, durable at the end."""
+        ...
+
+    def writing(self) -> AbstractContextManager[Transaction]:
+        """Lend a transaction for what is no event: all or none, durable at the end."""
+        ...
+
+    def keep_snapshot(self, transaction: Transaction, tenant: UUID, snapshot: StoredEvent) -> bool:
+        """Keep a snapshot; False where there is one of that version.
+
+        ConversationForgotten or StorageReadOnly where the conversation does not take it.
+        """
+        ...
+
+    def keep_tracking(self, transaction: Transaction, name: str, tracking: Tracking) -> bool:
+        """Keep how far a follower got; False unless it is further than before."""
+        ...
+
+    def stored_events(self, conversation_id: UUID, within: Within, *, desc: bool) -> Sequence[Row]:
+        """Return a conversation's events by version, those erased left out."""
+        ...
+
+    def snapshots(
+        self, tenant: UUID, conversation_id: UUID, within: Within, *, desc: bool
+    ) -> Sequence[Row]:
+        """Return a conversation's snapshots by version."""
+        ...
+
+    def notifications(
+        self, tenant: UUID, within: Within, topics: Sequence[str]
+    ) -> list[Notification]:
+        """Return a tenant's events by position; no topics means all."""
+        ...
+
+    def last_notification(self, tenant: UUID) -> int | None:
+        """Return the position of a tenant's last event."""
+        ...
+
+    def tracked(self, name: str, application_name: str) -> int | None:
+        """Return how far a follower got with an application."""
+        ...
+
 
 # Following the notifications of an `eventsourcing` recorder, whatever the backend.
 
@@ -112,19 +189,16 @@ class LogAggregateRecorder(AggregateRecorder, Generic[Transaction]):
         limit: int | None = None,
     ) -> Sequence[StoredEvent]:
         """Return the events of an aggregate, in order of version or the last first."""
-        place, within = conversation_of(originator_id), _within(gt, lte, limit)
         with _in_their_words():
-            rows = self.store.stored_events(place, within, desc=desc)
+            rows = self._rows(conversation_of(originator_id), _within(gt, lte, limit), desc=desc)
         return [StoredEvent(originator_id, *row) for row in rows]
 
+    def _rows(self, conversation_id: UUID, within: Within, *, desc: bool) -> Sequence[Row]:
+        return self.store.stored_events(conversation_id, within, desc=desc)
 
-class LogSnapshotRecorder(AggregateRecorder, Generic[Transaction]):
+
+class LogSnapshotRecorder(LogAggregateRecorder[Transaction]):
     """Snapshots of aggregates: no facts, in a table of their own, gone with the conversation."""
-
-    def __init__(self, store: Store[Transaction], tenant: UUID) -> None:
-        """Record for one tenant of a store's log."""
-        self.store = store
-        self.tenant = tenant
 
     @releasing
     def insert_events(
@@ -137,20 +211,8 @@ class LogSnapshotRecorder(AggregateRecorder, Generic[Transaction]):
                     raise IntegrityError("there is a snapshot of that version already")
         return None
 
-    def select_events(
-        self,
-        originator_id: UUID | str,
-        *,
-        gt: int | None = None,
-        lte: int | None = None,
-        desc: bool = False,
-        limit: int | None = None,
-    ) -> Sequence[StoredEvent]:
-        """Return the snapshots of an aggregate, in order of version or the last first."""
-        place, within = conversation_of(originator_id), _within(gt, lte, limit)
-        with _in_their_words():
-            rows = self.store.snapshots(self.tenant, place, within, desc=desc)
-        return [StoredEvent(originator_id, *row) for row in rows]
+    def _rows(self, conversation_id: UUID, within: Within, *, desc: bool) -> Sequence[Row]:
+        return self.store.snapshots(self.tenant, conversation_id, within, desc=desc)
 
 
 class LogApplicationRecorder(LogAggregateRecorder[Transaction], ApplicationRecorder):

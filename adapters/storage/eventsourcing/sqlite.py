@@ -1,4 +1,4 @@
-"""`eventsourcing` on the SQLite log: PERSISTENCE_MODULE=onrecord.adapters.storage.eventsourcing.sqlite.
+"""`eventsourcing` on the SQLite log: PERSISTENCE_MODULE=onrecord.eventsourcing.sqlite.
 
 The environment names the file (`ONRECORD_URL`, sqlite:///talks.db) and, if it is not the only one,
 the tenant (`ONRECORD_TENANT`, a UUID): an application is a tenant of the log. Events go into the
@@ -12,43 +12,20 @@ import json
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from typing import TypeVar, cast
 from uuid import UUID
 
-from eventsourcing.persistence import (
-    AggregateRecorder,
-    ApplicationRecorder,
-    InfrastructureFactory,
-    Notification,
-    ProcessRecorder,
-    StoredEvent,
-    Tracking,
-)
+from eventsourcing.persistence import Notification, StoredEvent, Tracking
 from eventsourcing.utils import Environment, EnvType
 
-from onrecord.adapters.storage.eventsourcing.appends import conversation_of
-from onrecord.adapters.storage.eventsourcing.recorders import (
-    LogAggregateRecorder,
-    LogApplicationRecorder,
-    LogProcessRecorder,
-    LogSnapshotRecorder,
-    LogTrackingRecorder,
-)
-from onrecord.adapters.storage.eventsourcing.store import (
-    Appender,
-    Within,
-    named_class,
-    named_tenant,
-    named_url,
-)
+from onrecord.adapters.storage.eventsourcing.factory import LogFactory
+from onrecord.adapters.storage.eventsourcing.recorders import Appender, Within
+from onrecord.adapters.storage.eventsourcing.stored_events import conversation_of
 from onrecord.adapters.storage.sqlite.append import append_all, must_take
 from onrecord.adapters.storage.sqlite.connection import Row, Session, Value
 from onrecord.adapters.storage.sqlite.sqlite import Sqlite, open_sqlite
 from onrecord.adapters.storage.sqlite.url import path_of
 from onrecord.adapters.storage.subscription import Wakeups
 from onrecord.domain.log import Append, Verdict
-
-T = TypeVar("T", bound=LogTrackingRecorder[Session])
 
 
 class _SqliteStore:
@@ -117,38 +94,14 @@ class _SqliteStore:
             return session.all(query, *values)
 
 
-class SqliteFactory(InfrastructureFactory[LogTrackingRecorder[Session]]):
+class SqliteFactory(LogFactory[Session]):
     """Recorders on the log that the environment names."""
 
     def __init__(self, env: Environment | EnvType | None) -> None:
         """Open the log: ONRECORD_URL, ONRECORD_TENANT."""
         super().__init__(env)
-        self.log = open_sqlite(path_of(named_url(self.env, "name the file, sqlite:///talks.db")))
-        self.tenant = named_tenant(self.env)
-        self._store = _SqliteStore(self.log, self.tenant)
-
-    def aggregate_recorder(self, purpose: str = "events") -> AggregateRecorder:
-        """Return a recorder of events, or of snapshots."""
-        if purpose == "events":
-            return LogAggregateRecorder(self._store, self.tenant)
-        return LogSnapshotRecorder(self._store, self.tenant)
-
-    def application_recorder(self) -> ApplicationRecorder:
-        """Return a recorder of events with notifications."""
-        ours = LogApplicationRecorder[Session]
-        kind = named_class(self.env, self.APPLICATION_RECORDER_TOPIC, ours)
-        return kind(self._store, self.tenant)
-
-    def tracking_recorder(self, tracking_recorder_class: type[T] | None = None) -> T:
-        """Return a recorder of tracking: of the class given, named or ours."""
-        ours = cast("type[T]", LogTrackingRecorder)
-        kind = tracking_recorder_class or named_class(self.env, self.TRACKING_RECORDER_TOPIC, ours)
-        return kind(self._store, self.env.name)
-
-    def process_recorder(self) -> ProcessRecorder:
-        """Return a recorder of events and tracking."""
-        kind = named_class(self.env, self.PROCESS_RECORDER_TOPIC, LogProcessRecorder[Session])
-        return kind(self._store, self.tenant, self.env.name)
+        self.log = open_sqlite(path_of(self.url("name the file, sqlite:///talks.db")))
+        self.store = _SqliteStore(self.log, self.tenant)
 
     def close(self) -> None:
         """Close the log."""

@@ -9,7 +9,6 @@ import threading
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Final, TypeVar
 from uuid import UUID
 
@@ -33,9 +32,13 @@ from onrecord.adapters.storage.append import (
     verified,
 )
 from onrecord.adapters.storage.clocks import WatchedClock
-from onrecord.adapters.storage.memory.blobs import MemoryBlobs
-from onrecord.adapters.storage.memory.inventory import MemoryInventory, inventory_of
-from onrecord.adapters.storage.memory.streams import NO_HEAD, Stream
+from onrecord.adapters.storage.memory.contents import (
+    NO_HEAD,
+    MemoryBlobs,
+    MemoryInventory,
+    Stream,
+    inventory_of,
+)
 from onrecord.adapters.storage.subscription import (
     PollingSubscription,
     Wakeups,
@@ -310,14 +313,7 @@ class Memory:
         self._keys = {k: owner for k, owner in self._keys.items() if owner != conversation_id}
         self._blobs.forget(conversation_id)
         stream = self._streams.get(conversation_id)
-        if stream is None:
-            return 0
-        erased = sum(event.body is not None for event in stream.events)
-        stream.events = [event._replace(salt=None, body=None) for event in stream.events]
-        stream.forgotten = True
-        stream.onces.clear()
-        stream.head = replace(stream.head, open_calls={})
-        return erased
+        return 0 if stream is None else stream.erase()
 
     def _append(self, append: Append) -> Verdict:
         place = self._place(append.conversation_id)

@@ -7,25 +7,28 @@ rows are written. Statements go out together wherever no answer is waited for.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
 from typing import Final
 from uuid import UUID
 
+import psycopg
 from psycopg import Cursor, errors
 from psycopg.rows import TupleRow
 
-from onrecord.adapters.storage.postgres.connections import Connections, LogConnection
+from onrecord.adapters.storage.postgres.connections import Connections, LogConnection, fetched
+from onrecord.adapters.storage.postgres.errors import translated
 from onrecord.adapters.views.postgres.builds import LEASE_SECONDS, Lease
-from onrecord.adapters.views.postgres.rows import PostgresRows, SwiftRows
 from onrecord.domain.errors import OnrecordError
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.planning import Batch, Part, Stretch, size_of
 from onrecord.projections.views.step import (
     Asked,
     Failure,
+    Refused,
     ask,
     by_conversation,
     circuit_opens,
@@ -37,7 +40,109 @@ from onrecord.projections.views.step import (
     taken,
     why_the_circuit_opened,
 )
-from onrecord.projections.views.view import Feed, Passage
+from onrecord.projections.views.view import Changes, Feed, Passage, Row, rows_json
+
+# The rows of views on PostgreSQL, inside one transaction of a worker.
+
+
+class PostgresRows:
+    """What a step reads and writes; `connection` is in a transaction, of one part of a shard."""
+
+    def __init__(self, connection: LogConnection, shard: int, part: int) -> None:
+        """Use a connection that nobody else uses until its transaction ends."""
+        self._connection = connection
+        self._place = (shard, part)
+
+    def blocked(self, feed: Feed, conversations: Sequence[UUID]) -> Collection[UUID]:
+        """Return those of these conversations that wait behind a parked event."""
+        asked = (feed.view.name, feed.generation, list(conversations))
+        return {found for (found,) in fetched(self._connection, "blocked", asked)}
+
+    def known(self, feed: Feed, keys: Sequence[Row]) -> list[Row]:
+        """Return the rows of these keys that are there; Refused where a key is not taken."""
+        name, asked = f"{feed.view.name}_known", (feed.generation, rows_json(keys))
+        with self._taken_back():
+            return [row for (row,) in fetched(self._connection, name, asked)]
+
+    def write(self, feed: Feed, changes: Changes) -> None:
+        """Write changes, all or none; Refused where the database refuses a value."""
+        with self._taken_back():
+            if changes.drop:
+                asked = (feed.generation, rows_json(changes.drop))
+                fetched(self._connection, f"{feed.view.name}_drop", asked)
+            if changes.put:
+                put = (feed.generation, rows_json(changes.put), *self._place)
+                fetched(self._connection, f"{feed.view.name}_put", put)
+
+    @contextmanager
+    def _taken_back(self) -> Generator[None]:
+        """Take back what is done within, where a value is refused, and go on before it."""
+        try:
+            with self._connection.transaction():
+                yield
+        except (errors.DataError, errors.IntegrityError, errors.ProgramLimitExceeded) as exc:
+            raise Refused(type(exc).__name__) from exc
+        except psycopg.Error as exc:
+            raise translated(exc) from exc
+
+
+# The rows of views on PostgreSQL where nothing is expected to fail: writes are sent, not awaited.
+#
+# A value that the database refuses shows only when an answer is awaited, and spoils the
+# transaction: then all of it is done again with PostgresRows, which can tell which conversation
+# it was.
+
+
+class SwiftRows:
+    """What a step reads and writes; `connection` is in a transaction, and in pipeline mode."""
+
+    def __init__(
+        self,
+        connection: LogConnection,
+        shard: int,
+        part: int,
+        parked: Collection[UUID],
+    ) -> None:
+        """Use a connection of one batch; `parked` are the conversations that wait in its view."""
+        self._connection = connection
+        self._place = (shard, part)
+        self._parked = parked
+        self._asked: tuple[Sequence[Row], Cursor[TupleRow]] | None = None
+
+    def blocked(self, feed: Feed, conversations: Sequence[UUID]) -> Collection[UUID]:
+        """Return those of these conversations that wait behind a parked event, and others."""
+        del feed, conversations
+        return self._parked
+
+    def ask(self, feed: Feed, keys: Sequence[Row]) -> None:
+        """Send the question that `known` will be asked with these very keys."""
+        self._asked = (keys, self._send(feed, "known", rows_json(keys)))
+
+    def known(self, feed: Feed, keys: Sequence[Row]) -> list[Row]:
+        """Return the rows of these keys that are there, each with its `conversation_id`."""
+        if self._asked is None or self._asked[0] is not keys:
+            self.ask(feed, keys)
+        assert self._asked is not None
+        (_, cursor), self._asked = self._asked, None
+        try:
+            return [row for (row,) in cursor.fetchall()]
+        except psycopg.Error as exc:
+            raise translated(exc) from exc
+
+    def write(self, feed: Feed, changes: Changes) -> None:
+        """Send changes; whether they were written shows later."""
+        if changes.drop:
+            self._send(feed, "drop", rows_json(changes.drop))
+        if changes.put:
+            self._send(feed, "put", rows_json(changes.put), *self._place)
+
+    def _send(self, feed: Feed, verb: str, *parameters: object) -> Cursor[TupleRow]:
+        query = self._connection.queries[f"{feed.view.name}_{verb}"]
+        try:
+            return self._connection.execute(query, (feed.generation, *parameters), binary=True)
+        except psycopg.Error as exc:
+            raise translated(exc) from exc
+
 
 _OF_A_VALUE: Final = (errors.DataError, errors.IntegrityError, errors.ProgramLimitExceeded)
 

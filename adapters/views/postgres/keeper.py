@@ -10,7 +10,7 @@ from uuid import UUID
 
 from onrecord.adapters.inputs.arguments import id_given
 from onrecord.adapters.storage.postgres.connections import Connections
-from onrecord.adapters.views.keeping import AtWork, Parked, Progress, Standing
+from onrecord.adapters.views.ports import Parked, Progress, ViewStatus, Workforce
 from onrecord.adapters.views.postgres.advance import Overtaken, PostgresAdvance, StandsStill
 from onrecord.adapters.views.postgres.builds import LEASE, PostgresBuilds
 from onrecord.domain.errors import InvalidInput, ViewStopped
@@ -31,21 +31,21 @@ class PostgresKeeper:
         self._connections, self._views = connections, views
         self._builds = PostgresBuilds(connections, views)
 
-    def status(self) -> list[Standing]:
+    def status(self) -> list[ViewStatus]:
         """Return how each view stands, by name."""
         events = sum(self._builds.ends().values())
         found = {
-            view: Standing(view, number, revision, position, events, parked, *rest)
+            view: ViewStatus(view, number, revision, position, events, parked, *rest)
             for view, number, revision, position, parked, *rest in self._connections.ask(
                 "standings"
             )
         }
-        nothing = {name: Standing(name, None, None, 0, events, 0) for name in self._views}
+        nothing = {name: ViewStatus(name, None, None, 0, events, 0) for name in self._views}
         return [standing for _, standing in sorted((nothing | found).items())]
 
-    def at_work(self) -> AtWork:
+    def at_work(self) -> Workforce:
         """Return who works at the views now, by the server's clock."""
-        return AtWork(*self._connections.ask("workers_at_work", (LEASE,))[0])
+        return Workforce(*self._connections.ask("workers_at_work", (LEASE,))[0])
 
     def parked(self, view: str | None = None) -> list[Parked]:
         """Return the parked events of a view, or of all, by view and position."""

@@ -1,18 +1,103 @@
-"""Pages of views on PostgreSQL: read as the workers have left them."""
+"""Views on PostgreSQL, read as the workers have left them: pages, and what is kept for `onrecord verify --views`."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Generator, Mapping
+from contextlib import contextmanager
 from typing import Final
+from uuid import UUID
 
 from psycopg import Cursor
 from psycopg.rows import TupleRow
+from psycopg.types.numeric import Int8
 
 from onrecord.adapters.storage.holds import releasing
-from onrecord.adapters.storage.postgres.connections import LogConnection, fetched
+from onrecord.adapters.storage.postgres.connections import Connections, LogConnection, fetched
+from onrecord.adapters.storage.postgres.inventory import PostgresMoment
 from onrecord.adapters.storage.postgres.postgres import Postgres
-from onrecord.adapters.views.pages import Asked, Found, standstill
-from onrecord.adapters.views.postgres.kept import PostgresKept
+from onrecord.adapters.views.ports import PageQuery, PageRows, standstill
 from onrecord.domain.errors import StorageUnavailable
+from onrecord.projections.views.planning import Build, Part
+from onrecord.projections.views.view import Row
+
+_NOTHING: Final[Collection[str]] = ()
+
+
+class PostgresKept:
+    """The views in a log's schema."""
+
+    def __init__(self, connections: Connections) -> None:
+        """Read by these connections."""
+        self._connections = connections
+
+    @property
+    def parts(self) -> int:
+        """Return into how many parts each shard is divided."""
+        return int(self._connections.ask("parts_of_a_shard")[0][0])
+
+    def unreadable(self) -> str | None:
+        """Return None: the tables are the log's own."""
+        return None
+
+    @contextmanager
+    def moment(self) -> Generator[PostgresKeptMoment]:
+        """Lend views and log as they are now."""
+        with self._connections.transaction() as connection:
+            fetched(connection, "begin_moment")
+            yield PostgresKeptMoment(connection)
+
+    def index_faults(self) -> list[str]:
+        """Return nothing: the lexemes stand in the rows, and are compared with them."""
+        return []
+
+
+class PostgresKeptMoment:
+    """Views and log inside a transaction that sees one moment."""
+
+    def __init__(self, connection: LogConnection) -> None:
+        """Read by a connection that is in one."""
+        self._connection = connection
+        self.log = PostgresMoment(connection)
+        self.pending = _NOTHING
+
+    def builds(self) -> list[Build]:
+        """Return every generation of every view."""
+        return [Build(*row) for row in self._all("kept_builds")]
+
+    def positions(self, build: Build) -> Mapping[Part, int]:
+        """Return how far a generation has come in each part."""
+        return {
+            Part(shard, part): position
+            for view, generation, shard, part, position in self._all("kept_positions")
+            if (view, generation) == (build.view, build.number)
+        }
+
+    def parked(self, build: Build) -> Mapping[str, int]:
+        """Return the conversations that wait in a generation, and from which version on."""
+        rows = self._all("kept_parked", build.view, build.number)
+        return {str(conversation): version for conversation, version in rows}
+
+    def rows(self, build: Build, conversation: str, after: int, limit: int) -> list[Row]:
+        """Return rows of a conversation in order of version, those behind a version."""
+        place = (build.number, UUID(conversation), Int8(after), Int8(limit))
+        return [row for (row,) in self._all(f"{build.view}_kept", *place)]
+
+    def sums(self, build: Build) -> list[Row]:
+        """Return all rows of a generation of `usage`."""
+        return [row for (row,) in self._all("usage_kept", build.number)]
+
+    def conversations(self, build: Build, after: str | None, limit: int) -> list[str]:
+        """Return of which conversations there are rows, in order, those behind one."""
+        place = (build.number, None if after is None else UUID(after), Int8(limit))
+        return [str(found) for (found,) in self._all(f"{build.view}_conversations", *place)]
+
+    def generations(self, view: str) -> set[int]:
+        """Return of which generations of a view there are rows."""
+        return {number for (number,) in self._all(f"{view}_generations")}
+
+    def _all(self, name: str, *parameters: object) -> list[TupleRow]:
+        return fetched(self._connection, name, parameters)
+
 
 _NO_GENERATION: Final = 0
 
@@ -25,14 +110,14 @@ class PostgresPages:
         self._log = log
         self._generations: dict[str, int] = {}
 
-    def page(self, asked: Asked) -> Found:
+    def page(self, query: PageQuery) -> PageRows:
         """Return a page of a view as it stands."""
         try:
-            return self._page(asked)
+            return self._page(query)
         except StorageUnavailable:
             # Reading changes nothing, so it is done again: this question looks for a connection.
             self._log.connections.ask("erasures")
-            return self._page(asked)
+            return self._page(query)
 
     def erase(self) -> None:
         """Do nothing: onrecord.forget takes it out of the views in its own transaction."""
@@ -53,23 +138,24 @@ class PostgresPages:
         """Do nothing: the connections are the log's."""
 
     @releasing
-    def _page(self, asked: Asked) -> Found:
-        name = asked.view.name
+    def _page(self, query: PageQuery) -> PageRows:
+        name = query.view.name
         guessed = self._generations.get(name, _NO_GENERATION)
         with self._log.connections.transaction() as connection:
             with connection.pipeline():
                 _sent(connection, "begin_snapshot")
-                standing = _sent(connection, "view_read", name, asked.tenant)
-                page = _sent(connection, asked.query, guessed, asked.tenant, *asked.parameters())
-                [(generation, stopped, paused, position, last, parked)] = standing.fetchall()
+                status = _sent(connection, "view_read", name, query.tenant)
+                page = _sent(connection, query.name, guessed, query.tenant, *query.parameters())
+                [(generation, stopped, paused, position, last, parked)] = status.fetchall()
                 rows = page.fetchall()
             if generation not in (None, guessed):
                 self._generations[name] = generation
-                of = (generation, asked.tenant, *asked.parameters())
-                rows = fetched(connection, asked.query, of)
-        found = tuple(row for (row,) in rows)
+                place = (generation, query.tenant, *query.parameters())
+                rows = fetched(connection, query.name, place)
         why = standstill(name, stopped, paused=bool(paused))
-        return Found(found, position, max(0, last - position), parked, why)
+        return PageRows(
+            tuple(row for (row,) in rows), position, max(0, last - position), parked, why
+        )
 
 
 def _sent(connection: LogConnection, name: str, *parameters: object) -> Cursor[TupleRow]:

@@ -1,22 +1,25 @@
-"""What is kept of views in the file beside a SQLite log, for `onrecord verify --views`."""
+"""What is kept of views on SQLite, and views folded from scratch in memory, for `onrecord verify --views`."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import Any, Final
+from uuid import UUID, uuid4
 
 from pydantic_core import from_json
 
 from onrecord.adapters.storage.queries import load_migrations
 from onrecord.adapters.storage.sqlite.connection import Connections, Session
 from onrecord.adapters.storage.sqlite.inventory import faults_of_file
+from onrecord.adapters.views.sqlite.feeding import SqliteRows
 from onrecord.adapters.views.sqlite.file import DIALECT, ViewsFile, made_of
 from onrecord.domain.errors import CorruptRecord, StorageReadOnly
 from onrecord.domain.inventory import Moment
-from onrecord.domain.log import Backend
+from onrecord.domain.log import Backend, RecordedEvent
 from onrecord.projections.views.planning import Build, Part
-from onrecord.projections.views.view import Row
+from onrecord.projections.views.step import passages, step
+from onrecord.projections.views.view import Feed, Row, View
 
 _JSON: Final = frozenset(
     ("participants", "providers", "models", "metadata", "state", "erasure"),
@@ -156,3 +159,81 @@ def _read(name: str, value: Any) -> Any:
         return from_json(value)
     except ValueError:
         return value  # It is what nobody wrote, and is not equal to anything that somebody did.
+
+
+PAGE: Final = 500
+"""How many rows are compared at once."""
+
+_BEFORE_ALL: Final = -(2**62)
+_ALL: Final = 2**62
+
+
+class Folding:
+    """A view's fold of the conversation that is being read, as far as the kept rows have come."""
+
+    def __init__(
+        self, session: Session, view: View, build: Build, until: int, waits: int | None
+    ) -> None:
+        """Fold events up to position `until`, and before the version that the conversation waits at."""
+        self.build = build
+        self.has_failed = False
+        self._session, self._feed = session, Feed(view, build.number)
+        self._until, self._waits = until, waits
+
+    def take(self, events: Sequence[RecordedEvent], tenant: UUID) -> None:
+        """Fold the next events; one that cannot be folded ends it, as it does where views are kept."""
+        due = [event for event in events if self.is_due(event)]
+        if self.has_failed or not due:
+            return
+        said = passages(due, self._feed.view, lambda _: tenant)
+        self.has_failed = bool(step(self._feed, said, SqliteRows(self._session)))
+
+    def is_due(self, event: RecordedEvent) -> bool:
+        """Return whether the kept rows have come as far as an event."""
+        is_before = self._waits is None or event.version < self._waits
+        return is_before and event.position <= self._until
+
+    def rows(self, conversation: str) -> Iterator[Row]:
+        """Yield the rows that came of it, in order of version."""
+        return paged(lambda after: kept_rows(self._session, self.build, conversation, after, PAGE))
+
+    def clear(self) -> None:
+        """Take the rows away again."""
+        self._session.run(f"{self.build.view}_sweep", self.build.number, _ALL)
+
+
+class Scratch:
+    """The rows in memory; a session is in a transaction of its own."""
+
+    def __init__(self, connections: Connections) -> None:
+        """Use a database that was made for this."""
+        self._connections = connections
+
+    @contextmanager
+    def session(self) -> Generator[Session]:
+        """Lend a session to fold with."""
+        with self._connections.transaction() as session:
+            yield session
+
+    def sums(self, build: Build) -> list[Row]:
+        """Return the rows of `usage` that came of all conversations so far."""
+        with self._connections.borrowed() as session:
+            return kept_sums(session, build)
+
+
+@contextmanager
+def scratch() -> Generator[Scratch]:
+    """Lend a database in memory that is gone afterwards."""
+    with closing(Connections(f"file:/onrecord-{uuid4().hex}?vfs=memdb", 10.0, DIALECT)) as made:
+        with made.transaction() as session:
+            for migration in load_migrations(DIALECT):
+                session.migrate(migration.sql)
+        yield Scratch(made)
+
+
+def paged(page: Callable[[int], list[Row]]) -> Iterator[Row]:
+    """Yield the rows of pages, each of which is asked for by the version before it."""
+    after = _BEFORE_ALL
+    while rows := page(after):
+        yield from rows
+        after = rows[-1]["version"]

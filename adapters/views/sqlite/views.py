@@ -16,8 +16,15 @@ from onrecord.adapters.storage.holds import releasing
 from onrecord.adapters.storage.sqlite.connection import Row as DatabaseRow
 from onrecord.adapters.storage.sqlite.connection import Session
 from onrecord.adapters.storage.sqlite.file import residue_of
-from onrecord.adapters.views.keeping import Parked, Progress, Standing, view_of
-from onrecord.adapters.views.pages import Asked, Found, standstill
+from onrecord.adapters.views.ports import (
+    PageQuery,
+    PageRows,
+    Parked,
+    Progress,
+    ViewStatus,
+    standstill,
+    view_of,
+)
 from onrecord.adapters.views.sqlite.builds import (
     abandon,
     begin,
@@ -74,9 +81,9 @@ class SqliteViews:
         self._clock = clock
         self._now = now
 
-    def page(self, asked: Asked) -> Found:
+    def page(self, query: PageQuery) -> PageRows:
         """Return a page of a view, caught up by a bounded step."""
-        return self._whole(lambda: self._page(asked))
+        return self._whole(lambda: self._page(query))
 
     def erase(self) -> None:
         """Return once no row says any more what the log has erased."""
@@ -104,9 +111,9 @@ class SqliteViews:
         """Close the file."""
         self._file.close()
 
-    def status(self) -> list[Standing]:
+    def status(self) -> list[ViewStatus]:
         """Return how each view stands, by name."""
-        return self._whole(lambda: [self._standing(name) for name in sorted(VIEWS)])
+        return self._whole(lambda: [self._status(name) for name in sorted(VIEWS)])
 
     def at_work(self) -> None:
         """Return nothing: who reads a view catches it up."""
@@ -157,22 +164,22 @@ class SqliteViews:
             self._file.begin_anew(self._incarnation())
         return work()
 
-    def _page(self, asked: Asked) -> Found:
-        self._catch_up(asked.view)
-        name, last = asked.view.name, self._log.cursors()[0].position
+    def _page(self, query: PageQuery) -> PageRows:
+        self._catch_up(query.view)
+        name, last = query.view.name, self._log.cursors()[0].position
         with self._reading() as session:
             state = state_of(session, name)
             live = state.live
             if live is None:
                 why = standstill(name, state.stopped, paused=state.paused)
-                return Found((), 0, last, 0, why)
-            tenant = str(asked.tenant)
-            texts = session.all(asked.query, live.number, tenant, *asked.parameters())
+                return PageRows((), 0, last, 0, why)
+            tenant = str(query.tenant)
+            texts = session.all(query.name, live.number, tenant, *query.parameters())
             (parked,) = session.one("count_parked", name, live.number, tenant) or (0,)
         rows = tuple(cast("Row", from_json(text)) for (text,) in texts)
         behind = max(0, last - live.position)
-        why = standstill(name, state.standstill(asked.view), paused=state.paused)
-        return Found(rows, live.position, behind, parked, why)
+        why = standstill(name, state.standstill(query.view), paused=state.paused)
+        return PageRows(rows, live.position, behind, parked, why)
 
     def _catch_up(self, view: View) -> None:
         try:
@@ -207,16 +214,16 @@ class SqliteViews:
         with self._turn():
             return self._file.has_residue() and self._file.write_anew()
 
-    def _standing(self, name: str) -> Standing:
+    def _status(self, name: str) -> ViewStatus:
         last = self._log.cursors()[0].position
         if not self._file.is_there():
-            return Standing(name, None, None, 0, last, 0)
+            return ViewStatus(name, None, None, 0, last, 0)
         with self._turn(), self._reading() as session:
             state = state_of(session, name)
             live, building = state.live, state.building
             number = 0 if live is None else live.number
             (parked,) = session.one("count_parked", name, number, None) or (0,)
-        return Standing(
+        return ViewStatus(
             view=name,
             generation=None if live is None else live.number,
             revision=None if live is None else live.revision,

@@ -9,17 +9,20 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
-from typing import Final
+from typing import Final, cast
 from uuid import UUID
 
-from eventsourcing.persistence import IntegrityError, ProgrammingError, StoredEvent
+from eventsourcing.domain import DomainEventProtocol
+from eventsourcing.persistence import IntegrityError, Mapper, ProgrammingError, StoredEvent
 from uuid_utils.compat import uuid7
 
 from onrecord.domain.admission import Refused, need_of
 from onrecord.domain.draft import blobs_of, once_of
-from onrecord.domain.encoding import VERSIONS, Unrecognised, decode
+from onrecord.domain.encoding import NAMES, VERSIONS, Unrecognised, decode, encode, name_of
 from onrecord.domain.erasures import is_operators
+from onrecord.domain.events import Event
 from onrecord.domain.head import effect_of
 from onrecord.domain.header import CODEC, SALT_SIZE, ClientHeader, header_bytes
 from onrecord.domain.log import Append, Forgotten, NewEvent, Recorded, Verdict
@@ -104,3 +107,49 @@ def _positions(verdict: Verdict) -> Iterator[int]:
         raise IntegrityError("the originator has other events at these versions")
     events = verdict.last - verdict.first + 1
     yield from range(verdict.position - events + 1, verdict.position + 1)
+
+
+# A mapper for `eventsourcing`: MAPPER_TOPIC=onrecord.eventsourcing:Mapper.
+#
+# It writes a conversation's events as Onrecord itself does: the topic is the stored name, the
+# state the body, byte for byte. So both read what the other wrote. Events of other kinds are
+# mapped as the library maps them.
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationEvent:
+    """An event of a conversation as the library wants it: with its place."""
+
+    originator_id: UUID
+    originator_version: int
+    event: Event
+
+
+class ConversationMapper(Mapper[UUID]):
+    """Maps ConversationEvents to stored events whose state is the body, and back."""
+
+    TOPIC = "onrecord.eventsourcing:Mapper"
+    """By it an application's environment names it, wherever it is defined."""
+
+    def to_stored_event(self, domain_event: DomainEventProtocol[UUID]) -> StoredEvent:
+        """Return the stored event; MalformedJson where a value of it has no JSON form."""
+        if not isinstance(domain_event, ConversationEvent):
+            return super().to_stored_event(domain_event)
+        return StoredEvent(
+            domain_event.originator_id,
+            domain_event.originator_version,
+            name_of(domain_event.event),
+            encode(domain_event.event),
+        )
+
+    def to_domain_event(self, stored_event: StoredEvent) -> DomainEventProtocol[UUID]:
+        """Return the event; CorruptRecord where the state is not what the topic says."""
+        topic = stored_event.topic
+        if topic not in NAMES:
+            return super().to_domain_event(stored_event)
+        return ConversationEvent(
+            conversation_of(stored_event.originator_id),
+            stored_event.originator_version,
+            # A known name in its present version is recognised, or an error.
+            cast("Event", decode(topic, VERSIONS[topic], stored_event.state)),
+        )

@@ -9,8 +9,8 @@ import logging
 from collections.abc import Iterator
 from typing import Final
 
-from onrecord.adapters.views.keeping import Keeper
-from onrecord.adapters.views.worker import Worker
+from onrecord.adapters.views.ports import Keeper
+from onrecord.adapters.views.postgres.worker import Worker
 from onrecord.domain.errors import InvalidInput, NotInstalled, StorageError
 
 try:

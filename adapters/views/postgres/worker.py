@@ -21,7 +21,7 @@ from onrecord.adapters.storage.postgres.connections import Connections, address_
 from onrecord.adapters.storage.subscription import Wakeups
 from onrecord.adapters.views.postgres.advance import PostgresAdvance
 from onrecord.adapters.views.postgres.builds import BEAT_SECONDS, Parts, PostgresBuilds
-from onrecord.adapters.views.worker_thread import Hand, Tally
+from onrecord.adapters.views.postgres.worker_thread import Hand, Tally
 from onrecord.domain.errors import StorageError
 from onrecord.projections.views.planning import Feeding, Part, wait_after
 from onrecord.projections.views.registry import VIEWS

@@ -16,15 +16,8 @@ from uuid import UUID
 
 from onrecord.adapters.storage.sqlite.connection import Session
 from onrecord.adapters.upkeep.verifying import Progress, Verified, VerifiedView, no_progress
-from onrecord.adapters.views.scratch import (
-    PAGE,
-    Folding,
-    KeptMoment,
-    KeptViews,
-    Scratch,
-    paged,
-    scratch,
-)
+from onrecord.adapters.views.ports import KeptMoment, KeptViews
+from onrecord.adapters.views.sqlite.kept import PAGE, Folding, Scratch, paged, scratch
 from onrecord.domain.errors import StorageError
 from onrecord.domain.inventory import StoredHead
 from onrecord.domain.log import Backend, RecordedEvent

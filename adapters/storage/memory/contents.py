@@ -1,16 +1,17 @@
-"""All that a store in dictionaries holds, row by row, for `onrecord verify`."""
+"""What the store in memory holds: conversations and blobs in dictionaries, and how they are verified."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
+import time
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from typing import Final, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Final
 from uuid import UUID
 
-from onrecord.adapters.storage.memory.blobs import MemoryBlobs
+from onrecord.domain.content import Blob
 from onrecord.domain.head import Head, Pointer
 from onrecord.domain.inventory import (
     Moment,
@@ -22,7 +23,106 @@ from onrecord.domain.inventory import (
     StoredKey,
     StoredSnapshot,
 )
-from onrecord.domain.log import RecordedEvent
+from onrecord.domain.log import Conversation, RecordedEvent
+
+NO_HEAD: Final = Head()
+"""Where a conversation stands that has not begun."""
+
+
+@dataclass(slots=True)
+class Stream:
+    """One conversation: its events, what its indexes point at, and what it owns."""
+
+    tenant: UUID
+    head: Head = NO_HEAD
+    events: list[RecordedEvent] = field(default_factory=list[RecordedEvent])
+    onces: dict[bytes, int] = field(default_factory=dict[bytes, int])
+    pointed: dict[Pointer, list[int]] = field(default_factory=lambda: defaultdict(list))
+    exchanges: list[int] = field(default_factory=list[int])
+    forgotten: bool = False
+
+    def keep(self, event: RecordedEvent, points: Pointer | None) -> None:
+        """Take in an event that was recorded; a second time, it changes nothing."""
+        self.events[event.version - 1 :] = [event]
+        if points is not None:
+            versions = self.pointed[points]
+            versions[bisect_left(versions, event.version) :] = [event.version]
+        if event.exchange > len(self.exchanges):
+            self.exchanges.append(event.version)
+
+    def erase(self) -> int:
+        """Take away what it says, for good; return of how many events."""
+        erased = sum(event.body is not None for event in self.events)
+        self.events = [event._replace(salt=None, body=None) for event in self.events]
+        self.forgotten = True
+        self.onces.clear()
+        self.head = replace(self.head, open_calls={})
+        return erased
+
+    def listed(self, conversation_id: UUID) -> Conversation:
+        """Return it as the catalogue has it."""
+        first, last = self.events[0], self.events[-1]
+        return Conversation(conversation_id, self.head, first.recorded_at, last.recorded_at)
+
+
+@dataclass(slots=True)
+class _Stored:
+    data: tuple[bytes, ...]
+    stored_at: int
+    referenced: bool = False
+
+
+class MemoryBlobs:
+    """Large bytes by the conversation that owns them and their digest."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._stored: dict[tuple[UUID, str], _Stored] = {}
+
+    def put(self, owner: UUID, blob: Blob, data: tuple[bytes, ...]) -> None:
+        """Keep the pieces of a blob; those that are there already stay, and are new again."""
+        now = _monotonic()
+        self._stored.setdefault((owner, blob.sha256), _Stored(data, now)).stored_at = now
+
+    def get(self, owner: UUID, blob: Blob) -> tuple[bytes, ...] | None:
+        """Return the pieces of a blob, or None."""
+        stored = self._stored.get((owner, blob.sha256))
+        return None if stored is None else stored.data
+
+    def refer(self, owner: UUID, blobs: Iterable[Blob]) -> None:
+        """Take note that an event refers to blobs: no sweep takes them."""
+        for blob in blobs:
+            if (stored := self._stored.get((owner, blob.sha256))) is not None:
+                stored.referenced = True
+
+    def sweep(self, age: int) -> int:
+        """Delete what no event refers to and was stored so long ago; return how many went."""
+        before, last = len(self._stored), _monotonic() - age
+        self._stored = {
+            place: stored
+            for place, stored in self._stored.items()
+            if stored.referenced or stored.stored_at > last
+        }
+        return before - len(self._stored)
+
+    def stored(self, owner: UUID, tenant: UUID) -> dict[StoredBlob, tuple[bytes, ...]]:
+        """Return the blobs of a conversation as rows, each with its pieces."""
+        return {
+            StoredBlob(
+                digest, tenant, 0, bytes.fromhex(digest), None, held.referenced, held.stored_at
+            ): held.data
+            for (holder, digest), held in self._stored.items()
+            if holder == owner
+        }
+
+    def forget(self, owner: UUID) -> None:
+        """Delete all that a conversation owns."""
+        self._stored = {place: held for place, held in self._stored.items() if place[0] != owner}
+
+
+def _monotonic() -> int:
+    return time.monotonic_ns() // 1000
+
 
 _SHARD: Final = 0
 
@@ -36,17 +136,6 @@ class StoredConversation:
     keys: Sequence[StoredKey]
     blobs: Mapping[StoredBlob, Sequence[bytes]]
     erasures: int
-
-
-class Stream(Protocol):
-    """A conversation as the store keeps it: its events, and what its indexes point at."""
-
-    tenant: UUID
-    head: Head
-    events: list[RecordedEvent]
-    onces: dict[bytes, int]
-    pointed: dict[Pointer, list[int]]
-    forgotten: bool
 
 
 def inventory_of(
