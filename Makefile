@@ -9,6 +9,8 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	&& { echo $$python; break; }; done)
 PYTEST_ARGS ?=
 WORKERS ?= 2
+# Not empty: `make test` prints the coverage of lines and branches, child processes included.
+COVERAGE ?=
 
 # What is run on the oldest releases: the newest run it with all other tests.
 FLOORS := tests/floors tests/adapters/tools/test_mcp_session.py tests/adapters/test_mcp_results.py \
@@ -40,8 +42,12 @@ demo: .venv/.ready ## Take one conversation across six APIs of a local model ser
 live: .venv/.ready ## Talk to the real services whose keys are set, and check what they answer
 	$(BIN)/onrecord demo --live
 
-test: .venv/.ready ## Run the tests, on SQLite and on a PostgreSQL of their own (PYTEST_ARGS="-k window")
-	$(BIN)/python -m pytest -n $(WORKERS) $(addprefix --ignore=,$(DRILLS) tests/corpus) $(PYTEST_ARGS)
+test: .venv/.ready ## Run the tests, on SQLite and on a PostgreSQL of their own (PYTEST_ARGS="-k window", COVERAGE=1)
+	$(if $(COVERAGE),$(BIN)/coverage erase)
+	$(BIN)/python $(if $(COVERAGE),-m coverage run) -m pytest -n $(WORKERS) \
+		$(addprefix --ignore=,$(DRILLS) tests/corpus) $(PYTEST_ARGS)
+	$(if $(COVERAGE),$(BIN)/coverage combine --quiet)
+	$(if $(COVERAGE),$(BIN)/coverage report)
 
 drills: .venv/.ready ## Run the tests of faults: kills, cut lines, full disks, tampering, memory
 	$(BIN)/python -m pytest -n $(WORKERS) $(DRILLS) $(PYTEST_ARGS)

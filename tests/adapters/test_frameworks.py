@@ -1,29 +1,19 @@
-"""Unchanged programs of frameworks that own their clients are recorded by a scope around them."""
+"""Unchanged programs of frameworks that own their clients are recorded by a scope around them.
+
+The frameworks take seconds to import: tests import them, for whoever only collects the tests.
+"""
+
+from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import AsyncGenerator, Iterator
+from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import openai
 import pytest
-from agents import Agent as Assistant
-from agents import Model as AssistantModel
-from agents import (
-    OpenAIChatCompletionsModel,
-    OpenAIResponsesModel,
-    RunConfig,
-    Runner,
-    function_tool,
-)
-from pydantic_ai import Agent
-from pydantic_ai.models import Model
-from pydantic_ai.models.anthropic import AnthropicModel
-from pydantic_ai.models.openai import OpenAIChatModel
-from pydantic_ai.models.openai import OpenAIResponsesModel as ResponsesModel
-from pydantic_ai.providers.anthropic import AnthropicProvider
-from pydantic_ai.providers.openai import OpenAIProvider
 
 import onrecord
 from onrecord.adapters.conversation.requests import replays
@@ -32,6 +22,11 @@ from onrecord.adapters.demo.services.server import DemoServer
 from tests.adapters.openai_clients import KEY, MODEL, types
 from tests.adapters.openai_server import Call, JsonObject, OpenAIServer, Says, Scene
 from tests.adapters.recorded_calls import requests_of
+
+if TYPE_CHECKING:
+    from agents import Model as AssistantModel
+    from agents import RunConfig
+    from pydantic_ai.models import Model
 
 CALLS = (Call("weather", '{"city": "Bonn"}'), Call("weather", '{"city": "Ulm"}'))
 SCRIPT: list[Scene] = [
@@ -44,7 +39,6 @@ HANDED_OVER: list[Scene] = [
     Says("", (Call("transfer_to_billing"),)),
     Says("I send you the bill."),
 ]
-QUIET = RunConfig(tracing_disabled=True)
 LISTS = {"openai-chat": "messages", "openai-responses": "input", "anthropic-messages": "messages"}
 
 pytestmark = pytest.mark.anyio
@@ -110,6 +104,8 @@ def plain(value: Any) -> Any:
 
 async def weather_twice(model: Model) -> None:
     """A program as its users write them; it knows nothing of a record."""
+    from pydantic_ai import Agent
+
     agent = Agent(model, instructions="Be brief.", tools=[weather])
     answer = await agent.run("How is the weather in Bonn and in Ulm?")
     async with agent.run_stream("Thank you", message_history=answer.all_messages()) as stream:
@@ -118,15 +114,18 @@ async def weather_twice(model: Model) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "api"),
-    [(OpenAIChatModel, "openai-chat"), (ResponsesModel, "openai-responses")],
+    [("OpenAIChatModel", "openai-chat"), ("OpenAIResponsesModel", "openai-responses")],
 )
 async def test_an_unchanged_pydantic_ai_agent_is_recorded(
-    talk: onrecord.Talk, kind: type[Any], api: str
+    talk: onrecord.Talk, kind: str, api: str
 ) -> None:
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    model: type[Any] = getattr(import_module("pydantic_ai.models.openai"), kind)
     with OpenAIServer(SCRIPT) as server:
         provider = OpenAIProvider(api_key=KEY, base_url=server.url)
         with talk.recording():
-            await weather_twice(kind(MODEL, provider=provider))
+            await weather_twice(model(MODEL, provider=provider))
         await provider.client.close()
     proven(talk, [received.body for received in server.received])
     before, last = history(talk, api)
@@ -136,6 +135,9 @@ async def test_an_unchanged_pydantic_ai_agent_is_recorded(
 
 
 async def test_an_unchanged_pydantic_ai_agent_of_anthropic_is_recorded(talk: onrecord.Talk) -> None:
+    from pydantic_ai.models.anthropic import AnthropicModel
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+
     use: scenes.JsonObject = {
         "type": "tool_use",
         "id": "toolu_1",
@@ -162,8 +164,17 @@ async def test_an_unchanged_pydantic_ai_agent_of_anthropic_is_recorded(talk: onr
 # -- OpenAI Agents ---------------------------------------------------------------------------
 
 
+def quiet() -> RunConfig:
+    from agents import RunConfig
+
+    return RunConfig(tracing_disabled=True)
+
+
 async def weather_then_bill(model: AssistantModel) -> None:
     """A program as its users write them; it knows nothing of a record."""
+    from agents import Agent as Assistant
+    from agents import Runner, function_tool
+
     billing = Assistant(name="billing", instructions="Send bills.", model=model)
     support = Assistant(
         name="support",
@@ -172,9 +183,9 @@ async def weather_then_bill(model: AssistantModel) -> None:
         tools=[function_tool(weather)],
         handoffs=[billing],
     )
-    run = await Runner.run(support, "How is the weather in Bonn and in Ulm?", run_config=QUIET)
+    run = await Runner.run(support, "How is the weather in Bonn and in Ulm?", run_config=quiet())
     asked: Any = [*run.to_input_list(), {"role": "user", "content": "Send me the bill"}]
-    streamed = Runner.run_streamed(support, asked, run_config=QUIET)
+    streamed = Runner.run_streamed(support, asked, run_config=quiet())
     assert [event async for event in streamed.stream_events()]
     assert streamed.last_agent is billing
 
@@ -194,17 +205,18 @@ async def client(server: OpenAIServer) -> AsyncGenerator[openai.AsyncOpenAI]:
 
 @pytest.mark.parametrize(
     ("kind", "api"),
-    [(OpenAIChatCompletionsModel, "openai-chat"), (OpenAIResponsesModel, "openai-responses")],
+    [("OpenAIChatCompletionsModel", "openai-chat"), ("OpenAIResponsesModel", "openai-responses")],
 )
 async def test_an_unchanged_openai_agents_program_is_recorded(
     talk: onrecord.Talk,
     server: OpenAIServer,
     client: openai.AsyncOpenAI,
-    kind: type[Any],
+    kind: str,
     api: str,
 ) -> None:
+    model: type[Any] = getattr(import_module("agents"), kind)
     with talk.recording():
-        await weather_then_bill(kind(MODEL, client))
+        await weather_then_bill(model(MODEL, client))
     proven(talk, [received.body for received in server.received])
     before, last = history(talk, api)
     assert before == plain(server.bodies[-1][LISTS[api]])
@@ -216,6 +228,9 @@ async def test_a_run_that_is_streamed_to_a_consumer_stays_in_its_scope(
     talk: onrecord.Talk, server: OpenAIServer, client: openai.AsyncOpenAI
 ) -> None:
     """The framework goes on in a task of its own while the generator around it waits."""
+    from agents import Agent as Assistant
+    from agents import OpenAIResponsesModel, Runner, function_tool
+
     agent = Assistant(
         name="support",
         model=OpenAIResponsesModel(MODEL, client),
@@ -224,7 +239,7 @@ async def test_a_run_that_is_streamed_to_a_consumer_stays_in_its_scope(
 
     async def events() -> AsyncGenerator[str]:
         with talk.recording():
-            run = Runner.run_streamed(agent, "How is the weather?", run_config=QUIET)
+            run = Runner.run_streamed(agent, "How is the weather?", run_config=quiet())
             async for event in run.stream_events():
                 yield event.type
 
