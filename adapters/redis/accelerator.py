@@ -14,7 +14,7 @@ from onrecord.adapters.redis.connection import BACK_OFF, FAILURES, PATIENT_SECON
 from onrecord.adapters.redis.hot_windows import KEPT_SECONDS, HotWindows, window_key
 from onrecord.adapters.redis.relay import Relay
 from onrecord.adapters.redis.tails import Followed, Tail, TailSubscription, tail_key
-from onrecord.adapters.storage.subscription import Telling
+from onrecord.adapters.storage.subscription import HintSender
 from onrecord.domain.log import Cursor, Subscription
 
 logger = logging.getLogger("onrecord")
@@ -89,7 +89,7 @@ class RedisHints:
         self._incarnation = incarnation
         # Which hints are this process's own: it has no need to hear them.
         self._name = secrets.token_hex(8).encode()
-        self._telling = Telling(self._send)
+        self._telling = HintSender(self._send)
 
     def tell(self) -> None:
         """Let others know, soon, that this process appended."""

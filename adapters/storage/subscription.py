@@ -78,7 +78,7 @@ class NoHints:
         """Do nothing."""
 
 
-class Telling:
+class HintSender:
     """Sends the hints of a process at their pace, in a thread that lives while there are any."""
 
     def __init__(self, send: Callable[[], bool]) -> None:

@@ -29,7 +29,7 @@ from onrecord.domain.events import (
     ToolCallRecorded,
 )
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.views.view import Changes, Passage, Row, storable
+from onrecord.projections.views.view import Changes, EventBatch, Row, storable
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +41,15 @@ class Audit:
     strict: bool = True
     types: frozenset[str] = frozenset()
 
-    def wanted(self, passage: Passage) -> list[Row]:
-        """Return the rows of events that a passage redacts."""
-        return [_key(passage, version) for version in _redacted(passage.events)]
+    def wanted(self, batch: EventBatch) -> list[Row]:
+        """Return the rows of events that a batch redacts."""
+        return [_key(batch, version) for version in _redacted(batch.events)]
 
-    def fold(self, passage: Passage, known: Sequence[Row]) -> Changes:
+    def fold(self, batch: EventBatch, known: Sequence[Row]) -> Changes:
         """Return a row an event."""
         put = {row["version"]: {**row, **_NOT_TOLD} for row in known}
-        for event in passage.events:
-            put[event.version] = {**_row(passage, event), **_told(event)}
+        for event in batch.events:
+            put[event.version] = {**_row(batch, event), **_told(event)}
             for version in _redacted((event,)):
                 if version in put:
                     put[version] |= _NOT_TOLD
@@ -131,15 +131,15 @@ def _redacted(events: Iterable[RecordedEvent]) -> Iterator[int]:
             yield happened.version
 
 
-def _key(passage: Passage, version: int) -> Row:
-    return {"conversation_id": str(passage.conversation_id), "version": version}
+def _key(batch: EventBatch, version: int) -> Row:
+    return {"conversation_id": str(batch.conversation_id), "version": version}
 
 
-def _row(passage: Passage, event: RecordedEvent) -> Row:
-    header, fact = event.client_header(), _fact(passage, event)
+def _row(batch: EventBatch, event: RecordedEvent) -> Row:
+    header, fact = event.client_header(), _fact(batch, event)
     return {
-        "tenant": str(passage.tenant if fact is None else fact.tenant),
-        **_key(passage, event.version),
+        "tenant": str(batch.tenant if fact is None else fact.tenant),
+        **_key(batch, event.version),
         "shard": event.shard,
         "position": event.position,
         "recorded_at": event.recorded_at,
@@ -151,7 +151,7 @@ def _row(passage: Passage, event: RecordedEvent) -> Row:
     }
 
 
-def _fact(passage: Passage, event: RecordedEvent) -> ErasureFact | None:
+def _fact(batch: EventBatch, event: RecordedEvent) -> ErasureFact | None:
     """Return what an operator's event says; None for others.
 
     Whoever could write to one stream of operators could name any tenant in it: the stream says
@@ -160,7 +160,7 @@ def _fact(passage: Passage, event: RecordedEvent) -> ErasureFact | None:
     if not is_operators(event.type) or event.body is None:
         return None
     fact = decode_fact(event.type, event.schema_version, event.body)
-    return fact if operators_of(fact.tenant) == passage.tenant else None
+    return fact if operators_of(fact.tenant) == batch.tenant else None
 
 
 def _erasure(fact: ErasureFact) -> Row:

@@ -24,7 +24,7 @@ from onrecord.domain.log import RecordedEvent
 from onrecord.projections.history.plain import plain_of
 from onrecord.projections.views.texts import prompt_parts, title_of
 from onrecord.projections.views.usage import count_of, name_of
-from onrecord.projections.views.view import NOTHING, Changes, Passage, Row, storable
+from onrecord.projections.views.view import NOTHING, Changes, EventBatch, Row, storable
 
 MOST_NAMES: Final = 50
 """How many participants, APIs and models a row names at most: those that come first."""
@@ -39,17 +39,17 @@ class Conversations:
     strict: bool = False
     types: frozenset[str] = frozenset()
 
-    def wanted(self, passage: Passage) -> list[Row]:
+    def wanted(self, batch: EventBatch) -> list[Row]:
         """Return the row of the conversation, unless it begins here."""
-        has_begun = passage.events[0].version > 1
-        return [{"conversation_id": str(passage.conversation_id)}] if has_begun else []
+        has_begun = batch.events[0].version > 1
+        return [{"conversation_id": str(batch.conversation_id)}] if has_begun else []
 
-    def fold(self, passage: Passage, known: Sequence[Row]) -> Changes:
-        """Return the row as it is after the passage; none where all that was said is erased."""
-        events = [event for event in passage.events if event.body is not None]
+    def fold(self, batch: EventBatch, known: Sequence[Row]) -> Changes:
+        """Return the row as it is after the batch; none where all that was said is erased."""
+        events = [event for event in batch.events if event.body is not None]
         if not events:
             return NOTHING
-        row = dict(known[0]) if known else _begun(passage, events[0])
+        row = dict(known[0]) if known else _begun(batch, events[0])
         names: _Names = {column: set(row[column]) for column in _LISTED}
         for event in events:
             _take(row, names, event)
@@ -128,11 +128,11 @@ _SPEAKERS: Final[Mapping[str, str]] = {
 _ACTOR: Final = b'{"actor":"'
 
 
-def _begun(passage: Passage, first: RecordedEvent) -> Row:
+def _begun(batch: EventBatch, first: RecordedEvent) -> Row:
     counts = (*_COUNTED.values(), *_SPEAKERS.values(), "responses", "interrupted")
     return {
-        "tenant": str(passage.tenant),
-        "conversation_id": str(passage.conversation_id),
+        "tenant": str(batch.tenant),
+        "conversation_id": str(batch.conversation_id),
         "shard": first.shard,
         "key": None,
         "title": None,

@@ -1,4 +1,4 @@
-"""What a worker does next: which stretches of the log it folds, and into which builds of views.
+"""What a worker does next: which segments of the log it folds, and into which builds of views.
 
 Builds that have finished the same position of a part are *abreast*: their events are read once and
 folded into all of them in one transaction. Those that are behind (a new generation, a view that was
@@ -26,7 +26,7 @@ Positions = Mapping[Part, Mapping[Feed, int]]
 """How far each build has come in each part."""
 
 
-class Stretch(NamedTuple):
+class Segment(NamedTuple):
     """The events of a part with after < position <= until."""
 
     place: Part
@@ -36,10 +36,10 @@ class Stretch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one transaction folds: stretches of different parts, into builds that are abreast."""
+    """What one transaction folds: segments of different parts, into builds that are abreast."""
 
     feeds: tuple[Feed, ...]
-    stretches: tuple[Stretch, ...]
+    segments: tuple[Segment, ...]
 
     def types(self) -> frozenset[str]:
         """Return the stored names of the events that any of the builds takes; none means all."""
@@ -103,7 +103,7 @@ def _batch(fronts: Sequence[_Front], chosen: _Front | None, room: int) -> Batch 
     share = max(room // len({front.place.shard for front in taken}), min(room, LEAST_SHARE))
     return Batch(
         tuple(sorted(chosen.feeds, key=lambda feed: (feed.view.name, feed.generation))),
-        tuple(Stretch(at.place, at.at, min(at.end, at.at + share)) for at in taken),
+        tuple(Segment(at.place, at.at, min(at.end, at.at + share)) for at in taken),
     )
 
 

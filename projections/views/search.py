@@ -31,7 +31,7 @@ from onrecord.projections.views.texts import (
     said,
     words_of,
 )
-from onrecord.projections.views.view import Changes, Passage, Row, storable
+from onrecord.projections.views.view import Changes, EventBatch, Row, storable
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +85,12 @@ class Search:
         )
     )
 
-    def wanted(self, passage: Passage) -> list[Row]:
+    def wanted(self, batch: EventBatch) -> list[Row]:
         """Return the rows that are redacted, and the calls that results here are of."""
-        of = str(passage.conversation_id)
+        of = str(batch.conversation_id)
         keys: list[Row] = []
         called: set[str] = set()
-        for event in passage.events:
+        for event in batch.events:
             if event.type not in _POINTING or (told := members_of(event)) is None:
                 continue
             if event.type == _REDACTED:
@@ -104,10 +104,10 @@ class Search:
                 keys.append({"conversation_id": of, "call_id": indexed(told["call_id"])})
         return keys
 
-    def fold(self, passage: Passage, known: Sequence[Row]) -> Changes:
+    def fold(self, batch: EventBatch, known: Sequence[Row]) -> Changes:
         """Return a row for each event with text, and empty ones for what was redacted."""
-        rows = _Rows(passage, known)
-        for event in passage.events:
+        rows = _Rows(batch, known)
+        for event in batch.events:
             told = members_of(event)
             if told is None:
                 continue
@@ -133,9 +133,9 @@ _EMPTY: Final[Row] = {"tool": None, "text": "", "words": ""}
 class _Rows:
     """The rows of a conversation that a fold knows of, and those of them that it changed."""
 
-    def __init__(self, passage: Passage, known: Sequence[Row]) -> None:
+    def __init__(self, batch: EventBatch, known: Sequence[Row]) -> None:
         self.changed: dict[int, Row] = {}
-        self._passage = passage
+        self._batch = batch
         self._rows: dict[int, Row] = {row["version"]: row for row in known}
         self._calls = {row["call_id"]: row["version"] for row in known if row["type"] in _CALLS}
 
@@ -152,8 +152,8 @@ class _Rows:
         tool = read.tool if answers is None else self._rows[answers]["tool"]
         self._put(
             {
-                "tenant": str(self._passage.tenant),
-                "conversation_id": str(self._passage.conversation_id),
+                "tenant": str(self._batch.tenant),
+                "conversation_id": str(self._batch.conversation_id),
                 "version": event.version,
                 "shard": event.shard,
                 "position": event.position,

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from onrecord.domain.errors import CorruptRecord, OnrecordError
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.views.view import Changes, Feed, Passage, Row, View
+from onrecord.projections.views.view import Changes, EventBatch, Feed, Row, View
 
 
 class Refused(Exception):
@@ -55,78 +55,78 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Lookup:
     """What a view is about to fold, and the keys of the rows that it has to know for that."""
 
-    found: list[Passage]
+    batches: list[EventBatch]
     keys: list[Row]
 
 
-def step(feed: Feed, found: Sequence[Passage], rows: Rows) -> list[Failure]:
-    """Fold passages into rows, and return the first failure of each conversation that has one.
+def step(feed: Feed, batches: Sequence[EventBatch], rows: Rows) -> list[Failure]:
+    """Fold batches of events into rows, and return the first failure of each conversation that has one.
 
     What comes behind a failure, and behind an event that is parked already, is left out. Raises
     StorageError where the database itself fails.
     """
-    return finish(feed, ask(feed, found, rows), rows)
+    return finish(feed, ask(feed, batches, rows), rows)
 
 
-def ask(feed: Feed, found: Sequence[Passage], rows: Rows) -> Asked:
+def ask(feed: Feed, batches: Sequence[EventBatch], rows: Rows) -> Lookup:
     """Do the first half of a step, so that the rows of several views can be asked for at once."""
-    held = rows.blocked(feed, [passage.conversation_id for passage in found])
-    free = [passage for passage in found if passage.conversation_id not in held]
+    waiting = rows.blocked(feed, [batch.conversation_id for batch in batches])
+    free = [batch for batch in batches if batch.conversation_id not in waiting]
     keys: list[Row] = []
-    for passage in free:
-        keys += _wanted(feed, passage)
-    return Asked(free, keys)
+    for batch in free:
+        keys += _wanted(feed, batch)
+    return Lookup(free, keys)
 
 
-def finish(feed: Feed, asked: Asked, rows: Rows) -> list[Failure]:
+def finish(feed: Feed, lookup: Lookup, rows: Rows) -> list[Failure]:
     """Do the second half of a step: fold and write."""
-    if not asked.found:
+    if not lookup.batches:
         return []
     try:
-        folded, doubtful = _folded(feed, asked, rows)
+        folded, doubtful = _folded(feed, lookup, rows)
         rows.write(feed, _together(folded))
     except Refused:
-        doubtful = asked.found
-    failures = (_one_by_one(feed, passage, rows) for passage in doubtful)
+        doubtful = lookup.batches
+    failures = (_one_by_one(feed, batch, rows) for batch in doubtful)
     return [failure for failure in failures if failure is not None]
 
 
-def _folded(feed: Feed, asked: Asked, rows: Rows) -> tuple[list[Changes], list[Passage]]:
-    """Return the changes of the passages that fold, and the passages that do not."""
+def _folded(feed: Feed, lookup: Lookup, rows: Rows) -> tuple[list[Changes], list[EventBatch]]:
+    """Return the changes of the batches that fold, and the batches that do not."""
     known: dict[str, list[Row]] = {}
-    for row in rows.known(feed, asked.keys) if asked.keys else ():
+    for row in rows.known(feed, lookup.keys) if lookup.keys else ():
         known.setdefault(row["conversation_id"], []).append(row)
     folded: list[Changes] = []
-    doubtful: list[Passage] = []
-    for passage in asked.found:
+    doubtful: list[EventBatch] = []
+    for batch in lookup.batches:
         try:
-            changes = feed.view.fold(passage, known.get(str(passage.conversation_id), ()))
+            changes = feed.view.fold(batch, known.get(str(batch.conversation_id), ()))
         except Exception:  # noqa: BLE001 - whatever a fold raises: its event is looked for alone
-            doubtful.append(passage)
+            doubtful.append(batch)
         else:
             folded.append(changes)
     return folded, doubtful
 
 
-def _wanted(feed: Feed, passage: Passage) -> list[Row]:
+def _wanted(feed: Feed, batch: EventBatch) -> list[Row]:
     try:
-        return feed.view.wanted(passage)
+        return feed.view.wanted(batch)
     except Exception:  # noqa: BLE001 - the same failure shows again where it is looked for
         return []
 
 
-def _one_by_one(feed: Feed, passage: Passage, rows: Rows) -> Failure | None:
-    for event in passage.events:
-        why = _why_not(feed, replace(passage, events=(event,)), rows)
+def _one_by_one(feed: Feed, batch: EventBatch, rows: Rows) -> Failure | None:
+    for event in batch.events:
+        why = _why_not(feed, replace(batch, events=(event,)), rows)
         if why is not None:
-            return Failure(passage.tenant, event, type(why).__name__, _told(why))
+            return Failure(batch.tenant, event, type(why).__name__, _told(why))
     return None
 
 
-def _why_not(feed: Feed, alone: Passage, rows: Rows) -> Exception | None:
+def _why_not(feed: Feed, alone: EventBatch, rows: Rows) -> Exception | None:
     """Fold one event; return what the view raised, or that the database refuses what it made.
 
     An event whose bytes lie is a CorruptRecord, a StorageError too, but not the database's.
@@ -232,44 +232,46 @@ def why_the_circuit_opened(kind: str, conversations: int) -> str:
     )
 
 
-# The events of a stretch of a log, by conversation.
+# The events of a segment of a log, by conversation.
 
 Owner = Callable[[UUID], UUID | None]
 """Tells whose a conversation is, by what a log keeps of that beside its headers."""
 
 
-def passages(
+def event_batches(
     events: Iterable[RecordedEvent], view: View, owner: Owner | None = None
-) -> list[Passage]:
+) -> list[EventBatch]:
     """Return what a view takes of these events, conversation by conversation, each in order."""
     return taken(by_conversation(events, owner), view)
 
 
-def by_conversation(events: Iterable[RecordedEvent], owner: Owner | None = None) -> list[Passage]:
+def by_conversation(
+    events: Iterable[RecordedEvent], owner: Owner | None = None
+) -> list[EventBatch]:
     """Return these events conversation by conversation, each in order, before any view chooses.
 
     Where a header that would say whose they are cannot be read, `owner` is asked; CorruptRecord if
     that does not know either.
     """
-    found: dict[UUID, list[RecordedEvent]] = {}
+    by_id: dict[UUID, list[RecordedEvent]] = {}
     for event in events:
-        found.setdefault(event.conversation_id, []).append(event)
+        by_id.setdefault(event.conversation_id, []).append(event)
     return [
-        Passage(_tenant(of[0], owner), conversation_id, tuple(of))
-        for conversation_id, of in found.items()
+        EventBatch(_tenant(batch[0], owner), conversation_id, tuple(batch))
+        for conversation_id, batch in by_id.items()
     ]
 
 
-def taken(found: Sequence[Passage], view: View) -> list[Passage]:
-    """Return what a view takes of passages."""
+def taken(batches: Sequence[EventBatch], view: View) -> list[EventBatch]:
+    """Return what a view takes of batches of events."""
     if not view.types:
-        return list(found)
-    chosen: list[Passage] = []
-    for passage in found:
-        events = tuple(event for event in passage.events if event.type in view.types)
+        return list(batches)
+    chosen: list[EventBatch] = []
+    for batch in batches:
+        events = tuple(event for event in batch.events if event.type in view.types)
         if events:
             chosen.append(
-                passage if len(events) == len(passage.events) else replace(passage, events=events)
+                batch if len(events) == len(batch.events) else replace(batch, events=events)
             )
     return chosen
 
@@ -286,7 +288,7 @@ def _tenant(event: RecordedEvent, owner: Owner | None) -> UUID:
     try:
         return event.client_header().tenant
     except CorruptRecord:
-        found = None if owner is None else owner(event.conversation_id)
-        if found is None:
+        tenant = None if owner is None else owner(event.conversation_id)
+        if tenant is None:
             raise
-        return found
+        return tenant

@@ -30,7 +30,7 @@ from onrecord.projections.views.texts import (
     indexed,
     members_of,
 )
-from onrecord.projections.views.view import Passage, Row, storable
+from onrecord.projections.views.view import EventBatch, Row, storable
 
 # Which call of the tool ledger a result is of.
 #
@@ -162,10 +162,10 @@ _UNKNOWN: Final[Row] = {
 class LedgerRows:
     """Takes in events in order; `calls` are the rows as they are then."""
 
-    def __init__(self, passage: Passage, known: Sequence[Row]) -> None:
-        """Begin with what is known of the passage's conversation."""
+    def __init__(self, batch: EventBatch, known: Sequence[Row]) -> None:
+        """Begin with what is known of the batch's conversation."""
         self.calls = LedgerCalls(known)
-        self._passage = passage
+        self._batch = batch
 
     def take(self, event: RecordedEvent) -> None:
         """Take in the next event; what was erased, or cannot be read, tells nothing."""
@@ -257,8 +257,8 @@ class LedgerRows:
         """Return the row of an event of which nothing more is known."""
         return {
             **_UNKNOWN,
-            "tenant": str(self._passage.tenant),
-            "conversation_id": str(self._passage.conversation_id),
+            "tenant": str(self._batch.tenant),
+            "conversation_id": str(self._batch.conversation_id),
             "version": event.version,
             "shard": event.shard,
             "position": event.position,

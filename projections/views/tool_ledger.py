@@ -17,7 +17,7 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.texts import indexed, members_of
 from onrecord.projections.views.tool_call_rows import NAMES, LedgerRows
-from onrecord.projections.views.view import Changes, Passage, Row
+from onrecord.projections.views.view import Changes, EventBatch, Row
 
 Kind: TypeAlias = Literal["tool", "server tool"]
 """Whose tool it is: the caller's, or one that the provider runs."""
@@ -95,19 +95,19 @@ class ToolLedger:
         )
     )
 
-    def wanted(self, passage: Passage) -> list[Row]:
+    def wanted(self, batch: EventBatch) -> list[Row]:
         """Return the calls that results, answers and redactions here are of, and the names."""
-        keys = _Keys(str(passage.conversation_id))
-        for event in passage.events:
+        keys = _Keys(str(batch.conversation_id))
+        for event in batch.events:
             told = members_of(event)
             if told is not None:
                 keys.of_event(event, told)
         return list(keys.found.values())
 
-    def fold(self, passage: Passage, known: Sequence[Row]) -> Changes:
+    def fold(self, batch: EventBatch, known: Sequence[Row]) -> Changes:
         """Return the rows of the calls that were made here, or of which more is known by now."""
-        rows = LedgerRows(passage, known)
-        for event in passage.events:
+        rows = LedgerRows(batch, known)
+        for event in batch.events:
             rows.take(event)
         return Changes(put=tuple(rows.calls.changed.values()))
 

@@ -32,7 +32,7 @@ from onrecord.domain.log import RecordedEvent
 from onrecord.projections.api import Path, UsagePlaces, api_of
 from onrecord.projections.apis.capabilities import MODELS, Entry, entries_in, entry_for
 from onrecord.projections.history.plain import plain_of
-from onrecord.projections.views.view import Changes, Passage, Row, storable
+from onrecord.projections.views.view import Changes, EventBatch, Row, storable
 
 # What providers say of tokens beside the two counts that every response has; `Api.usage` of each
 # says where. Ollama tells nothing of it. What Anthropic lists as `iterations` (an advisor's, a
@@ -96,26 +96,26 @@ class Usage:
         {"request.sent", "response.completed", "response.interrupted"}
     )
 
-    def wanted(self, passage: Passage) -> list[Row]:
+    def wanted(self, batch: EventBatch) -> list[Row]:
         """Return the requests, sent before, whose answers name no model."""
-        answers = (_answered(event) for event in passage.events if event.type != _REQUEST)
-        sent = {str(event.event_id) for event in passage.events}
+        answers = (_answered(event) for event in batch.events if event.type != _REQUEST)
+        sent = {str(event.event_id) for event in batch.events}
         return [
-            {"conversation_id": str(passage.conversation_id), "request": request}
+            {"conversation_id": str(batch.conversation_id), "request": request}
             for request in dict.fromkeys(answers)
             if request is not None and request not in sent
         ]
 
-    def fold(self, passage: Passage, known: Sequence[Row]) -> Changes:
+    def fold(self, batch: EventBatch, known: Sequence[Row]) -> Changes:
         """Return what is to be added, and the requests that are asked now, or answered."""
         asked = {row["request"]: row for row in known}
         before = set(asked)
         sums: dict[tuple[str, str, str], Row] = {}
-        for event in passage.events:
+        for event in batch.events:
             if event.type != _REQUEST:
-                _count(passage, event, asked, sums)
+                _count(batch, event, asked, sums)
             elif _is_nameless(event):
-                asked[str(event.event_id)] = _asked(passage, event)
+                asked[str(event.event_id)] = _asked(batch, event)
         open_requests = (row for request, row in asked.items() if request not in before)
         answered = tuple({"request": request} for request in sorted(before - set(asked)))
         return Changes(put=(*sums.values(), *open_requests), drop=answered)
@@ -184,7 +184,7 @@ def _answered(event: RecordedEvent) -> str | None:
 
 
 def _count(
-    passage: Passage,
+    batch: EventBatch,
     event: RecordedEvent,
     asked: dict[str, Row],
     sums: dict[tuple[str, str, str], Row],
@@ -198,25 +198,25 @@ def _count(
     if not model and counts == (None, None):
         return
     key = (day_of(event.recorded_at), name_of(plain["api"]), name_of(model))
-    row = sums.get(key) or sums.setdefault(key, _row(passage, key))
+    row = sums.get(key) or sums.setdefault(key, _row(batch, key))
     members = usage_members(plain["api"], plain.get("envelope", {}))
     for column, count in zip(COUNTS, (1, *map(count_of, counts), *members), strict=True):
         row[column] = min(row[column] + count, MOST_TOKENS)
 
 
-def _asked(passage: Passage, event: RecordedEvent) -> Row:
+def _asked(batch: EventBatch, event: RecordedEvent) -> Row:
     plain = _plain(event)
     model = name_of(plain.get("model") or "")
     return {
-        **_row(passage, (day_of(event.recorded_at), plain["api"], model)),
-        "conversation_id": str(passage.conversation_id),
+        **_row(batch, (day_of(event.recorded_at), plain["api"], model)),
+        "conversation_id": str(batch.conversation_id),
         "request": str(event.event_id),
     }
 
 
-def _row(passage: Passage, key: tuple[str, str, str]) -> Row:
+def _row(batch: EventBatch, key: tuple[str, str, str]) -> Row:
     day, api, model = key
-    place = {"tenant": str(passage.tenant), "day": day, "api": api, "model": model}
+    place = {"tenant": str(batch.tenant), "day": day, "api": api, "model": model}
     return {**place, "conversation_id": None, "request": "", **dict.fromkeys(COUNTS, 0)}
 
 

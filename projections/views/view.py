@@ -21,7 +21,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class EventBatch:
     """Events of one conversation that a view has not folded yet, in order of version."""
 
     tenant: UUID
@@ -47,7 +47,7 @@ NOTHING = Changes()
 class View(Protocol):
     """A fold of the log into rows.
 
-    Folding a passage at once, or its events one after the other with what was written in between,
+    Folding a batch of events at once, or its events one after the other with what was written in between,
     gives the same rows. Erased events say nothing but that they were.
     """
 
@@ -71,12 +71,12 @@ class View(Protocol):
         """Return the stored names of the events that it takes; none means all."""
         ...
 
-    def wanted(self, passage: Passage) -> list[Row]:
-        """Return the keys of the rows that folding a passage has to know; each has the id."""
+    def wanted(self, batch: EventBatch) -> list[Row]:
+        """Return the keys of the rows that folding a batch has to know; each has the id."""
         ...
 
-    def fold(self, passage: Passage, known: Sequence[Row]) -> Changes:
-        """Return what a passage changes; `known` are the rows that it wanted and that are there."""
+    def fold(self, batch: EventBatch, known: Sequence[Row]) -> Changes:
+        """Return what a batch changes; `known` are the rows that it wanted and that are there."""
         ...
 
 

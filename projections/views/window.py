@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 from uuid import UUID
 
 from onrecord.projections.views.texts import members_of
-from onrecord.projections.views.view import Changes, Passage, Row
+from onrecord.projections.views.view import Changes, EventBatch, Row
 from onrecord.projections.views.window_rows import MAIN, PROMPTS, WindowEntries, line_of
 
 
@@ -87,26 +87,26 @@ class Window:
         )
     )
 
-    def wanted(self, passage: Passage) -> list[Row]:
+    def wanted(self, batch: EventBatch) -> list[Row]:
         """Return what tells whether a prompt opens an exchange, and what amended the main line."""
-        first, of = passage.events[0], {"conversation_id": str(passage.conversation_id)}
+        first, of = batch.events[0], {"conversation_id": str(batch.conversation_id)}
         if first.version == 1:
             return []
         keys: list[Row] = []
         # An exchange of a higher number begins here.
         if any(
-            event.type in PROMPTS and event.exchange == first.exchange for event in passage.events
+            event.type in PROMPTS and event.exchange == first.exchange for event in batch.events
         ):
             keys.append({**of, "exchange": first.exchange})
-        if any(event.type in _AMENDING for event in passage.events):
+        if any(event.type in _AMENDING for event in batch.events):
             keys.append({**of, "version": MAIN})
-        lines = {line_of(event) for event in passage.events} - {None}
+        lines = {line_of(event) for event in batch.events} - {None}
         return [*keys, *({**of, "line": line} for line in sorted(filter(None, lines)))]
 
-    def fold(self, passage: Passage, known: Sequence[Row]) -> Changes:
+    def fold(self, batch: EventBatch, known: Sequence[Row]) -> Changes:
         """Return the rows of the events, and what becomes of rows that were there before."""
-        entries = WindowEntries(passage, known)
-        for event in passage.events:
+        entries = WindowEntries(batch, known)
+        for event in batch.events:
             if event.type not in _OF_LINES or line_of(event) is not None:
                 told = members_of(event)
                 if told is not None:

@@ -18,7 +18,7 @@ from onrecord.domain.head import MOST_TOKENS
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.texts import documents_in, indexed, said
-from onrecord.projections.views.view import Passage, Row, storable
+from onrecord.projections.views.view import EventBatch, Row, storable
 
 # Which events of a conversation its main line is made of, told from what amends it alone.
 #
@@ -30,7 +30,7 @@ FOR_EVER: Final = 2**62
 """A version that no conversation reaches."""
 
 
-class Stretch(NamedTuple):
+class Segment(NamedTuple):
     """Versions of one line (None: the main line) that the main line has: after < version <= until."""
 
     after: int
@@ -94,36 +94,36 @@ class Amended:
         )
         return replace(self, compactions=tuple(told))
 
-    def shown(self) -> tuple[Stretch, ...]:
+    def shown(self) -> tuple[Segment, ...]:
         """Return what the main line is made of by now, behind what a summary stands for."""
         line = self._line(FOR_EVER)
         until = self._summarised(line)
         return tuple(
-            stretch._replace(after=max(stretch.after, until))
-            for stretch in line
-            if stretch.until > until
+            segment._replace(after=max(segment.after, until))
+            for segment in line
+            if segment.until > until
         )
 
-    def _line(self, as_of: int) -> tuple[Stretch, ...]:
+    def _line(self, as_of: int) -> tuple[Segment, ...]:
         """Return what the main line was made of at a version."""
-        found: list[Stretch] = []
+        found: list[Segment] = []
         cut = as_of
         while adoption := self._last_adoption(as_of):
             if cut >= adoption.version:
-                found.append(Stretch(adoption.version - 1, cut))
+                found.append(Segment(adoption.version - 1, cut))
                 cut = adoption.version - 1
             if adoption.begun is not None and cut >= adoption.begun:
-                found.append(Stretch(adoption.begun - 1, cut, adoption.adopted))
+                found.append(Segment(adoption.begun - 1, cut, adoption.adopted))
             cut, as_of = min(cut, adoption.after), adoption.as_of
-        return (Stretch(0, cut), *reversed(found))
+        return (Segment(0, cut), *reversed(found))
 
     def _last_adoption(self, as_of: int) -> Adoption | None:
         return next((each for each in reversed(self.adoptions) if each.version <= as_of), None)
 
-    def _summarised(self, line: tuple[Stretch, ...]) -> int:
+    def _summarised(self, line: tuple[Segment, ...]) -> int:
         """Return the version up to which a summary stands for the main line; 0 if none does."""
         for version, until, is_redacted in reversed(self.compactions):
-            is_on_line = any(stretch.has(version, None) for stretch in line)
+            is_on_line = any(segment.has(version, None) for segment in line)
             if is_redacted:
                 continue
             if is_on_line or _up_to(self._line(version), until) == _up_to(line, until):
@@ -131,12 +131,12 @@ class Amended:
         return 0
 
 
-def is_shown(shown: Iterable[Stretch], version: int, line: str | None) -> bool:
+def is_shown(shown: Iterable[Segment], version: int, line: str | None) -> bool:
     """Whether the main line has an event."""
-    return any(stretch.has(version, line) for stretch in shown)
+    return any(segment.has(version, line) for segment in shown)
 
 
-def changed_from(before: tuple[Stretch, ...], now: tuple[Stretch, ...]) -> int | None:
+def changed_from(before: tuple[Segment, ...], now: tuple[Segment, ...]) -> int | None:
     """Return the first version at which two lines may differ; None if they do not."""
     for one, other in zip(before, now, strict=False):
         if one == other:
@@ -164,15 +164,15 @@ def stated(amended: Amended) -> Row:
     }
 
 
-def _up_to(line: tuple[Stretch, ...], until: int) -> list[Stretch]:
-    """Return the stretches of a line up to a version, none of them empty."""
+def _up_to(line: tuple[Segment, ...], until: int) -> list[Segment]:
+    """Return the segments of a line up to a version, none of them empty."""
     return list(_cut(line, until))
 
 
-def _cut(line: tuple[Stretch, ...], until: int) -> Iterator[Stretch]:
-    for stretch in line:
-        if stretch.after < until:
-            yield stretch._replace(until=min(stretch.until, until))
+def _cut(line: tuple[Segment, ...], until: int) -> Iterator[Segment]:
+    for segment in line:
+        if segment.after < until:
+            yield segment._replace(until=min(segment.until, until))
 
 
 MOST_CHARACTERS: Final = 2000
@@ -203,9 +203,9 @@ def line_of(event: RecordedEvent) -> str | None:
 class WindowEntries:
     """Takes in events in order, and then says what becomes of the rows."""
 
-    def __init__(self, passage: Passage, known: Sequence[Row]) -> None:
-        """Begin with what is known of the passage's conversation."""
-        self._passage = passage
+    def __init__(self, batch: EventBatch, known: Sequence[Row]) -> None:
+        """Begin with what is known of the batch's conversation."""
+        self._batch = batch
         self._entries: dict[int, Row] = {}
         self._redacted: list[int] = []
         self._states: dict[int, Row] = {}
@@ -304,7 +304,7 @@ class WindowEntries:
         for entry in self._entries.values():
             entry["shown"] = is_shown(shown, entry["version"], entry["line"])
         changed = changed_from(before, shown)
-        told = [list(stretch) for stretch in shown if changed and stretch.until >= changed]
+        told = [list(segment) for segment in shown if changed and segment.until >= changed]
         yield {**self._of(), "redacted": self._redacted, "changed": changed, "stretches": told}
         yield {**self._of(), "version": MAIN, "state": stated(self._amended)}
 
@@ -348,8 +348,8 @@ class WindowEntries:
 
     def _of(self) -> Row:
         return {
-            "tenant": str(self._passage.tenant),
-            "conversation_id": str(self._passage.conversation_id),
+            "tenant": str(self._batch.tenant),
+            "conversation_id": str(self._batch.conversation_id),
         }
 
 

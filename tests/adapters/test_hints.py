@@ -5,7 +5,7 @@ from queue import Empty, SimpleQueue
 
 import pytest
 
-from onrecord.adapters.storage.subscription import NoHints, Telling
+from onrecord.adapters.storage.subscription import HintSender, NoHints
 from tests.patience import PATIENCE
 
 
@@ -34,7 +34,7 @@ class Line:
 
 def test_what_is_told_while_a_hint_is_under_way_goes_together_in_one_more() -> None:
     line = Line()
-    telling = Telling(line.send)
+    telling = HintSender(line.send)
     telling.tell()
     line.began.get(timeout=PATIENCE)
     for _ in range(100):
@@ -48,7 +48,7 @@ def test_what_is_told_while_a_hint_is_under_way_goes_together_in_one_more() -> N
 def test_the_last_hint_is_sent_before_it_closes_though_nobody_listened() -> None:
     line = Line(heard=False)
     line.goes_on.release(100)
-    telling = Telling(line.send)
+    telling = HintSender(line.send)
     telling.tell()
     line.began.get(timeout=PATIENCE)
     telling.tell()
@@ -58,7 +58,7 @@ def test_the_last_hint_is_sent_before_it_closes_though_nobody_listened() -> None
 
 def test_telling_does_nothing_once_it_is_closed() -> None:
     line = Line()
-    telling = Telling(line.send)
+    telling = HintSender(line.send)
     telling.close()
     telling.tell()
     assert line.is_quiet()
@@ -72,7 +72,7 @@ def test_a_thread_that_could_not_begin_costs_one_hint_alone(
 
     line = Line()
     line.goes_on.release(100)
-    telling = Telling(line.send)
+    telling = HintSender(line.send)
     with monkeypatch.context() as crowded:
         crowded.setattr(threading.Thread, "start", refuse)
         telling.tell()
@@ -83,7 +83,7 @@ def test_a_thread_that_could_not_begin_costs_one_hint_alone(
 
 def test_a_process_that_appends_nothing_has_no_thread_for_hints() -> None:
     before = threading.active_count()
-    Telling(Line().send).close()
+    HintSender(Line().send).close()
     assert threading.active_count() == before
 
 

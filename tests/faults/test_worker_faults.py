@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from onrecord.adapters.storage.postgres.postgres import Limits, Postgres, migrate, open_postgres
-from onrecord.adapters.views.postgres.worker_thread import Hand
+from onrecord.adapters.views.postgres.worker_thread import WorkerThread
 from tests.faults.kills import verify_all
 from tests.faults.talking import talking
 from tests.faults.workers import (
@@ -126,7 +126,7 @@ def test_two_hands_on_the_same_parts_fold_each_event_once(
     feeds = one.builds.feeding().feeds
 
     def fold() -> None:
-        hand = Hand(one.advance, one.builds, one.tally)
+        hand = WorkerThread(one.advance, one.builds, one.tally)
         while not ended.is_set():
             hand.turn(lease, feeds)
 
@@ -138,7 +138,7 @@ def test_two_hands_on_the_same_parts_fold_each_event_once(
     ended.set()
     for thread in threads:
         join(thread)
-    assert one.tally.overtaken > 0
+    assert one.tally.batches_lost > 0
     one.parts.leave()
     one.close()
     assert holds(url, server(VERSION)) > 0

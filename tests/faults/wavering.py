@@ -18,7 +18,7 @@ from onrecord.domain.log import Append, Backend, Recorded
 from tests.contract.places import Place
 from tests.factories import appending
 from tests.faults.trail import Mark
-from tests.faults.writer import Telling
+from tests.faults.writer import HintSender
 from tests.patience import PATIENCE
 
 TENANTS: Final = [UUID(int=number) for number in range(1, 5)]
@@ -42,7 +42,7 @@ class Load:
 def waver(place: Place, load: Load, process: int, seed: str, told: Connection) -> None:
     """Write all of the load, and tell each request that was recorded; None is the end."""
     backend = place.open()
-    telling = Telling(told)
+    telling = HintSender(told)
     telling.send([])
     writers = [
         Writer(backend, process * load.threads + thread, Random(f"{seed}/{thread}"), telling)
@@ -62,7 +62,7 @@ class Writer:
     backend: Backend
     number: int
     random: Random
-    telling: Telling
+    telling: HintSender
 
     def write(self, load: Load) -> None:
         for request in range(load.requests):

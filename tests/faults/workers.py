@@ -30,8 +30,8 @@ from onrecord.adapters.views.postgres.builds import PostgresBuilds
 from onrecord.adapters.views.postgres.worker import Worker
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.registry import VIEWS
-from onrecord.projections.views.step import part_of, passages, step
-from onrecord.projections.views.view import Changes, Feed, Passage, Row, View
+from onrecord.projections.views.step import event_batches, part_of, step
+from onrecord.projections.views.view import Changes, EventBatch, Feed, Row, View
 from tests.patience import PATIENCE, join_process
 from tests.postgres_server import Server
 from tests.views.row_stores import everything
@@ -88,14 +88,14 @@ class Poisoned:
     def types(self) -> frozenset[str]:
         return self.view.types
 
-    def wanted(self, passage: Passage) -> list[Row]:
-        return self.view.wanted(passage)
+    def wanted(self, batch: EventBatch) -> list[Row]:
+        return self.view.wanted(batch)
 
-    def fold(self, passage: Passage, known: Sequence[Row]) -> Changes:
-        is_poisoned = passage.conversation_id.bytes[0] == POISON
-        if is_poisoned and any(event.version == 3 for event in passage.events):
+    def fold(self, batch: EventBatch, known: Sequence[Row]) -> Changes:
+        is_poisoned = batch.conversation_id.bytes[0] == POISON
+        if is_poisoned and any(event.version == 3 for event in batch.events):
             raise Unfoldable
-        return self.view.fold(passage, known)
+        return self.view.fold(batch, known)
 
 
 POISONED: Final[Mapping[str, View]] = {
@@ -213,7 +213,9 @@ def _stepped(
     return [
         (view.name, failure.event.conversation_id, failure.event.version)
         for view in POISONED.values()
-        for failure in step(Feed(view, 1), passages(events, view), PostgresRows(connection, *place))
+        for failure in step(
+            Feed(view, 1), event_batches(events, view), PostgresRows(connection, *place)
+        )
     ]
 
 

@@ -34,7 +34,7 @@ def write_until_killed(place: Place, shared: UUID, told: Connection, seed: str) 
     """
     backend = place.open()
     told.send([])
-    telling = Telling(told)
+    telling = HintSender(told)
     writers = [
         Writer(backend, shared, Random(f"{seed}/{number}"), telling) for number in range(THREADS)
     ]
@@ -43,7 +43,7 @@ def write_until_killed(place: Place, shared: UUID, told: Connection, seed: str) 
             writing.result(PATIENCE)
 
 
-class Telling:
+class HintSender:
     """A pipe that several threads tell through, one message at a time."""
 
     def __init__(self, told: Connection) -> None:
@@ -62,7 +62,7 @@ class Writer:
     backend: Backend
     shared: UUID
     random: Random
-    telling: Telling
+    telling: HintSender
 
     def write(self) -> None:
         own = uuid4()

@@ -22,7 +22,7 @@ from onrecord.adapters.storage.sqlite.connection import Connections
 from onrecord.adapters.views.postgres.advance import PostgresRows
 from onrecord.adapters.views.sqlite.feeding import SqliteRows
 from onrecord.domain.log import Cursor, RecordedEvent
-from onrecord.projections.views.step import Failure, Rows, passages, step
+from onrecord.projections.views.step import Failure, Rows, event_batches, step
 from onrecord.projections.views.view import Feed, Row, View
 from tests.postgres_server import VERSIONS, server
 
@@ -153,7 +153,7 @@ def _shard(log: Any, end: Cursor) -> list[RecordedEvent]:
 
 
 def _stepped(feed: Feed, events: Iterable[RecordedEvent], rows: Rows) -> list[Failure]:
-    return step(feed, passages(events, feed.view), rows)
+    return step(feed, event_batches(events, feed.view), rows)
 
 
 def _json(value: object) -> str:

@@ -13,7 +13,7 @@ from onrecord.adapters.views.ports import PageQuery, PageRows
 from onrecord.adapters.views.sqlite.views import SqliteViews
 from onrecord.domain.log import Backend
 from onrecord.projections.views.audit import AUDIT
-from onrecord.projections.views.view import Changes, Passage, Row, View
+from onrecord.projections.views.view import Changes, EventBatch, Row, View
 from tests.factories import TENANT, answer, appending, prompt, started
 
 SECOND = 1_000_000
@@ -34,14 +34,14 @@ class Fragile:
     conversations: set[UUID] = field(default_factory=set[UUID])
     version: int = 2
 
-    def wanted(self, passage: Passage) -> list[Row]:
-        return AUDIT.wanted(passage)
+    def wanted(self, batch: EventBatch) -> list[Row]:
+        return AUDIT.wanted(batch)
 
-    def fold(self, passage: Passage, known: Sequence[Row]) -> Changes:
-        fails = passage.conversation_id in self.conversations
-        if fails and any(event.version == self.version for event in passage.events):
+    def fold(self, batch: EventBatch, known: Sequence[Row]) -> Changes:
+        fails = batch.conversation_id in self.conversations
+        if fails and any(event.version == self.version for event in batch.events):
             raise Broken
-        return AUDIT.fold(passage, known)
+        return AUDIT.fold(batch, known)
 
 
 @dataclass

@@ -15,7 +15,7 @@ from onrecord.projections.views.planning import (
     Batch,
     Part,
     Room,
-    Stretch,
+    Segment,
     fair_share,
     foremost,
     surplus,
@@ -35,31 +35,31 @@ PARTS = [Part(shard, part) for shard in range(3) for part in range(3)]
 def test_builds_that_are_abreast_are_fed_together_in_all_parts() -> None:
     positions = {A: {LIVE: 5, NEXT: 5}, B: {LIVE: 5, NEXT: 5}}
     assert foremost(positions, {0: 9}, 100) == Batch(
-        (LIVE, NEXT), (Stretch(A, 5, 9), Stretch(B, 5, 9))
+        (LIVE, NEXT), (Segment(A, 5, 9), Segment(B, 5, 9))
     )
     assert trailing(positions, 100) is None
 
 
 def test_a_build_that_is_behind_does_not_hold_up_the_others() -> None:
     positions = {A: {LIVE: 50, NEXT: 5}}
-    assert foremost(positions, {0: 60}, 100) == Batch((LIVE,), (Stretch(A, 50, 60),))
+    assert foremost(positions, {0: 60}, 100) == Batch((LIVE,), (Segment(A, 50, 60),))
 
 
 def test_a_build_that_is_behind_comes_up_to_the_others_and_no_further() -> None:
     positions = {A: {LIVE: 50, NEXT: 5}, B: {LIVE: 50, NEXT: 5}}
-    assert trailing(positions, 100) == Batch((NEXT,), (Stretch(A, 5, 50), Stretch(B, 5, 50)))
-    assert trailing(positions, 20) == Batch((NEXT,), (Stretch(A, 5, 25), Stretch(B, 5, 25)))
+    assert trailing(positions, 100) == Batch((NEXT,), (Segment(A, 5, 50), Segment(B, 5, 50)))
+    assert trailing(positions, 20) == Batch((NEXT,), (Segment(A, 5, 25), Segment(B, 5, 25)))
 
 
 def test_a_part_where_others_are_foremost_does_not_wait_for_ever() -> None:
     positions = {A: {LIVE: 50, NEXT: 50}, B: {LIVE: 50, NEXT: 50}, C: {LIVE: 5, NEXT: 1}}
     batch = foremost(positions, {0: 60, 1: 60}, 100)
-    assert batch == Batch((LIVE,), (Stretch(C, 5, 60),))
+    assert batch == Batch((LIVE,), (Segment(C, 5, 60),))
 
 
 def test_a_build_that_is_little_behind_does_not_wait_for_one_that_is_far() -> None:
     far, little = {LIVE: 500, NEXT: 0}, {LIVE: 500, FEEDS[2]: 498}
-    assert trailing({A: far, B: far, C: little}, 100) == Batch((FEEDS[2],), (Stretch(C, 498, 500),))
+    assert trailing({A: far, B: far, C: little}, 100) == Batch((FEEDS[2],), (Segment(C, 498, 500),))
 
 
 def test_where_nothing_is_new_there_is_nothing_to_do() -> None:
@@ -71,7 +71,7 @@ def test_where_nothing_is_new_there_is_nothing_to_do() -> None:
 def test_each_shard_has_its_share_of_a_batch() -> None:
     batch = foremost({A: {LIVE: 0}, C: {LIVE: 0}}, {0: 500, 1: 3}, 100)
     assert batch is not None
-    assert batch.stretches == (Stretch(A, 0, 50), Stretch(C, 0, 3))
+    assert batch.segments == (Segment(A, 0, 50), Segment(C, 0, 3))
 
 
 def test_a_batch_takes_the_types_that_any_of_its_views_takes() -> None:
@@ -100,8 +100,8 @@ def test_turn_by_turn_every_build_folds_every_position_once(
         if not done:
             break
         batch = done[-1]
-        assert room >= LEAST_SHARE or len({at.place.shard for at in batch.stretches}) == 1
-        for at in batch.stretches:
+        assert room >= LEAST_SHARE or len({at.place.shard for at in batch.segments}) == 1
+        for at in batch.segments:
             assert at.after < at.until <= ends[at.place.shard]
             assert at.until - at.after <= room
             for feed in batch.feeds:

@@ -11,8 +11,8 @@ import pytest
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain.errors import CorruptRecord, StorageUnavailable
 from onrecord.domain.events import AnnotationAdded
-from onrecord.projections.views.step import Failure, Refused, part_of, passages, step
-from onrecord.projections.views.view import Changes, Feed, Passage, Row, rows_json
+from onrecord.projections.views.step import Failure, Refused, event_batches, part_of, step
+from onrecord.projections.views.view import Changes, EventBatch, Feed, Row, rows_json
 from tests.factories import appending, prompt, started
 from tests.views.row_stores import everything
 
@@ -27,15 +27,15 @@ class Versions:
     types: frozenset[str] = frozenset()
     error: Exception = field(default_factory=lambda: ZeroDivisionError("the text of a message"))
 
-    def wanted(self, passage: Passage) -> list[Row]:
-        return [{"conversation_id": str(passage.conversation_id)}]
+    def wanted(self, batch: EventBatch) -> list[Row]:
+        return [{"conversation_id": str(batch.conversation_id)}]
 
-    def fold(self, passage: Passage, known: Sequence[Row]) -> Changes:
-        if any(b"poison" in (event.body or b"") for event in passage.events):
+    def fold(self, batch: EventBatch, known: Sequence[Row]) -> Changes:
+        if any(b"poison" in (event.body or b"") for event in batch.events):
             raise self.error
-        name = str(passage.conversation_id)
+        name = str(batch.conversation_id)
         noted = [version for row in known for version in row["versions"]]
-        seen = [event.version for event in passage.events]
+        seen = [event.version for event in batch.events]
         return Changes(put=({"conversation_id": name, "versions": [*noted, *seen]},))
 
 
@@ -67,7 +67,7 @@ FEED = Feed(Versions(), 1)
 
 
 def stepped(log: Memory, rows: Noted, feed: Feed = FEED) -> list[Failure]:
-    return step(feed, passages(everything(log), feed.view), rows)
+    return step(feed, event_batches(everything(log), feed.view), rows)
 
 
 def log_of(*poisoned: UUID, well: Sequence[UUID] = ()) -> Memory:

@@ -17,7 +17,7 @@ from onrecord.adapters.store import Store
 from onrecord.domain.errors import CorruptRecord
 from onrecord.projections.views.audit import AUDIT
 from onrecord.projections.views.registry import VIEWS
-from onrecord.projections.views.step import STRICT_ATTEMPTS, by_conversation, passages
+from onrecord.projections.views.step import STRICT_ATTEMPTS, by_conversation, event_batches
 from tests.adapters.command import Command, in_process
 from tests.factories import TENANT, appending, prompt, started
 from tests.postgres_server import VERSIONS, server
@@ -137,7 +137,7 @@ def test_whose_an_event_is_is_asked_where_its_header_does_not_say() -> None:
     log.append([appending(conversation, started(), prompt())])
     first, second = everything(log)
     damaged = [first._replace(header=first.header[:20]), second]
-    [passage] = passages(damaged, AUDIT, log.owner)
-    assert (passage.tenant, passage.events) == (TENANT, tuple(damaged))
+    [batch] = event_batches(damaged, AUDIT, log.owner)
+    assert (batch.tenant, batch.events) == (TENANT, tuple(damaged))
     with pytest.raises(CorruptRecord):
         by_conversation(damaged, lambda _: None)

@@ -16,7 +16,7 @@ from onrecord.adapters.views.postgres.advance import PostgresRows
 from onrecord.domain import events
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.views.step import passages, step
+from onrecord.projections.views.step import event_batches, step
 from onrecord.projections.views.usage import USAGE, ModelUsage, model_usage
 from onrecord.projections.views.view import Feed, Row
 from tests.factories import TENANT, appending, started
@@ -156,7 +156,7 @@ def test_parts_keep_rows_of_their_own_and_are_summed_on_read() -> None:
     assert isinstance(store, PostgresStore)
     try:
         for part in (0, 1):
-            found = passages(recorded([Happening(0, ended(taken=part + 1), None, 0)]), USAGE)
+            found = event_batches(recorded([Happening(0, ended(taken=part + 1), None, 0)]), USAGE)
             with store.connection.transaction():
                 step(Feed(USAGE, 1), found, PostgresRows(store.connection, 3, part))
         assert [row["input_tokens"] for row in store.page(USAGE, TENANT)] == [3]

@@ -119,17 +119,17 @@ def pages(rows: RowStore, steps: Sequence[Sequence[RecordedEvent]]) -> dict[UUID
 def openings(told: Told) -> list[RecordedEvent]:
     """The prompts that open the exchanges of the main line, by the rule of the head."""
     version, own = told.version, told.conversation
-    stretches = lineage(told.log, own, version)
-    found = amendments(told.log, stretches)
+    segments = lineage(told.log, own, version)
+    found = amendments(told.log, segments)
     if found.compaction is not None:
-        _, stretches = parted(stretches, own, found.compaction.event.until)
+        _, segments = parted(segments, own, found.compaction.event.until)
     versions: dict[UUID | None, set[int]] = {None: _opened_on_main(told)}
     versions.update((line, set(_opened_on(told, line))) for line in LINES)
     return [
         event
-        for stretch in stretches
-        for event in events_in(told.log, stretch)
-        if event.version in versions[stretch.line]
+        for segment in segments
+        for event in events_in(told.log, segment)
+        if event.version in versions[segment.line]
     ]
 
 
@@ -183,11 +183,11 @@ def test_the_exchanges_are_those_of_the_main_line(
 
 def check_requests(told: Told, shown: Sequence[Row]) -> None:
     """Hold exchanges to those that a request with a window of so many keeps."""
-    stretches = lineage(told.log, told.conversation, told.version)
-    whole = texts(turns(events_for(told.log, stretches, None)))
+    segments = lineage(told.log, told.conversation, told.version)
+    whole = texts(turns(events_for(told.log, segments, None)))
     assert [row["prompt"] for row in shown if row["prompt"] not in {None, *whole}] == []
     for kept in range(1, len(shown) - 1):
-        events_kept = events_for(told.log, stretches, Window(exchanges=kept, step=1))
+        events_kept = events_for(told.log, segments, Window(exchanges=kept, step=1))
         said = [event.version for event in events_kept if event.type == "message.recorded"]
         assert min(said) == shown[kept]["first_version"]
 

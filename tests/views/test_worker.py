@@ -7,10 +7,10 @@ from uuid import UUID, uuid4
 import pytest
 
 from onrecord.adapters.storage.postgres.postgres import Postgres
-from onrecord.adapters.views.postgres.advance import Overtaken
+from onrecord.adapters.views.postgres.advance import LeaseLost
 from onrecord.domain.errors import StorageReadOnly
 from onrecord.projections.views.audit import AUDIT
-from onrecord.projections.views.planning import Batch, Stretch
+from onrecord.projections.views.planning import Batch, Segment
 from onrecord.projections.views.view import Feed
 from tests.adapters.test_postgres import as_role
 from tests.factories import TENANT
@@ -103,7 +103,7 @@ def test_a_worker_that_stalled_past_its_lease_writes_nothing(url: str, log: Post
     asked(url, "DELETE FROM onrecord.worker WHERE name = 'stalled'")
     other.claim()
     assert stalled.turn(stale) is False
-    assert stalled.tally.overtaken == 1
+    assert stalled.tally.batches_lost == 1
     assert folded(url) == {}
     other.finish()
     assert len(folded(url)) == 8
@@ -119,11 +119,11 @@ def test_of_two_workers_at_one_stretch_only_one_writes(url: str, log: Postgres) 
     [end] = [cursor for cursor in log.cursors() if cursor.position]
     batch = Batch(
         (Feed(AUDIT, 1),),
-        tuple(Stretch(at, 0, end.position) for at in lease.epochs if at.shard == end.shard),
+        tuple(Segment(at, 0, end.position) for at in lease.epochs if at.shard == end.shard),
     )
     # The second one works without a lease, as a rebuild does: the checkpoint alone decides.
     two.advance.advance(batch, None)
-    with pytest.raises(Overtaken):
+    with pytest.raises(LeaseLost):
         one.advance.advance(batch, lease)
     assert folded(url) == {conversation: [1, 2, 3, 4, 5]}
     one.close()
@@ -137,7 +137,7 @@ def test_a_conversation_of_another_part_is_not_folded(url: str, log: Postgres) -
     lease = worker.claim()
     [end] = [cursor for cursor in log.cursors() if cursor.position]
     [place] = [at for at in lease.epochs if at.shard == end.shard and at.part == 2]
-    worker.advance.advance(Batch((Feed(AUDIT, 1),), (Stretch(place, 0, end.position),)), lease)
+    worker.advance.advance(Batch((Feed(AUDIT, 1),), (Segment(place, 0, end.position),)), lease)
     assert set(folded(url)) == {of for of in conversations if of.bytes[15] % 4 == 2}
     worker.finish()
     assert set(folded(url)) == set(conversations)

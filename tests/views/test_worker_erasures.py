@@ -9,7 +9,7 @@ import psycopg
 
 from onrecord.adapters.storage.postgres.postgres import Postgres
 from onrecord.projections.views.audit import AUDIT
-from onrecord.projections.views.view import Changes, Passage
+from onrecord.projections.views.view import Changes, EventBatch
 from tests.adapters.test_postgres import setting
 from tests.factories import appending, prompt, started, tool_call
 from tests.patience import join, until
@@ -33,7 +33,7 @@ def test_an_erasure_between_reading_and_committing_waits_and_takes_the_rows_back
     conversation = _calling(log)
     forgetting = threading.Thread(target=log.forget, args=(conversation,))
 
-    def erase_meanwhile(_: Passage, changes: Changes) -> Changes:
+    def erase_meanwhile(_: EventBatch, changes: Changes) -> Changes:
         forgetting.start()
         until(lambda: asked(url, WAITS) == [(1,)], "the erasure")
         return changes
@@ -81,7 +81,7 @@ def test_an_erasure_does_not_hold_up_who_appends_while_it_waits_for_a_batch(
     conversation, other = _calling(log), uuid4()
     forgetting = threading.Thread(target=log.forget, args=(conversation,))
 
-    def append_meanwhile(_: Passage, changes: Changes) -> Changes:
+    def append_meanwhile(_: EventBatch, changes: Changes) -> Changes:
         forgetting.start()
         until(lambda: asked(url, WAITS) == [(1,)], "the erasure")
         log.append([appending(other, prompt())])

@@ -10,7 +10,7 @@ from onrecord.adapters.storage.postgres.connections import Connections, queries_
 from onrecord.adapters.storage.postgres.postgres import Postgres
 from onrecord.adapters.views.postgres.keeper import PostgresKeeper
 from onrecord.projections.views.step import CIRCUIT, LAST_ATTEMPT, STRICT_ATTEMPTS, retry_after
-from onrecord.projections.views.view import Changes, Passage, Row, View
+from onrecord.projections.views.view import Changes, EventBatch, Row, View
 from tests.views.workers import Changed, Failing, Stepping, Unfoldable, asked, folded, talk
 
 
@@ -20,8 +20,8 @@ def _stepping(url: str, view: View) -> Stepping:
     return worker
 
 
-def _key(passage: Passage, version: object) -> Row:
-    return {"conversation_id": str(passage.conversation_id), "version": version}
+def _key(batch: EventBatch, version: object) -> Row:
+    return {"conversation_id": str(batch.conversation_id), "version": version}
 
 
 def _parked(url: str) -> list[tuple[UUID, int, int, int | None]]:
@@ -204,8 +204,8 @@ def test_a_value_that_the_database_refuses_parks_only_its_conversation(
 ) -> None:
     bad, good = uuid4(), uuid4()
 
-    def spoil(passage: Passage, changes: Changes) -> Changes:
-        if passage.conversation_id != bad:
+    def spoil(batch: EventBatch, changes: Changes) -> Changes:
+        if batch.conversation_id != bad:
             return changes
         return Changes(
             tuple({**row, "shard": 10**9 if row["version"] == 2 else 0} for row in changes.put)
@@ -224,16 +224,16 @@ def test_a_refused_value_beside_an_event_that_cannot_be_folded_parks_each_for_it
 ) -> None:
     refused, unfoldable, good = uuid4(), uuid4(), uuid4()
 
-    def spoil(passage: Passage, changes: Changes) -> Changes:
-        if passage.conversation_id == unfoldable:
+    def spoil(batch: EventBatch, changes: Changes) -> Changes:
+        if batch.conversation_id == unfoldable:
             raise Unfoldable
-        if passage.conversation_id == refused:
+        if batch.conversation_id == refused:
             return Changes(tuple({**row, "shard": 10**9} for row in changes.put))
         return changes
 
     talk(log, [refused, unfoldable, good])
     # It asks for rows again while the failure is looked for, and then hears of the refusal.
-    worker = _stepping(url, Changed(spoil, asks=lambda passage: [_key(passage, 1)]))
+    worker = _stepping(url, Changed(spoil, asks=lambda batch: [_key(batch, 1)]))
     worker.finish()
     assert folded(url) == {good: [1]}
     kinds = dict(asked(url, "SELECT conversation_id, kind FROM onrecord.parked"))
@@ -249,11 +249,11 @@ def test_a_key_that_the_database_refuses_parks_only_its_conversation(
 ) -> None:
     bad, good = uuid4(), uuid4()
 
-    def ask(passage: Passage) -> list[Row]:
+    def ask(batch: EventBatch) -> list[Row]:
         is_spoilt = any(
-            (event.conversation_id, event.version) == (bad, 2) for event in passage.events
+            (event.conversation_id, event.version) == (bad, 2) for event in batch.events
         )
-        return [_key(passage, refused if is_spoilt else 1)]
+        return [_key(batch, refused if is_spoilt else 1)]
 
     talk(log, [bad, good], 3)
     worker = _stepping(url, Changed(lambda _, changes: changes, asks=ask))

@@ -16,11 +16,11 @@ from onrecord.adapters.storage.postgres.postgres import Postgres
 from onrecord.adapters.views.postgres.advance import PostgresAdvance
 from onrecord.adapters.views.postgres.builds import Lease, Parts, PostgresBuilds
 from onrecord.adapters.views.postgres.worker import Worker
-from onrecord.adapters.views.postgres.worker_thread import Hand, Tally
+from onrecord.adapters.views.postgres.worker_thread import Tally, WorkerThread
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.audit import AUDIT
-from onrecord.projections.views.step import passages
-from onrecord.projections.views.view import Changes, Passage, Row, View
+from onrecord.projections.views.step import event_batches
+from onrecord.projections.views.view import Changes, EventBatch, Row, View
 from tests.factories import appending, prompt
 from tests.patience import join, until
 
@@ -39,31 +39,31 @@ class Failing:
     name: str = "audit"
     types: frozenset[str] = frozenset()
 
-    def wanted(self, passage: Passage) -> list[Row]:
-        return AUDIT.wanted(passage)
+    def wanted(self, batch: EventBatch) -> list[Row]:
+        return AUDIT.wanted(batch)
 
-    def fold(self, passage: Passage, known: Sequence[Row]) -> Changes:
-        if passage.conversation_id in self.poison:
+    def fold(self, batch: EventBatch, known: Sequence[Row]) -> Changes:
+        if batch.conversation_id in self.poison:
             raise Unfoldable
-        return AUDIT.fold(passage, known)
+        return AUDIT.fold(batch, known)
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
     """The view `audit`, but that what it makes of a passage, and asks for, is the test's."""
 
-    change: Callable[[Passage, Changes], Changes]
+    change: Callable[[EventBatch, Changes], Changes]
     strict: bool = False
     revision: int = AUDIT.revision
     name: str = "audit"
     types: frozenset[str] = frozenset()
-    asks: Callable[[Passage], list[Row]] = AUDIT.wanted
+    asks: Callable[[EventBatch], list[Row]] = AUDIT.wanted
 
-    def wanted(self, passage: Passage) -> list[Row]:
-        return self.asks(passage)
+    def wanted(self, batch: EventBatch) -> list[Row]:
+        return self.asks(batch)
 
-    def fold(self, passage: Passage, known: Sequence[Row]) -> Changes:
-        return self.change(passage, AUDIT.fold(passage, known))
+    def fold(self, batch: EventBatch, known: Sequence[Row]) -> Changes:
+        return self.change(batch, AUDIT.fold(batch, known))
 
 
 @contextmanager
@@ -96,7 +96,7 @@ class Stepping:
         self.parts = Parts(self.connections, name)
         self.tally = Tally()
         self.advance = PostgresAdvance(self.connections)
-        self.hand = Hand(self.advance, self.builds, self.tally, lambda: self.now)
+        self.hand = WorkerThread(self.advance, self.builds, self.tally, lambda: self.now)
 
     def claim(self) -> Lease:
         """Take the parts that are free, and return the lease of all that are held."""
@@ -144,5 +144,5 @@ def folded(url: str) -> dict[UUID, list[int]]:
 
 def from_scratch(events: Collection[RecordedEvent]) -> dict[tuple[str, int], Row]:
     """The rows of `audit` as one fold of all events, by conversation and version."""
-    rows = [row for passage in passages(events, AUDIT) for row in AUDIT.fold(passage, ()).put]
+    rows = [row for batch in event_batches(events, AUDIT) for row in AUDIT.fold(batch, ()).put]
     return {(row["conversation_id"], row["version"]): row for row in rows}

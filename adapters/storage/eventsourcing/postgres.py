@@ -26,7 +26,7 @@ from psycopg.types.numeric import Int8
 
 from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.storage.eventsourcing.factory import LogFactory
-from onrecord.adapters.storage.eventsourcing.recorders import Appender, Within
+from onrecord.adapters.storage.eventsourcing.recorders import Appender, Span
 from onrecord.adapters.storage.eventsourcing.stored_events import conversation_of
 from onrecord.adapters.storage.postgres.batch import packed, parameters_of, verdict_of
 from onrecord.adapters.storage.postgres.connections import LogConnection, fetched
@@ -78,20 +78,18 @@ class _PostgresStore:
         reached = (tracking.application_name, Int8(tracking.notification_id))
         return bool(fetched(transaction, "track", (self._tenant, name, *reached)))
 
-    def stored_events(self, conversation_id: UUID, within: Within, *, desc: bool) -> list[TupleRow]:
+    def stored_events(self, conversation_id: UUID, span: Span, *, desc: bool) -> list[TupleRow]:
         name = "last_stored_events" if desc else "stored_events"
-        return self._log.connections.ask(name, (conversation_id, *map(Int8, within)))
+        return self._log.connections.ask(name, (conversation_id, *map(Int8, span)))
 
     def snapshots(
-        self, tenant: UUID, conversation_id: UUID, within: Within, *, desc: bool
+        self, tenant: UUID, conversation_id: UUID, span: Span, *, desc: bool
     ) -> list[TupleRow]:
         name = "last_snapshots" if desc else "snapshots"
-        return self._log.connections.ask(name, (tenant, conversation_id, *map(Int8, within)))
+        return self._log.connections.ask(name, (tenant, conversation_id, *map(Int8, span)))
 
-    def notifications(
-        self, tenant: UUID, within: Within, topics: Sequence[str]
-    ) -> list[Notification]:
-        after, until, limit = map(Int8, within)
+    def notifications(self, tenant: UUID, span: Span, topics: Sequence[str]) -> list[Notification]:
+        after, until, limit = map(Int8, span)
         asked = (tenant, after, until, list(topics), limit)
         rows = self._log.connections.ask("notifications", asked)
         return [

@@ -46,7 +46,7 @@ Row = tuple[Any, ...]
 """The version, the topic and the state of a stored event."""
 
 
-class Within(NamedTuple):
+class Span(NamedTuple):
     """The part of a sequence that is asked for: after < number <= until, `limit` of it at most."""
 
     after: int
@@ -88,19 +88,17 @@ class Store(Protocol[Transaction]):
         """Keep how far a follower got; False unless it is further than before."""
         ...
 
-    def stored_events(self, conversation_id: UUID, within: Within, *, desc: bool) -> Sequence[Row]:
+    def stored_events(self, conversation_id: UUID, span: Span, *, desc: bool) -> Sequence[Row]:
         """Return a conversation's events by version, those erased left out."""
         ...
 
     def snapshots(
-        self, tenant: UUID, conversation_id: UUID, within: Within, *, desc: bool
+        self, tenant: UUID, conversation_id: UUID, span: Span, *, desc: bool
     ) -> Sequence[Row]:
         """Return a conversation's snapshots by version."""
         ...
 
-    def notifications(
-        self, tenant: UUID, within: Within, topics: Sequence[str]
-    ) -> list[Notification]:
+    def notifications(self, tenant: UUID, span: Span, topics: Sequence[str]) -> list[Notification]:
         """Return a tenant's events by position; no topics means all."""
         ...
 
@@ -190,11 +188,11 @@ class LogAggregateRecorder(AggregateRecorder, Generic[Transaction]):
     ) -> Sequence[StoredEvent]:
         """Return the events of an aggregate, in order of version or the last first."""
         with _in_their_words():
-            rows = self._rows(conversation_of(originator_id), _within(gt, lte, limit), desc=desc)
+            rows = self._rows(conversation_of(originator_id), _span(gt, lte, limit), desc=desc)
         return [StoredEvent(originator_id, *row) for row in rows]
 
-    def _rows(self, conversation_id: UUID, within: Within, *, desc: bool) -> Sequence[Row]:
-        return self.store.stored_events(conversation_id, within, desc=desc)
+    def _rows(self, conversation_id: UUID, span: Span, *, desc: bool) -> Sequence[Row]:
+        return self.store.stored_events(conversation_id, span, desc=desc)
 
 
 class LogSnapshotRecorder(LogAggregateRecorder[Transaction]):
@@ -211,8 +209,8 @@ class LogSnapshotRecorder(LogAggregateRecorder[Transaction]):
                     raise IntegrityError("there is a snapshot of that version already")
         return None
 
-    def _rows(self, conversation_id: UUID, within: Within, *, desc: bool) -> Sequence[Row]:
-        return self.store.snapshots(self.tenant, conversation_id, within, desc=desc)
+    def _rows(self, conversation_id: UUID, span: Span, *, desc: bool) -> Sequence[Row]:
+        return self.store.snapshots(self.tenant, conversation_id, span, desc=desc)
 
 
 class LogApplicationRecorder(LogAggregateRecorder[Transaction], ApplicationRecorder):
@@ -236,7 +234,7 @@ class LogApplicationRecorder(LogAggregateRecorder[Transaction], ApplicationRecor
         """Return the tenant's events from a position on, in order."""
         after = 0 if start is None else start - inclusive_of_start
         with _in_their_words():
-            return self.store.notifications(self.tenant, _within(after, stop, limit), topics)
+            return self.store.notifications(self.tenant, _span(after, stop, limit), topics)
 
     def max_notification_id(self) -> int | None:
         """Return the position of the tenant's last event."""
@@ -332,8 +330,8 @@ def _in_their_words() -> Generator[None]:
         raise OperationalError(str(error)) from error
 
 
-def _within(after: int | None, until: int | None, limit: int | None) -> Within:
-    return Within(
+def _span(after: int | None, until: int | None, limit: int | None) -> Span:
+    return Span(
         BEFORE_FIRST if after is None else after,
         _HIGHEST if until is None else until,
         _HIGHEST if limit is None else limit,

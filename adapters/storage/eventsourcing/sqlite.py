@@ -18,7 +18,7 @@ from eventsourcing.persistence import Notification, StoredEvent, Tracking
 from eventsourcing.utils import Environment, EnvType
 
 from onrecord.adapters.storage.eventsourcing.factory import LogFactory
-from onrecord.adapters.storage.eventsourcing.recorders import Appender, Within
+from onrecord.adapters.storage.eventsourcing.recorders import Appender, Span
 from onrecord.adapters.storage.eventsourcing.stored_events import conversation_of
 from onrecord.adapters.storage.sqlite.append import append_all, must_take
 from onrecord.adapters.storage.sqlite.connection import Row, Session, Value
@@ -59,21 +59,19 @@ class _SqliteStore:
         reached = (tracking.application_name, tracking.notification_id)
         return transaction.one("track", self._tenant.bytes, name, *reached) is not None
 
-    def stored_events(self, conversation_id: UUID, within: Within, *, desc: bool) -> list[Row]:
+    def stored_events(self, conversation_id: UUID, span: Span, *, desc: bool) -> list[Row]:
         query = "last_stored_events" if desc else "stored_events"
-        return self._rows(query, conversation_id.bytes, *within)
+        return self._rows(query, conversation_id.bytes, *span)
 
     def snapshots(
-        self, tenant: UUID, conversation_id: UUID, within: Within, *, desc: bool
+        self, tenant: UUID, conversation_id: UUID, span: Span, *, desc: bool
     ) -> list[Row]:
         # Not by tenant: no two have the same conversation.
         query = "last_snapshots" if desc else "snapshots"
-        return self._rows(query, conversation_id.bytes, *within)
+        return self._rows(query, conversation_id.bytes, *span)
 
-    def notifications(
-        self, tenant: UUID, within: Within, topics: Sequence[str]
-    ) -> list[Notification]:
-        after, until, limit = within
+    def notifications(self, tenant: UUID, span: Span, topics: Sequence[str]) -> list[Notification]:
+        after, until, limit = span
         named = json.dumps(list(topics))
         rows = self._rows("notifications", tenant.bytes, after, until, named, limit)
         return [

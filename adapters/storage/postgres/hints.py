@@ -25,7 +25,7 @@ from onrecord.adapters.storage.postgres.connections import (
     connected,
     fetched,
 )
-from onrecord.adapters.storage.subscription import UNHEARD_PACE, Telling
+from onrecord.adapters.storage.subscription import UNHEARD_PACE, HintSender
 from onrecord.domain.errors import OnrecordError
 
 _FIRST_PAUSE: Final = 0.1
@@ -50,7 +50,7 @@ class PostgresHints:
         self._listen = Address(make_conninfo(**(_KEEPALIVES | given)), listen.schema)
         # Which hints are this process's own: it has no need to hear them.
         self._name = secrets.token_hex(8)
-        self._telling = Telling(self._send)
+        self._telling = HintSender(self._send)
 
     def tell(self) -> None:
         """Let others know, soon, that this process appended."""

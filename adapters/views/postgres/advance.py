@@ -24,23 +24,23 @@ from onrecord.adapters.storage.postgres.errors import translated
 from onrecord.adapters.views.postgres.builds import LEASE_SECONDS, Lease
 from onrecord.domain.errors import OnrecordError
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.views.planning import Batch, Part, Stretch, size_of
+from onrecord.projections.views.planning import Batch, Part, Segment, size_of
 from onrecord.projections.views.step import (
-    Asked,
     Failure,
+    Lookup,
     Refused,
     ask,
     by_conversation,
     circuit_opens,
+    event_batches,
     finish,
     part_of,
-    passages,
     retry_after,
     step,
     taken,
     why_the_circuit_opened,
 )
-from onrecord.projections.views.view import Changes, Feed, Passage, Row, rows_json
+from onrecord.projections.views.view import Changes, EventBatch, Feed, Row, rows_json
 
 # The rows of views on PostgreSQL, inside one transaction of a worker.
 
@@ -55,21 +55,21 @@ class PostgresRows:
 
     def blocked(self, feed: Feed, conversations: Sequence[UUID]) -> Collection[UUID]:
         """Return those of these conversations that wait behind a parked event."""
-        asked = (feed.view.name, feed.generation, list(conversations))
-        return {found for (found,) in fetched(self._connection, "blocked", asked)}
+        place = (feed.view.name, feed.generation, list(conversations))
+        return {waiting for (waiting,) in fetched(self._connection, "blocked", place)}
 
     def known(self, feed: Feed, keys: Sequence[Row]) -> list[Row]:
         """Return the rows of these keys that are there; Refused where a key is not taken."""
-        name, asked = f"{feed.view.name}_known", (feed.generation, rows_json(keys))
+        name, wanted = f"{feed.view.name}_known", (feed.generation, rows_json(keys))
         with self._taken_back():
-            return [row for (row,) in fetched(self._connection, name, asked)]
+            return [row for (row,) in fetched(self._connection, name, wanted)]
 
     def write(self, feed: Feed, changes: Changes) -> None:
         """Write changes, all or none; Refused where the database refuses a value."""
         with self._taken_back():
             if changes.drop:
-                asked = (feed.generation, rows_json(changes.drop))
-                fetched(self._connection, f"{feed.view.name}_drop", asked)
+                drop = (feed.generation, rows_json(changes.drop))
+                fetched(self._connection, f"{feed.view.name}_drop", drop)
             if changes.put:
                 put = (feed.generation, rows_json(changes.put), *self._place)
                 fetched(self._connection, f"{feed.view.name}_put", put)
@@ -153,11 +153,11 @@ _BEHIND: Final = 1000
 """How many events of a parked conversation are tried at once."""
 
 
-class Overtaken(Exception):
+class LeaseLost(Exception):
     """Another worker has moved the checkpoints, holds them, or has the part: look again."""
 
 
-class StandsStill(Exception):
+class StrictViewStopped(Exception):
     """A strict view cannot fold an event; nothing of the batch was written."""
 
     def __init__(self, feed: Feed, failure: Failure) -> None:
@@ -201,30 +201,30 @@ class PostgresAdvance:
 
         That is the checkpoint of its part. Raises as `advance` does.
         """
-        standing = Batch((feed,), (Stretch(place, at, at),))
+        unmoved = Batch((feed,), (Segment(place, at, at),))
         with self._connections.transaction() as connection:
             _send(connection, "batch_begun", _STALLED)
-            _must_have_moved(_send_move(connection, standing, lease), standing)
+            _must_have_moved(_send_move(connection, unmoved, lease), unmoved)
             parked = _asked(connection, "unpark", feed.view.name, feed.generation, conversation)
             if not parked:
                 return Folded()
             [(version, attempts, kind, error, since)] = parked
             behind = (place.shard, conversation, version, at, _BEHIND, list(feed.view.types))
-            found = _events(_asked(connection, "events_behind", *behind))
-            said = passages(found, feed.view, partial(_owner, connection))
-            failures = step(feed, said, PostgresRows(connection, *place))
+            events = _events(_asked(connection, "events_behind", *behind))
+            batches = event_batches(events, feed.view, partial(_owner, connection))
+            failures = step(feed, batches, PostgresRows(connection, *place))
             for failure in failures:
                 if failure.event.version == version:
                     wait = retry_after(attempts + 1)
                     self._park(connection, feed, failure, attempts + 1, wait, since)
                 else:
                     self._park(connection, feed, failure, 1, retry_after(1))
-            if len(found) == _BEHIND and not failures:
+            if len(events) == _BEHIND and not failures:
                 # The rest is for the next time, which is now.
-                rest = found[-1]._replace(version=found[-1].version + 1)
-                failure = Failure(said[-1].tenant, rest, kind, error)
+                rest = events[-1]._replace(version=events[-1].version + 1)
+                failure = Failure(batches[-1].tenant, rest, kind, error)
                 self._park(connection, feed, failure, attempts, 0, since)
-        return Folded(len(found), parked=tuple((feed, failure) for failure in failures))
+        return Folded(len(events), parked=tuple((feed, failure) for failure in failures))
 
     def _folded(self, batch: Batch, lease: Lease | None, *, is_swift: bool) -> Folded:
         with self._connections.transaction(is_piped=is_swift) as connection:
@@ -235,22 +235,22 @@ class PostgresAdvance:
     ) -> Folded:
         _send(connection, "batch_begun", _STALLED)
         moved = _send_move(connection, batch, lease)
-        feeds, places = _feeds(batch.feeds), _places(batch.stretches)
+        feeds, places = _feeds(batch.feeds), _places(batch.segments)
         reading = _send(
-            connection, "events_of_parts", *places, *_spans(batch.stretches), list(batch.types())
+            connection, "events_of_parts", *places, *_spans(batch.segments), list(batch.types())
         )
         waiting = _send(connection, "parked_in_parts", *feeds, *places)
         _must_have_moved(moved, batch)
-        found, parked = _events(reading.fetchall()), _by_feed(waiting.fetchall())
-        said = by_conversation(found, partial(_owner, connection))
-        place = batch.stretches[0].place
+        events, parked = _events(reading.fetchall()), _by_feed(waiting.fetchall())
+        batches = by_conversation(events, partial(_owner, connection))
+        place = batch.segments[0].place
         steps = _swift_steps if is_swift else _careful_steps
-        failed = [*steps(connection, place, parked, _takes(batch, said))]
+        failed = [*steps(connection, place, parked, _takes(batch, batches))]
         for feed, failure in failed:
             if feed.view.strict:
-                raise StandsStill(feed, failure)
+                raise StrictViewStopped(feed, failure)
         stopped = self._parked(connection, failed)
-        return Folded(len(found), size_of(found), tuple(failed), stopped)
+        return Folded(len(events), size_of(events), tuple(failed), stopped)
 
     def _parked(
         self, connection: LogConnection, failed: Sequence[tuple[Feed, Failure]]
@@ -289,41 +289,41 @@ class PostgresAdvance:
 
 _Failed = tuple[Feed, Failure]
 _Parked = Mapping[tuple[str, int], Collection[UUID]]
-_Taken = Sequence[tuple[Feed, list[Passage]]]
+_Taken = Sequence[tuple[Feed, list[EventBatch]]]
 
 
-def _takes(batch: Batch, said: Sequence[Passage]) -> _Taken:
-    return [(feed, taken(said, feed.view)) for feed in batch.feeds]
+def _takes(batch: Batch, batches: Sequence[EventBatch]) -> _Taken:
+    return [(feed, taken(batches, feed.view)) for feed in batch.feeds]
 
 
 def _swift_steps(
-    connection: LogConnection, place: Part, parked: _Parked, found: _Taken
+    connection: LogConnection, place: Part, parked: _Parked, by_feed: _Taken
 ) -> Iterator[_Failed]:
     """Ask for all rows that the views have to know at once; then the server writes as we fold."""
-    begun: list[tuple[Feed, Asked, SwiftRows]] = []
-    for feed, said in found:
-        held = parked.get((feed.view.name, feed.generation), ())
-        rows = SwiftRows(connection, *place, held)
-        asked = ask(feed, said, rows)
-        if asked.keys:
-            rows.ask(feed, asked.keys)
-        begun.append((feed, asked, rows))
-    for feed, asked, rows in begun:
-        for failure in finish(feed, asked, rows):
+    begun: list[tuple[Feed, Lookup, SwiftRows]] = []
+    for feed, batches in by_feed:
+        waiting = parked.get((feed.view.name, feed.generation), ())
+        rows = SwiftRows(connection, *place, waiting)
+        lookup = ask(feed, batches, rows)
+        if lookup.keys:
+            rows.ask(feed, lookup.keys)
+        begun.append((feed, lookup, rows))
+    for feed, lookup, rows in begun:
+        for failure in finish(feed, lookup, rows):
             yield feed, failure
 
 
 def _careful_steps(
-    connection: LogConnection, place: Part, parked: _Parked, found: _Taken
+    connection: LogConnection, place: Part, parked: _Parked, by_feed: _Taken
 ) -> Iterator[_Failed]:
     del parked
-    for feed, said in found:
-        for failure in step(feed, said, PostgresRows(connection, *place)):
+    for feed, batches in by_feed:
+        for failure in step(feed, batches, PostgresRows(connection, *place)):
             yield feed, failure
 
 
 def _send_move(connection: LogConnection, batch: Batch, lease: Lease | None) -> Cursor[TupleRow]:
-    moves = [(feed, at) for feed in batch.feeds for at in batch.stretches]
+    moves = [(feed, at) for feed in batch.feeds for at in batch.segments]
     return _send(
         connection,
         "checkpoints_moved",
@@ -337,8 +337,8 @@ def _send_move(connection: LogConnection, batch: Batch, lease: Lease | None) -> 
 
 def _must_have_moved(moved: Cursor[TupleRow], batch: Batch) -> None:
     [(count,)] = moved.fetchall()
-    if count != len(batch.feeds) * len(batch.stretches):
-        raise Overtaken
+    if count != len(batch.feeds) * len(batch.segments):
+        raise LeaseLost
 
 
 def _events(rows: Iterable[TupleRow]) -> list[RecordedEvent]:
@@ -351,22 +351,22 @@ def _owner(connection: LogConnection, conversation: UUID) -> UUID | None:
 
 
 def _by_feed(rows: Iterable[TupleRow]) -> dict[tuple[str, int], set[UUID]]:
-    found: dict[tuple[str, int], set[UUID]] = {}
+    conversations: dict[tuple[str, int], set[UUID]] = {}
     for view, generation, conversation in rows:
-        found.setdefault((view, generation), set()).add(conversation)
-    return found
+        conversations.setdefault((view, generation), set()).add(conversation)
+    return conversations
 
 
 def _feeds(feeds: Sequence[Feed]) -> tuple[list[str], list[int]]:
     return [feed.view.name for feed in feeds], [feed.generation for feed in feeds]
 
 
-def _places(stretches: Sequence[Stretch]) -> tuple[list[int], list[int]]:
-    return [at.place.shard for at in stretches], [at.place.part for at in stretches]
+def _places(segments: Sequence[Segment]) -> tuple[list[int], list[int]]:
+    return [at.place.shard for at in segments], [at.place.part for at in segments]
 
 
-def _spans(stretches: Sequence[Stretch]) -> tuple[list[int], list[int]]:
-    return [at.after for at in stretches], [at.until for at in stretches]
+def _spans(segments: Sequence[Segment]) -> tuple[list[int], list[int]]:
+    return [at.after for at in segments], [at.until for at in segments]
 
 
 def _send(connection: LogConnection, name: str, *parameters: object) -> Cursor[TupleRow]:

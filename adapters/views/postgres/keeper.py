@@ -11,7 +11,7 @@ from uuid import UUID
 from onrecord.adapters.inputs.arguments import id_given
 from onrecord.adapters.storage.postgres.connections import Connections
 from onrecord.adapters.views.ports import Parked, Progress, ViewStatus, Workforce
-from onrecord.adapters.views.postgres.advance import Overtaken, PostgresAdvance, StandsStill
+from onrecord.adapters.views.postgres.advance import LeaseLost, PostgresAdvance, StrictViewStopped
 from onrecord.adapters.views.postgres.builds import LEASE, PostgresBuilds
 from onrecord.domain.errors import InvalidInput, ViewStopped
 from onrecord.projections.views.planning import Batch, Build, Part, Room, foremost
@@ -34,14 +34,14 @@ class PostgresKeeper:
     def status(self) -> list[ViewStatus]:
         """Return how each view stands, by name."""
         events = sum(self._builds.ends().values())
-        found = {
+        begun = {
             view: ViewStatus(view, number, revision, position, events, parked, *rest)
             for view, number, revision, position, parked, *rest in self._connections.ask(
                 "standings"
             )
         }
         nothing = {name: ViewStatus(name, None, None, 0, events, 0) for name in self._views}
-        return [standing for _, standing in sorted((nothing | found).items())]
+        return [status for _, status in sorted((nothing | begun).items())]
 
     def at_work(self) -> Workforce:
         """Return who works at the views now, by the server's clock."""
@@ -111,13 +111,13 @@ class PostgresKeeper:
 
     def _begun(self, view: str) -> View:
         """Return the view, with its first build where no worker has begun it yet."""
-        found = self._named(view)
-        PostgresBuilds(self._connections, {view: found}).begin()
-        return found
+        known = self._named(view)
+        PostgresBuilds(self._connections, {view: known}).begin()
+        return known
 
     def _build(self, view: str, status: str) -> Build | None:
-        found = (build for build in self._builds.all() if build.view == view)
-        return next((build for build in found if build.status == status), None)
+        builds = (build for build in self._builds.all() if build.view == view)
+        return next((build for build in builds if build.status == status), None)
 
     def _building(self, name: str) -> Feed:
         """Return the build that is made, begun now if there is none that can be gone on with."""
@@ -144,9 +144,9 @@ class PostgresKeeper:
         began = time.monotonic()
         try:
             came_to = advance.advance(batch, None)
-        except Overtaken:
+        except LeaseLost:
             return False
-        except StandsStill as error:
+        except StrictViewStopped as error:
             why = why_it_stands_still(error.failure)
             raise ViewStopped(f"{error.feed.view.name} was not rebuilt: {why}") from error
         if came_to.stopped:
@@ -155,7 +155,7 @@ class PostgresKeeper:
                 f"{view} was not rebuilt: too many of its events fail alike. Look at them with "
                 f"`onrecord parked {view}`, mend what fails, then rebuild it again"
             )
-        spans = {(at.after, at.until) for at in batch.stretches}
+        spans = {(at.after, at.until) for at in batch.segments}
         positions = sum(until - after for after, until in spans)
         room.took(positions, came_to.size, time.monotonic() - began)
         return True
@@ -181,19 +181,19 @@ def _somewhere(
     """Return a batch of one shard that is not at its end, any of them: workers are at others."""
     behind = {
         place.shard
-        for place, of in positions.items()
-        if any(at < ends[place.shard] for at in of.values())
+        for place, feeds in positions.items()
+        if any(at < ends[place.shard] for at in feeds.values())
     }
     if not behind:
         return None
     shard = random.choice(sorted(behind))
     lowest = min(
-        at for place, of in positions.items() if place.shard == shard for at in of.values()
+        at for place, feeds in positions.items() if place.shard == shard for at in feeds.values()
     )
     chosen = {
-        place: of
-        for place, of in positions.items()
-        if place.shard == shard and lowest in of.values()
+        place: feeds
+        for place, feeds in positions.items()
+        if place.shard == shard and lowest in feeds.values()
     }
     return foremost(chosen, ends, room.positions)
 
@@ -201,5 +201,5 @@ def _somewhere(
 def _done(positions: Mapping[Part, Mapping[Feed, int]]) -> int:
     """Return how many events a build has folded, all parts of a shard counting alike."""
     shards = {place.shard for place in positions}
-    folded = sum(at for of in positions.values() for at in of.values())
+    folded = sum(at for feeds in positions.values() for at in feeds.values())
     return folded * len(shards) // max(len(positions), 1)

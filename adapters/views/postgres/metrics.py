@@ -61,7 +61,7 @@ class WorkerMetrics(Collector):
         yield CounterMetricFamily(
             "onrecord_worker_batches_overtaken",
             "Batches that came to nothing, for another worker was there.",
-            tally.overtaken,
+            tally.batches_lost,
         )
         yield CounterMetricFamily(
             "onrecord_worker_events", "Events that were read and folded.", tally.events

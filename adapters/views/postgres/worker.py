@@ -21,7 +21,7 @@ from onrecord.adapters.storage.postgres.connections import Connections, address_
 from onrecord.adapters.storage.subscription import Wakeups
 from onrecord.adapters.views.postgres.advance import PostgresAdvance
 from onrecord.adapters.views.postgres.builds import BEAT_SECONDS, Parts, PostgresBuilds
-from onrecord.adapters.views.postgres.worker_thread import Hand, Tally
+from onrecord.adapters.views.postgres.worker_thread import Tally, WorkerThread
 from onrecord.domain.errors import StorageError
 from onrecord.projections.views.planning import Feeding, Part, wait_after
 from onrecord.projections.views.registry import VIEWS
@@ -95,7 +95,9 @@ class Worker:
         if not self._begun:
             return False
         positions = self._builds.positions(self._feeding.feeds)
-        return all(at >= ends[place.shard] for place, of in positions.items() for at in of.values())
+        return all(
+            at >= ends[place.shard] for place, feeds in positions.items() for at in feeds.values()
+        )
 
     @property
     def held(self) -> int:
@@ -130,7 +132,7 @@ class Worker:
 
     def _work_in_threads(self) -> None:
         work = [self._beat, *(partial(self._work, number) for number in range(self._threads))]
-        threads = [threading.Thread(target=self._guarded, args=(of,)) for of in work]
+        threads = [threading.Thread(target=self._guarded, args=(task,)) for task in work]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -157,25 +159,25 @@ class Worker:
             self._wait(_LOOK_SECONDS)
 
     def _look(self) -> None:
-        found = self._builds.feeding()
-        for told in set(found.told) - set(self._feeding.told):
-            _LOG.warning("%s", told)
-        if found != self._feeding:
-            self._feeding = found
+        feeding = self._builds.feeding()
+        for warning in set(feeding.told) - set(self._feeding.told):
+            _LOG.warning("%s", warning)
+        if feeding != self._feeding:
+            self._feeding = feeding
 
     def _work(self, number: int) -> None:
-        hand = Hand(self._advance, self._builds, self.tally)
+        thread = WorkerThread(self._advance, self._builds, self.tally)
         idle = 0
         while not self._stopped:
             seen = self._wakeups.seen()
             try:
                 self._parts.give_up_surplus(number, self._threads)
                 lease = self._parts.lease(number, self._threads)
-                busy = hand.turn(lease, self._feeding.feeds)
+                busy = thread.turn(lease, self._feeding.feeds)
                 busy |= _HOUSEKEEPER in lease.epochs and self._keep_house()
             except StorageError as error:
                 _LOG.warning("nothing is lost, and it is tried again: %s", error)
-                hand.forget_positions()
+                thread.forget_positions()
                 self._wait(_RECONNECT_SECONDS)
                 continue
             idle = 0 if busy else idle + 1

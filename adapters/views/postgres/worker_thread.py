@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 from uuid import UUID
 
-from onrecord.adapters.views.postgres.advance import Folded, Overtaken, StandsStill
+from onrecord.adapters.views.postgres.advance import Folded, LeaseLost, StrictViewStopped
 from onrecord.adapters.views.postgres.builds import Lease
 from onrecord.domain.errors import StorageError
 from onrecord.projections.views.planning import Batch, Part, Room, foremost, trailing
@@ -39,7 +39,7 @@ class Tally:
     events: int = 0
     batches: int = 0
     seconds: float = 0.0
-    overtaken: int = 0
+    batches_lost: int = 0
     folded: Counter[str] = field(default_factory=Counter[str])
     parked: Counter[str] = field(default_factory=Counter[str])
     _behind: dict[object, dict[Part, dict[Feed, int]]] = field(
@@ -56,26 +56,26 @@ class Tally:
             self.folded.update({feed.view.name: came_to.events for feed in batch.feeds})
             self.parked.update(feed.view.name for feed, _ in came_to.parked)
 
-    def was_overtaken(self) -> None:
+    def lost_batch(self) -> None:
         """Count a batch that came to nothing, for another worker was there."""
         with self._lock:
-            self.overtaken += 1
+            self.batches_lost += 1
 
-    def stands(self, hand: object, behind: dict[Part, dict[Feed, int]]) -> None:
+    def stands(self, thread: object, behind: dict[Part, dict[Feed, int]]) -> None:
         """Keep how far behind the parts of a thread are, in the place of what it told before."""
         with self._lock:
-            self._behind[hand] = behind
+            self._behind[thread] = behind
 
     def behind(self) -> dict[tuple[str, int], int]:
         """Return by view and shard how many positions are still to be folded."""
-        found: dict[tuple[str, int], int] = {}
+        furthest: dict[tuple[str, int], int] = {}
         with self._lock:
-            told = [at for behind in self._behind.values() for at in behind.items()]
-        for place, of in told:
-            for feed, missing in of.items():
+            parts = [part for behind in self._behind.values() for part in behind.items()]
+        for place, feeds in parts:
+            for feed, missing in feeds.items():
                 key = (feed.view.name, place.shard)
-                found[key] = max(found.get(key, 0), missing)
-        return found
+                furthest[key] = max(furthest.get(key, 0), missing)
+        return furthest
 
 
 _LOG: Final = logging.getLogger("onrecord.worker")
@@ -125,7 +125,7 @@ class _Trouble:
     due: float
 
 
-class Hand:
+class WorkerThread:
     """One thread's work. Nothing of it is shared but what it is given."""
 
     def __init__(
@@ -170,8 +170,8 @@ class Hand:
     def _look_again_if_changed(self, lease: Lease, feeds: frozenset[Feed]) -> None:
         known = (lease.epochs, feeds)
         if self._known != known:
-            found = self._builds.positions(feeds)
-            self._positions = {place: found.get(place, {}) for place in lease.epochs}
+            positions = self._builds.positions(feeds)
+            self._positions = {place: positions.get(place, {}) for place in lease.epochs}
             self._troubles = {feed: at for feed, at in self._troubles.items() if feed in feeds}
             self._known = known
 
@@ -182,8 +182,8 @@ class Hand:
         if not waiting:
             return self._positions
         return {
-            place: {feed: at for feed, at in of.items() if feed not in waiting}
-            for place, of in self._positions.items()
+            place: {feed: at for feed, at in feeds.items() if feed not in waiting}
+            for place, feeds in self._positions.items()
         }
 
     def _fold(self, batch: Batch | None, lease: Lease) -> bool:
@@ -192,23 +192,23 @@ class Hand:
         began = self._clock()
         try:
             came_to = self._advance.advance(batch, lease)
-        except Overtaken:
-            self._tally.was_overtaken()
+        except LeaseLost:
+            self._tally.lost_batch()
             self.forget_positions()
             return False
-        except StandsStill as error:
+        except StrictViewStopped as error:
             self._stand_still(error.feed, error.failure)
             return True
         except StorageError:
             self._room.failed()
             raise
-        for at in batch.stretches:
+        for at in batch.segments:
             self._positions[at.place].update(dict.fromkeys(batch.feeds, at.until))
         self._count(batch, came_to, self._clock() - began)
         return True
 
     def _count(self, batch: Batch, came_to: Folded, seconds: float) -> None:
-        spans = {(at.place.shard, at.after, at.until) for at in batch.stretches}
+        spans = {(at.place.shard, at.after, at.until) for at in batch.segments}
         positions = sum(until - after for _, after, until in spans)
         self._room.took(positions, came_to.size, seconds)
         self._tally.took(batch, came_to, seconds)
@@ -238,7 +238,7 @@ class Hand:
                 continue
             try:
                 came_to = self._advance.retry(feed, place, at, conversation, lease)
-            except Overtaken:
+            except LeaseLost:
                 self.forget_positions()
                 return False
             has_tried = True
@@ -250,8 +250,8 @@ class Hand:
         self._tally.stands(
             self,
             {
-                place: {feed: max(0, ends[place.shard] - at) for feed, at in of.items()}
-                for place, of in self._positions.items()
+                place: {feed: max(0, ends[place.shard] - at) for feed, at in feeds.items()}
+                for place, feeds in self._positions.items()
             },
         )
 

@@ -11,7 +11,12 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, NoReturn
 
 from onrecord.adapters.storage.sqlite.connection import Session
-from onrecord.adapters.views.sqlite.feeding import Feeding, Overtaken, StandsStill, Stopped
+from onrecord.adapters.views.sqlite.feeding import (
+    CheckpointMoved,
+    Feeding,
+    Stopped,
+    StrictViewStopped,
+)
 from onrecord.adapters.views.sqlite.file import ViewsFile, erase
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.step import Failure, stands_still, why_it_stands_still
@@ -179,7 +184,7 @@ def build(feeding: Feeding, view: View, number: int) -> State:
     building = state.of(number)
     if building is None or building.status != "building":
         return state
-    with suppress(Overtaken):
+    with suppress(CheckpointMoved):
         if not _fed(feeding, view, building, state.resumed_at):
             _switch(feeding, view, building)
     return _state(feeding, view)
@@ -203,7 +208,7 @@ def _work(feeding: Feeding, view: View) -> int:
         for generation in state.fed(view):
             if done := _fed(feeding, view, generation, state.resumed_at):
                 return done
-    except Overtaken:
+    except CheckpointMoved:
         erase(feeding.log, feeding.file)
         return 1
     except Stopped:
@@ -238,7 +243,7 @@ def _advanced(feeding: Feeding, feed: Feed, position: int, since: int) -> int:
     while events:
         try:
             failures = feeding.fold(feed, events, position)
-        except StandsStill as still:
+        except StrictViewStopped as still:
             failed += 1
             if stands_still(feed.view, failed):
                 _stand_still(feeding, feed, events, position, still.failure)
@@ -258,7 +263,7 @@ def _stand_still(
     """Fold what comes before an event that cannot be folded, and stop there."""
     before = [event for event in events if event.position < failure.event.position]
     if before:
-        with suppress(StandsStill):
+        with suppress(StrictViewStopped):
             feeding.fold(feed, before, position)
     feeding.stop(feed.view, why_it_stands_still(failure))
 

@@ -22,12 +22,12 @@ from onrecord.projections.views.step import (
     Failure,
     Refused,
     circuit_opens,
-    passages,
+    event_batches,
     retry_after,
     step,
     why_the_circuit_opened,
 )
-from onrecord.projections.views.view import Changes, Feed, Passage, Row, View, rows_json
+from onrecord.projections.views.view import Changes, EventBatch, Feed, Row, View, rows_json
 
 # The rows of views on SQLite, inside one transaction of the views' file.
 
@@ -74,11 +74,11 @@ FIRST_PAGE: Final = 64
 """How many it folds at first, for they may be large."""
 
 
-class Overtaken(Exception):
+class CheckpointMoved(Exception):
     """Something was erased, or folded by another, since it was read; nothing was written."""
 
 
-class StandsStill(Exception):
+class StrictViewStopped(Exception):
     """A strict view cannot fold an event; nothing was written."""
 
     def __init__(self, failure: Failure) -> None:
@@ -116,15 +116,15 @@ class Feeding:
         began = self.clock()
         with self.file.transaction() as session:
             self._must_be_as_read(session)
-            said = passages(events, feed.view, self.log.owner)
-            failures = step(feed, said, SqliteRows(session))
+            batches = event_batches(events, feed.view, self.log.owner)
+            failures = step(feed, batches, SqliteRows(session))
             if failures and feed.view.strict:
-                raise StandsStill(min(failures, key=lambda failed: failed.event.position))
+                raise StrictViewStopped(min(failures, key=lambda failed: failed.event.position))
             last = events[-1].position
             session.run("move_checkpoint", feed.view.name, feed.generation, last, position)
             if not session.changed():
                 # Whoever deletes a lock file gives the turn to two.
-                raise Overtaken
+                raise CheckpointMoved
             for failure in failures:
                 self._park(session, feed, failure, 1)
         self.room.took(len(events), size_of(events), self.clock() - began)
@@ -140,8 +140,8 @@ class Feeding:
         """Stop a view, and raise Stopped, where many failed alike since it was resumed."""
         for kind in sorted({failure.kind for failure in failures}):
             with self.file.borrowed() as session:
-                asked = (feed.view.name, feed.generation, kind, since)
-                (alike,) = session.one("parked_alike", *asked) or (0,)
+                place = (feed.view.name, feed.generation, kind, since)
+                (alike,) = session.one("parked_alike", *place) or (0,)
             if circuit_opens(alike):
                 self.stop(feed.view, why_the_circuit_opened(kind, alike))
 
@@ -157,46 +157,46 @@ class Feeding:
             return None
         conversation, tenant, version, attempts = due
         most = self._page
-        found = list(self.log.read(UUID(conversation), after=version - 1, limit=most))
-        events = tuple(event for event in found if event.position <= until)
+        page = self.log.read(UUID(conversation), after=version - 1, limit=most)
+        events = tuple(event for event in page if event.position <= until)
         with self.file.transaction() as session:
             self._must_be_as_read(session)
             session.run("unpark", feed.view.name, feed.generation, conversation)
-            passage = _passage(feed.view, UUID(tenant), UUID(conversation), events)
-            failures = step(feed, [passage], SqliteRows(session)) if passage.events else []
+            batch = _batch_of(feed.view, UUID(tenant), UUID(conversation), events)
+            failures = step(feed, [batch], SqliteRows(session)) if batch.events else []
             for failure in failures:
                 again = attempts + 1 if failure.event.version == version else 1
                 self._park(session, feed, failure, again)
             if not failures and len(events) == most:
-                self._go_on(session, feed, passage, events[-1])
+                self._go_on(session, feed, batch, events[-1])
         return failures
 
     @property
     def _page(self) -> int:
         return min(self.room.positions, PAGE)
 
-    def _go_on(self, session: Session, feed: Feed, passage: Passage, last: RecordedEvent) -> None:
+    def _go_on(self, session: Session, feed: Feed, batch: EventBatch, last: RecordedEvent) -> None:
         """Have a conversation wait behind the event that comes next, which is due at once."""
-        of = (str(passage.conversation_id), str(passage.tenant), last.position + 1)
+        place = (str(batch.conversation_id), str(batch.tenant), last.position + 1)
         behind = ("behind", "what comes behind a parked event is folded in steps", 0, self.now, 0)
-        told = (*of, last.version + 1, last.type, *behind)
-        session.run("park", feed.view.name, feed.generation, *told)
+        row = (*place, last.version + 1, last.type, *behind)
+        session.run("park", feed.view.name, feed.generation, *row)
 
     def _park(self, session: Session, feed: Feed, failure: Failure, attempts: int) -> None:
         event, delay = failure.event, retry_after(attempts)
-        of = (str(event.conversation_id), str(failure.tenant), event.position, event.version)
+        place = (str(event.conversation_id), str(failure.tenant), event.position, event.version)
         due = None if delay is None else self.now + delay
         why = (event.type, failure.kind, failure.error, attempts, self.now, due)
-        session.run("park", feed.view.name, feed.generation, *of, *why)
+        session.run("park", feed.view.name, feed.generation, *place, *why)
 
     def _must_be_as_read(self, session: Session) -> None:
         done, _ = session.one("erasing") or (0, 0)
         if self.log.erasures() != done:
-            raise Overtaken
+            raise CheckpointMoved
 
 
-def _passage(
+def _batch_of(
     view: View, tenant: UUID, conversation: UUID, events: Sequence[RecordedEvent]
-) -> Passage:
-    found = passages(events, view, lambda _: tenant)
-    return found[0] if found else Passage(tenant, conversation, ())
+) -> EventBatch:
+    batches = event_batches(events, view, lambda _: tenant)
+    return batches[0] if batches else EventBatch(tenant, conversation, ())

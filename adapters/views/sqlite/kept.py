@@ -18,7 +18,7 @@ from onrecord.domain.errors import CorruptRecord, StorageReadOnly
 from onrecord.domain.inventory import Moment
 from onrecord.domain.log import Backend, RecordedEvent
 from onrecord.projections.views.planning import Build, Part
-from onrecord.projections.views.step import passages, step
+from onrecord.projections.views.step import event_batches, step
 from onrecord.projections.views.view import Feed, Row, View
 
 _JSON: Final = frozenset(
@@ -185,8 +185,8 @@ class Folding:
         due = [event for event in events if self.is_due(event)]
         if self.has_failed or not due:
             return
-        said = passages(due, self._feed.view, lambda _: tenant)
-        self.has_failed = bool(step(self._feed, said, SqliteRows(self._session)))
+        batches = event_batches(due, self._feed.view, lambda _: tenant)
+        self.has_failed = bool(step(self._feed, batches, SqliteRows(self._session)))
 
     def is_due(self, event: RecordedEvent) -> bool:
         """Return whether the kept rows have come as far as an event."""
