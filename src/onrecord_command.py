@@ -21,8 +21,7 @@ def main() -> None:
     if waiting is signal.default_int_handler:  # Otherwise it is ignored, as in a background job.
         signal.signal(signal.SIGINT, _end)
     try:
-        from onrecord.adapters.cli import main
-        from onrecord.adapters.cli.commands import commands
+        from onrecord.adapters.cli import commands, main
     except ValueError as error:
         if not _is_onrecords(error):
             raise

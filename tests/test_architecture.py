@@ -45,7 +45,7 @@ ABOUT_SIX_SDKS = (
     "adapters/check/",  # Their types, and where services take more than these have.
     "adapters/wire/clients/record.py",  # Their clients.
     "adapters/demo/",  # A story with each of them, and the command that tells it.
-    "adapters/cli/commands/commands.py",
+    "adapters/cli/commands.py",
 )
 """What is about the SDKs of the APIs that are built in: another API has no place in it."""
 

@@ -20,7 +20,7 @@ import yaml  # type: ignore[import-untyped]  # its stubs are a package of their 
 from psycopg import errors
 from typer.testing import CliRunner
 
-from onrecord.adapters.cli.commands.commands import app
+from onrecord.adapters.cli.commands import app
 from onrecord.adapters.storage.postgres.postgres import migrate, open_postgres
 from onrecord.domain.log import Recorded
 from tests.adapters.test_postgres import as_role

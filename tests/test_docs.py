@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from onrecord.adapters.cli.commands.commands import app
+from onrecord.adapters.cli.commands import app
 from onrecord.adapters.demo.services.scenes import Answer, Said
 from onrecord.adapters.demo.services.server import DemoServer
 

@@ -1,50 +1,62 @@
-"""`onrecord conversations`: what there is, the one that moved last first."""
+"""`onrecord conversations`, `show`, `tail`: what there is, what was said, what is recorded now."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import islice
-from queue import SimpleQueue
 from threading import Thread
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 from uuid import UUID
 
-from onrecord.adapters.cli import output
-from onrecord.adapters.cli.output import ago, key_of
-from onrecord.adapters.cli.timeline import columns, document, draw_row
+import typer
+
+from onrecord.adapters.cli.options import AsJson, At, Key, Lines, Url
+from onrecord.adapters.cli.program import opened
 from onrecord.adapters.store import Listed, Store
+from onrecord.adapters.terminal import output
+from onrecord.adapters.terminal.output import ago, key_of, named
 from onrecord.domain.errors import OnrecordError
 from onrecord.domain.header import timestamp
 from onrecord.domain.log import Cursor, RecordedEvent, Subscription
-from onrecord.projections.history.timeline import Timeline
+
+if TYPE_CHECKING:
+    from queue import SimpleQueue
+
+    from onrecord.projections.history.timeline import Timeline
 
 _DRAWN_AT_MOST: Final = 1000
 
 
-def conversations(store: Store, *, as_json: bool) -> None:
-    """List a store's conversations."""
-    if as_json:
-        for found in store.conversations():
-            output.json_line(_document(found))
-    elif output.is_drawn():
-        _draw(store)
-    else:
-        _print(store.conversations())
+def conversations(context: typer.Context, url: Url = None, as_json: AsJson = False) -> None:
+    """List the conversations, the one that moved last first.
+
+    Piped: key, version, exchanges, open calls, time of the last event, id of its origin if forked.
+
+    Example: `onrecord conversations --url sqlite:///talks.db`
+    """
+    with opened(context, url) as store:
+        if as_json:
+            for entry in store.conversations():
+                output.json_line(_document(entry))
+        elif output.is_drawn():
+            _draw(store)
+        else:
+            _print(store.conversations())
 
 
 def _print(listed: Iterable[Listed]) -> None:
-    for found in listed:
+    for entry in listed:
         output.plain(
-            _name(found),
-            found.head.version,
-            found.head.exchange,
-            len(found.head.open_calls),
-            timestamp(found.recorded_at),
-            found.origin,
+            _name(entry),
+            entry.head.version,
+            entry.head.exchange,
+            len(entry.head.open_calls),
+            timestamp(entry.recorded_at),
+            entry.origin,
         )
 
 
@@ -59,16 +71,16 @@ def _draw(store: Store) -> None:
     table.add_column("conversation", overflow="fold", ratio=1)
     for heading in ("events", "exchanges", "tokens", "open calls", "last moved"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for found in islice(store.conversations(), _DRAWN_AT_MOST):
-        head = found.head
-        style = "dim" if head.closed or found.key is None else "bold"
+    for entry in islice(store.conversations(), _DRAWN_AT_MOST):
+        head = entry.head
+        style = "dim" if head.closed or entry.key is None else "bold"
         table.add_row(
-            Text.assemble((output.flat(_name(found)), style), (_fork_of(store, found), "dim")),
+            Text.assemble((output.flat(_name(entry)), style), (_fork_of(store, entry), "dim")),
             f"{head.version:,}",
             f"{head.exchange:,}",
             f"{head.input_tokens + head.output_tokens:,}",
             Text(f"{len(head.open_calls)}", style="yellow" if head.open_calls else "dim"),
-            ago(found.recorded_at, now),
+            ago(entry.recorded_at, now),
         )
     if table.row_count:
         console.print(table)
@@ -82,32 +94,61 @@ def _closing_line(store: Store, shown: int) -> str:
     return f"{store.url}{more}"
 
 
-def _name(found: Listed) -> str:
-    return found.key or f"{found.conversation_id} (forgotten)"
+def _name(entry: Listed) -> str:
+    return entry.key or f"{entry.conversation_id} (forgotten)"
 
 
-def _fork_of(store: Store, found: Listed) -> str:
-    if found.origin is None:
+def _fork_of(store: Store, entry: Listed) -> str:
+    if entry.origin is None:
         return ""
-    key = key_of(store.backend, found.origin)
-    return f"  fork of {output.flat(key or str(found.origin))}"
+    key = key_of(store.backend, entry.origin)
+    return f"  fork of {output.flat(key or str(entry.origin))}"
 
 
-def _document(found: Listed) -> dict[str, object]:
-    head = found.head
+def _document(entry: Listed) -> dict[str, object]:
+    head = entry.head
     return {
-        "key": found.key,
-        "conversation": str(found.conversation_id),
+        "key": entry.key,
+        "conversation": str(entry.conversation_id),
         "version": head.version,
         "exchanges": head.exchange,
         "open_calls": list(head.open_calls),
         "closed": head.closed,
         "input_tokens": head.input_tokens,
         "output_tokens": head.output_tokens,
-        "started_at": timestamp(found.started_at),
-        "recorded_at": timestamp(found.recorded_at),
-        "origin": None if found.origin is None else str(found.origin),
+        "started_at": timestamp(entry.started_at),
+        "recorded_at": timestamp(entry.recorded_at),
+        "origin": None if entry.origin is None else str(entry.origin),
     }
+
+
+def show(
+    context: typer.Context,
+    key: Key,
+    at: At = None,
+    lines: Lines = False,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the timeline of a conversation: versions at the left, a line a block.
+
+    Piped: version, time, speaker, kind, marks, version that it answers, text. With `--json` every
+    event as it is stored, side lines included.
+
+    Example: `onrecord show support/4711 --at 17`
+    """
+    from onrecord.adapters.terminal import timeline
+
+    with opened(context, url) as store:
+        conversation = named(store, key)
+        until = conversation.version_at(at)
+        events = timeline.events_shown(
+            store.backend, conversation, until, everything=lines or as_json
+        )
+        losses = None
+        if lines:
+            losses = timeline.losses_at(store.backend, conversation.conversation_id, until)
+        timeline.show(conversation, events, losses=losses, as_json=as_json)
 
 
 # `onrecord tail`: events as they are recorded, of all shards, in the order they come.
@@ -116,23 +157,38 @@ _Arrival: TypeAlias = RecordedEvent | OnrecordError | None
 _KEY_WIDTH: Final = 20
 
 
-def tail(store: Store, *, from_start: bool, as_json: bool) -> None:
-    """Write each event as it comes, until Ctrl-C, which ends it as it should."""
-    cursors = store.cursors()
-    if from_start:
-        cursors = [replace(cursor, position=0) for cursor in cursors]
-    show = _as_json if as_json else _Shown(store).show
-    try:
-        with ExitStack() as stack:
-            for event in _merged(store, cursors, stack):
-                show(event)
-                sys.stdout.flush()
-    except KeyboardInterrupt:
-        return
+def tail(
+    context: typer.Context,
+    from_start: Annotated[
+        bool, typer.Option("--from-start", help="Begin with the first event of the log.")
+    ] = False,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show events as they are recorded, until Ctrl-C.
+
+    Piped: the key, then the columns of `show`.
+
+    Example: `onrecord tail --json | grep tool_call`
+    """
+    with opened(context, url) as store:
+        cursors = store.cursors()
+        if from_start:
+            cursors = [replace(cursor, position=0) for cursor in cursors]
+        write = _as_json() if as_json else _TailRows(store).write
+        try:
+            with ExitStack() as stack:
+                for event in _merged(store, cursors, stack):
+                    write(event)
+                    sys.stdout.flush()
+        except KeyboardInterrupt:
+            return
 
 
 def _merged(store: Store, cursors: list[Cursor], stack: ExitStack) -> Iterator[RecordedEvent]:
     """Yield the events of all shards as they come; the stack ends the subscriptions."""
+    from queue import SimpleQueue
+
     arrived: SimpleQueue[_Arrival] = SimpleQueue()
     for cursor in cursors:
         subscription = stack.enter_context(store.subscribe(cursor))
@@ -140,10 +196,10 @@ def _merged(store: Store, cursors: list[Cursor], stack: ExitStack) -> Iterator[R
         reader.start()
         stack.callback(reader.join)
         stack.callback(subscription.stop)
-    while (found := arrived.get()) is not None:
-        if isinstance(found, OnrecordError):
-            raise found
-        yield found
+    while (arrival := arrived.get()) is not None:
+        if isinstance(arrival, OnrecordError):
+            raise arrival
+        yield arrival
 
 
 def _read(subscription: Subscription, arrived: SimpleQueue[_Arrival]) -> None:
@@ -156,11 +212,13 @@ def _read(subscription: Subscription, arrived: SimpleQueue[_Arrival]) -> None:
         arrived.put(None)
 
 
-def _as_json(event: RecordedEvent) -> None:
-    output.json_line(document(event))
+def _as_json() -> Callable[[RecordedEvent], None]:
+    from onrecord.adapters.terminal.timeline import document
+
+    return lambda event: output.json_line(document(event))
 
 
-class _Shown:
+class _TailRows:
     """What was shown of each conversation, so that results find their calls."""
 
     def __init__(self, store: Store) -> None:
@@ -169,10 +227,14 @@ class _Shown:
         self._keys: dict[UUID, str] = {}
         self._console = output.console() if output.is_drawn() else None
 
-    def show(self, event: RecordedEvent) -> None:
-        told = self._timelines.setdefault(event.conversation_id, Timeline(side_lines=True))
+    def write(self, event: RecordedEvent) -> None:
+        from onrecord.adapters.terminal.timeline import columns, draw_row
+        from onrecord.projections.history.timeline import Timeline
+
+        so_far = Timeline(side_lines=True)
+        timeline = self._timelines.setdefault(event.conversation_id, so_far)
         key = self._key(event.conversation_id)
-        for row in told.rows(event):
+        for row in timeline.rows(event):
             if self._console is None:
                 output.plain(key, *columns(row))
             else:
@@ -180,8 +242,8 @@ class _Shown:
 
     def _key(self, conversation_id: UUID) -> str:
         if conversation_id not in self._keys:
-            found = key_of(self._backend, conversation_id)
-            self._keys[conversation_id] = found or str(conversation_id)
+            key = key_of(self._backend, conversation_id)
+            self._keys[conversation_id] = key or str(conversation_id)
         return self._keys[conversation_id]
 
 

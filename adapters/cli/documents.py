@@ -1,4 +1,4 @@
-"""`onrecord documents`: what a conversation holds beside its texts, and a way to have it as files."""
+"""`onrecord documents` and `onrecord context`: what a conversation holds beside its texts."""
 
 from __future__ import annotations
 
@@ -8,22 +8,26 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
-from onrecord.adapters.cli import output
-from onrecord.adapters.cli.output import Named, counted, named, size
-from onrecord.adapters.conversation.queries import documents_held, pieces_of
+import typer
+
+from onrecord.adapters.cli.options import AsJson, At, Key, Url
+from onrecord.adapters.cli.program import opened
 from onrecord.adapters.storage.atomic_files import write_atomically
 from onrecord.adapters.store import Store
 from onrecord.adapters.streams.lineage import Stretch, lineage
-from onrecord.adapters.upkeep.files import StoreFiles, files_of
+from onrecord.adapters.terminal import output
+from onrecord.adapters.terminal.output import Named, counted, named, size
 from onrecord.domain.documents import essence_of, name_of
-from onrecord.domain.errors import ConversationForgotten, InvalidInput
+from onrecord.domain.errors import InvalidInput
 from onrecord.domain.tool_context import ToolCallContext
-from onrecord.projections.history.documents import HeldDocument
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from onrecord.adapters.upkeep.files import StoreFiles
+    from onrecord.projections.history.documents import HeldDocument
 
 
 _NOT_IN_FILE_NAMES: Final = str.maketrans(dict.fromkeys('<>:"|?*', "_"))
@@ -35,53 +39,78 @@ _LONGEST_NAME: Final = 255
 
 
 class _Saved(NamedTuple):
-    held: HeldDocument
+    entry: HeldDocument
     file: Path | None
 
 
-def documents(store: Store, key: str, at: int | None, *, save: Path | None, as_json: bool) -> None:
+def documents(
+    context: typer.Context,
+    key: Key,
+    at: At = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Write each into a file there; none is written over."),
+    ] = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the documents of a conversation: whose each is, what it is, and its short id.
+
+    Piped: version, origin (user, operator, signal, tool, rejected, provider), tool, call, place in
+    the result, name, media type, bytes, short id (of one at an address that), file.
+
+    Example: `onrecord documents support/4711 --save papers`
+    """
+    with opened(context, url) as store:
+        _show(store, key, at, save=save, as_json=as_json)
+
+
+def _show(store: Store, key: str, at: int | None, *, save: Path | None, as_json: bool) -> None:
     """Write the documents of a conversation; with `save`, also their bytes, each into a file there.
 
     No file is written over, and none outside of that folder. What is at an address is not fetched.
     """
-    found = named(store, key)
-    stretches = lineage(store.backend, found.conversation_id, _version(found, at))
-    held = documents_held(store.backend, stretches)
-    told = _saved(store, stretches, held, save) if save else [_Saved(each, None) for each in held]
+    from onrecord.adapters.conversation.queries import documents_held
+
+    conversation = named(store, key)
+    version = conversation.version_at(at)
+    stretches = lineage(store.backend, conversation.conversation_id, version)
+    entries = documents_held(store.backend, stretches)
+    rows = (
+        _saved(store, stretches, entries, save)
+        if save
+        else [_Saved(each, None) for each in entries]
+    )
     if as_json:
-        for each in told:
+        for each in rows:
             output.json_line(_document(each))
     elif output.is_drawn():
-        _draw(output.console(), found, told)
+        _draw(output.console(), conversation, rows)
     else:
-        for each in told:
+        for each in rows:
             output.plain(*_columns(each))
     if save:
-        _summarise(told, save)
-
-
-def _version(found: Named, at: int | None) -> int:
-    last = found.head.version
-    if at is not None and at > last:
-        raise InvalidInput(f"there is no version {at}: the conversation is at {last}")
-    return last if at is None else at
+        _summarise(rows, save)
 
 
 def _saved(
-    store: Store, stretches: tuple[Stretch, ...], held: Iterable[HeldDocument], folder: Path
+    store: Store, stretches: tuple[Stretch, ...], entries: Iterable[HeldDocument], folder: Path
 ) -> list[_Saved]:
     """Write each document into a file, the same one once; return where each is."""
+    from onrecord.adapters.conversation.queries import pieces_of
+    from onrecord.adapters.upkeep.files import files_of
+
     files: dict[tuple[str | None, str], Path] = {}
     free: dict[str, Iterator[str]] = {}
-    told: list[_Saved] = []
+    rows: list[_Saved] = []
     own = files_of(store)
     if own.has(folder):
         raise InvalidInput(f"{folder} is the store's own: choose another folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for each in held:
+        for each in entries:
             if each.blob is None:
-                told.append(_Saved(each, None))
+                rows.append(_Saved(each, None))
                 continue
             known = (each.document.name, each.blob.sha256)
             if known not in files:
@@ -90,10 +119,10 @@ def _saved(
                 # The numbers before were tried for the documents before.
                 names = free.setdefault(name, _numbered(name))
                 files[known] = _written(own, folder, names, pieces)
-            told.append(_Saved(each, files[known]))
+            rows.append(_Saved(each, files[known]))
     except OSError as exc:
         raise InvalidInput(f"{folder} cannot be written to: {exc.strerror}") from exc
-    return told
+    return rows
 
 
 def _written(
@@ -129,110 +158,143 @@ def _numbered(name: str) -> Iterator[str]:
         number += 1
 
 
-def _file_name(held: HeldDocument) -> str:
+def _file_name(entry: HeldDocument) -> str:
     """Return a name for the file of a document: its own, made harmless, else its short id."""
-    name = (name_of(held.document.name) or "").translate(_NOT_IN_FILE_NAMES)
+    name = (name_of(entry.document.name) or "").translate(_NOT_IN_FILE_NAMES)
     # A name that begins with a dot hides the file, or makes it the settings of a program.
     harmless = name.lstrip(".").rstrip(". ")
     if harmless:
         return harmless
-    ending = mimetypes.guess_extension(essence_of(held.document.media_type)) or ""
-    return f"{held.short_id}{ending}"
+    ending = mimetypes.guess_extension(essence_of(entry.document.media_type)) or ""
+    return f"{entry.short_id}{ending}"
 
 
-def _summarise(told: list[_Saved], folder: Path) -> None:
-    files = len({each.file for each in told if each.file})
-    elsewhere = sum(each.file is None for each in told)
+def _summarise(rows: list[_Saved], folder: Path) -> None:
+    files = len({each.file for each in rows if each.file})
+    elsewhere = sum(each.file is None for each in rows)
     rest = f"; {elsewhere} at an address, not fetched" if elsewhere else ""
-    output.told(f"onrecord: {counted(files, 'file')} written to {folder}{rest}")
+    output.note(f"onrecord: {counted(files, 'file')} written to {folder}{rest}")
 
 
 def _columns(each: _Saved) -> tuple[object, ...]:
-    held = each.held
+    entry = each.entry
     return (
-        held.version,
-        held.origin,
-        held.tool_name,
-        held.call_id,
-        held.path,
-        held.document.name,
-        held.document.media_type,
-        held.blob.size if held.blob else None,
-        held.short_id or held.document.url,
+        entry.version,
+        entry.origin,
+        entry.tool_name,
+        entry.call_id,
+        entry.path,
+        entry.document.name,
+        entry.document.media_type,
+        entry.blob.size if entry.blob else None,
+        entry.short_id or entry.document.url,
         each.file,
     )
 
 
 def _document(each: _Saved) -> dict[str, object]:
-    held = each.held
-    url = held.document.url if held.blob is None else None
+    entry = each.entry
+    url = entry.document.url if entry.blob is None else None
     return {
-        "conversation_id": str(held.conversation_id),
-        "version": held.version,
-        "origin": held.origin,
-        "tool_name": held.tool_name,
-        "call_id": held.call_id,
-        "path": held.path,
-        "name": held.document.name,
-        "media_type": held.document.media_type,
-        "size": held.blob.size if held.blob else None,
-        "sha256": held.blob.sha256 if held.blob else None,
-        "short_id": held.short_id,
+        "conversation_id": str(entry.conversation_id),
+        "version": entry.version,
+        "origin": entry.origin,
+        "tool_name": entry.tool_name,
+        "call_id": entry.call_id,
+        "path": entry.path,
+        "name": entry.document.name,
+        "media_type": entry.document.media_type,
+        "size": entry.blob.size if entry.blob else None,
+        "sha256": entry.blob.sha256 if entry.blob else None,
+        "short_id": entry.short_id,
         "url": url,
         "file": None if each.file is None else str(each.file),
     }
 
 
-def _draw(console: Console, found: Named, told: list[_Saved]) -> None:
+def _draw(console: Console, conversation: Named, rows: list[_Saved]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    many = counted(len(told), "document")
-    console.print(Text.assemble((output.flat(str(found)), "bold"), (f"  {many}", "dim")))
+    many = counted(len(rows), "document")
+    console.print(Text.assemble((output.flat(str(conversation)), "bold"), (f"  {many}", "dim")))
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(justify="right", style="dim", no_wrap=True)
-    for each in told:
-        held = each.held
+    for each in rows:
+        entry = each.entry
         table.add_row(
-            f"{held.version}",
-            Text(output.flat(_whose(held)), "yellow"),
-            Text(output.flat(held.document.name or ""), "bold"),
-            Text(output.flat(held.document.media_type), "cyan"),
-            Text(_size(held), "dim", justify="right"),
-            Text(output.flat(held.short_id or held.document.url or ""), "dim"),
+            f"{entry.version}",
+            Text(output.flat(_whose(entry)), "yellow"),
+            Text(output.flat(entry.document.name or ""), "bold"),
+            Text(output.flat(entry.document.media_type), "cyan"),
+            Text(_size(entry), "dim", justify="right"),
+            Text(output.flat(entry.short_id or entry.document.url or ""), "dim"),
             Text(output.flat(str(each.file or "")), "green"),
         )
     console.print(table)
 
 
-def _whose(held: HeldDocument) -> str:
+def _whose(entry: HeldDocument) -> str:
     """Return where a document comes from, in words: the user, or a tool, its call and the place."""
-    told = (held.origin, held.tool_name, held.call_id, held.path)
-    return " ".join(part for part in told if part)
+    words = (entry.origin, entry.tool_name, entry.call_id, entry.path)
+    return " ".join(part for part in words if part)
 
 
-def _size(held: HeldDocument) -> str:
-    return size(held.blob.size) if held.blob else ""
+def _size(entry: HeldDocument) -> str:
+    return size(entry.blob.size) if entry.blob else ""
 
 
 # `onrecord context`: what a conversation carries for its tools, and how that is changed.
 
 
+def _entries(entries: list[str] | None) -> list[str] | None:
+    for entry in entries or ():
+        name, equals, _ = entry.partition("=")
+        if not (name and equals):
+            raise typer.BadParameter("an entry is a name, `=` and a value.")
+    return entries
+
+
 def context(
-    store: Store, key: str, given: Mapping[str, str], unset: Iterable[str], *, as_json: bool
+    context: typer.Context,
+    key: Key,
+    entries: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", callback=_entries, help="Carry this; may be repeated."
+        ),
+    ] = None,
+    unset: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Carry that no more; may be repeated."),
+    ] = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a conversation carries for its tools, or change it; no model sees it.
+
+    It stands in the log in clear, and is never erased: no secret, nothing personal. Piped: name,
+    value.
+
+    Example: `onrecord context support/4711 --set tenant_id=acme`
+    """
+    values = dict(entry.split("=", 1) for entry in entries or ())
+    with opened(context, url) as store:
+        _change_context(store, key, values, unset or (), as_json=as_json)
+
+
+def _change_context(
+    store: Store, key: str, values: Mapping[str, str], unset: Iterable[str], *, as_json: bool
 ) -> None:
     """Record what is set and unset, if anything is, and write what is carried then."""
-    found = named(store, key)
-    if found.key is None:
-        raise ConversationForgotten
-    talk = store.conversation(found.key)
+    talk = store.conversation(named(store, key).require_key())
     before = talk.carried()
-    after = _changed(before, given, unset)
+    after = _changed(before, values, unset)
     if after != before:
         talk.carry(after, persist=after.keys())
     if as_json:
-        said = {"key": talk.key, "conversation": str(talk.conversation_id)}
-        output.json_line({**said, "version": talk.head().version, "context": dict(after)})
+        conversation = {"key": talk.key, "conversation": str(talk.conversation_id)}
+        output.json_line({**conversation, "version": talk.head().version, "context": dict(after)})
     elif output.is_drawn():
         _draw_context(talk.key, after)
     else:
@@ -241,12 +303,12 @@ def context(
 
 
 def _changed(
-    before: ToolCallContext, given: Mapping[str, str], unset: Iterable[str]
+    before: ToolCallContext, values: Mapping[str, str], unset: Iterable[str]
 ) -> ToolCallContext:
     removed = frozenset(unset)
-    if both := sorted(removed & given.keys()):
+    if both := sorted(removed & values.keys()):
         raise InvalidInput(f"{both[0]!r} is set and unset: say one of them")
-    merged = dict(before.merge(given))
+    merged = dict(before.merge(values))
     return ToolCallContext.of({k: v for k, v in merged.items() if k not in removed})
 
 

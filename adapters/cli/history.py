@@ -1,71 +1,138 @@
-"""`onrecord fork`, `regenerate`, `edit`, `compact`, `redact`: what the history is from here on."""
+"""`onrecord fork`, `regenerate`, `edit`, `compact`, `redact`: they change what the history is."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from pathlib import Path
+from typing import Annotated
 
-from onrecord.adapters.cli import output
-from onrecord.adapters.cli.output import named
+import typer
+
+from onrecord.adapters.cli.options import AsJson, At, Key, Url, readable
+from onrecord.adapters.cli.program import opened
 from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.store import Store
-from onrecord.domain.errors import ConversationForgotten
+from onrecord.adapters.terminal import output
+
+Reason = Annotated[str | None, typer.Option(help="The reason, in words.")]
+Version = Annotated[int, typer.Argument(min=1, help="The version of the event.")]
 
 
 def fork(
-    store: Store, key: str, new_key: str, *, at: int | None, reason: str | None, as_json: bool
+    context: typer.Context,
+    key: Key,
+    new_key: Annotated[str, typer.Argument(help="The key of the fork.")],
+    at: At = None,
+    reason: Reason = None,
+    url: Url = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Begin a conversation that goes on from another one."""
-    talk = _talk(store, key)
-    version = talk.head().version if at is None else at
-    forked = talk.fork(new_key, at=at, reason=reason)
-    _say(forked, f"{forked.key} goes on from {talk.key} at version {version}.", as_json=as_json)
+    """Begin a conversation that goes on from another one; nothing is copied.
+
+    Example: `onrecord fork support/4711 support/4711/tried-otherwise --at 17`
+    """
+    with opened(context, url) as store:
+        talk = _conversation(store, key)
+        version = talk.head().version if at is None else at
+        forked = talk.fork(new_key, at=at, reason=reason)
+        _report(forked, f"{forked.key} goes on from {talk.key} at version {version}.", as_json)
 
 
-def regenerate(store: Store, key: str, *, as_json: bool) -> None:
-    """Give up the last answer."""
-    talk = _talk(store, key)
-    talk.regenerate()
-    _say(talk, "The last answer is given up: the next request asks again.", as_json=as_json)
+def regenerate(context: typer.Context, key: Key, url: Url = None, as_json: AsJson = False) -> None:
+    """Give up the last answer: the next request asks again, byte for byte as before.
+
+    Everything after the last prompt, or after the last results of tools, is given up.
+    `onrecord show --lines` still shows it.
+
+    Example: `onrecord regenerate support/4711`
+    """
+    with opened(context, url) as store:
+        talk = _conversation(store, key)
+        talk.regenerate()
+        _report(talk, "The last answer is given up: the next request asks again.", as_json)
 
 
 def edit(
-    store: Store, key: str, version: int, text: str, documents: Iterable[Path], *, as_json: bool
+    context: typer.Context,
+    key: Key,
+    version: Version,
+    text: Annotated[str, typer.Argument(help="The new prompt; `-`: standard input.")],
+    document: Annotated[
+        list[Path] | None, typer.Option(help="A file that comes with it; may be repeated.")
+    ] = None,
+    url: Url = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Put another prompt in the place of the one at a version."""
-    talk = _talk(store, key)
-    talk.edit(version, _text(text), documents=documents)
-    _say(talk, f"The prompt at version {version} and what followed is given up.", as_json=as_json)
+    """Replace a prompt by another one; what followed it is given up, not lost.
+
+    Example: `onrecord edit support/4711 12 "Can it come on Saturday?"`
+    """
+    documents = [readable(path) for path in document or ()]
+    with opened(context, url) as store:
+        talk = _conversation(store, key)
+        talk.edit(version, _text(text), documents=documents)
+        done = f"The prompt at version {version} and what followed is given up."
+        _report(talk, done, as_json)
 
 
-def compact(store: Store, key: str, summary: str, *, until: int | None, as_json: bool) -> None:
-    """Let a summary stand for the beginning."""
-    talk = _talk(store, key)
-    done = talk.compact(_text(summary), until=until)
-    _say(talk, f"The summary counts; redact version {done.last} to undo it.", as_json=as_json)
+def compact(
+    context: typer.Context,
+    key: Key,
+    summary: Annotated[str, typer.Argument(help="Your summary; `-`: standard input.")],
+    until: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="VERSION",
+            help="The last version that it stands for.",
+            show_default="the end of the exchanges that are over",
+        ),
+    ] = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let your own summary stand for what was said, in every request from here on.
+
+    Redact it to have everything back.
+
+    Example: `onrecord compact support/4711 "The parcel is late." --until 17`
+    """
+    with opened(context, url) as store:
+        talk = _conversation(store, key)
+        done = talk.compact(_text(summary), until=until)
+        _report(talk, f"The summary counts; redact version {done.last} to undo it.", as_json)
 
 
-def redact(store: Store, key: str, version: int, *, reason: str | None, as_json: bool) -> None:
-    """Leave an event out of every request."""
-    talk = _talk(store, key)
-    talk.redact(version, reason)
-    _say(talk, f"Version {version} is left out of every request from here on.", as_json=as_json)
+def redact(
+    context: typer.Context,
+    key: Key,
+    version: Version,
+    reason: Reason = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Leave an event out of every request from here on; the record keeps it.
+
+    `onrecord forget` erases what was said.
+
+    Example: `onrecord redact support/4711 12`
+    """
+    with opened(context, url) as store:
+        talk = _conversation(store, key)
+        talk.redact(version, reason)
+        _report(talk, f"Version {version} is left out of every request from here on.", as_json)
 
 
-def _talk(store: Store, key: str) -> Talk:
-    found = named(store, key)
-    if found.key is None:
-        raise ConversationForgotten
-    return store.conversation(found.key)
+def _conversation(store: Store, key: str) -> Talk:
+    return store.conversation(output.named(store, key).require_key())
 
 
-def _text(given: str) -> str:
+def _text(argument: str) -> str:
     """Return a text that was given, or standard input for `-`."""
-    return sys.stdin.read() if given == "-" else given
+    return sys.stdin.read() if argument == "-" else argument
 
 
-def _say(talk: Talk, sentence: str, *, as_json: bool) -> None:
+def _report(talk: Talk, sentence: str, as_json: bool) -> None:
     if not as_json:
         output.sentence(output.flat(sentence))
         return

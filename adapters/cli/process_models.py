@@ -6,31 +6,72 @@ import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Annotated, Final
 
-from onrecord.adapters.bpmn.gateways import Gateway
-from onrecord.adapters.bpmn.lint import Finding, lint
-from onrecord.adapters.bpmn.model import LARGEST
-from onrecord.adapters.bpmn.tools import (
-    Flavour,
-    ResolvedTools,
-    Wiring,
-    Writing,
-    tools_of,
-    wiring_of,
-)
-from onrecord.adapters.cli import output
-from onrecord.adapters.cli.output import counted
+import typer
+
+from onrecord.adapters.cli.options import AsJson, readable
+from onrecord.adapters.terminal import output
+from onrecord.adapters.terminal.output import counted
 from onrecord.domain.errors import InvalidModel
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.apis.declared_tools import parameters
+
+if TYPE_CHECKING:
+    from onrecord.adapters.bpmn.gateways import Gateway
+    from onrecord.adapters.bpmn.lint import Finding
+    from onrecord.adapters.bpmn.tools import Flavour, ResolvedTools, Wiring, Writing
 
 _STANDARD_INPUT: Final = Path("-")
 
 
-def show(file: Path, sub_process_id: str | None, flavour: Flavour, *, as_json: bool) -> None:
+class Reader(StrEnum):
+    """Who decides which elements are tools."""
+
+    PROCESS = "process"
+    TASK = "task"
+
+
+def bpmn(
+    file: Annotated[Path, typer.Argument(callback=readable, help="`-`: standard input.")],
+    sub_process: Annotated[
+        str | None,
+        typer.Option(
+            "--sub-process",
+            metavar="ID",
+            help="The ad-hoc sub-process whose elements are the tools.",
+            show_default="the only one, or the only one of an agent",
+        ),
+    ] = None,
+    flavour: Annotated[
+        Reader,
+        typer.Option(help="Which are tools: as the engine says, or a task that reads the file."),
+    ] = Reader.PROCESS,
+    lint: Annotated[
+        bool, typer.Option("--lint", help="Say what is wrong with its calls of fromAi instead.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show the tools that a process model in BPMN gives to an agent, and what each takes.
+
+    Piped: `tool` or the type of a gateway, name, what it takes, who writes its result and how,
+    description. With `--lint` element, rule, what to do; exit code 1 if there is any.
+
+    Example: `onrecord bpmn desk.bpmn --sub-process Desk_Agent`
+    """
+    if lint and sub_process is not None:
+        raise typer.BadParameter("--lint looks at the whole file: leave --sub-process out.")
+    if not lint:
+        _show(file, sub_process, flavour.value, as_json=as_json)
+    elif not _check(file, flavour.value, as_json=as_json):
+        raise typer.Exit(1)
+
+
+def _show(file: Path, sub_process_id: str | None, flavour: Flavour, *, as_json: bool) -> None:
     """Write the tools and gateways of an ad-hoc sub-process; warnings go beside them."""
+    from onrecord.adapters.bpmn.tools import tools_of, wiring_of
+
     with _printable_errors():
         model = _model(file)
         resolved = tools_of(model, sub_process_id, flavour=flavour)
@@ -44,18 +85,20 @@ def show(file: Path, sub_process_id: str | None, flavour: Flavour, *, as_json: b
         for columns in _columns(resolved, wiring):
             output.plain(*columns)
     for warning in resolved.warnings:
-        output.told(f"onrecord: {warning}")
+        output.note(f"onrecord: {warning}")
 
 
-def check(file: Path, flavour: Flavour, *, as_json: bool) -> bool:
+def _check(file: Path, flavour: Flavour, *, as_json: bool) -> bool:
     """Write what is wrong with the calls of `fromAi` in a model; whether nothing is."""
+    from onrecord.adapters.bpmn.lint import lint
+
     with _printable_errors():
         findings = lint(_model(file), flavour=flavour)
     if as_json:
         output.json_line({"findings": [asdict(finding) for finding in findings]})
     elif findings:
-        _tell(findings)
-        output.told(f"onrecord: {counted(len(findings), 'finding')}")
+        _write_findings(findings)
+        output.note(f"onrecord: {counted(len(findings), 'finding')}")
     else:
         output.sentence("All that it declares for an agent is well declared.")
     return not findings
@@ -72,24 +115,28 @@ def _printable_errors() -> Generator[None]:
 
 def _model(file: Path) -> Path | bytes:
     """Return the file, or what standard input holds, no more than it takes to be too large."""
+    from onrecord.adapters.bpmn.model import LARGEST
+
     return sys.stdin.buffer.read(LARGEST + 1) if file == _STANDARD_INPUT else file
 
 
 def _columns(resolved: ResolvedTools, wiring: Wiring) -> Iterator[tuple[str | None, ...]]:
     writings = dict(wiring.writings)
     for tool in resolved.tools:
-        written = ", ".join(map(_said, writings[tool.name]))
+        written = ", ".join(map(_writing, writings[tool.name]))
         yield "tool", tool.name, _takes(tool), written, tool.description
     for gateway in resolved.gateways:
-        written = ", ".join(map(_said, writings[gateway.name]))
+        written = ", ".join(map(_writing, writings[gateway.name]))
         yield gateway.type, gateway.name, None, written, gateway.description
 
 
 def _takes(tool: ToolDefinition) -> str:
+    from onrecord.projections.apis.declared_tools import parameters
+
     return ", ".join(map(str, parameters(tool)))
 
 
-def _said(writing: Writing) -> str:
+def _writing(writing: Writing) -> str:
     return f"{writing.way} of {writing.element}"
 
 
@@ -97,6 +144,8 @@ def _draw(resolved: ResolvedTools, wiring: Wiring) -> None:
     """Draw each tool: its name and description, what it takes, who writes its result."""
     from rich.padding import Padding
     from rich.text import Text
+
+    from onrecord.projections.apis.declared_tools import parameters
 
     console = output.console()
     writings = dict(wiring.writings)
@@ -112,11 +161,11 @@ def _draw(resolved: ResolvedTools, wiring: Wiring) -> None:
             line = Text.assemble((output.flat(str(parameter)), "cyan"), (about, "dim"))
             console.print(Padding(line, (0, 0, 0, 4)))
         for writing in writings[each.name]:
-            line = Text(f"result by the {output.flat(_said(writing))}", "dim")
+            line = Text(f"result by the {output.flat(_writing(writing))}", "dim")
             console.print(Padding(line, (0, 0, 0, 2)))
 
 
-def _tell(findings: tuple[Finding, ...]) -> None:
+def _write_findings(findings: tuple[Finding, ...]) -> None:
     if not output.is_drawn():
         for finding in findings:
             output.plain(finding.element, finding.rule, finding.message)

@@ -1,172 +1,161 @@
-"""`onrecord request`: the next request, what was done to the record for it, and where documents go."""
+"""`onrecord request`, `replay` and `check-request`: the next request, those sent, and any other."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
-from onrecord.adapters.cli import output
-from onrecord.adapters.cli.output import counted, named, size
+import typer
+
+from onrecord.adapters.cli.options import (
+    Api,
+    AsJson,
+    At,
+    Key,
+    Strategy,
+    Thinking,
+    Url,
+    readable,
+)
+from onrecord.adapters.cli.program import opened
 from onrecord.adapters.conversation.conversation import Talk
-from onrecord.adapters.conversation.requests import replays
 from onrecord.adapters.store import Store
+from onrecord.adapters.terminal import output
+from onrecord.adapters.terminal.output import counted, named
 from onrecord.domain import jsontext
-from onrecord.domain.errors import InvalidInput
-from onrecord.projections.api import known_api
-from onrecord.projections.apis.request import Request
-from onrecord.projections.history.report import Deed, Where
+from onrecord.domain.errors import InvalidInput, MalformedJson
+from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.history.window import MessageWindow, Window
-from onrecord.projections.matching.replay import Outcome, Sent, sent_in
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
+    from onrecord.adapters.check.check import Verdict
+    from onrecord.projections.apis.request import Request
+    from onrecord.projections.apis.rules import Violation
+    from onrecord.projections.matching.replay import Outcome
 
 _STEP: Final = 1
-_LONG: Final = 200
-_SHOWN: Final = 48
-_ONE: Final = {"input": "item", "contents": "content"}
-"""What one is called of those that a member of a request holds."""
-_DEEDS: Final[dict[Deed, str]] = {
-    "repaired": "yellow",
-    "left out": "red",
-    "moved": "cyan",
-    "translated": "magenta",
-    "noted": "dim",
-}
-
-_WAYS: Final[dict[Where, str]] = {"inline": "green", "behind": "cyan", "words": "red"}
+_STANDARD_INPUT: Final = Path("-")
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """Which request is wanted; `model` is whom it is for."""
+def request(
+    context: typer.Context,
+    key: Key,
+    api: Api = "anthropic-messages",
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The model that it is for.",
+            show_default="the model that answered last",
+        ),
+    ] = None,
+    window: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Keep the last N exchanges, and the open one.",
+            show_default="all",
+        ),
+    ] = None,
+    messages: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Keep the last N messages instead.", show_default="all"),
+    ] = None,
+    strategy: Annotated[
+        Strategy, typer.Option(help="Which messages `--messages` keeps.")
+    ] = Strategy.MESSAGE_WINDOW,
+    at: At = None,
+    cache: Annotated[bool, typer.Option("--cache", help="Place cache marks.")] = False,
+    thinking: Annotated[
+        Thinking, typer.Option(help="`drop` leaves out all that is signed.")
+    ] = Thinking.KEEP,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the next request, and what was done to the record to make it.
 
-    api: str
-    model: str | None = None
-    at: int | None = None
-    window: Window | MessageWindow | None = None
-    cache: bool = False
-    thinking: Literal["keep", "drop"] = "keep"
+    Piped: the request as compact JSON; the report goes to standard error.
 
-
-def window_wished(
-    exchanges: int | None,
-    messages: int | None,
-    strategy: Literal["message-window", "sliding-window"],
-) -> Window | MessageWindow | None:
-    """Return the window by messages where that is wished, else the one by exchanges, if any."""
+    Example: `onrecord request support/4711 --api anthropic-messages --window 20`
+    """
+    if window is not None and messages is not None:
+        raise typer.BadParameter("--window counts exchanges, --messages messages: give one of them")
+    history_window: Window | MessageWindow | None = None
     if messages is not None:
-        return MessageWindow(messages=messages, strategy=strategy)
-    return None if exchanges is None else Window(exchanges=exchanges, step=_STEP)
+        history_window = MessageWindow(messages=messages, strategy=strategy.value)
+    elif window is not None:
+        history_window = Window(exchanges=window, step=_STEP)
+    with opened(context, url) as store:
+        made = _conversation(store, key, "there is nothing left to send").request(
+            api, at=at, window=history_window, thinking=thinking.value, cache=cache, model=model
+        )
+        _show(made, as_json=as_json)
 
 
-def ask(store: Store, key: str, wish: Wish, *, as_json: bool) -> None:
-    """Write the request that a conversation makes."""
-    made = request(store, key, wish)
+def _show(made: Request, *, as_json: bool) -> None:
+    """Write a request and its report."""
     if as_json:
         notes = [note._asdict() for note in made.report]
         routes = [route._asdict() for route in made.report.routes]
-        told = {"request": dict(made.body), "report": notes, "routes": routes}
-        output.json_line({"api": made.api, **told})
+        document = {"request": dict(made.body), "report": notes, "routes": routes}
+        output.json_line({"api": made.api, **document})
     elif output.is_drawn():
+        from onrecord.adapters.terminal.requests import draw
+
         draw(output.console(), made)
     else:
         output.raw(jsontext.write(dict(made.body)) + b"\n")
         for note in made.report:
-            output.told(f"onrecord: {note}")
+            output.note(f"onrecord: {note}")
         for route in made.report.routes:
-            output.told(f"onrecord: {route}")
+            output.note(f"onrecord: {route}")
 
 
-def request(store: Store, key: str, wish: Wish) -> Request:
-    """Return the request that a conversation makes."""
-    found = named(store, key)
-    if found.key is None:
-        raise InvalidInput("the conversation was forgotten: there is nothing left to send")
-    return store.conversation(found.key).request(
-        wish.api,
-        at=wish.at,
-        window=wish.window,
-        thinking=wish.thinking,
-        cache=wish.cache,
-        model=wish.model,
+def _conversation(store: Store, key: str, nothing: str) -> Talk:
+    """Return a conversation; InvalidInput for a forgotten one, which has `nothing` left."""
+    conversation = named(store, key)
+    if conversation.key is None:
+        raise InvalidInput(f"the conversation was forgotten: {nothing}")
+    return store.conversation(conversation.key)
+
+
+def replay(
+    context: typer.Context,
+    key: Key,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Make each again and compare it with what was sent.")
+    ] = False,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the requests that were sent; prove that the record holds their very bytes.
+
+    Exit code 1 if a request no longer comes to what was sent. Piped: version, API, model, size,
+    digest, how it was verified.
+
+    Example: `onrecord replay support/4711 --verify`
+    """
+    with opened(context, url) as store:
+        if not _replay(store, key, verify=verify, as_json=as_json):
+            raise typer.Exit(1)
+
+
+def _replay(store: Store, key: str, *, verify: bool, as_json: bool) -> bool:
+    """Write the requests of a conversation; whether all of them are proven, if that was asked."""
+    from onrecord.adapters.conversation.requests import replays
+    from onrecord.adapters.terminal.requests import (
+        columns,
+        proof,
+        replay_document,
+        replay_table,
+        summary,
     )
 
-
-def draw(console: Console, made: Request) -> None:
-    """Draw a request as JSON with its long strings shortened, then its report."""
-    from rich.json import JSON
-
-    console.print(JSON(jsontext.write(_shortened(dict(made.body))).decode(), indent=2))
-    draw_report(console, made)
-
-
-def draw_report(console: Console, made: Request) -> None:
-    """Draw what a request holds, each note of its report, and where documents go."""
-    from rich.table import Table
-    from rich.text import Text
-
-    sizes = (f"{name} {size(len(part))}" for name, part in made.body_parts().items())
-    messages = counted(*said_in(made))
-    console.print(Text.assemble((messages, "bold"), (f"  {', '.join(sizes)}", "dim")))
-    if not made.report:
-        console.print(Text("everything goes as it was recorded", "green"))
-    notes = Table.grid(padding=(0, 2))
-    notes.add_column(justify="right", style="dim", min_width=3)
-    for note in made.report:
-        place = "" if note.version is None else str(note.version)
-        why = Text.assemble(output.flat(note.why), (f"  {note.rule}", "dim"))
-        notes.add_row(place, Text(note.deed, _DEEDS[note.deed]), why)
-    console.print(notes)
-    _draw_routes(console, made)
-
-
-def _draw_routes(console: Console, made: Request) -> None:
-    """Draw where each document of a request goes, and which entry of the capabilities decided."""
-    from rich.table import Table
-    from rich.text import Text
-
-    routes = Table.grid(padding=(0, 2))
-    routes.add_column(justify="right", style="dim", min_width=3)
-    for route in made.report.routes:
-        what = f"{route.media_type} of a {route.holder} {route.why}"
-        told = Text.assemble(output.flat(what), (f"  {route.row}", "dim"))
-        routes.add_row(str(route.version), Text(route.where, _WAYS[route.where]), told)
-    if made.report.routes:
-        console.print(routes)
-
-
-def said_in(made: Request) -> tuple[int, str]:
-    """Return how many messages a request holds, and what its API calls one of them."""
-    member = known_api(made.api).messages
-    return len(made.body[member]), _ONE.get(member, "message")
-
-
-def _shortened(value: Any) -> Any:
-    match value:
-        case str() if len(value) > _LONG:
-            return f"{value[:_SHOWN]}… ({len(value):,} characters)"
-        case dict():
-            members = cast("dict[str, Any]", value).items()
-            return {name: _shortened(held) for name, held in members}
-        case list():
-            return [_shortened(item) for item in cast("list[Any]", value)]
-        case _:
-            return value
-
-
-# `onrecord replay`: the requests that were sent, and the proof that their bytes are still known.
-
-
-def replayed(store: Store, key: str, *, verify: bool, as_json: bool) -> bool:
-    """Write the requests of a conversation; whether all of them are proven, if that was asked."""
-    found = named(store, key)
-    if found.key is None:
-        raise InvalidInput("the conversation was forgotten: only its digests are left")
-    talk = store.conversation(found.key)
+    talk = _conversation(store, key, "only its digests are left")
     if not verify:
         _list(talk, as_json=as_json)
         return True
@@ -174,101 +163,135 @@ def replayed(store: Store, key: str, *, verify: bool, as_json: bool) -> bool:
     for outcome in replays(talk):
         outcomes.append(outcome)
         if not as_json and not output.is_drawn():
-            output.plain(*_columns(outcome.sent), _proof(outcome))
+            output.plain(*columns(outcome.sent), proof(outcome))
     if as_json:
-        output.json_line(document(outcomes))
+        output.json_line(replay_document(outcomes))
     elif output.is_drawn():
-        output.console().print(table(outcomes))
+        output.console().print(replay_table(outcomes))
         output.sentence(f"{summary(outcomes)}")
     else:
-        output.told(summary(outcomes))
+        output.note(summary(outcomes))
     return all(outcome.is_proven for outcome in outcomes)
 
 
-def summary(outcomes: Iterable[Outcome]) -> str:
-    """Return what all replays together prove, in a sentence."""
-    all_of_them = list(outcomes)
-    if not all_of_them:
-        return "No request was sent."
-    whole = sum(outcome.is_whole for outcome in all_of_them)
-    again = sum(outcome.is_rendered is True for outcome in all_of_them)
-    recipes = sum(outcome.is_rendered is not None for outcome in all_of_them)
-    total = counted(len(all_of_them), "request")
-    rendered = f"; {again} of {recipes} rendered again, byte for byte" if recipes else ""
-    return f"{whole} of {total} hash to what was sent{rendered}."
-
-
-def document(outcomes: Iterable[Outcome]) -> dict[str, object]:
-    """Return the outcome of a replay as JSON says it."""
-    listed = [
-        {
-            **_listed(outcome.sent),
-            "whole": outcome.is_whole,
-            "rendered": outcome.is_rendered,
-            "remark": outcome.remark,
-        }
-        for outcome in outcomes
-    ]
-    return {
-        "requests": listed,
-        "whole": sum(bool(it["whole"]) for it in listed),
-        "rendered": sum(it["rendered"] is True for it in listed),
-        "proven": all(outcome.is_proven for outcome in outcomes),
-    }
-
-
-def table(outcomes: Iterable[Outcome]) -> Table:
-    """Return the outcomes as a table to draw."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    drawn = Table(box=box.SIMPLE_HEAD, header_style="dim", pad_edge=False)
-    drawn.add_column("at", justify="right", no_wrap=True)
-    drawn.add_column("sent to", overflow="ellipsis", no_wrap=True)
-    drawn.add_column("size", justify="right", no_wrap=True)
-    drawn.add_column("SHA-256", no_wrap=True)
-    drawn.add_column("replay", overflow="fold")
-    for outcome in outcomes:
-        sent = outcome.sent.event
-        drawn.add_row(
-            str(outcome.sent.version),
-            output.flat(sent.model or sent.api),
-            size(sent.template.size),
-            f"{sent.template.sha256[:12]}…",
-            Text(output.flat(_proof(outcome)), "green" if outcome.is_proven else "bold red"),
-        )
-    return drawn
-
-
 def _list(talk: Talk, *, as_json: bool) -> None:
+    from onrecord.adapters.terminal.requests import columns, request_document
+    from onrecord.projections.matching.replay import sent_in
+
     for sent in sent_in(talk.read()):
         if as_json:
-            output.json_line(_listed(sent))
+            output.json_line(request_document(sent))
         else:
-            output.plain(*_columns(sent))
+            output.plain(*columns(sent))
 
 
-def _columns(sent: Sent) -> tuple[object, ...]:
-    template = sent.event.template
-    return (sent.version, sent.event.api, sent.event.model, template.size, template.sha256)
+# `onrecord check-request`: what a provider would refuse in a request, before it is sent.
 
 
-def _listed(sent: Sent) -> dict[str, object]:
-    event = sent.event
+def check_request(
+    file: Annotated[Path, typer.Argument(callback=readable, help="`-`: standard input.")],
+    api: Api,
+    as_json: AsJson = False,
+) -> None:
+    """Check a request, a JSON object in a file, against what the provider would refuse.
+
+    The types of the API's SDK, if it is installed, and the provider's rules of order and pairs,
+    each breach with the provider's own words. Nothing is sent. Exit code 1 if a rule is broken, 2
+    if the file cannot be read. Piped: JSON pointer, rule, what the provider says, what to do.
+
+    Example: `onrecord request support/4711 | onrecord check-request - --api anthropic-messages`
+    """
+    if not _check(file, api, as_json=as_json):
+        raise typer.Exit(1)
+
+
+def _check(file: Path, api: str, *, as_json: bool) -> bool:
+    """Check the request in a file and tell what is wrong with it; whether nothing is.
+
+    A file that cannot be read, or holds no JSON object, is wrong usage.
+    """
+    from onrecord.adapters.check.check import check_request as checked_request
+
+    request = _request_in(file)
+    checked = checked_request(api, request)
+    in_order = sorted(checked.violations, key=lambda violation: _place(request, violation.where))
+    verdict = replace(checked, violations=tuple(in_order))
+    if as_json:
+        output.json_line(_verdict_document(verdict))
+    else:
+        _write_verdict(verdict)
+    return verdict.is_accepted
+
+
+def _request_in(file: Path) -> JsonObject:
+    try:
+        read = sys.stdin.buffer.read() if file == _STANDARD_INPUT else file.read_bytes()
+        return jsontext.read_object(read)
+    except OSError as exc:
+        raise typer.BadParameter(f"{file} cannot be read: {exc.strerror}") from exc
+    except MalformedJson as exc:
+        raise typer.BadParameter(f"{file} holds no request: {exc}") from exc
+
+
+def _write_verdict(verdict: Verdict) -> None:
+    if output.is_drawn():
+        _draw_verdict(verdict.violations)
+    else:
+        for violation in verdict.violations:
+            output.plain(violation.where, violation.rule, violation.said, violation.advice)
+    if verdict.types is None:
+        output.note("onrecord: types were not checked: the API's SDK is not installed")
+    if verdict.is_accepted:
+        output.sentence("No rule is known that it breaks.")
+    else:
+        output.note(f"onrecord: {counted(len(verdict.violations), 'violation')}")
+
+
+def _draw_verdict(violations: Iterable[Violation]) -> None:
+    """Draw each breach below the other: its place and rule, what the provider says, what to do."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console = output.console()
+    for violation in violations:
+        where = output.flat(violation.where) or "the request"
+        console.print(Text.assemble((where, "bold"), "  ", (violation.rule, "dim")))
+        console.print(Padding(Text(output.flat(violation.said), "red"), (0, 0, 0, 2)))
+        console.print(Padding(Text(f"→ {output.flat(violation.advice)}"), (0, 0, 1, 2)))
+
+
+def _place(request: JsonObject, where: str) -> list[int]:
+    """Return the place of a JSON pointer in a request: what is not there is at the end."""
+    from onrecord.projections.apis.members import member
+
+    value: Any = request
+    places: list[int] = []
+    for step in where.split("/")[1:]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, list) and name.isdecimal():
+            items = cast("list[Any]", value)
+            places.append(int(name))
+            value = items[int(name)] if int(name) < len(items) else None
+        else:
+            names = list(cast("JsonObject", value)) if isinstance(value, dict) else []
+            places.append(names.index(name) if name in names else len(names))
+            value = member(value, name)
+    return places
+
+
+def _verdict_document(verdict: Verdict) -> dict[str, object]:
     return {
-        "version": sent.version,
-        "request": str(sent.request),
-        "line": None if event.line is None else str(event.line),
-        "api": event.api,
-        "model": event.model,
-        "size": event.template.size,
-        "sha256": event.template.sha256,
-        "cut": list(event.template.cut),
+        "api": verdict.api,
+        "violations": [_violation_document(violation) for violation in verdict.violations],
+        "types": verdict.types,
+        "accepted": verdict.is_accepted,
     }
 
 
-def _proof(outcome: Outcome) -> str:
-    if outcome.remark:
-        return outcome.remark if not outcome.is_whole else f"whole; {outcome.remark}"
-    return "rendered again" if outcome.is_rendered else "whole"
+def _violation_document(violation: Violation) -> dict[str, object]:
+    return {
+        "where": violation.where,
+        "rule": violation.rule,
+        "said": violation.said,
+        "advice": violation.advice,
+    }

@@ -3,72 +3,104 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
-from onrecord.adapters.cli import output
-from onrecord.adapters.cli.output import Named, counted, named
-from onrecord.adapters.conversation.queries import declaration, declarations, declared
+import typer
+
+from onrecord.adapters.cli.options import AsJson, At, Key, Url, known_api_or_none
+from onrecord.adapters.cli.program import opened
 from onrecord.adapters.store import Store
 from onrecord.adapters.streams.lineage import Stretch, lineage
+from onrecord.adapters.terminal import output
+from onrecord.adapters.terminal.output import Named, counted, named
 from onrecord.domain import jsontext
-from onrecord.domain.errors import InvalidInput
 from onrecord.domain.header import timestamp
 from onrecord.domain.tools import ToolSource
-from onrecord.projections.apis.declared_tools import (
-    Declared,
-    Tool,
-    definition_of,
-    parameters,
-    told_to,
-)
-from onrecord.projections.history.timeline_text import tool_name
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from onrecord.projections.apis.declared_tools import Declared, Tool
 
 _DIGITS: Final = 8
 """How much of a digest is shown: enough to tell two apart."""
 
 
-def tools(store: Store, key: str, at: int | None, *, api: str | None, as_json: bool) -> None:
+def tools(
+    context: typer.Context,
+    key: Key,
+    at: At = None,
+    api: Annotated[
+        str | None,
+        typer.Option(
+            metavar="API",
+            callback=known_api_or_none,
+            help="The JSON that tells this API of them.",
+        ),
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Every declaration, the first one first.")
+    ] = False,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the tools in force: what each takes, where it comes from, since which version.
+
+    Piped: name, what it takes, description, origin, name and version of its source, digest of that,
+    version of the declaration. With `--all` version, time, digest, sources, tools.
+
+    Example: `onrecord tools support/4711 --api gemini`
+    """
+    if everything and api is not None:
+        raise typer.BadParameter("--api tells of the tools in force: leave --all out.")
+    with opened(context, url) as store:
+        if everything:
+            _show_history(store, key, at, as_json=as_json)
+        else:
+            _show(store, key, at, api=api, as_json=as_json)
+
+
+def _show(store: Store, key: str, at: int | None, *, api: str | None, as_json: bool) -> None:
     """Write the tools in force, or, for an API, the JSON that tells it of them."""
-    found, stretches = _main_line(store, key, at)
+    from onrecord.adapters.conversation.queries import declared
+
+    conversation, stretches = _main_branch(store, key, at)
     in_force = declared(store.backend, stretches)
     if api is not None:
         _tell(in_force, api, as_json=as_json)
     elif as_json:
         output.json_line(_document(in_force))
     elif output.is_drawn():
-        _draw(output.console(), found, in_force)
+        _draw(output.console(), conversation, in_force)
     else:
         for tool in in_force.tools:
             output.plain(*_columns(in_force, tool))
 
 
-def history(store: Store, key: str, at: int | None, *, as_json: bool) -> None:
+def _show_history(store: Store, key: str, at: int | None, *, as_json: bool) -> None:
     """Write every declaration of tools, the first one first."""
-    found, stretches = _main_line(store, key, at)
-    told = list(_told(store, stretches))
+    conversation, stretches = _main_branch(store, key, at)
+    history = list(_declarations(store, stretches))
     if as_json:
-        for when, each in told:
+        for when, each in history:
             output.json_line({"recorded_at": when, **_document(each)})
     elif output.is_drawn():
-        _draw_history(output.console(), found, told)
+        _draw_history(output.console(), conversation, history)
     else:
-        for when, each in told:
+        for when, each in history:
             output.plain(each.version, when, _short(each.sha256), _origins(each), _names(each))
 
 
-def _main_line(store: Store, key: str, at: int | None) -> tuple[Named, tuple[Stretch, ...]]:
-    found = named(store, key)
-    last = found.head.version
-    if at is not None and at > last:
-        raise InvalidInput(f"there is no version {at}: the conversation is at {last}")
-    return found, lineage(store.backend, found.conversation_id, last if at is None else at)
+def _main_branch(store: Store, key: str, at: int | None) -> tuple[Named, tuple[Stretch, ...]]:
+    conversation = named(store, key)
+    version = conversation.version_at(at)
+    return conversation, lineage(store.backend, conversation.conversation_id, version)
 
 
-def _told(store: Store, stretches: tuple[Stretch, ...]) -> Iterator[tuple[str, Declared]]:
+def _declarations(store: Store, stretches: tuple[Stretch, ...]) -> Iterator[tuple[str, Declared]]:
     """Yield each declaration with the time at which it was recorded, the first one first."""
+    from onrecord.adapters.conversation.queries import declaration, declarations
+
     for recorded in reversed(list(declarations(store.backend, stretches))):
         when = timestamp(recorded.recorded_at)
         yield when, declaration(store.backend, stretches, recorded)
@@ -76,6 +108,8 @@ def _told(store: Store, stretches: tuple[Stretch, ...]) -> Iterator[tuple[str, D
 
 def _tell(in_force: Declared, api: str, *, as_json: bool) -> None:
     """Write what a request to an API says of the tools; the report goes beside it."""
+    from onrecord.projections.apis.declared_tools import told_to
+
     members, report = told_to(in_force.tools, api)
     if as_json:
         notes = [note._asdict() for note in report]
@@ -88,20 +122,22 @@ def _tell(in_force: Declared, api: str, *, as_json: bool) -> None:
     else:
         output.raw(jsontext.write(members) + b"\n")
     for note in report:
-        output.told(f"onrecord: {note}")
+        output.note(f"onrecord: {note}")
 
 
-def _draw(console: Console, found: Named, in_force: Declared) -> None:
+def _draw(console: Console, conversation: Named, in_force: Declared) -> None:
     """Draw each tool: its name and description, what it takes, where it comes from."""
     from rich.padding import Padding
     from rich.text import Text
 
+    from onrecord.projections.apis.declared_tools import definition_of, parameters
+
     console.print(
-        Text.assemble((output.flat(str(found)), "bold"), (f"  {_since(in_force)}", "dim"))
+        Text.assemble((output.flat(str(conversation)), "bold"), (f"  {_since(in_force)}", "dim"))
     )
     for tool in in_force.tools:
         definition = definition_of(tool)
-        console.print(Text(f"\n{output.flat(tool_name(tool))}", "bold yellow"))
+        console.print(Text(f"\n{output.flat(_tool_name(tool))}", "bold yellow"))
         if definition is not None and definition.description:
             console.print(Padding(Text(output.flat(definition.description)), (0, 0, 0, 2)))
         for parameter in () if definition is None else parameters(definition):
@@ -113,16 +149,18 @@ def _draw(console: Console, found: Named, in_force: Declared) -> None:
         )
 
 
-def _draw_history(console: Console, found: Named, told: list[tuple[str, Declared]]) -> None:
+def _draw_history(
+    console: Console, conversation: Named, history: list[tuple[str, Declared]]
+) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    console.print(Text(output.flat(str(found)), "bold"))
+    console.print(Text(output.flat(str(conversation)), "bold"))
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(justify="right", style="dim", no_wrap=True)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(style="dim", no_wrap=True)
-    for when, each in told:
+    for when, each in history:
         names = Text(output.flat(_names(each)) or "none", "yellow")
         places = output.flat(_origins(each))
         table.add_row(f"{each.version}", _to_seconds(when), _short(each.sha256), names, places)
@@ -142,11 +180,13 @@ def _since(in_force: Declared) -> str:
 
 def _columns(in_force: Declared, tool: Tool) -> tuple[object, ...]:
     """Return the columns of a tool: what it is, takes, says of itself, and where it comes from."""
+    from onrecord.projections.apis.declared_tools import definition_of, parameters
+
     definition = definition_of(tool)
     source = in_force.source_of(tool)
     takes = "" if definition is None else ", ".join(map(str, parameters(definition)))
     return (
-        tool_name(tool),
+        _tool_name(tool),
         takes,
         None if definition is None else definition.description,
         *((source.origin, source.name, source.version) if source else (None, None, None)),
@@ -158,9 +198,9 @@ def _columns(in_force: Declared, tool: Tool) -> tuple[object, ...]:
 def _place(source: ToolSource | None) -> str:
     """Return where a tool comes from, in words."""
     if source is None:
-        return "a source that was not told"
-    told = (source.origin, source.name, source.version, _short(source.sha256))
-    return " ".join(output.flat(part) for part in told if part)
+        return "a source that is not known"
+    parts = (source.origin, source.name, source.version, _short(source.sha256))
+    return " ".join(output.flat(part) for part in parts if part)
 
 
 def _origins(each: Declared) -> str:
@@ -169,7 +209,7 @@ def _origins(each: Declared) -> str:
 
 
 def _names(each: Declared) -> str:
-    return ", ".join(tool_name(tool) for tool in each.tools)
+    return ", ".join(_tool_name(tool) for tool in each.tools)
 
 
 def _short(digest: str | None) -> str:
@@ -191,7 +231,7 @@ def _listed(in_force: Declared, tool: Tool) -> dict[str, object]:
     """Return a tool as it was declared, its name always beside it, and its source."""
     source = in_force.source_of(tool)
     return {
-        "name": tool_name(tool),
+        "name": _tool_name(tool),
         **tool.model_dump(mode="json", exclude_defaults=True),
         "kind": tool.kind,
         "source": None if source is None else _source(source),
@@ -200,3 +240,9 @@ def _listed(in_force: Declared, tool: Tool) -> dict[str, object]:
 
 def _source(source: ToolSource) -> dict[str, object]:
     return source.model_dump(mode="json", exclude_none=True)
+
+
+def _tool_name(tool: Tool) -> str:
+    from onrecord.projections.history.timeline_text import tool_name
+
+    return tool_name(tool)

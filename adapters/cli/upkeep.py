@@ -1,51 +1,202 @@
-"""`onrecord verify`: whether the store still holds what it committed to."""
+"""`onrecord forget`, `verify`, `sweep`, `migrate`: they keep a store."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Annotated, Final
+from uuid import UUID
+
+import typer
 
 from onrecord.adapters import app
-from onrecord.adapters.cli import output
-from onrecord.adapters.cli.output import counted, named
-from onrecord.adapters.cli.transfer import progress_of
-from onrecord.adapters.storage.clocks import clock_doubts
+from onrecord.adapters.cli.options import AsJson, Key, Url
+from onrecord.adapters.cli.program import opened
 from onrecord.adapters.store import Store
-from onrecord.adapters.upkeep.verifying import Verified
-from onrecord.domain.header import Root
-from onrecord.projections.verification.verification import Fault
+from onrecord.adapters.terminal import output
+from onrecord.adapters.terminal.output import Named, counted, key_of, named
+from onrecord.domain.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from onrecord.adapters.upkeep.verifying import Verified
+    from onrecord.domain.header import Root
+    from onrecord.projections.verification.verification import Fault
+
+_FORKS_NAMED: Final = 10
+"""How many forks are named in a sentence, at the most."""
+_FILES_NAMED: Final = 2
+"""How many files are named in a sentence, at the most: a schema has many more tables."""
+
+
+def forget(
+    context: typer.Context,
+    key: Key,
+    reason: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="Why: kept for good.", show_default="you are asked"),
+    ] = None,
+    actor: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Who erases: kept for good.",
+            show_default="$ONRECORD_ACTOR, else who is logged in",
+        ),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Erase what was said in a conversation, for good.
+
+    Texts, documents and the key go; that something was recorded, and its digest, stay: the log
+    still verifies; the key is free for another conversation. Who erased it, when and why is
+    recorded for good, and `onrecord audit` shows it. Forks of it stay and are named: the requests that were sent there repeat it, so
+    forget them too (`onrecord conversations` marks them). Backups are not reached, nor what a
+    provider keeps.
+
+    Example: `onrecord forget support/4711 --reason "asked to, ticket 88"`
+    """
+    from onrecord.adapters.settings import settings
+
+    with opened(context, url) as store:
+        erase(store, key, reason, actor or settings().actor, sure=yes, as_json=as_json)
+
+
+def erase(
+    store: Store, key: str, reason: str | None, actor: str | None, *, sure: bool, as_json: bool
+) -> None:
+    """Erase a conversation, and name its forks; without `sure` only after a yes on the terminal.
+
+    Where no reason is given, it is asked for on the terminal. Who erases is who is logged in to the
+    machine, unless a name is given.
+    """
+    import getpass
+
+    conversation = named(store, key)
+    because = _reason() if reason is None else reason
+    if not sure:
+        _ask(f"Erase {counted(conversation.head.version, 'event')} of {conversation}, for good?")
+    conversation_id = conversation.conversation_id
+    done = store.forget(conversation_id, reason=because, actor=actor or getpass.getuser())
+    if not as_json:
+        remains = f"{conversation_id} keeps their digests"
+        output.sentence(f"{counted(done.events, 'event')} erased; {remains}.")
+    forks = _forks(store, conversation_id)
+    if as_json:
+        document = {"conversation": str(conversation_id), "erased": done.events}
+        listed = [_fork_document(fork) for fork in forks]
+        output.json_line(document | {"forks": listed, "residue": list(done.residue)})
+    elif forks:
+        output.note(f"onrecord: {_staying(forks)}")
+    for sentence in done.residue:
+        output.note(f"onrecord: {sentence}")
+
+
+def _forks(store: Store, conversation_id: UUID) -> list[Named]:
+    """Return the forks that stayed; where another conversation is damaged, say so instead."""
+    outcome = store.erasures(conversation_id)[0].outcome
+    if outcome is None or outcome.forks is None:
+        advice = "another conversation is damaged: run `onrecord verify`"
+        output.note(f"onrecord: whether there are forks of it cannot be told: {advice}")
+        return []
+    backend = store.backend
+    return [Named(key_of(backend, fork), fork, backend.head(fork)) for fork in outcome.forks]
+
+
+def _reason() -> str:
+    if not sys.stdin.isatty():
+        raise InvalidInput("nobody is there to ask why: say it with --reason")
+    reason: str = typer.prompt("Why? (it is kept for good, so name nobody)", err=True)
+    return reason
+
+
+def _staying(forks: Sequence[Named]) -> str:
+    names = [output.flat(str(fork)) for fork in forks[:_FORKS_NAMED]]
+    if len(forks) > _FORKS_NAMED:
+        names.append(f"and {len(forks) - _FORKS_NAMED:,} more (--json names all)")
+    return (
+        f"{counted(len(forks), 'fork')} of it stayed, and the requests sent there repeat what was "
+        f"said before: forget them too, if nobody is to read it: {', '.join(names)}"
+    )
+
+
+def _fork_document(fork: Named) -> dict[str, str | None]:
+    return {"key": fork.key, "conversation": str(fork.conversation_id)}
+
+
+def _ask(question: str) -> None:
+    if not sys.stdin.isatty():
+        raise InvalidInput("nobody is there to ask: say --yes to erase it")
+    typer.confirm(output.flat(question), abort=True, err=True)
 
 
 def verify(
+    context: typer.Context,
+    key: Annotated[
+        str | None,
+        typer.Argument(help="The conversation's key, or its id.", show_default="the whole store"),
+    ] = None,
+    root: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SHARD:SIZE:HEX", help="Compare with a root that was written down."),
+    ] = None,
+    views: Annotated[
+        bool, typer.Option("--views", help="Compare the views with what the events come to.")
+    ] = False,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check that the store still holds what it committed to.
+
+    Every table of the log: digests and leaves, documents, the order of positions and versions,
+    where each conversation stands, and whose it is. Then it prints what it could not check, and a
+    root for each shard: write it down elsewhere, and later compare with `--root`. Exit code 1 if
+    something does not hold, or the log was cut. `--views` folds the events again, and compares what
+    comes of them with the rows that views keep. Piped: conversation, version, fault.
+
+    Example: `onrecord verify`
+    """
+    from onrecord.domain.header import parse_root
+
+    roots = [parse_root(text) for text in root or ()]
+    with opened(context, url) as store:
+        if not _verify(store, key, roots, views=views, as_json=as_json):
+            raise typer.Exit(1)
+
+
+def _verify(
     store: Store, key: str | None, roots: Sequence[Root], *, views: bool, as_json: bool
 ) -> bool:
     """Check a conversation, or all of the store; whether all of it holds."""
+    from onrecord.adapters.storage.clocks import clock_doubts
+
     which = None if key is None else named(store, key).conversation_id
-    with progress_of("Verifying") as progress:
+    with output.progress_of("Verifying") as progress:
         verified = store.verify(which, roots=roots, views=views, progress=progress)
     doubts = clock_doubts(store.backend)
     if as_json:
-        output.json_line(_document(verified) | {"doubts": list(doubts)})
+        output.json_line(_verified_document(verified) | {"doubts": list(doubts)})
         return verified.is_whole
     if verified.unfinished:
-        begun = counted(len(verified.unfinished), "erasure")
+        unfinished = counted(len(verified.unfinished), "erasure")
         advice = "whoever may erase finishes it: run `onrecord sweep`"
-        output.told(f"onrecord: {begun} begun and not finished: {advice}")
+        output.note(f"onrecord: {unfinished} begun and not finished: {advice}")
     for fault in verified.faults:
         output.plain(fault.conversation_id, fault.version or None, fault.why)
     summary = _summary(verified)
     if verified.is_whole:
         output.sentence(f"{summary}: all of it holds.")
     else:
-        output.told(f"onrecord: {summary}: {counted(len(verified.faults), 'fault')}")
-    for line in (*_told(verified), *(f"onrecord: {doubt}" for doubt in doubts)):
-        output.told(line)
+        output.note(f"onrecord: {summary}: {counted(len(verified.faults), 'fault')}")
+    for line in (*_remarks(verified), *(f"onrecord: {doubt}" for doubt in doubts)):
+        output.note(line)
     return verified.is_whole
 
 
-def _told(verified: Verified) -> Iterator[str]:
+def _remarks(verified: Verified) -> Iterator[str]:
     """Yield what else is to be said, a line each; it stands beside the faults, for a person."""
     yield from (f"checked: {what}" for what in verified.checked)
     yield from (f"not checked: {what}" for what in verified.unchecked)
@@ -60,23 +211,23 @@ def _summary(verified: Verified) -> str:
     return f"{counted(verified.events, 'event')} of {conversations}{besides}{erased}"
 
 
-def _document(verified: Verified) -> dict[str, object]:
+def _verified_document(verified: Verified) -> dict[str, object]:
     return {
         "events": verified.events,
         "erased": verified.erased,
         "conversations": verified.conversations,
         "recorded_erasures": verified.recorded_erasures,
-        "faults": [_listed(fault) for fault in verified.faults],
+        "faults": [_fault_document(fault) for fault in verified.faults],
         "roots": [str(root) for root in verified.roots],
         "checked": list(verified.checked),
         "unchecked": list(verified.unchecked),
         "views": [asdict(view) for view in verified.views],
-        "unfinished_erasures": [str(found) for found in verified.unfinished],
+        "unfinished_erasures": [str(erasure) for erasure in verified.unfinished],
         "whole": verified.is_whole,
     }
 
 
-def _listed(fault: Fault) -> dict[str, object]:
+def _fault_document(fault: Fault) -> dict[str, object]:
     return {
         "conversation": None if fault.conversation_id is None else str(fault.conversation_id),
         "version": fault.version or None,
@@ -84,30 +235,31 @@ def _listed(fault: Fault) -> dict[str, object]:
     }
 
 
-# `onrecord migrate`: bring a store to this release's schema.
+def sweep(
+    context: typer.Context,
+    older_than: Annotated[
+        float, typer.Option(min=0, metavar="HOURS", help="Spare what came since.")
+    ] = 24,
+    rewrite: Annotated[
+        bool,
+        typer.Option(
+            "--rewrite/--no-rewrite", help="Write anew what may hold pieces of what was forgotten."
+        ),
+    ] = True,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Delete documents that no event refers to, and what `forget` left in files.
 
+    Documents stay where a program ended between storing one and saying what it belongs to; what may still
+    be on its way is spared. Pieces of what was forgotten stay in free space until the files are
+    written anew: that needs room for two more copies. On PostgreSQL it is done as the log's owner, and
+    nobody can use a table while it is written. Run it now and then, at a quiet hour.
 
-def migrate(url: str | None, *, as_json: bool) -> None:
-    """Migrate a store and say how many steps that took."""
-    steps = app.migrate(url)
-    if as_json:
-        output.json_line({"steps": steps})
-    elif steps:
-        output.sentence(f"Done, in {counted(steps, 'step')}.")
-    else:
-        output.sentence("Nothing to do: the schema is this release's.")
-
-
-# `onrecord sweep`: delete the documents that no event refers to, and what forgetting left on the
-# disk.
-
-_NAMED: Final = 2
-"""How many files are named in a sentence, at the most: a schema has many more tables."""
-
-
-def sweep(store: Store, hours: float, *, rewrite: bool, as_json: bool) -> None:
-    """Delete what has waited for its event for so many hours, and say what is left to do."""
-    done = store.sweep(timedelta(hours=hours), rewrite=rewrite)
+    Example: `onrecord sweep --older-than 48`
+    """
+    with opened(context, url) as store:
+        done = store.sweep(timedelta(hours=older_than), rewrite=rewrite)
     if as_json:
         left = {
             "rewritten": list(done.rewritten),
@@ -118,18 +270,32 @@ def sweep(store: Store, hours: float, *, rewrite: bool, as_json: bool) -> None:
     else:
         output.sentence(" ".join((*_rewritten(done.rewritten), _deleted(done.documents))))
     for sentence in (*done.residue, *done.doubts):
-        output.told(f"onrecord: {sentence}")
+        output.note(f"onrecord: {sentence}")
 
 
 def _rewritten(names: Sequence[str]) -> Iterator[str]:
     """Yield what was written anew, if anything was."""
     if names:
-        what = " and ".join(names) if len(names) <= _NAMED else counted(len(names), "table")
-        held = "it" if len(names) == 1 else "them"
-        yield f"Wrote {what} anew: nothing of what was forgotten is left in {held}."
+        what = " and ".join(names) if len(names) <= _FILES_NAMED else counted(len(names), "table")
+        pronoun = "it" if len(names) == 1 else "them"
+        yield f"Wrote {what} anew: nothing of what was forgotten is left in {pronoun}."
 
 
 def _deleted(documents: int) -> str:
     if documents:
         return f"{counted(documents, 'document')} deleted that no event refers to."
     return "No unreferenced documents to delete."
+
+
+def migrate(context: typer.Context, url: Url = None, as_json: AsJson = False) -> None:
+    """Bring a store of an older Onrecord to this one's schema; it only adds.
+
+    Example: `onrecord migrate --url postgresql://owner@host/talks`
+    """
+    steps = app.migrate(url or context.obj)
+    if as_json:
+        output.json_line({"steps": steps})
+    elif steps:
+        output.sentence(f"Done, in {counted(steps, 'step')}.")
+    else:
+        output.sentence("Nothing to do: the schema is this release's.")

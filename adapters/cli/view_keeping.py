@@ -1,19 +1,27 @@
-"""How views stand, what is parked in them, and how a rebuild goes on: what the commands show."""
+"""`onrecord views`, `parked`, `pause`, `resume`, `retry`, `rebuild`: they keep the views."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from onrecord.adapters.cli import output
-from onrecord.adapters.cli.output import counted, named
-from onrecord.adapters.cli.pages import Cell, Column, Kind, Names, show_rows, told_of
+import typer
+
+from onrecord.adapters.cli.options import AsJson, Url
+from onrecord.adapters.cli.program import opened
 from onrecord.adapters.store import Store
-from onrecord.adapters.views.ports import Keeper, Parked, Progress, ViewStatus, Workforce
+from onrecord.adapters.terminal import output
+from onrecord.adapters.terminal.output import counted, named
+from onrecord.adapters.terminal.pages import Cell, Column, Kind, Names, entry_document, show_rows
 from onrecord.domain.header import timestamp
 
-_STANDING: Final = (
+if TYPE_CHECKING:
+    from onrecord.adapters.views.ports import Keeper, Parked, ViewStatus, Workforce
+
+View = Annotated[str, typer.Argument(help="The view's name: `onrecord views` lists them.")]
+
+_STATUS_COLUMNS: Final = (
     *(Column("view"), Column("generation", Kind.COUNT), Column("position", Kind.COUNT)),
     *(Column("behind", Kind.COUNT), Column("parked", Kind.COUNT), Column("state", Kind.NAME)),
 )
@@ -27,38 +35,136 @@ _NAMED: Final = 10
 """How many other tenants are named, at the most."""
 
 
-def status(store: Store, *, as_json: bool) -> None:
+def views(context: typer.Context, url: Url = None, as_json: AsJson = False) -> None:
+    """Show how the views stand: how far each has come, what is parked, what stands still.
+
+    And, on standard error, whether workers are at work, and what is parked of other tenants.
+    Piped: view, generation that is read, position, events that it is behind, conversations of this
+    tenant that are parked, state.
+
+    Example: `onrecord views`
+    """
+    with opened(context, url) as store:
+        _show_status(store, as_json=as_json)
+
+
+def _show_status(store: Store, *, as_json: bool) -> None:
     """Show how each view stands, and what of the store's tenant is parked in what is read of it."""
     keeper = store.views.keeper
-    standings, working = keeper.status(), keeper.at_work()
-    read = {(standing.view, standing.generation) for standing in standings}
+    statuses, working = keeper.status(), keeper.at_work()
+    read = {(status.view, status.generation) for status in statuses}
     waiting = [event for event in keeper.parked() if (event.view, event.generation) in read]
     own = Counter(event.view for event in waiting if event.tenant == store.tenant)
     if as_json:
-        for standing in standings:
-            output.json_line(_standing_document(standing, own[standing.view], working))
+        for status in statuses:
+            output.json_line(_status_document(status, own[status.view], working))
         return
-    show_rows(_STANDING, [_standing(at, own[at.view], working) for at in standings])
-    _tell_elsewhere(store, waiting)
+    show_rows(_STATUS_COLUMNS, [_status_row(each, own[each.view], working) for each in statuses])
+    _note_other_tenants(store, waiting)
     if working is not None:
-        output.told(_at_work(working))
+        output.note(_at_work(working))
 
 
-def parked(store: Store, view: str | None, *, as_json: bool) -> None:
+def parked(
+    context: typer.Context,
+    view: Annotated[str | None, typer.Argument(help="Of this view.", show_default="all")] = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the events that a view could not fold, behind which their conversations wait in it.
+
+    Piped: view, key, version, type, attempts, when it is tried again, error.
+
+    Example: `onrecord parked search`
+    """
+    with opened(context, url) as store:
+        _show_parked(store, view, as_json=as_json)
+
+
+def _show_parked(store: Store, view: str | None, *, as_json: bool) -> None:
     """Show the events that views could not fold."""
     names, everywhere = Names(store), store.views.keeper.parked(view)
     waiting = [event for event in everywhere if event.tenant == store.tenant]
     if as_json:
         for event in waiting:
-            output.json_line(told_of(event, names))
+            output.json_line(entry_document(event, names))
     else:
         show_rows(_PARKED, [_parked(event, names) for event in waiting])
         if not waiting:
-            output.told("nothing is parked")
-        _tell_elsewhere(store, everywhere)
+            output.note("nothing is parked")
+        _note_other_tenants(store, everywhere)
 
 
-def changed(view: str, done: str, *, as_json: bool) -> None:
+def pause(context: typer.Context, view: View, url: Url = None, as_json: AsJson = False) -> None:
+    """Let a view stand still until it is resumed; it can still be read.
+
+    Example: `onrecord pause search`
+    """
+    with opened(context, url) as store:
+        store.views.keeper.pause(view)
+    _report(view, "paused", as_json=as_json)
+
+
+def resume(context: typer.Context, view: View, url: Url = None, as_json: AsJson = False) -> None:
+    """Let a view go on that was paused, or that stopped by itself.
+
+    Example: `onrecord resume search`
+    """
+    with opened(context, url) as store:
+        store.views.keeper.resume(view)
+    _report(view, "resumed", as_json=as_json)
+
+
+def retry(
+    context: typer.Context,
+    view: View,
+    conversation: Annotated[
+        str | None,
+        typer.Option(
+            "--conversation", "-c", metavar="KEY", help="This one only.", show_default="all"
+        ),
+    ] = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Have parked events tried again now.
+
+    Example: `onrecord retry search --conversation support/4711`
+    """
+    with opened(context, url) as store:
+        which = None if conversation is None else named(store, conversation).conversation_id
+        count = store.views.keeper.retry(view, which)
+    if as_json:
+        output.json_line({"view": view, "retried": count})
+    else:
+        output.sentence(f"{counted(count, 'parked conversation')} of {view} tried again.")
+
+
+def rebuild(
+    context: typer.Context,
+    view: View,
+    abandon: Annotated[
+        bool, typer.Option("--abandon", help="Drop what an unfinished rebuild has made.")
+    ] = False,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a view anew from the log, beside the one that is read, and switch when it has caught up.
+
+    After Ctrl-C, the same command goes on where it was.
+
+    Example: `onrecord rebuild search`
+    """
+    with opened(context, url) as store:
+        keeper = store.views.keeper
+        if not abandon:
+            rebuild_view(keeper, view, as_json=as_json)
+            return
+        done = "abandoned" if keeper.abandon(view) else "there was nothing to abandon"
+    _report(view, done, as_json=as_json)
+
+
+def _report(view: str, done: str, *, as_json: bool) -> None:
     """Say what was done to a view."""
     if as_json:
         output.json_line({"view": view, "done": done})
@@ -66,28 +172,18 @@ def changed(view: str, done: str, *, as_json: bool) -> None:
         output.sentence(f"{view}: {done}.")
 
 
-def retried(store: Store, view: str, conversation: str | None, *, as_json: bool) -> None:
-    """Have parked events tried again, and say how many."""
-    which = None if conversation is None else named(store, conversation).conversation_id
-    count = store.views.keeper.retry(view, which)
-    if as_json:
-        output.json_line({"view": view, "retried": count})
-    else:
-        output.sentence(f"{counted(count, 'parked conversation')} of {view} tried again.")
-
-
-def rebuilt(keeper: Keeper, view: str, *, as_json: bool) -> None:
+def rebuild_view(keeper: Keeper, view: str, *, as_json: bool) -> None:
     """Rebuild a view, with a bar on a terminal."""
     if not as_json and output.is_drawn():
         _rebuild_drawn(keeper, view)
     else:
         keeper.rebuild(view)
-    [parked] = [standing.parked for standing in keeper.status() if standing.view == view]
+    [parked] = [status.parked for status in keeper.status() if status.view == view]
     if parked:
-        output.told(
+        output.note(
             f"{counted(parked, 'conversation')} could not be folded: see `onrecord parked {view}`"
         )
-    changed(view, "rebuilt", as_json=as_json)
+    _report(view, "rebuilt", as_json=as_json)
 
 
 def _rebuild_drawn(keeper: Keeper, view: str) -> None:
@@ -103,72 +199,66 @@ def _rebuild_drawn(keeper: Keeper, view: str) -> None:
     with Bars(*columns, console=output.console()) as bars:
         bar = bars.add_task(view, total=None)
 
-        def told(done: int, of: int) -> None:
-            bars.update(bar, completed=done, total=of)
-
-        progress: Progress = told
-        keeper.rebuild(view, progress)
+        keeper.rebuild(view, lambda done, total: bars.update(bar, completed=done, total=total))
 
 
-def _tell_elsewhere(store: Store, waiting: Iterable[Parked]) -> None:
+def _note_other_tenants(store: Store, waiting: Iterable[Parked]) -> None:
     """Say what is parked of other tenants, where the role may see that, for it counts nowhere else."""
-    of = Counter(event.tenant for event in waiting if event.tenant != store.tenant)
-    if of:
-        named = ", ".join(f"{tenant} ({count:,})" for tenant, count in of.most_common(_NAMED))
-        more = f" and {len(of) - _NAMED:,} more" if len(of) > _NAMED else ""
-        output.told(f"parked of other tenants, each by its ONRECORD_TENANT: {named}{more}")
+    counts = Counter(event.tenant for event in waiting if event.tenant != store.tenant)
+    if counts:
+        listed = ", ".join(f"{tenant} ({count:,})" for tenant, count in counts.most_common(_NAMED))
+        more = f" and {len(counts) - _NAMED:,} more" if len(counts) > _NAMED else ""
+        output.note(f"parked of other tenants, each by its ONRECORD_TENANT: {listed}{more}")
 
 
 def _at_work(working: Workforce) -> str:
     if not working.workers:
         return "no worker is at work: `onrecord worker` folds what the views lack"
-    held = f"{working.held:,} of {counted(working.parts, 'part')}"
-    return f"{counted(working.workers, 'worker')} at work, on {held} of the log"
+    share = f"{working.held:,} of {counted(working.parts, 'part')}"
+    return f"{counted(working.workers, 'worker')} at work, on {share} of the log"
 
 
-def _standing(standing: ViewStatus, parked: int, working: Workforce | None) -> tuple[Cell, ...]:
-    counts = (standing.generation, standing.position, standing.behind, parked)
-    return standing.view, *counts, _state(standing, working)
+def _status_row(status: ViewStatus, parked: int, working: Workforce | None) -> tuple[Cell, ...]:
+    counts = (status.generation, status.position, status.behind, parked)
+    return status.view, *counts, _state(status, working)
 
 
-def _state(standing: ViewStatus, working: Workforce | None) -> str:
+def _state(status: ViewStatus, working: Workforce | None) -> str:
     """Return what is to be known of a view in a few words."""
-    said: list[str] = []
-    if standing.generation is None:
-        said.append("not begun: nobody has read it" if working is None else "not begun")
-    if standing.paused:
-        said.append("paused")
-    if standing.stopped is not None:
-        said.append(f"stopped: {standing.stopped}")
-    if standing.built is not None:
-        stopped = standing.build_stopped
-        went = "rebuilding" if stopped is None else f"its rebuild is stopped: {stopped}"
-        said.append(f"{went}, {standing.built:,} of {standing.events:,}")
-    return "; ".join(said)
+    parts: list[str] = []
+    if status.generation is None:
+        parts.append("not begun: nobody has read it" if working is None else "not begun")
+    if status.paused:
+        parts.append("paused")
+    if status.stopped is not None:
+        parts.append(f"stopped: {status.stopped}")
+    if status.built is not None:
+        stopped = status.build_stopped
+        progress = "rebuilding" if stopped is None else f"its rebuild is stopped: {stopped}"
+        parts.append(f"{progress}, {status.built:,} of {status.events:,}")
+    return "; ".join(parts)
 
 
-def _standing_document(
-    standing: ViewStatus, parked: int, working: Workforce | None
-) -> dict[str, Any]:
+def _status_document(status: ViewStatus, parked: int, working: Workforce | None) -> dict[str, Any]:
     return {
-        "view": standing.view,
-        "generation": standing.generation,
-        "revision": standing.revision,
-        "position": standing.position,
-        "events": standing.events,
-        "behind": standing.behind,
+        "view": status.view,
+        "generation": status.generation,
+        "revision": status.revision,
+        "position": status.position,
+        "events": status.events,
+        "behind": status.behind,
         "parked": parked,
-        "parked_elsewhere": max(0, standing.parked - parked),
-        "paused": standing.paused,
-        "stopped": standing.stopped,
-        "building": standing.building,
-        "built": standing.built,
-        "build_stopped": standing.build_stopped,
+        "parked_elsewhere": max(0, status.parked - parked),
+        "paused": status.paused,
+        "stopped": status.stopped,
+        "building": status.building,
+        "built": status.built,
+        "build_stopped": status.build_stopped,
         "workers": None if working is None else working.workers,
     }
 
 
 def _parked(event: Parked, names: Names) -> tuple[Cell, ...]:
     due = "when asked" if event.retry_at is None else timestamp(event.retry_at)
-    told = (event.attempts, due, event.error)
-    return event.view, names.of(event), event.version, event.type, *told
+    columns = (event.attempts, due, event.error)
+    return event.view, names.name_of(event), event.version, event.type, *columns

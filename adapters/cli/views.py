@@ -1,195 +1,320 @@
-"""What the commands that read views show: which columns, of which page."""
+"""The commands that read views: `overview`, `search`, `audit`, `usage`, `calls`, `window`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
-from typing import Any, Final
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
 
-from onrecord.adapters.cli.catching_up import whole
-from onrecord.adapters.cli.output import counted
-from onrecord.adapters.cli.pages import Cell, Column, Kind, Listing, show
-from onrecord.adapters.store import Store
-from onrecord.adapters.views.pages import Page
-from onrecord.adapters.views.reading import Views
-from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.views.audit import Deed, ErasureDeed
-from onrecord.projections.views.conversations import Overview
-from onrecord.projections.views.search import Hit
-from onrecord.projections.views.tool_ledger import LedgerCall
-from onrecord.projections.views.usage import ModelUsage, Prices, cost_of
-from onrecord.projections.views.window import Exchange
+import typer
 
-_ACTOR_DIGITS: Final = 8
+from onrecord.adapters.cli.options import AsJson, Key, Url
+from onrecord.adapters.cli.program import opened
+from onrecord.adapters.terminal.output import named
+from onrecord.adapters.terminal.pages import Listing, caught_up, show
+from onrecord.adapters.terminal.view_listings import (
+    CALLS,
+    DEEDS,
+    EXCHANGES,
+    HITS,
+    OVERVIEW,
+    usage_listing,
+)
+
+if TYPE_CHECKING:
+    from onrecord.adapters.views.pages import Page
+    from onrecord.adapters.views.reading import Views
+    from onrecord.projections.views.usage import ModelUsage
 
 
-def shown(
-    store: Store,
+def _time(text: str) -> datetime:
+    """Return a time; one without a zone is meant in UTC."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r} is no time: write 2026-11-21 or 2026-11-21T09:30"
+        ) from None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is no day: write 2026-11-21") from None
+
+
+Limit = Annotated[int, typer.Option(min=1, max=1_000, metavar="N", help="Show at most N entries.")]
+After = Annotated[
+    str | None, typer.Option(metavar="CURSOR", help="Go on where the last page ended.")
+]
+_SINCE = "From that time on: a day or a time, in UTC unless it says otherwise."
+Since = Annotated[datetime | None, typer.Option(metavar="TIME", parser=_time, help=_SINCE)]
+Until = Annotated[
+    datetime | None, typer.Option(metavar="TIME", parser=_time, help="Before that time.")
+]
+Conversation = Annotated[
+    str | None,
+    typer.Option(
+        "--conversation", "-c", metavar="KEY", help="Of this conversation only: its key, or its id."
+    ),
+]
+Actor = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Who did it: the ONRECORD_ACTOR of then.")
+]
+Model = Annotated[str | None, typer.Option(metavar="NAME", help="Of this model only.")]
+Tool = Annotated[str | None, typer.Option(metavar="NAME", help="Of this tool only.")]
+
+
+def _show(
+    context: typer.Context,
+    url: str | None,
     listing: Listing[Any],
-    ask: Callable[[Views], Page[Any]],
+    query: Callable[[Views, Callable[[str | None], UUID | None]], Page[Any]],
     *,
     as_json: bool,
 ) -> None:
-    """Show the page that is asked for."""
-    show(store, listing, whole(store, lambda: ask(store.views)), as_json=as_json)
+    """Show the page that a query gives; it gets the views, and the ids of conversations by name."""
+    with opened(context, url) as store:
+
+        def id_of(name: str | None) -> UUID | None:
+            # A key may look like an id, so an id is looked for as a key first.
+            return None if name is None else named(store, name).conversation_id
+
+        page = caught_up(store, lambda: query(store.views, id_of))
+        show(store, listing, page, as_json=as_json)
 
 
-def _overview(entry: Overview, _: str) -> tuple[Cell, ...]:
-    return (
-        entry.key or str(entry.conversation_id),
-        entry.title,
-        entry.exchanges,
-        entry.tool_calls + entry.server_tool_calls,
-        entry.input_tokens + entry.output_tokens,
-        ", ".join(entry.models),
-        entry.last_at,
+def overview(
+    context: typer.Context,
+    key: Annotated[str | None, typer.Option(metavar="KEY", help="This conversation only.")] = None,
+    provider: Annotated[
+        str | None, typer.Option(metavar="API", help="In which this API answered.")
+    ] = None,
+    model: Model = None,
+    actor: Actor = None,
+    closed: Annotated[
+        bool | None,
+        typer.Option("--closed/--open", help="Closed ones only, or those that are not."),
+    ] = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 50,
+    after: After = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show conversations at a glance: how each begins, who took part, what it came to.
+
+    Piped: key, title, exchanges, tool calls, tokens, models, time of the last event.
+
+    Example: `onrecord overview --model claude-sonnet-5 --since 2026-11-01`
+    """
+    filters = {"key": key, "provider": provider, "model": model, "actor": actor}
+    _show(
+        context,
+        url,
+        OVERVIEW,
+        lambda views, _: views.conversations(
+            **filters, closed=closed, since=since, until=until, limit=limit, after=after
+        ),
+        as_json=as_json,
     )
 
 
-def _hit(entry: Hit, name: str) -> tuple[Cell, ...]:
-    at = entry.recorded_at
-    return name, entry.version, at, entry.role, entry.tool, entry.excerpt
+def search(
+    context: typer.Context,
+    text: Annotated[
+        str, typer.Argument(help='Words; "in quotes" one behind the other; -not this.')
+    ],
+    conversation: Conversation = None,
+    role: Annotated[
+        str | None, typer.Option(metavar="WHO", help="Said by: user, assistant, tool, ...")
+    ] = None,
+    tool: Tool = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 50,
+    after: After = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find what was said, what tools were asked and what they gave; the latest first.
 
+    All words must occur. Piped: key, version, time, said by, tool, text around the first word.
 
-def _deed(entry: Deed, name: str) -> tuple[Cell, ...]:
-    actor = None if entry.actor is None else entry.actor[:_ACTOR_DIGITS]
-    what = (entry.type, entry.model, entry.tool)
-    erasure = entry.erasure
-    if erasure is None:
-        return entry.recorded_at, actor, name, entry.version, *what, None
-    # The stream of an erasure has no name: what was erased is meant.
-    erased = str(erasure.conversation_id)
-    return entry.recorded_at, actor, erased, entry.version, *what, _told_of_erasure(erasure)
-
-
-def _told_of_erasure(erasure: ErasureDeed) -> str:
-    if erasure.events is None:
-        return f"{erasure.actor}: {erasure.reason}"
-    if erasure.forks is None:
-        return f"{counted(erasure.events, 'event')} erased; whether forks stay cannot be told"
-    stay = f"; forks that stay: {', '.join(map(str, erasure.forks))}" if erasure.forks else ""
-    return f"{counted(erasure.events, 'event')} erased{stay}"
-
-
-def _erasure(entry: Deed) -> JsonObject:
-    """Return what an erasure says as JSON: ids as text, what it does not say left out."""
-    if entry.erasure is None:
-        return {"erasure": None}
-    told = asdict(entry.erasure)
-    forks = entry.erasure.forks
-    ids = {
-        "conversation_id": str(entry.erasure.conversation_id),
-        "forks": None if forks is None else list(map(str, forks)),
-    }
-    return {"erasure": told | ids}
-
-
-def usage_listing(prices: Prices) -> Listing[ModelUsage]:
-    """Return how usage is listed; what it cost goes by prices."""
-
-    def cost(entry: ModelUsage) -> str | None:
-        found = cost_of(entry, prices)
-        return None if found is None else f"{found:.6f}"
-
-    return Listing(
-        _USAGE,
-        lambda entry, _: (*_usage(entry), cost(entry)),
-        lambda entry: {"cost": cost(entry)},
+    Example: `onrecord search '"depot north" -parcel'`
+    """
+    _show(
+        context,
+        url,
+        HITS,
+        lambda views, id_of: views.search(
+            text,
+            conversation=id_of(conversation),
+            role=role,
+            tool=tool,
+            since=since,
+            until=until,
+            limit=limit,
+            after=after,
+        ),
+        as_json=as_json,
     )
 
 
-def _usage(entry: ModelUsage) -> tuple[Cell, ...]:
-    day = None if entry.day is None else entry.day.isoformat()
-    used = (entry.responses, entry.input_tokens, entry.output_tokens)
-    within = (entry.cached_tokens, entry.cache_write_tokens, entry.reasoning_tokens)
-    return day, entry.api, entry.model, *used, *within
+def audit(
+    context: typer.Context,
+    conversation: Conversation = None,
+    actor: Actor = None,
+    type_: Annotated[
+        str | None, typer.Option("--type", metavar="TYPE", help="Such as `tool_call.recorded`.")
+    ] = None,
+    model: Model = None,
+    tool: Tool = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 50,
+    after: After = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show who did what and when, with which model or tool, and nothing of what was said.
+
+    Erasures too: who and why, how much, and which forks stay. Piped: time, first digits of the
+    actor's keyed digest, key, version, type, model, tool, what an erasure says.
+
+    Example: `onrecord audit --actor ann --since 2026-11-01`
+    """
+    _show(
+        context,
+        url,
+        DEEDS,
+        lambda views, id_of: views.audit(
+            conversation=id_of(conversation),
+            actor=actor,
+            type=type_,
+            model=model,
+            tool=tool,
+            since=since,
+            until=until,
+            limit=limit,
+            after=after,
+        ),
+        as_json=as_json,
+    )
 
 
-def _call(entry: LedgerCall, name: str) -> tuple[Cell, ...]:
-    told = (entry.name, entry.status, _seconds(entry.duration), entry.arguments, entry.result)
-    return entry.recorded_at, name, entry.version, *told
+def usage(
+    context: typer.Context,
+    api: Annotated[str | None, typer.Option(metavar="API", help="Of this API only.")] = None,
+    model: Model = None,
+    since: Annotated[
+        date | None, typer.Option(metavar="DAY", parser=_day, help="From that day on.")
+    ] = None,
+    until: Annotated[
+        date | None, typer.Option(metavar="DAY", parser=_day, help="Before that day.")
+    ] = None,
+    prices: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="What tokens cost.", show_default="$ONRECORD_PRICES"),
+    ] = None,
+    total: Annotated[bool, typer.Option("--total", help="All those days together.")] = False,
+    limit: Limit = 50,
+    after: After = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the tokens that each model used, day by day (UTC), the last day first.
+
+    Piped: day, API, model, responses, tokens in, tokens out, of those in: read from a cache, written
+    to one; of those out: reasoning; dollars, where the model has a price (docs/views.md).
+
+    Example: `onrecord usage --since 2026-11-01 --total`
+    """
+    from onrecord.adapters.settings import prices_given
+
+    if total and after is not None:
+        raise typer.BadParameter("--total shows all at once: leave --after out.")
+    days = {"since": since, "until": until}
+
+    def query(views: Views, _: object) -> Page[ModelUsage]:
+        if total:
+            return views.usage_total(api=api, model=model, **days)
+        return views.usage(api=api, model=model, **days, limit=limit, after=after)
+
+    _show(context, url, usage_listing(prices_given(prices)), query, as_json=as_json)
 
 
-def _seconds(duration: int | None) -> str | None:
-    """Return microseconds as seconds; what took less than a millisecond did not take none."""
-    if duration is None:
-        return None
-    return f"{duration / 1_000_000:.{3 if duration >= 1000 else 6}f}"
+def calls(
+    context: typer.Context,
+    conversation: Conversation = None,
+    name: Annotated[str | None, typer.Option(metavar="TOOL", help="Of this tool only.")] = None,
+    kind: Annotated[
+        str | None, typer.Option(metavar="KIND", help="`tool`, or `server tool`: a provider's own.")
+    ] = None,
+    status: Annotated[
+        str | None,
+        typer.Option(metavar="STATUS", help="open, unawaited, done, failed or cancelled."),
+    ] = None,
+    digest: Annotated[
+        str | None,
+        typer.Option("--arguments", metavar="SHA256", help="With arguments of this digest."),
+    ] = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 50,
+    after: After = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the calls of tools: what each was asked, what it gave, how long that took.
+
+    Piped: time, key, version, tool, status, seconds, arguments, result.
+
+    Example: `onrecord calls --status failed --since 2026-11-21`
+    """
+    _show(
+        context,
+        url,
+        CALLS,
+        lambda views, id_of: views.tool_calls(
+            conversation=id_of(conversation),
+            name=name,
+            kind=kind,
+            status=status,
+            arguments_digest=digest,
+            since=since,
+            until=until,
+            limit=limit,
+            after=after,
+        ),
+        as_json=as_json,
+    )
 
 
-def _exchange(entry: Exchange, _: str) -> tuple[Cell, ...]:
-    tokens = entry.input_tokens + entry.output_tokens
-    said = (entry.prompt, entry.answer)
-    return entry.exchange, entry.first_version, entry.opened_at, entry.tool_calls, tokens, *said
+def window(
+    context: typer.Context,
+    key: Key,
+    exchanges: Annotated[
+        int, typer.Option(min=1, max=1_000, metavar="N", help="Show the last N.")
+    ] = 20,
+    after: After = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the last exchanges of a conversation: what was asked, and what was answered last.
 
+    Piped: number, version of the prompt, time, tool calls, tokens, prompt, answer; the latest first.
 
-OVERVIEW: Final = Listing(
-    (
-        Column("conversation", Kind.NAME),
-        Column("title", Kind.TEXT),
-        Column("exchanges", Kind.COUNT),
-        Column("calls", Kind.COUNT, is_extra=True),
-        Column("tokens", Kind.COUNT),
-        Column("models", Kind.NAME, is_extra=True),
-        Column("last moved", Kind.TIME),
-    ),
-    _overview,
-)
-HITS: Final = Listing(
-    (
-        Column("conversation", Kind.NAME),
-        Column("version", Kind.COUNT),
-        Column("recorded", Kind.TIME, is_extra=True),
-        Column("said by"),
-        Column("tool", Kind.NAME, is_extra=True),
-        Column("text", Kind.TEXT),
-    ),
-    _hit,
-)
-DEEDS: Final = Listing(
-    (
-        Column("recorded", Kind.TIME),
-        Column("actor"),
-        Column("conversation", Kind.NAME),
-        Column("version", Kind.COUNT, is_extra=True),
-        Column("type"),
-        Column("model", Kind.NAME),
-        Column("tool", Kind.NAME, is_extra=True),
-        Column("erasure", Kind.TEXT),
-    ),
-    _deed,
-    _erasure,
-)
-_USAGE: Final = (
-    Column("day"),
-    Column("API", Kind.NAME),
-    Column("model", Kind.NAME),
-    *(Column(heading, Kind.COUNT) for heading in ("responses", "in", "out")),
-    *(Column(heading, Kind.COUNT, is_extra=True) for heading in ("cached", "written", "reasoning")),
-    Column("dollars", Kind.COUNT),
-)
-CALLS: Final = Listing(
-    (
-        Column("recorded", Kind.TIME),
-        Column("conversation", Kind.NAME),
-        Column("version", Kind.COUNT, is_extra=True),
-        Column("tool", Kind.NAME),
-        Column("status"),
-        Column("seconds", Kind.COUNT, is_extra=True),
-        Column("arguments", Kind.TEXT),
-        Column("result", Kind.TEXT),
-    ),
-    _call,
-)
-EXCHANGES: Final = Listing(
-    (
-        Column("exchange", Kind.COUNT),
-        Column("version", Kind.COUNT, is_extra=True),
-        Column("began", Kind.TIME),
-        Column("calls", Kind.COUNT, is_extra=True),
-        Column("tokens", Kind.COUNT),
-        Column("prompt", Kind.TEXT),
-        Column("answer", Kind.TEXT),
-    ),
-    _exchange,
-)
+    Example: `onrecord window support/4711 --exchanges 5`
+    """
+    with opened(context, url) as store:
+        conversation = named(store, key).conversation_id
+        page = caught_up(
+            store, lambda: store.views.window(conversation, exchanges=exchanges, after=after)
+        )
+        show(store, EXCHANGES, page, as_json=as_json)

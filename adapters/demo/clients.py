@@ -55,8 +55,8 @@ def on_messages(client: anthropic.Anthropic, model: str) -> ModelClient:
             for event in stream:
                 screen.streamed(event)
             last = stream.get_final_message()
-        said = "".join(block.text for block in last.content if block.type == "text")
-        return ModelAnswer(said, pauses=last.stop_reason == "pause_turn")
+        text = "".join(block.text for block in last.content if block.type == "text")
+        return ModelAnswer(text, pauses=last.stop_reason == "pause_turn")
 
     return ModelClient("anthropic-messages", model, ask)
 
@@ -83,7 +83,7 @@ def on_responses(client: openai.OpenAI, model: str) -> ModelClient:
 
     def ask(request: Request, screen: Screen) -> ModelAnswer:
         arguments: dict[str, Any] = dict(request)
-        said = ""
+        text = ""
         stream = client.responses.create(
             model=model,
             store=False,
@@ -95,13 +95,13 @@ def on_responses(client: openai.OpenAI, model: str) -> ModelClient:
             for event in stream:
                 match event.type:
                     case "response.output_text.delta":
-                        said += event.delta
+                        text += event.delta
                         screen.said(event.delta)
                     case "response.output_item.done":
                         _show(event.item, screen)
                     case _:
                         pass
-        return ModelAnswer(said)
+        return ModelAnswer(text)
 
     return ModelClient("openai-responses", model, ask)
 
@@ -110,13 +110,13 @@ def on_gemini(client: Any, model: str) -> ModelClient:
     """Return a model behind Gemini's API, which streams."""
 
     def ask(request: Request, screen: Screen) -> ModelAnswer:
-        said = ""
+        text = ""
         for answer in client.models.generate_content_stream(model=model, **request):
             for candidate in answer.candidates or ():
                 for part in (candidate.content and candidate.content.parts) or ():
-                    said += "" if part.thought else part.text or ""
+                    text += "" if part.thought else part.text or ""
                     _show_part(part, screen)
-        return ModelAnswer(said)
+        return ModelAnswer(text)
 
     return ModelClient("gemini", model, ask)
 
@@ -125,15 +125,15 @@ def on_ollama(client: Any, model: str) -> ModelClient:
     """Return a model behind Ollama's chat API, which streams."""
 
     def ask(request: Request, screen: Screen) -> ModelAnswer:
-        said = ""
+        text = ""
         for answer in client.chat(model=model, stream=True, **request):
             message = answer.message
             screen.thought(message.thinking or "")
             screen.said(message.content or "")
-            said += message.content or ""
+            text += message.content or ""
             for call in message.tool_calls or ():
                 screen.called(call.function.name, _spelled(dict(call.function.arguments)))
-        return ModelAnswer(said)
+        return ModelAnswer(text)
 
     return ModelClient("ollama", model, ask)
 
@@ -142,13 +142,13 @@ def on_bedrock(client: Any, model: str) -> ModelClient:
     """Return a model behind Bedrock's Converse, which answers in binary frames."""
 
     def ask(request: Request, screen: Screen) -> ModelAnswer:
-        said, name, arguments = "", "", ""
+        text, name, arguments = "", "", ""
         for event in client.converse_stream(modelId=model, **request)["stream"]:
             match event:
                 case {"contentBlockStart": {"start": {"toolUse": {"name": str(called)}}}}:
                     name, arguments = called, ""
                 case {"contentBlockDelta": {"delta": {"text": str(piece)}}}:
-                    said += piece
+                    text += piece
                     screen.said(piece)
                 case {"contentBlockDelta": {"delta": {"toolUse": {"input": str(piece)}}}}:
                     arguments += piece
@@ -157,7 +157,7 @@ def on_bedrock(client: Any, model: str) -> ModelClient:
                     name = ""
                 case _:
                     pass
-        return ModelAnswer(said)
+        return ModelAnswer(text)
 
     return ModelClient("bedrock-converse", model, ask)
 

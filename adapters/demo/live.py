@@ -14,7 +14,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from onrecord.adapters.cli import output
 from onrecord.adapters.conversation.requests import replays
 from onrecord.adapters.demo import support_agent
 from onrecord.adapters.demo.clients import advice, answered, failures, is_installed, say, voice
@@ -22,6 +21,7 @@ from onrecord.adapters.demo.documents import one_page_pdf
 from onrecord.adapters.demo.screen import Screen
 from onrecord.adapters.demo.story import DemoOptions, opened
 from onrecord.adapters.store import Store
+from onrecord.adapters.terminal import output
 from onrecord.domain.errors import InvalidInput
 
 SYSTEM: Final = "You answer in one short sentence. Use the tools before you answer."
@@ -58,12 +58,12 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Something that must hold of a service, and whether it does; `said` is what it was told by."""
+    """Something that must hold of a service, and whether it does; `answer` is the text that was looked at."""
 
     api: str
     what: str
     holds: bool
-    said: str
+    answer: str
 
 
 def run_live(telling: DemoOptions) -> bool:
@@ -96,9 +96,9 @@ def _missing(api: str) -> str | None:
     return None if is_installed(api) else advice(api)
 
 
-def names(said: str, fact: str) -> bool:
+def names(answer: str, fact: str) -> bool:
     """Whether a text names a fact, however it is spelled: `NR 482-913` is `NR482913`."""
-    return _letters(fact) in _letters(said)
+    return _letters(fact) in _letters(answer)
 
 
 def _checked(
@@ -112,7 +112,7 @@ def _checked(
             yield check
     except failures() as exc:
         screen.checked(str(exc), holds=False)
-        yield Check(api, "answers", holds=False, said=str(exc))
+        yield Check(api, "answers", holds=False, answer=str(exc))
 
 
 def _conversation(
@@ -131,25 +131,27 @@ def _conversation(
     else:
         say(talk, screen, QUESTION_WITHOUT)
     with voice(api, telling.models[api], talk, None) as model:
-        said = answered(talk, model, screen, results)
+        answer = answered(talk, model, screen, results)
     if has_report:
-        yield Check(api, "names what stands in the PDF alone", names(said, facts.reference), said)
-    yield Check(api, "names what the tool gave", names(said, facts.gate), said)
+        yield Check(
+            api, "names what stands in the PDF alone", names(answer, facts.reference), answer
+        )
+    yield Check(api, "names what the tool gave", names(answer, facts.gate), answer)
     following = apis[(apis.index(api) + 1) % len(apis)]
     if following != api:
         screen.heading(f"{api}, on to {following}")
         say(talk, screen, AGAIN if has_report else AGAIN_WITHOUT)
         with voice(following, telling.models[following], talk, None) as model:
-            said = answered(talk, model, screen, results)
-        knows = names(said, facts.gate) and (not has_report or names(said, facts.reference))
-        yield Check(following, f"knows what {api} was told", knows, said)
+            answer = answered(talk, model, screen, results)
+        knows = names(answer, facts.gate) and (not has_report or names(answer, facts.reference))
+        yield Check(following, f"knows what {api} was told", knows, answer)
     proven = all(outcome.is_proven for outcome in replays(talk))
     yield Check(api, "every request is proven", proven, "")
 
 
 def _document(store: Store, checks: Iterable[Check], *, kept: bool) -> dict[str, object]:
     listed = [
-        {"api": check.api, "what": check.what, "holds": check.holds, "said": check.said}
+        {"api": check.api, "what": check.what, "holds": check.holds, "said": check.answer}
         for check in checks
     ]
     return {"url": store.url if kept else None, "checks": listed}

@@ -11,11 +11,10 @@ from rich.console import JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from onrecord.adapters.cli import output, timeline
-from onrecord.adapters.cli import requests as replaying
-from onrecord.adapters.cli.output import Named, counted, size
-from onrecord.adapters.cli.requests import said_in
-from onrecord.adapters.cli.timeline import STYLES
+from onrecord.adapters.terminal import output, timeline
+from onrecord.adapters.terminal.output import Named, counted, size
+from onrecord.adapters.terminal.requests import message_count, replay_table, summary
+from onrecord.adapters.terminal.timeline import STYLES
 from onrecord.projections.apis.request import Request
 from onrecord.projections.history.report import Report, Where
 from onrecord.projections.history.timeline import Row
@@ -195,7 +194,7 @@ class Screen:
         for name, request in made:
             length = sum(len(part) for part in request.body_parts().values())
             deeds = Text(_deeds(request.report), "dim")
-            table.add_row(name, counted(*said_in(request)), size(length), deeds)
+            table.add_row(name, counted(*message_count(request)), size(length), deeds)
         self._console.print(table)
 
     def shown(self, told: Iterable[ForkProof]) -> None:
@@ -214,8 +213,8 @@ class Screen:
     def replayed(self, outcomes: list[Outcome]) -> None:
         """Show what the replay proves."""
         self.heading("The proof", "onrecord replay support/4711 --verify")
-        self._console.print(replaying.table(outcomes))
-        self._line(replaying.summary(outcomes), "bold green")
+        self._console.print(replay_table(outcomes))
+        self._line(summary(outcomes), "bold green")
 
     def goodbye(self, url: str, *, kept: bool) -> None:
         """Say where to go on."""

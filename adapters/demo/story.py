@@ -11,9 +11,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from onrecord.adapters.app import connect
-from onrecord.adapters.cli import output
-from onrecord.adapters.cli import requests as replaying
-from onrecord.adapters.cli.output import Named
 from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.conversation.requests import replays
 from onrecord.adapters.demo import support_agent
@@ -35,6 +32,9 @@ from onrecord.adapters.demo.screen import Screen
 from onrecord.adapters.demo.services.scenes import JsonObject
 from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.store import Store
+from onrecord.adapters.terminal import output
+from onrecord.adapters.terminal.output import Named
+from onrecord.adapters.terminal.requests import replay_document
 from onrecord.domain.content import Native
 from onrecord.projections.apis.request import Request
 from onrecord.projections.history.timeline import timeline
@@ -204,6 +204,6 @@ def _document(
         "url": store.url if kept else None,
         "key": KEY,
         "events": talk.head().version,
-        "replay": replaying.document(outcomes),
+        "replay": replay_document(outcomes),
         "documents": [asdict(document) for document in shown],
     }

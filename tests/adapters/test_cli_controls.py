@@ -11,9 +11,9 @@ from urllib.parse import quote
 import pytest
 
 import onrecord
-from onrecord.adapters.cli import output
-from onrecord.adapters.cli.commands.commands import app
+from onrecord.adapters.cli.commands import app
 from onrecord.adapters.demo.screen import Screen
+from onrecord.adapters.terminal import output
 from onrecord.adapters.transfer.export import export
 from tests.adapters.command import Command, in_process, on_a_terminal
 from tests.factories import answer, tool_call
@@ -210,8 +210,8 @@ def test_bytes_that_would_be_sent_are_escaped_on_a_terminal_without_colours() ->
 def test_what_python_itself_writes_is_escaped() -> None:
     program = (
         "import logging, sys, warnings\n"
-        "from onrecord.adapters.cli import diagnostics\n"
-        "diagnostics.install()\n"
+        "from onrecord.adapters.cli import escape_diagnostics\n"
+        "escape_diagnostics()\n"
         "warnings.warn(sys.argv[1])\n"
         "logging.getLogger('onrecord').error('%s', sys.argv[1])\n"
         "raise ValueError(sys.argv[1])\n"
@@ -254,12 +254,13 @@ def test_only_one_module_writes_to_the_terminal_and_one_draws_on_it() -> None:
     drawing = re.compile(r"(?<!\w)Console\(|import .*\bConsole\b")
     sources = {
         path.relative_to(adapters).as_posix(): path.read_text(encoding="utf-8")
-        for path in (*adapters.glob("cli/**/*.py"), *adapters.glob("demo/**/*.py"))
+        for folder in ("cli", "demo", "terminal")
+        for path in adapters.glob(f"{folder}/**/*.py")
     }
     assert {name for name, text in sources.items() if writing.search(text)} == {
-        "cli/output.py",
-        "cli/diagnostics.py",
-        "cli/commands/program.py",  # The version, on which nobody has an influence.
+        "terminal/output.py",
+        "cli/__init__.py",
+        "cli/program.py",  # The version, on which nobody has an influence.
     }
     drawn = {
         name
@@ -267,4 +268,4 @@ def test_only_one_module_writes_to_the_terminal_and_one_draws_on_it() -> None:
         for line in text.splitlines()
         if drawing.search(line) and not line.startswith("    from rich.console import Console")
     }
-    assert drawn == {"cli/terminal.py"}
+    assert drawn == {"terminal/console.py"}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import onrecord
-from onrecord.adapters.cli import documents
+from onrecord.adapters.conversation import queries
 from onrecord.domain.content import Document
 from onrecord.domain.events import MessageRecorded
 from tests.adapters.command import Command, in_process, on_a_terminal, url_of
@@ -162,7 +162,7 @@ def test_half_of_a_document_is_no_file(
         yield PDF[:5]
         raise OSError(ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(documents, "pieces_of", half)
+    monkeypatch.setattr(queries, "pieces_of", half)
     done = command("documents", KEY, "--save", str(tmp_path / "papers"))
     assert (done.code, "No space left" in done.err) == (1, True)
     assert list((tmp_path / "papers").iterdir()) == []

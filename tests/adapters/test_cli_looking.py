@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 import onrecord
-from onrecord.adapters.cli.output import ago, size
+from onrecord.adapters.terminal.output import ago, size
 from onrecord.domain.content import Native, Text
 from onrecord.domain.events import (
     MessageRecorded,

@@ -10,9 +10,9 @@ import psycopg
 import pytest
 
 from onrecord.adapters.app import connect
-from onrecord.adapters.cli import catching_up
-from onrecord.adapters.cli.catching_up import whole
 from onrecord.adapters.storage.postgres.postgres import Postgres, open_postgres
+from onrecord.adapters.terminal import pages
+from onrecord.adapters.terminal.pages import caught_up
 from onrecord.adapters.views.pages import Page
 from onrecord.projections.views.audit import AUDIT, Deed
 from onrecord.projections.views.view import View
@@ -53,7 +53,7 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 
 @pytest.fixture
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catching_up, "_PAUSES", (0.0, 0.0, 0.0))
+    monkeypatch.setattr(pages, "_PAUSES", (0.0, 0.0, 0.0))
 
 
 def at_work(url: str, view: View = AUDIT) -> Stepping:
@@ -86,19 +86,19 @@ def test_who_works_is_told_until_the_lease_has_run_out(url: str, command: Comman
 @pytest.mark.usefixtures("no_pauses")
 def test_what_was_recorded_while_a_view_was_read_is_not_lacking(url: str, log: Postgres) -> None:
     with connect(url, tenant=TENANT) as store:
-        worker, conversation, pages = at_work(url), uuid4(), list[Page[Deed]]()
+        worker, conversation, answers = at_work(url), uuid4(), list[Page[Deed]]()
         log.append([appending(conversation, prompt("Hello"))])
 
         def ask() -> Page[Deed]:
-            if len(pages) == 1:
+            if len(answers) == 1:
                 worker.finish()
                 log.append([appending(conversation, prompt("And now?"))])
-            pages.append(store.views.audit())
-            return pages[-1]
+            answers.append(store.views.audit())
+            return answers[-1]
 
-        answer = whole(store, ask)
-        assert [page.behind for page in pages] == [1, 1]
-        assert (answer.page, len(answer.page), answer.lacks) == (pages[-1], 1, 0)
+        answer = caught_up(store, ask)
+        assert [page.behind for page in answers] == [1, 1]
+        assert (answer.page, len(answer.page), answer.lacks) == (answers[-1], 1, 0)
         worker.close()
 
 

@@ -8,7 +8,7 @@ import anthropic
 import pytest
 
 from onrecord.adapters.app import connect
-from onrecord.adapters.cli import forgetting
+from onrecord.adapters.cli.upkeep import erase
 from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.conversation.tenancy import Tenancy
 from onrecord.adapters.demo.services.scenes import Answer, JsonObject
@@ -134,7 +134,7 @@ def test_forgetting_goes_on_by_id_where_it_could_not_be_finished(
         store.forget("support/4711", **BECAUSE)
     reader.close()
     key = str(talk.conversation_id)
-    forgetting.forget(store, key, "asked to", "ana", sure=True, as_json=False)
+    erase(store, key, "asked to", "ana", sure=True, as_json=False)
     assert capsys.readouterr().out.startswith("2 events erased")
     assert store.forget(talk.conversation_id, **BECAUSE).events == 0
     assert all(b"swordfish" not in file.read_bytes() for file in tmp_path.iterdir())

@@ -12,8 +12,8 @@ from contextlib import suppress
 
 import pytest
 
-from onrecord.adapters.cli import output
 from onrecord.adapters.histories.camunda import moment
+from onrecord.adapters.terminal import output
 from onrecord.adapters.tools.runner.exchange import no_such_tool
 from onrecord.adapters.wire import secrets
 from onrecord.domain import jsontext

@@ -8,10 +8,10 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.cli.timeline import standing
 from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.conversation.requests import replays
 from onrecord.adapters.conversation.tenancy import Tenancy
+from onrecord.adapters.terminal.timeline import losses_at
 from onrecord.domain import events, jsontext
 from onrecord.domain.request_template import LiteralSpan, SharedSpan
 from onrecord.projections.history.timeline import timeline
@@ -39,7 +39,7 @@ def test_each_line_is_shown_with_where_it_stands_and_what_became_of_it(recorded:
     program.ask(program.user("x1"), "y1", system="You give titles.")
     program.ask([*edited, *program.user("u3")], "a3")
     talk = recorded.talk
-    stands = standing(talk.backend, talk.conversation_id, talk.head().version)
+    stands = losses_at(talk.backend, talk.conversation_id, talk.head().version)
     rows = list(timeline(recorded.talk.since(0), side_lines=True, standing=stands))
     edit, other = (row for row in rows if row.kind == "line")
     assert edit.text.endswith("branches after version 5, 4 events, history since version 18")

@@ -11,7 +11,7 @@ import anthropic
 import pytest
 
 from onrecord.adapters.app import connect
-from onrecord.adapters.cli import forgetting
+from onrecord.adapters.cli.upkeep import erase
 from onrecord.adapters.demo.services.scenes import Answer, JsonObject, Playback
 from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.recording.spool import RecordingWarning, Spool
@@ -199,5 +199,5 @@ def test_forgetting_a_conversation_deletes_the_answer_that_waits_for_it(
                 assert store.forget(talk.conversation_id, **BECAUSE).events > 0
             case _:
                 key = "support/4711"
-                forgetting.forget(store, key, "asked to", "ana", sure=True, as_json=True)
+                erase(store, key, "asked to", "ana", sure=True, as_json=True)
         assert not list(tmp_path.rglob("*.spooled.*"))

@@ -10,11 +10,11 @@ import pytest
 
 import onrecord
 from onrecord.adapters.app import connect
-from onrecord.adapters.cli.output import named
 from onrecord.adapters.recording.spool import RecordingWarning
 from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.store import Store
+from onrecord.adapters.terminal.output import named
 from onrecord.domain.errors import (
     ConversationNotFound,
     InvalidContent,

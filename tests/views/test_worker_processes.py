@@ -18,8 +18,8 @@ from uuid import UUID, uuid4
 import pytest
 from typer.testing import CliRunner
 
-from onrecord.adapters.cli import workers as working
-from onrecord.adapters.cli.commands.commands import app
+from onrecord.adapters.cli import worker as worker_command
+from onrecord.adapters.cli.commands import app
 from onrecord.adapters.redis.tails import tail_key
 from onrecord.adapters.storage.postgres.postgres import Postgres
 from onrecord.adapters.store import Store
@@ -110,12 +110,12 @@ def test_once_catches_up_and_ends(url: str, log: Postgres, processes: ExitStack)
 def test_a_worker_goes_past_a_pooler(
     url: str, log: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tasks: list[working.Task] = []
+    tasks: list[worker_command.Task] = []
 
-    def noted(_store: Store, task: working.Task) -> None:
+    def noted(_store: Store, task: worker_command.Task) -> None:
         tasks.append(task)
 
-    monkeypatch.setattr(working, "work", noted)
+    monkeypatch.setattr(worker_command, "work", noted)
     monkeypatch.setenv("ONRECORD_URL", url)
     own = f"{url}{'&' if '?' in url else '?'}application_name=own"
     monkeypatch.setenv("ONRECORD_LISTEN_URL", own)

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from onrecord.adapters.cli.view_keeping import rebuilt
+from onrecord.adapters.cli.view_keeping import rebuild_view
 from onrecord.adapters.storage.postgres.connections import Connections
 from onrecord.adapters.storage.postgres.postgres import Postgres
 from onrecord.adapters.views.postgres.keeper import PostgresKeeper
@@ -241,7 +241,7 @@ def test_the_command_says_what_a_rebuild_could_not_fold(
 ) -> None:
     bad, good = uuid4(), uuid4()
     talk(log, [bad, good])
-    rebuilt(PostgresKeeper(connections, {"audit": Failing({bad})}), "audit", as_json=False)
+    rebuild_view(PostgresKeeper(connections, {"audit": Failing({bad})}), "audit", as_json=False)
     said = capsys.readouterr()
     assert said.out == "audit: rebuilt.\n"
     assert said.err == "1 conversation could not be folded: see `onrecord parked audit`\n"

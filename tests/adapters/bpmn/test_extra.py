@@ -32,7 +32,7 @@ def test_what_is_missing_is_named_with_what_installs_it(library: str, what: str)
 
 
 def test_neither_onrecord_nor_its_help_loads_them() -> None:
-    program = "import sys, onrecord, onrecord.adapters.cli.commands.commands; print(*sys.modules)"
+    program = "import sys, onrecord, onrecord.adapters.cli.commands; print(*sys.modules)"
     run = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, check=True, text=True
     )

@@ -12,34 +12,34 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 import typer
 from typer.core import TyperGroup
 
-from onrecord.adapters.cli import output
-from onrecord.adapters.cli.commands.options import Url
+from onrecord.adapters.cli.options import Url
+from onrecord.adapters.terminal import output
 
 if TYPE_CHECKING:
     from onrecord.adapters.store import Store
 
 
 class _Program(TyperGroup):
-    """The command line; what was typed wrong is told without the control codes that are in it."""
+    """The command line; what was typed wrong is details without the control codes that are in it."""
 
     def make_context(self, *args: Any, **more: Any) -> Any:
         """Read the arguments before the command."""
-        with _told_escaped():
+        with _escaped_errors():
             return super().make_context(*args, **more)
 
     def invoke(self, ctx: Any) -> Any:
         """Read the command's arguments, and run it."""
-        with _told_escaped():
+        with _escaped_errors():
             return super().invoke(ctx)
 
 
 @contextmanager
-def _told_escaped() -> Generator[None]:
+def _escaped_errors() -> Generator[None]:
     try:
         yield
     except _UsageError as exc:
-        told = vars(exc)
-        told["message"] = output.escaped_lines(told["message"])
+        details = vars(exc)
+        details["message"] = output.escaped_lines(details["message"])
         raise
 
 

@@ -8,18 +8,83 @@ from dataclasses import dataclass, fields
 from datetime import date
 from decimal import Decimal
 from enum import Enum
-from typing import Any, Final, Generic, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar, cast
 from uuid import UUID
 
-from onrecord.adapters.cli import output
-from onrecord.adapters.cli.catching_up import Answer, is_folded_by_reading, is_worked_at
-from onrecord.adapters.cli.output import ago, counted, key_of
 from onrecord.adapters.store import Store
-from onrecord.adapters.views.pages import Page
+from onrecord.adapters.terminal import output
+from onrecord.adapters.terminal.output import ago, counted, key_of
 from onrecord.domain.header import timestamp
 from onrecord.domain.jsontext import JsonObject
 
+if TYPE_CHECKING:
+    from onrecord.adapters.views.pages import Page
+
 EntryT = TypeVar("EntryT")
+
+# Reading a view until it has caught up with what there was at first: a command is asked once.
+
+_PAUSES: Final = (0.05, 0.1, 0.15, 0.3, 0.4)
+"""Seconds between readings of a view that workers are at: a second, all together."""
+
+
+def is_folded_by_reading(store: Store) -> bool:
+    """Whether views catch up as they are read: on PostgreSQL workers fold them."""
+    return not store.url.startswith("postgres")
+
+
+def is_worked_at(store: Store) -> bool:
+    """Whether a worker is at work, by the server's clock; which views it folds is not known."""
+    working = store.views.keeper.at_work()
+    return working is not None and working.workers > 0
+
+
+@dataclass(frozen=True, slots=True)
+class CaughtUpPage(Generic[EntryT]):
+    """A page of a view, and how many events of those that the log had at first it `lacks`.
+
+    What came since does not count: under traffic there is always something that came just now.
+    """
+
+    page: Page[EntryT]
+    lacks: int
+
+
+def caught_up(store: Store, ask: Callable[[], Page[EntryT]]) -> CaughtUpPage[EntryT]:
+    """Return a page of a view that has all that the log had at first, as far as it gets there.
+
+    Views that catch up as they are read are read on, with a bar on a terminal; after Ctrl-C the
+    next reading goes on where this was. Workers are given a second. What stands still is shown as
+    it stands.
+    """
+    page = ask()
+    last = page.position + page.behind
+    if page.behind and page.stopped is None:
+        if is_folded_by_reading(store):
+            page = _read_on(page, last, ask)
+        elif is_worked_at(store):
+            page = _awaited(page, last, ask)
+    return CaughtUpPage(page, max(0, last - page.position))
+
+
+def _read_on(page: Page[EntryT], last: int, ask: Callable[[], Page[EntryT]]) -> Page[EntryT]:
+    with output.progress_of("folding events") as progress:
+        before = -1
+        while before < page.position < last and page.stopped is None:
+            progress(page.position, last)
+            before, page = page.position, ask()
+    return page
+
+
+def _awaited(page: Page[EntryT], last: int, ask: Callable[[], Page[EntryT]]) -> Page[EntryT]:
+    for pause in _PAUSES:
+        if page.position >= last or page.stopped is not None:
+            break
+        time.sleep(pause)
+        page = ask()
+    return page
+
+
 Cell = str | int | None
 
 _ID: Final = "conversation_id"
@@ -89,7 +154,7 @@ class Names:
             self._keys[conversation_id] = key_of(self._store.backend, conversation_id)
         return self._keys[conversation_id]
 
-    def of(self, entry: object) -> str:
+    def name_of(self, entry: object) -> str:
         """Return the name of the conversation that an entry is of; nothing where it is of none."""
         conversation_id: UUID | None = getattr(entry, _ID, None)
         if conversation_id is None:
@@ -97,14 +162,16 @@ class Names:
         return self.key(conversation_id) or str(conversation_id)
 
 
-def show(store: Store, listing: Listing[EntryT], answer: Answer[EntryT], *, as_json: bool) -> None:
+def show(
+    store: Store, listing: Listing[EntryT], answer: CaughtUpPage[EntryT], *, as_json: bool
+) -> None:
     """Show a page, and say on standard error what it is not: all, or up to date."""
     names, page = Names(store), answer.page
     if as_json:
         output.json_line(_document(page, listing, names))
         return
-    show_rows(listing.columns, [listing.cells(entry, names.of(entry)) for entry in page])
-    _say_what_it_is_not(store, answer)
+    show_rows(listing.columns, [listing.cells(entry, names.name_of(entry)) for entry in page])
+    _note_what_is_missing(store, answer)
 
 
 def show_rows(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:
@@ -126,8 +193,8 @@ def _draw(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:
     console, now = output.console(), time.time_ns() // 1000
     drawn = [
         at
-        for at, of in enumerate(columns)
-        if (console.width >= _BROAD or not of.is_extra)
+        for at, column in enumerate(columns)
+        if (console.width >= _BROAD or not column.is_extra)
         and any(row[at] not in (None, "") for row in rows)
     ]
     texts = sum(columns[at].kind is Kind.TEXT for at in drawn)
@@ -146,23 +213,23 @@ def _draw(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:
     console.print(table)
 
 
-def told_of(entry: Any, names: Names) -> dict[str, Any]:
+def entry_document(entry: Any, names: Names) -> dict[str, Any]:
     """Return an entry as JSON: times as text, ids as text, and the key of its conversation."""
-    told: dict[str, Any] = {}
+    document: dict[str, Any] = {}
     for member in fields(entry):
         value = getattr(entry, member.name)
         if member.name == _ID:
-            told = {"key": names.key(value), "conversation": str(value), **told}
+            document = {"key": names.key(value), "conversation": str(value), **document}
         elif member.name.endswith("_at") and value is not None:
-            told[member.name] = timestamp(value)
+            document[member.name] = timestamp(value)
         elif member.name != "key":
-            told[member.name] = _json(value)
-    return told
+            document[member.name] = _json(value)
+    return document
 
 
 def _document(page: Page[EntryT], listing: Listing[EntryT], names: Names) -> dict[str, Any]:
     return {
-        "entries": [told_of(entry, names) | listing.more(entry) for entry in page],
+        "entries": [entry_document(entry, names) | listing.more(entry) for entry in page],
         "after": page.after,
         "position": page.position,
         "behind": page.behind,
@@ -171,21 +238,21 @@ def _document(page: Page[EntryT], listing: Listing[EntryT], names: Names) -> dic
     }
 
 
-def _say_what_it_is_not(store: Store, answer: Answer[Any]) -> None:
+def _note_what_is_missing(store: Store, answer: CaughtUpPage[Any]) -> None:
     page = answer.page
     if not len(page):
-        output.told("nothing was found")
+        output.note("nothing was found")
     if page.stopped is not None:
         behind = f" {counted(page.behind, 'event')} behind" if page.behind else ""
-        output.told(f"the view stands still{behind}: {page.stopped}")
+        output.note(f"the view stands still{behind}: {page.stopped}")
     elif answer.lacks:
-        output.told(f"{counted(page.behind, 'event')} not folded yet{_advice(store)}")
+        output.note(f"{counted(page.behind, 'event')} not folded yet{_advice(store)}")
     if page.parked:
-        output.told(
+        output.note(
             f"{counted(page.parked, 'conversation')} missing in part: see `onrecord parked`"
         )
     if page.after is not None:
-        output.told(f"there is more: --after {page.after}")
+        output.note(f"there is more: --after {page.after}")
 
 
 def _advice(store: Store) -> str:

@@ -1,4 +1,4 @@
-"""`onrecord worker`: keep views up to date, and tell each second what was done."""
+"""`onrecord worker`: keep views up to date, and say each second what was done."""
 
 from __future__ import annotations
 
@@ -7,23 +7,25 @@ import signal
 import threading
 import time
 from collections.abc import Generator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Annotated, Final, cast
 from urllib.parse import urlsplit
 
-from rich.live import Live
-from rich.text import Text
+import typer
 
-from onrecord.adapters.cli import output
-from onrecord.adapters.cli.output import counted
+from onrecord.adapters.cli.options import Url
+from onrecord.adapters.cli.program import opened
 from onrecord.adapters.store import Store
-from onrecord.adapters.views.ports import view_of
-from onrecord.projections.views.registry import VIEWS
+from onrecord.adapters.terminal import output
+from onrecord.adapters.terminal.output import counted
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from rich.live import Live
+
     from onrecord.adapters.storage.postgres.postgres import Postgres
     from onrecord.adapters.views.postgres.worker import Worker
 
@@ -32,6 +34,40 @@ _LOOK: Final = 0.1
 _SECOND: Final = 1.0
 _SAYS_SO: Final = 60.0
 """After how many seconds in which nothing happened a line says that it is still there."""
+
+
+def worker(
+    context: typer.Context,
+    views: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="Keep these views only.", show_default="all views"),
+    ] = None,
+    threads: Annotated[int, typer.Option(min=1, max=32, help="Fold so many parts at once.")] = 1,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, metavar="PORT", help="Let Prometheus read metrics there."),
+    ] = None,
+    once: Annotated[
+        bool, typer.Option("--once", help="Catch up with what is there, then end.")
+    ] = False,
+    url: Url = None,
+) -> None:
+    """Keep the views of a PostgreSQL store up to date.
+
+    Start as many as you like, on as many machines: they share the work, and if one ends, however,
+    the others take over within seconds. Ctrl-C or SIGTERM finishes what is at hand and gives back
+    the rest; a second one ends at once, and loses nothing either. A SQLite store needs no worker:
+    its views catch up when they are read.
+
+    Example: `onrecord worker --url postgresql://localhost/agents`
+    """
+    from onrecord.adapters.settings import settings
+
+    chosen = None if views is None else [name.strip() for name in views.split(",")]
+    # By the database's own URL where a pooler stands before it: a worker prepares its statements.
+    place = url or context.obj or settings().listen or settings().url
+    with opened(context, url, made=not place.startswith("sqlite:")) as store:
+        work(store, Task(place, chosen, threads, metrics_port, once))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,26 +87,30 @@ class Task:
 def work(store: Store, task: Task) -> None:
     """Work until the process is told to end, or only until the views are caught up."""
     if urlsplit(task.url).scheme not in ("postgresql", "postgres"):
-        output.told("There is nothing to start: views of this store catch up when they are read.")
+        output.note("There is nothing to start: views of this store catch up when they are read.")
         return
+    from concurrent.futures import ThreadPoolExecutor
+
     worker = _worker(store, task)
     if task.metrics_port is not None:
         from onrecord.adapters.views.postgres.metrics import serve_metrics
 
         serve_metrics(worker, store.views.keeper, task.metrics_port)
-    with _said() as say, _relaying(store), _ending(worker), ThreadPoolExecutor(1) as pool:
+    with _reported() as lines, _relaying(store), _ending(worker), ThreadPoolExecutor(1) as pool:
         ends = worker.ends() if task.once else None
         working = pool.submit(worker.run)
         try:
-            _watch(worker, working, say, ends)
+            _watch(worker, working, lines, ends)
         finally:
             worker.stop()
         working.result()
-        say.line(f"ended, {counted(worker.tally.events, 'event')} folded")
+        lines.line(f"ended, {counted(worker.tally.events, 'event')} folded")
 
 
 def _worker(store: Store, task: Task) -> Worker:
+    from onrecord.adapters.views.ports import view_of
     from onrecord.adapters.views.postgres.worker import Worker
+    from onrecord.projections.views.registry import VIEWS
 
     names = VIEWS if task.views is None else task.views
     views = {name: view_of(name) for name in names}
@@ -79,20 +119,22 @@ def _worker(store: Store, task: Task) -> Worker:
 
 
 def _watch(
-    worker: Worker, working: Future[None], say: _Sayings, ends: Mapping[int, int] | None
+    worker: Worker, working: Future[None], lines: _Lines, ends: Mapping[int, int] | None
 ) -> None:
     """Tell what is done until the worker ends, or has come to these ends."""
-    before, said_at, told_at = 0, time.monotonic(), time.monotonic()
-    say.line(f"worker {worker.name}")
+    from concurrent.futures import wait
+
+    before, measured_at, written_at = 0, time.monotonic(), time.monotonic()
+    lines.line(f"worker {worker.name}")
     while not wait((working,), timeout=_LOOK).done:
         if ends is not None and worker.has_come_to(ends):
             return
         now = time.monotonic()
-        if now - said_at >= _SECOND:
+        if now - measured_at >= _SECOND:
             events = worker.tally.events
-            rate, before, said_at = (events - before) / (now - said_at), events, now
-            if say.progress(_line(worker, rate), is_news=rate > 0 or now - told_at > _SAYS_SO):
-                told_at = now
+            rate, before, measured_at = (events - before) / (now - measured_at), events, now
+            if lines.progress(_line(worker, rate), is_new=rate > 0 or now - written_at > _SAYS_SO):
+                written_at = now
 
 
 def _line(worker: Worker, rate: float) -> str:
@@ -108,7 +150,7 @@ def _line(worker: Worker, rate: float) -> str:
     )
 
 
-class _Sayings(logging.Handler):
+class _Lines(logging.Handler):
     """Lines with a time, and below them in a terminal one that changes."""
 
     def __init__(self, live: Live | None) -> None:
@@ -120,19 +162,21 @@ class _Sayings(logging.Handler):
         self.line(f"{record.levelname.lower()}: {record.getMessage()}")
 
     def line(self, words: str) -> None:
-        told = f"{time.strftime('%H:%M:%S')} {words}"
+        line = f"{time.strftime('%H:%M:%S')} {words}"
         if self._live is None:
-            output.sentence(told)
+            output.sentence(line)
         else:
-            self._live.console.print(output.escaped(told))
+            self._live.console.print(output.escaped(line))
 
-    def progress(self, words: str, *, is_news: bool) -> bool:
+    def progress(self, words: str, *, is_new: bool) -> bool:
         """Tell how it goes; on a terminal always, else where there is news or a change."""
         if self._live is not None:
+            from rich.text import Text
+
             self._live.update(Text(f"{time.strftime('%H:%M:%S')} {words}"), refresh=True)
             return True
         parts = words.partition(",")[0]
-        if is_news or parts != self._last:
+        if is_new or parts != self._last:
             self.line(words)
             self._last = parts
             return True
@@ -140,18 +184,20 @@ class _Sayings(logging.Handler):
 
 
 @contextmanager
-def _said() -> Generator[_Sayings]:
+def _reported() -> Generator[_Lines]:
     """Write what the worker logs among what is told of it."""
     logger = logging.getLogger("onrecord")
     with ExitStack() as stack:
-        live = Live(console=output.console(), auto_refresh=False) if output.is_drawn() else None
-        if live is not None:
-            stack.enter_context(live)
-        sayings = _Sayings(live)
-        logger.addHandler(sayings)
+        live = None
+        if output.is_drawn():
+            from rich.live import Live
+
+            live = stack.enter_context(Live(console=output.console(), auto_refresh=False))
+        lines = _Lines(live)
+        logger.addHandler(lines)
         logger.setLevel(logging.INFO)
-        stack.callback(logger.removeHandler, sayings)
-        yield sayings
+        stack.callback(logger.removeHandler, lines)
+        yield lines
 
 
 @contextmanager

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -18,7 +20,7 @@ from uuid import UUID
 
 from onrecord.adapters.store import Store
 from onrecord.domain import jsontext
-from onrecord.domain.errors import ConversationNotFound
+from onrecord.domain.errors import ConversationForgotten, ConversationNotFound, InvalidInput
 from onrecord.domain.events import ConversationStarted
 from onrecord.domain.head import Head
 from onrecord.domain.log import Backend
@@ -91,24 +93,38 @@ def raw(data: bytes) -> None:
 
 def console(*, stderr: bool = False, quiet: bool = False) -> Console:
     """Return the terminal to draw on: of markup and control codes in what is drawn it does nothing."""
-    from onrecord.adapters.cli.terminal import Terminal
+    from onrecord.adapters.terminal.console import Terminal
 
     return Terminal(stderr=stderr, quiet=quiet)
 
 
-def told(message: str) -> None:
+def note(message: str) -> None:
     """Say something beside the output, on standard error."""
     sys.stdout.flush()
     print(escaped(message), file=sys.stderr)
 
 
 def _escaped_json(data: bytes) -> bytes:
-    return _IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", data.decode()).encode()
+    return _IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", data.decode()).encode()
 
 
 def _write(data: bytes) -> None:
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
+
+
+@contextmanager
+def progress_of(doing: str) -> Generator[Callable[[int, int], None]]:
+    """Yield what takes the progress, done of all: a bar, where somebody can see it."""
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        yield lambda _done, _of: None
+        return
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as drawn:
+        task = drawn.add_task(doing, total=None)
+        yield lambda done, total: drawn.update(task, completed=done, total=total)
 
 
 # Which conversation somebody means: by its key, or by its id.
@@ -130,6 +146,19 @@ class Named:
         """Return the key, else the id."""
         return self.key or str(self.conversation_id)
 
+    def require_key(self) -> str:
+        """Return the key; ConversationForgotten for a conversation that has none any more."""
+        if self.key is None:
+            raise ConversationForgotten
+        return self.key
+
+    def version_at(self, at: int | None) -> int:
+        """Return the version `at`, or the last; InvalidInput if there is no such version yet."""
+        last = self.head.version
+        if at is not None and at > last:
+            raise InvalidInput(f"there is no version {at}: the conversation is at {last}")
+        return last if at is None else at
+
 
 def named(store: Store, name: str) -> Named:
     """Return the conversation of a key, or of an id: a forgotten one has no other name.
@@ -137,12 +166,13 @@ def named(store: Store, name: str) -> Named:
     ConversationNotFound, with the keys that come close, if there is none.
     """
     backend = store.backend
-    found = backend.find(store.tenant, name)
-    if found is not None and (head := backend.head(found)).version:
-        return Named(name, found, head)
-    meant = _id(name)
-    if meant is not None and backend.owner(meant) == store.tenant:
-        return Named(key_of(backend, meant), meant, backend.head(meant))
+    of_key = backend.find(store.tenant, name)
+    if of_key is not None and (head := backend.head(of_key)).version:
+        return Named(name, of_key, head)
+    conversation_id = _id(name)
+    if conversation_id is not None and backend.owner(conversation_id) == store.tenant:
+        key = key_of(backend, conversation_id)
+        return Named(key, conversation_id, backend.head(conversation_id))
     raise ConversationNotFound(f"no conversation has the key {name!r}{_advice(store, name)}")
 
 
@@ -163,7 +193,7 @@ def _id(name: str) -> UUID | None:
 
 def _advice(store: Store, name: str) -> str:
     listed = islice(store.conversations(), _KEYS_TO_COMPARE)
-    keys = [found.key for found in listed if found.key is not None]
+    keys = [entry.key for entry in listed if entry.key is not None]
     if not keys:
         return f": {store.url} holds none yet"
     near = get_close_matches(name, keys, n=3) if len(name) <= _LONGEST_COMPARED else []

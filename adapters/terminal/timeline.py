@@ -10,8 +10,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from onrecord.adapters.cli import output
-from onrecord.adapters.cli.output import Named, ago, counted
 from onrecord.adapters.streams.lineage import (
     Adoption,
     Stretch,
@@ -20,9 +18,11 @@ from onrecord.adapters.streams.lineage import (
     lineage,
 )
 from onrecord.adapters.streams.reading import read_through
+from onrecord.adapters.terminal import output
+from onrecord.adapters.terminal.output import Named, ago, counted
 from onrecord.domain import jsontext
 from onrecord.domain.content import Document, Native, ServerToolCall, ServerToolResult
-from onrecord.domain.errors import InvalidInput, MalformedJson
+from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import ServerToolCallRecorded, ServerToolResultRecorded
 from onrecord.domain.header import timestamp
 from onrecord.domain.log import Log, RecordedEvent
@@ -66,10 +66,10 @@ def _gave(result: ServerToolResult) -> dict[str, Any]:
 
 
 def _part(part: Any) -> dict[str, Any]:
-    told: dict[str, Any] = part.model_dump(mode="json", exclude_defaults=True)
+    document: dict[str, Any] = part.model_dump(mode="json", exclude_defaults=True)
     if isinstance(part, Document) and (part.url or "").startswith("data:"):
-        del told["url"]
-    return {"kind": part.kind, **told}
+        del document["url"]
+    return {"kind": part.kind, **document}
 
 
 STYLES: Final[Mapping[Speaker, str]] = {
@@ -102,15 +102,15 @@ def show(
     named: Named,
     recorded: Iterable[RecordedEvent],
     *,
-    standing: Standing | None = None,
+    losses: Standing | None = None,
     as_json: bool,
 ) -> None:
-    """Write the timeline of a conversation; with side lines where it is told how each stands."""
+    """Write the timeline of a conversation; with side lines where `losses` says why each is no history."""
     if as_json:
         for event in recorded:
             output.json_line(document(event))
         return
-    rows = timeline(recorded, side_lines=standing is not None, standing=standing or as_recorded)
+    rows = timeline(recorded, side_lines=losses is not None, standing=losses or as_recorded)
     if output.is_drawn():
         draw(output.console(), named, rows)
     else:
@@ -118,10 +118,12 @@ def show(
             output.plain(*columns(row))
 
 
-def told(log: Log, named: Named, version: int, *, everything: bool) -> Iterator[RecordedEvent]:
+def events_shown(
+    log: Log, named: Named, version: int, *, everything: bool
+) -> Iterator[RecordedEvent]:
     """Yield a conversation's own events up to a version: everything, or the main line as it is.
 
-    What holds for the main line is told with it, wherever it was recorded.
+    What holds for the main line is among them, wherever it was recorded.
     """
     conversation = named.conversation_id
     if everything:
@@ -132,7 +134,7 @@ def told(log: Log, named: Named, version: int, *, everything: bool) -> Iterator[
     return merge(read_through(log, own), beside, key=attrgetter("version"))
 
 
-def standing(log: Log, conversation: UUID, version: int) -> Standing:
+def losses_at(log: Log, conversation: UUID, version: int) -> Standing:
     """Return what tells why an event is no history at a version."""
     main = lineage(log, conversation, version)
     stretches = [s for s in main if s.conversation_id == conversation]
@@ -149,8 +151,8 @@ def standing(log: Log, conversation: UUID, version: int) -> Standing:
 
 def _holding(log: Log, stretches: tuple[Stretch, ...], conversation: UUID) -> list[RecordedEvent]:
     """Return what amends a main line, of the conversation's own events, in order."""
-    found = amendments(log, stretches).recorded()
-    own = (event for event in found if event.conversation_id == conversation)
+    recorded = amendments(log, stretches).recorded()
+    own = (event for event in recorded if event.conversation_id == conversation)
     return sorted(own, key=attrgetter("version"))
 
 
@@ -192,13 +194,6 @@ def document(event: RecordedEvent) -> dict[str, Any]:
         "body": _body(event.body),
         "tool": tool_activity(event),
     }
-
-
-def until(named: Named, at: int | None) -> int:
-    """Return the version to show up to; InvalidInput if the conversation has not come so far."""
-    if at is not None and at > named.head.version:
-        raise InvalidInput(f"there is no version {at}: the conversation is at {named.head.version}")
-    return at or named.head.version
 
 
 def draw(console: Console, named: Named, rows: Iterable[Row]) -> None:

@@ -10,18 +10,23 @@ import typer
 
 from onrecord.projections.api import listed, names
 
-_SESSIONS: Final = ("camunda-agent", "openai-agents-session", "simonw-llm")
+SESSIONS: Final = ("camunda-agent", "openai-agents-session", "simonw-llm")
 """Databases in which other programs keep histories."""
 
 
-def spoken(name: str) -> str:
+def known_api(name: str) -> str:
     """Return the name of an API; an error with the names that there are for any other."""
     return _one_of(name, names())
 
 
-def kept(name: str | None) -> str | None:
+def known_api_or_none(name: str | None) -> str | None:
+    """Return the name of an API, if one was given, as `known_api` does."""
+    return None if name is None else known_api(name)
+
+
+def history_form(name: str | None) -> str | None:
     """Return the name of a form of histories; an error with those that there are for any other."""
-    return None if name is None else _one_of(name, (*names(), *_SESSIONS))
+    return None if name is None else _one_of(name, (*names(), *SESSIONS))
 
 
 def place(url: str | None) -> str | None:
@@ -51,8 +56,8 @@ class Strategy(StrEnum):
     SLIDING_WINDOW = "sliding-window"
 
 
-SpokenApi = Annotated[
-    str, typer.Option(metavar="API", callback=spoken, help=f"The wire format: {listed()}.")
+Api = Annotated[
+    str, typer.Option(metavar="API", callback=known_api, help=f"The wire format: {listed()}.")
 ]
 Key = Annotated[str, typer.Argument(help="The conversation's key; its id does as well.")]
 Url = Annotated[
@@ -69,28 +74,6 @@ At = Annotated[
     typer.Option(min=1, metavar="VERSION", help="As it stood then.", show_default="the last"),
 ]
 
-KeptAs = Annotated[
-    str | None,
-    typer.Option(
-        "--api",
-        metavar="FORM",
-        callback=kept,
-        help="The file is no export: another program kept histories in this form, an API's or one "
-        f"of {', '.join(_SESSIONS)}.",
-    ),
-]
-KeyOfHistory = Annotated[
-    str | None,
-    typer.Option(
-        "--key",
-        help="The history's key; of several, what stands before `/` and their own names.",
-        show_default="the file's name",
-    ),
-]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Say what would be recorded of it, and record nothing.")
-]
-
 
 def readable(file: Path) -> Path:
     """Return the path of a file that is there, or of standard input; wrong usage for others."""
@@ -102,15 +85,3 @@ def readable(file: Path) -> Path:
 
 
 Lines = Annotated[bool, typer.Option("--lines", help="With side lines, and where each stands.")]
-Live = Annotated[
-    bool,
-    typer.Option(
-        "--live", help="Talk to the real services instead (ANTHROPIC_API_KEY, OPENAI_API_KEY)."
-    ),
-]
-AnthropicModel = Annotated[str, typer.Option("--model", help="The model of Anthropic's.")]
-OpenAIModel = Annotated[str, typer.Option("--openai-model", help="The model of OpenAI's.")]
-GeminiModel = Annotated[str, typer.Option("--gemini-model", help="The model of Google's.")]
-OllamaModel = Annotated[str, typer.Option("--ollama-model", help="The model that Ollama runs.")]
-BedrockModel = Annotated[str, typer.Option("--bedrock-model", help="The model on Bedrock.")]
-Keep = Annotated[bool, typer.Option("--keep", help="Leave the recorded store where it is.")]

@@ -1,1 +1,0 @@
-"""The commands of `onrecord`: their arguments and their help."""

@@ -1,0 +1,1 @@
+"""What commands and the demo write to a terminal: drawn, plain, or JSON."""

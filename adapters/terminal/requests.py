@@ -1,0 +1,181 @@
+"""Requests as a terminal shows them: what was done to the record for one, and what replays prove."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from onrecord.adapters.terminal import output
+from onrecord.adapters.terminal.output import counted, size
+from onrecord.domain import jsontext
+from onrecord.projections.api import known_api
+from onrecord.projections.apis.request import Request
+from onrecord.projections.history.report import Deed, Where
+from onrecord.projections.matching.replay import Outcome, Sent
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+_LONG: Final = 200
+_SHOWN: Final = 48
+_ONE: Final = {"input": "item", "contents": "content"}
+"""What one is called of those that a member of a request holds."""
+_DEEDS: Final[dict[Deed, str]] = {
+    "repaired": "yellow",
+    "left out": "red",
+    "moved": "cyan",
+    "translated": "magenta",
+    "noted": "dim",
+}
+
+_WAYS: Final[dict[Where, str]] = {"inline": "green", "behind": "cyan", "words": "red"}
+
+
+def draw(console: Console, made: Request) -> None:
+    """Draw a request as JSON with its long strings shortened, then its report."""
+    from rich.json import JSON
+
+    console.print(JSON(jsontext.write(_shortened(dict(made.body))).decode(), indent=2))
+    draw_report(console, made)
+
+
+def draw_report(console: Console, made: Request) -> None:
+    """Draw what a request holds, each note of its report, and where documents go."""
+    from rich.table import Table
+    from rich.text import Text
+
+    sizes = (f"{name} {size(len(part))}" for name, part in made.body_parts().items())
+    messages = counted(*message_count(made))
+    console.print(Text.assemble((messages, "bold"), (f"  {', '.join(sizes)}", "dim")))
+    if not made.report:
+        console.print(Text("everything goes as it was recorded", "green"))
+    notes = Table.grid(padding=(0, 2))
+    notes.add_column(justify="right", style="dim", min_width=3)
+    for note in made.report:
+        place = "" if note.version is None else str(note.version)
+        why = Text.assemble(output.flat(note.why), (f"  {note.rule}", "dim"))
+        notes.add_row(place, Text(note.deed, _DEEDS[note.deed]), why)
+    console.print(notes)
+    _draw_routes(console, made)
+
+
+def _draw_routes(console: Console, made: Request) -> None:
+    """Draw where each document of a request goes, and which entry of the capabilities decided."""
+    from rich.table import Table
+    from rich.text import Text
+
+    routes = Table.grid(padding=(0, 2))
+    routes.add_column(justify="right", style="dim", min_width=3)
+    for route in made.report.routes:
+        what = f"{route.media_type} of a {route.holder} {route.why}"
+        line = Text.assemble(output.flat(what), (f"  {route.row}", "dim"))
+        routes.add_row(str(route.version), Text(route.where, _WAYS[route.where]), line)
+    if made.report.routes:
+        console.print(routes)
+
+
+def message_count(made: Request) -> tuple[int, str]:
+    """Return how many messages a request holds, and what its API calls one of them."""
+    messages = known_api(made.api).messages
+    return len(made.body[messages]), _ONE.get(messages, "message")
+
+
+def _shortened(value: Any) -> Any:
+    match value:
+        case str() if len(value) > _LONG:
+            return f"{value[:_SHOWN]}… ({len(value):,} characters)"
+        case dict():
+            members = cast("dict[str, Any]", value).items()
+            return {name: _shortened(member) for name, member in members}
+        case list():
+            return [_shortened(item) for item in cast("list[Any]", value)]
+        case _:
+            return value
+
+
+# What replays prove: that the bytes of the requests that were sent are still known.
+
+
+def summary(outcomes: Iterable[Outcome]) -> str:
+    """Return what all replays together prove, in a sentence."""
+    all_of_them = list(outcomes)
+    if not all_of_them:
+        return "No request was sent."
+    whole = sum(outcome.is_whole for outcome in all_of_them)
+    again = sum(outcome.is_rendered is True for outcome in all_of_them)
+    recipes = sum(outcome.is_rendered is not None for outcome in all_of_them)
+    total = counted(len(all_of_them), "request")
+    rendered = f"; {again} of {recipes} rendered again, byte for byte" if recipes else ""
+    return f"{whole} of {total} hash to what was sent{rendered}."
+
+
+def replay_document(outcomes: Iterable[Outcome]) -> dict[str, object]:
+    """Return the outcome of a replay as JSON says it."""
+    listed = [
+        {
+            **request_document(outcome.sent),
+            "whole": outcome.is_whole,
+            "rendered": outcome.is_rendered,
+            "remark": outcome.remark,
+        }
+        for outcome in outcomes
+    ]
+    return {
+        "requests": listed,
+        "whole": sum(bool(it["whole"]) for it in listed),
+        "rendered": sum(it["rendered"] is True for it in listed),
+        "proven": all(outcome.is_proven for outcome in outcomes),
+    }
+
+
+def replay_table(outcomes: Iterable[Outcome]) -> Table:
+    """Return the outcomes as a table to draw."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=box.SIMPLE_HEAD, header_style="dim", pad_edge=False)
+    drawn.add_column("at", justify="right", no_wrap=True)
+    drawn.add_column("sent to", overflow="ellipsis", no_wrap=True)
+    drawn.add_column("size", justify="right", no_wrap=True)
+    drawn.add_column("SHA-256", no_wrap=True)
+    drawn.add_column("replay", overflow="fold")
+    for outcome in outcomes:
+        sent = outcome.sent.event
+        drawn.add_row(
+            str(outcome.sent.version),
+            output.flat(sent.model or sent.api),
+            size(sent.template.size),
+            f"{sent.template.sha256[:12]}…",
+            Text(output.flat(proof(outcome)), "green" if outcome.is_proven else "bold red"),
+        )
+    return drawn
+
+
+def columns(sent: Sent) -> tuple[object, ...]:
+    """Return the plain columns of a request: version, API, model, size, digest."""
+    template = sent.event.template
+    return (sent.version, sent.event.api, sent.event.model, template.size, template.sha256)
+
+
+def request_document(sent: Sent) -> dict[str, object]:
+    """Return a request that was sent as JSON says it."""
+    event = sent.event
+    return {
+        "version": sent.version,
+        "request": str(sent.request),
+        "line": None if event.line is None else str(event.line),
+        "api": event.api,
+        "model": event.model,
+        "size": event.template.size,
+        "sha256": event.template.sha256,
+        "cut": list(event.template.cut),
+    }
+
+
+def proof(outcome: Outcome) -> str:
+    """Return how a request was verified, in a few words."""
+    if outcome.remark:
+        return outcome.remark if not outcome.is_whole else f"whole; {outcome.remark}"
+    return "rendered again" if outcome.is_rendered else "whole"

@@ -1,0 +1,182 @@
+"""How the entries of each view are listed: which columns, and what is in them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Final
+
+from onrecord.adapters.terminal.output import counted
+from onrecord.adapters.terminal.pages import Cell, Column, Kind, Listing
+from onrecord.domain.jsontext import JsonObject
+
+if TYPE_CHECKING:
+    from onrecord.projections.views.audit import Deed, ErasureDeed
+    from onrecord.projections.views.conversations import Overview
+    from onrecord.projections.views.search import Hit
+    from onrecord.projections.views.tool_ledger import LedgerCall
+    from onrecord.projections.views.usage import ModelUsage, Prices
+    from onrecord.projections.views.window import Exchange
+
+_ACTOR_DIGITS: Final = 8
+
+
+def _overview(entry: Overview, _: str) -> tuple[Cell, ...]:
+    return (
+        entry.key or str(entry.conversation_id),
+        entry.title,
+        entry.exchanges,
+        entry.tool_calls + entry.server_tool_calls,
+        entry.input_tokens + entry.output_tokens,
+        ", ".join(entry.models),
+        entry.last_at,
+    )
+
+
+def _hit(entry: Hit, name: str) -> tuple[Cell, ...]:
+    at = entry.recorded_at
+    return name, entry.version, at, entry.role, entry.tool, entry.excerpt
+
+
+def _deed(entry: Deed, name: str) -> tuple[Cell, ...]:
+    actor = None if entry.actor is None else entry.actor[:_ACTOR_DIGITS]
+    what = (entry.type, entry.model, entry.tool)
+    erasure = entry.erasure
+    if erasure is None:
+        return entry.recorded_at, actor, name, entry.version, *what, None
+    # The stream of an erasure has no name: what was erased is meant.
+    erased = str(erasure.conversation_id)
+    return entry.recorded_at, actor, erased, entry.version, *what, _erasure_text(erasure)
+
+
+def _erasure_text(erasure: ErasureDeed) -> str:
+    if erasure.events is None:
+        return f"{erasure.actor}: {erasure.reason}"
+    if erasure.forks is None:
+        return f"{counted(erasure.events, 'event')} erased; whether forks stay cannot be told"
+    stay = f"; forks that stay: {', '.join(map(str, erasure.forks))}" if erasure.forks else ""
+    return f"{counted(erasure.events, 'event')} erased{stay}"
+
+
+def _erasure(entry: Deed) -> JsonObject:
+    """Return what an erasure says as JSON: ids as text, what it does not say left out."""
+    if entry.erasure is None:
+        return {"erasure": None}
+    document = asdict(entry.erasure)
+    forks = entry.erasure.forks
+    ids = {
+        "conversation_id": str(entry.erasure.conversation_id),
+        "forks": None if forks is None else list(map(str, forks)),
+    }
+    return {"erasure": document | ids}
+
+
+def usage_listing(prices: Prices) -> Listing[ModelUsage]:
+    """Return how usage is listed; what it cost goes by prices."""
+    from onrecord.projections.views.usage import cost_of
+
+    def cost(entry: ModelUsage) -> str | None:
+        dollars = cost_of(entry, prices)
+        return None if dollars is None else f"{dollars:.6f}"
+
+    return Listing(
+        _USAGE,
+        lambda entry, _: (*_usage(entry), cost(entry)),
+        lambda entry: {"cost": cost(entry)},
+    )
+
+
+def _usage(entry: ModelUsage) -> tuple[Cell, ...]:
+    day = None if entry.day is None else entry.day.isoformat()
+    used = (entry.responses, entry.input_tokens, entry.output_tokens)
+    within = (entry.cached_tokens, entry.cache_write_tokens, entry.reasoning_tokens)
+    return day, entry.api, entry.model, *used, *within
+
+
+def _call(entry: LedgerCall, name: str) -> tuple[Cell, ...]:
+    columns = (entry.name, entry.status, _seconds(entry.duration), entry.arguments, entry.result)
+    return entry.recorded_at, name, entry.version, *columns
+
+
+def _seconds(duration: int | None) -> str | None:
+    """Return microseconds as seconds; what took less than a millisecond did not take none."""
+    if duration is None:
+        return None
+    return f"{duration / 1_000_000:.{3 if duration >= 1000 else 6}f}"
+
+
+def _exchange(entry: Exchange, _: str) -> tuple[Cell, ...]:
+    tokens = entry.input_tokens + entry.output_tokens
+    texts = (entry.prompt, entry.answer)
+    return entry.exchange, entry.first_version, entry.opened_at, entry.tool_calls, tokens, *texts
+
+
+OVERVIEW: Final = Listing(
+    (
+        Column("conversation", Kind.NAME),
+        Column("title", Kind.TEXT),
+        Column("exchanges", Kind.COUNT),
+        Column("calls", Kind.COUNT, is_extra=True),
+        Column("tokens", Kind.COUNT),
+        Column("models", Kind.NAME, is_extra=True),
+        Column("last moved", Kind.TIME),
+    ),
+    _overview,
+)
+HITS: Final = Listing(
+    (
+        Column("conversation", Kind.NAME),
+        Column("version", Kind.COUNT),
+        Column("recorded", Kind.TIME, is_extra=True),
+        Column("said by"),
+        Column("tool", Kind.NAME, is_extra=True),
+        Column("text", Kind.TEXT),
+    ),
+    _hit,
+)
+DEEDS: Final = Listing(
+    (
+        Column("recorded", Kind.TIME),
+        Column("actor"),
+        Column("conversation", Kind.NAME),
+        Column("version", Kind.COUNT, is_extra=True),
+        Column("type"),
+        Column("model", Kind.NAME),
+        Column("tool", Kind.NAME, is_extra=True),
+        Column("erasure", Kind.TEXT),
+    ),
+    _deed,
+    _erasure,
+)
+_USAGE: Final = (
+    Column("day"),
+    Column("API", Kind.NAME),
+    Column("model", Kind.NAME),
+    *(Column(heading, Kind.COUNT) for heading in ("responses", "in", "out")),
+    *(Column(heading, Kind.COUNT, is_extra=True) for heading in ("cached", "written", "reasoning")),
+    Column("dollars", Kind.COUNT),
+)
+CALLS: Final = Listing(
+    (
+        Column("recorded", Kind.TIME),
+        Column("conversation", Kind.NAME),
+        Column("version", Kind.COUNT, is_extra=True),
+        Column("tool", Kind.NAME),
+        Column("status"),
+        Column("seconds", Kind.COUNT, is_extra=True),
+        Column("arguments", Kind.TEXT),
+        Column("result", Kind.TEXT),
+    ),
+    _call,
+)
+EXCHANGES: Final = Listing(
+    (
+        Column("exchange", Kind.COUNT),
+        Column("version", Kind.COUNT, is_extra=True),
+        Column("began", Kind.TIME),
+        Column("calls", Kind.COUNT, is_extra=True),
+        Column("tokens", Kind.COUNT),
+        Column("prompt", Kind.TEXT),
+        Column("answer", Kind.TEXT),
+    ),
+    _exchange,
+)
