@@ -175,8 +175,10 @@ def outcome(tree: Tree, one: Drawn, tests: list[str], seconds: float) -> str:
 def diff(root: Path, one: Drawn) -> Iterator[str]:
     """The change, as people read it."""
     before = (root / one.path).read_bytes()
-    lines = [text.decode().splitlines() for text in (before, one.mutation.of(before))]
-    yield from unified_diff(*lines, one.path, f"{one.path} ({one.mutation.what})", "", "", 2, "")
+    old, new = before.decode().splitlines(), one.mutation.of(before).decode().splitlines()
+    yield from unified_diff(
+        old, new, one.path, f"{one.path} ({one.mutation.what})", n=2, lineterm=""
+    )
 
 
 def arguments() -> Namespace:

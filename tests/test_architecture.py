@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from onrecord.projections.api import FOLDERS
+from tests.import_graph import modules, package_cycles
 
 ROOT = Path(__file__).parents[1]
 FACE = ROOT / "src" / "onrecord" / "__init__.py"
@@ -243,6 +244,12 @@ def test_no_modules_import_each_other() -> None:
     while free := {name for name, needed in left.items() if not needed & left.keys()}:
         left = {name: needed for name, needed in left.items() if name not in free}
     assert left == {}
+
+
+def test_no_packages_import_each_other() -> None:
+    """Neither directly nor by way of others; a folder and the one that holds it are two packages."""
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in modules()}
+    assert package_cycles(trees) == []
 
 
 def module_of(path: Path) -> str:

@@ -142,7 +142,8 @@ def official_parts(path: Path) -> list[Part]:
 def own_parts(path: Path) -> list[JsonObject]:
     """The parts that are recorded of a sample."""
     answer = read(path)
-    return [block.value for block in (*answer.blocks, *answer.unfinished)]
+    whole = [block.value for block in answer.blocks]
+    return whole + [block.value for block in answer.unfinished]
 
 
 def told_by(path: Path) -> list[JsonObject]:
