@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from onrecord.adapters.wire.answer import Recording
-from onrecord.adapters.wire.api import Sent
+from onrecord.adapters.wire.requests import Sent
 from onrecord.adapters.wire.wires import WIRES
 
 ANTHROPIC = "anthropic-messages"

@@ -18,8 +18,8 @@ from pydantic import ValidationError
 from onrecord.adapters.histories.history import Doubt, Heard, Histories, History, Listener, Spoken
 from onrecord.adapters.recording.plan import with_digest
 from onrecord.adapters.wire import secrets
-from onrecord.adapters.wire.api import Sent
 from onrecord.adapters.wire.nesting import read
+from onrecord.adapters.wire.requests import Sent
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidInput, MalformedJson, UnknownApi

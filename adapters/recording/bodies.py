@@ -12,8 +12,8 @@ from uuid import UUID
 
 from onrecord.adapters.recording.match import after_last, answers_itself
 from onrecord.adapters.recording.plan import ConversationState, Digests, Match, Outgoing
-from onrecord.adapters.wire.api import Sent
 from onrecord.adapters.wire.nesting import read_object
+from onrecord.adapters.wire.requests import Sent
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, OnrecordError

@@ -22,7 +22,7 @@ from onrecord.adapters.recording.paths import (
 from onrecord.adapters.recording.plan import ConversationState, Match
 from onrecord.adapters.recording.spool import RecordingWarning
 from onrecord.adapters.streams.lineage import Lineages
-from onrecord.adapters.wire.api import Sent
+from onrecord.adapters.wire.requests import Sent
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.events import LineAdopted, Relation
 from onrecord.domain.log import Log, RecordedEvent

@@ -17,7 +17,7 @@ from onrecord.adapters.recording.paths import RECENT, Path, PathRead, SideBranch
 from onrecord.adapters.recording.plan import ConversationState, Match, in_force_anew
 from onrecord.adapters.recording.state import IN_FLIGHT
 from onrecord.adapters.streams.lineage import FIRST
-from onrecord.adapters.wire.api import Sent
+from onrecord.adapters.wire.requests import Sent
 from onrecord.domain import jsontext
 from onrecord.domain.events import LineAdopted, Relation
 from onrecord.projections.matching.align import Alignment, align

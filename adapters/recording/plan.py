@@ -20,8 +20,8 @@ from onrecord.adapters.recording.paths import SideBranch
 from onrecord.adapters.streams.lineage import Stretch
 from onrecord.adapters.wire import respelling
 from onrecord.adapters.wire.answer import Recording
-from onrecord.adapters.wire.api import Sent
 from onrecord.adapters.wire.nesting import read_object
+from onrecord.adapters.wire.requests import Sent
 from onrecord.adapters.wire.wires import WIRES, endpoint_of
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import (

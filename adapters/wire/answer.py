@@ -6,138 +6,19 @@ not arrive whole is unfinished, and what was not understood is an anomaly, with 
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal, TypeAlias
-from uuid import UUID
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias, cast
 
+from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.raw_bytes import Content
-from onrecord.domain import content
-from onrecord.domain.blobs import blob_of, spill
-from onrecord.domain.content import Blob, Document, Native, ServerToolResult
+from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import (
-    DocumentExtracted,
     Event,
-    MessageRecorded,
-    ServerToolCallRecorded,
-    ServerToolResultRecorded,
     Unfinished,
 )
 from onrecord.domain.head import MOST_TOKENS
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.api import neutral_of, outcome_of
-
-# Pictures that a provider's own tool made: documents beside the block that holds them.
-#
-# Other APIs do not read that block; they read the picture.
-
-_ENDINGS: Final[Mapping[str, str]] = {
-    "image/png": "png",
-    "image/jpeg": "jpg",
-    "image/gif": "gif",
-    "image/webp": "webp",
-    "image/svg+xml": "svg",
-}
-"""Types of pictures to the endings of their names."""
-
-_TELLING: Final = frozenset({"text", "content"})
-"""Members of blocks that say something in words: they are no pictures."""
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A picture: the event that records it, its bytes, and the base64 in which the block has it."""
-
-    event: DocumentExtracted
-    data: bytes
-    encoded: str
-
-
-@dataclass(slots=True)
-class Pictures:
-    """The pictures of one answer, numbered from 0: ask for those of each block in order."""
-
-    api: str
-    _count: int = 0
-    _calls: dict[str, str] = field(default_factory=dict[str, str])
-
-    def of(self, event: Event, value: JsonObject) -> list[Picture]:
-        """Return the pictures of a block that `event` records; `value` is its JSON, whole.
-
-        A picture that stands in the answer itself is of the last tool that was called there, or the
-        model's own.
-        """
-        call: str | None
-        match event:
-            case ServerToolCallRecorded():
-                call = event.call_id
-                self._calls[call] = event.name
-                documents = _documents(outcome_of(self.api, value))
-            case ServerToolResultRecorded():
-                call = event.call_id
-                documents = _documents(neutral_of(self.api, value))
-            case MessageRecorded() if _TELLING.isdisjoint(value):
-                call = next(reversed(self._calls), None)
-                documents = _documents(neutral_of(self.api, value))
-            case _:
-                return []
-        found = (self._picture(each, call, event.line) for each in documents)
-        return [picture for picture in found if picture is not None]
-
-    def _picture(self, document: Document, call: str | None, line: UUID | None) -> Picture | None:
-        encoded = _base64_of(document)
-        data = None if encoded is None else _decoded(encoded)
-        if encoded is None or not data:
-            return None
-        ending = _ENDINGS.get(document.media_type, "img")
-        told = Document(
-            media_type=document.media_type,
-            name=document.name or f"image_{self._count}.{ending}",
-            blob=blob_of(data),
-        )
-        self._count += 1
-        name = None if call is None else self._calls.get(call)
-        found = DocumentExtracted(
-            document=told, call_id=call, tool_name=name, api=self.api, line=line
-        )
-        return Picture(found, data, encoded)
-
-
-def decoded(pictures: Iterable[Picture]) -> dict[str, bytes]:
-    """Return the bytes of those pictures whose base64 is the standard one, by that."""
-    return {
-        picture.encoded: picture.data
-        for picture in pictures
-        if base64.b64encode(picture.data).decode() == picture.encoded
-    }
-
-
-def _documents(said: content.Block | None) -> list[Document]:
-    match said:
-        case Document():
-            return [said]
-        case ServerToolResult(content=parts):
-            return [part for part in parts if isinstance(part, Document)]
-        case _:
-            return []
-
-
-def _base64_of(document: Document) -> str | None:
-    """Return the base64 of a picture that is given as a `data:` URL (RFC 2397)."""
-    begin = f"data:{document.media_type};base64,"
-    if not document.media_type.startswith("image/") or not (document.url or "").startswith(begin):
-        return None
-    return (document.url or "").removeprefix(begin)
-
-
-def _decoded(encoded: str) -> bytes | None:
-    try:
-        return base64.b64decode(encoded, validate=True)
-    except (binascii.Error, ValueError):
-        return None
-
 
 Loss = Literal["cut", "abandoned", "malformed"]
 """Why no more bytes come: the wire ended, the caller stopped reading, or bytes went bad."""
@@ -235,7 +116,60 @@ def token_count(value: object) -> int | None:
     return None
 
 
-# Where the blocks of an assistant's message belong, and the events that record them there.
+def token_sum(usage: JsonObject, counted: str, *cached: str) -> int | None:
+    """Return a count of tokens with those of the cache, which stand beside it.
+
+    Where one can be no count (a fraction, less than none, more than `MOST_TOKENS`) none is known;
+    the envelope has it as it came.
+    """
+    beside = (0 if usage.get(name) is None else usage[name] for name in cached)
+    counts = [token_count(value) for value in (usage.get(counted), *beside)]
+    known = [count for count in counts if count is not None]
+    return min(sum(known), MOST_TOKENS) if len(known) == len(counts) else None
+
+
+def members_of(value: object) -> JsonObject:
+    """Return the members of an object; none of what is no object."""
+    return cast("JsonObject", value) if isinstance(value, dict) else {}
+
+
+def text_or_none(value: object) -> str | None:
+    """Return a value that is a text; None for any other."""
+    return value if isinstance(value, str) else None
+
+
+# Answers that came whole, as one JSON body.
+
+ReadBody: TypeAlias = Callable[[bytes, Loss, str | None], Answer]
+
+
+def body_reader(api: str, answer_of: Callable[[JsonObject], Answer]) -> ReadBody:
+    """Return what reads a JSON body, which is an object.
+
+    It never raises: a body that cannot be read is an answer without blocks that says so. Of one that
+    is not whole it is told why: a loss and a detail.
+    """
+
+    def read_body(body: bytes, loss: Loss = "malformed", detail: str | None = None) -> Answer:
+        try:
+            members = read_object(body)
+        except MalformedJson as exc:
+            return Answer(api, interruption=loss, detail=detail or str(exc))
+        return answer_of(members)
+
+    return read_body
+
+
+def whole_blocks(values: Iterable[Any]) -> tuple[tuple[Block, ...], int]:
+    """Return the blocks of a list, and how many of its items are none."""
+    items = list(enumerate(values))
+    blocks = tuple(
+        Block(index, cast("JsonObject", item)) for index, item in items if isinstance(item, dict)
+    )
+    return blocks, len(items) - len(blocks)
+
+
+# What is recorded of it.
 
 Recording: TypeAlias = tuple[tuple[Event, ...], dict[str, bytes]]
 """Events, and by digest the blobs that they refer to: store these first."""
@@ -243,51 +177,3 @@ Recording: TypeAlias = tuple[tuple[Event, ...], dict[str, bytes]]
 
 Conclusion: TypeAlias = tuple[tuple[Event, ...], Mapping[str, Content]]
 """The same of an answer, or a failure; the bytes of a long answer are in a file."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where the blocks of one assistant message belong, and whether its calls are awaited.
-
-    `ran` are the ids of calls that the provider itself ran, though their own JSON does not say so.
-    `call` is the id that a block is recorded under, as a call or a result, if its JSON has none.
-    """
-
-    api: str
-    response: UUID
-    line: UUID | None = None
-    awaited: bool = True
-    ran: frozenset[str] = frozenset()
-    call: str | None = None
-
-
-EventOf: TypeAlias = Callable[[int, JsonObject, Native, Place], Event]
-"""Tells which event records a block: by its index and its JSON, holding the native form of that."""
-
-
-def recorded(blocks: Iterable[Block], place: Place, event_of: EventOf) -> Recording:
-    """Return one event a block, its long strings moved to blobs; after it the pictures in it."""
-    events: list[Event] = []
-    spilled: dict[str, bytes] = {}
-    pictures = Pictures(place.api)
-    for block in blocks:
-        here = place if block.call is None else replace(place, call=block.call)
-        event, blobs = _recorded(block, here, event_of)
-        if found := pictures.of(event, block.value):
-            event, blobs = _recorded(block, here, event_of, decoded(found))
-            blobs.update((blob.sha256, data) for blob, data in map(_stored, found))
-        events += [event, *(picture.event for picture in found)]
-        spilled.update(blobs)
-    return tuple(events), spilled
-
-
-def _recorded(
-    block: Block, place: Place, event_of: EventOf, held: Mapping[str, bytes] | None = None
-) -> tuple[Event, dict[str, bytes]]:
-    value, blobs = spill(block.value, held)
-    native = Native(api=place.api, value=value)
-    return event_of(block.index, block.value, native, place), blobs
-
-
-def _stored(picture: Picture) -> tuple[Blob, bytes]:
-    return blob_of(picture.data), picture.data

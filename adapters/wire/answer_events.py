@@ -10,7 +10,8 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from onrecord.adapters.wire.answer import Anomaly, Answer, Conclusion, Place, Recording, recorded
+from onrecord.adapters.wire.answer import Anomaly, Answer, Conclusion, Recording
+from onrecord.adapters.wire.blocks import recorded
 from onrecord.adapters.wire.raw_bytes import Content, reference_to
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.content import Blob
@@ -56,14 +57,22 @@ def events_of(
     of an answer that awaits them. Each alternative follows, on a line of its own: history holds one
     of them, and which one only a later request can tell.
     """
-    place = Place(answer.api, response, line, awaited=answer.awaits_results, ran=answer.ran)
-    events, blobs = recorded(answer.blocks, place, WIRES[answer.api].event_of)
+    event_of = WIRES[answer.api].event_of
+    events, blobs = recorded(
+        answer.blocks,
+        event_of,
+        answer.api,
+        response,
+        line,
+        awaited=answer.awaits_results,
+        ran=answer.ran,
+    )
     spilled: dict[str, Content] = {**blobs}
     kept = None
     if raw is not None:
         kept = reference_to(raw)
         spilled[kept.sha256] = raw
-    told = (*events, _closing(answer, place, request, request_id, kept))
+    told = (*events, _closing(answer, response, request, request_id, line, kept))
     for alternative in answer.alternatives:
         others, more = events_of(alternative, response=uuid7(), request=request, line=uuid7())
         told = (*told, *others)
@@ -72,40 +81,31 @@ def events_of(
 
 
 def _closing(
-    answer: Answer, place: Place, request: UUID | None, request_id: str | None, raw: Blob | None
+    answer: Answer,
+    response: UUID,
+    request: UUID | None,
+    request_id: str | None,
+    line: UUID | None,
+    raw: Blob | None,
 ) -> ResponseCompleted | ResponseInterrupted:
+    known: dict[str, Any] = {
+        "response": response,
+        "request": request,
+        "api": answer.api,
+        "provider_id": answer.provider_id or answer.text("id"),
+        "model": answer.model or answer.text("model"),
+        "envelope": answer.envelope,
+        "unfinished": answer.unfinished,
+        "input_tokens": answer.input_tokens,
+        "output_tokens": answer.output_tokens,
+        "request_id": request_id,
+        "raw": raw,
+        "line": line,
+    }
     if answer.interruption is None:
-        return ResponseCompleted(
-            response=place.response,
-            request=request,
-            api=answer.api,
-            provider_id=answer.provider_id or answer.text("id"),
-            model=answer.model or answer.text("model"),
-            stop_reason=answer.stop_reason,
-            envelope=answer.envelope,
-            unfinished=answer.unfinished,
-            input_tokens=answer.input_tokens,
-            output_tokens=answer.output_tokens,
-            request_id=request_id,
-            raw=raw,
-            line=place.line,
-        )
+        return ResponseCompleted(stop_reason=answer.stop_reason, **known)
     return ResponseInterrupted(
-        response=place.response,
-        request=request,
-        api=answer.api,
-        reason=answer.interruption,
-        detail=answer.detail,
-        provider_id=answer.provider_id or answer.text("id"),
-        model=answer.model or answer.text("model"),
-        envelope=answer.envelope,
-        unfinished=answer.unfinished,
-        error=answer.error,
-        input_tokens=answer.input_tokens,
-        output_tokens=answer.output_tokens,
-        request_id=request_id,
-        raw=raw,
-        line=place.line,
+        reason=answer.interruption, detail=answer.detail, error=answer.error, **known
     )
 
 

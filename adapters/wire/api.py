@@ -13,46 +13,14 @@ from re import Pattern
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias, cast, runtime_checkable
 from uuid import UUID
 
-from onrecord.adapters.wire.answer import Answer, EventOf, Loss, Recording
+from onrecord.adapters.wire.answer import Answer, Loss, Recording
+from onrecord.adapters.wire.blocks import EventOf
 from onrecord.adapters.wire.nesting import read
+from onrecord.adapters.wire.requests import ReadRequest, Sent, instructions, tools
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import AttemptFailed
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.matching.units import Piece
-
-# What a request asks, whatever its API: its parts in that API's own spelling.
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """What a request asks; `body` is all of it.
-
-    `system` are the instructions as the API spells them, None where there are none; so `tools`.
-    `messages` is what follows the instructions (messages, or items), `pieces` its blocks, in order.
-    `refers_to` is the provider's id of the response that it goes on from, `thread` that of the
-    conversation that the provider holds; `goes_on_by` what the provider gave with an answer that it
-    broke off, to go on with it. `compacts` says that it asks for a summary of its messages.
-    `keeps_in_force`: the instructions and tools that it does not name are those of what it goes on
-    from.
-    `answers_earlier`: its first messages give results, so whose they are stands before them, if
-    these are but the tail of a request. Only APIs whose calls may have no id tell it.
-    """
-
-    api: str
-    body: JsonObject
-    model: str | None = None
-    stream: bool = False
-    max_tokens: int | None = None
-    system: Any = None
-    tools: list[JsonObject] | None = None
-    messages: tuple[JsonObject, ...] = ()
-    pieces: tuple[Piece, ...] = ()
-    refers_to: str | None = None
-    thread: str | None = None
-    goes_on_by: str | None = None
-    compacts: bool = False
-    answers_earlier: bool = False
-    keeps_in_force: bool = False
 
 
 class AnswerStream(Protocol):
@@ -74,14 +42,6 @@ class OpenEnded(Protocol):
     @property
     def endings(self) -> int:
         """How often all may have come; 0 where more must. Only the end of the body tells."""
-        ...
-
-
-class ReadRequest(Protocol):
-    """Reads the body of a request; some APIs name the model in the path of the URL alone."""
-
-    def __call__(self, body: bytes, path: str = "", /) -> Sent:
-        """Return what a request asks."""
         ...
 
 
@@ -217,10 +177,10 @@ class Wire:
     event_of: EventOf
     read_request: ReadRequest
     said: Callable[[Sent, Sequence[Piece], Iterator[UUID], UUID | None], Recording]
-    instructions: Callable[[Sent, UUID | None], Recording]
-    tools: Callable[[Sent, UUID | None], Recording]
     endpoints: tuple[Endpoint, ...]
     told: frozenset[str]
+    instructions: Callable[[Sent, UUID | None], Recording] = instructions
+    tools: Callable[[Sent, UUID | None], Recording] = tools
     defined: str | None = None
     held: Mapping[str, str] = field(default_factory=dict[str, str])
     headers: tuple[str, ...] = ()

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
-from onrecord.adapters.wire.answer import Answer, Place, recorded
+from onrecord.adapters.wire.answer import Answer
+from onrecord.adapters.wire.blocks import recorded
 from onrecord.adapters.wire.gemini.stream import ContentStream, read_body
 from onrecord.adapters.wire.gemini.wire import WIRE
 from onrecord.domain.events import Event
@@ -45,6 +46,12 @@ def odd(answer: Answer) -> list[str]:
 
 def events(answer: Answer) -> list[Any]:
     """The events of an answer's blocks."""
-    place = Place(WIRE.api, RESPONSE, awaited=answer.awaits_results, ran=answer.ran)
-    found: Iterable[Event] = recorded(answer.blocks, place, WIRE.event_of)[0]
+    found: Iterable[Event] = recorded(
+        answer.blocks,
+        WIRE.event_of,
+        WIRE.api,
+        RESPONSE,
+        awaited=answer.awaits_results,
+        ran=answer.ran,
+    )[0]
     return list(found)

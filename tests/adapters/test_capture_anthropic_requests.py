@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from onrecord.adapters.wire.answer import Recording
-from onrecord.adapters.wire.anthropic.requests import read_request
+from onrecord.adapters.wire.anthropic.wire import read_request
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native, Text
 from onrecord.domain.draft import blobs_of

@@ -8,8 +8,8 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.wire.api import Sent
 from onrecord.adapters.wire.bedrock.wire import WIRE
+from onrecord.adapters.wire.requests import Sent
 from onrecord.adapters.wire.wires import Purpose, endpoint_of
 from onrecord.domain.blobs import LIMIT, restore
 from onrecord.domain.content import Native, Text

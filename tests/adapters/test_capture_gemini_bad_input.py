@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.wire.gemini.requests import read_request, said
 from onrecord.adapters.wire.gemini.stream import read_body
+from onrecord.adapters.wire.gemini.wire import read_request, said
 from onrecord.adapters.wire.wires import refusal_of
 from onrecord.domain.encoding import encode
 from onrecord.domain.errors import NotRecorded, OnrecordError

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.adapters.wire.answer_events import events_of
-from onrecord.adapters.wire.gemini.requests import read_request, said
 from onrecord.adapters.wire.gemini.stream import read_body
+from onrecord.adapters.wire.gemini.wire import read_request, said
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native
 from onrecord.domain.encoding import VERSIONS, decode, encode, name_of

@@ -8,8 +8,8 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.wire.api import Sent
-from onrecord.adapters.wire.gemini.requests import read_request, said
+from onrecord.adapters.wire.gemini.wire import read_request, said
+from onrecord.adapters.wire.requests import Sent
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native, Text
 from onrecord.domain.errors import InvalidContent, MalformedJson

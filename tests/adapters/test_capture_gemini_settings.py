@@ -5,9 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.wire.api import Sent
-from onrecord.adapters.wire.gemini.requests import instructions, read_request, tools
-from onrecord.adapters.wire.gemini.wire import WIRE
+from onrecord.adapters.wire.gemini.wire import WIRE, read_request
+from onrecord.adapters.wire.requests import Sent, instructions, tools
 from onrecord.adapters.wire.secrets import PLACEHOLDER, cut
 from onrecord.adapters.wire.wires import endpoint_of
 from onrecord.domain.content import Native

@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.wire.api import Sent
 from onrecord.adapters.wire.ollama.wire import WIRE
+from onrecord.adapters.wire.requests import Sent
 from onrecord.domain.content import Native, Text
 from onrecord.domain.errors import InvalidContent, MalformedJson
 from onrecord.domain.events import (

@@ -8,8 +8,8 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.wire.api import Sent
-from onrecord.adapters.wire.openai_chat.requests import instructions, read_request, said, tools
+from onrecord.adapters.wire.openai_chat.wire import read_request, said
+from onrecord.adapters.wire.requests import Sent, instructions, tools
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native, Text
 from onrecord.domain.errors import InvalidContent, MalformedJson

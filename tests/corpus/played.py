@@ -10,10 +10,10 @@ from urllib.parse import unquote
 
 from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.streams.reading import events_in
-from onrecord.adapters.wire.api import Sent
 from onrecord.adapters.wire.bodies.recorded import AnswerRecorder
 from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder
 from onrecord.adapters.wire.clients.sending import Sending
+from onrecord.adapters.wire.requests import Sent
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.blobs import referenced, restore
 from onrecord.domain.content import Native, Text

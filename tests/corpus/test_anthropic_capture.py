@@ -11,8 +11,8 @@ import pytest
 from onrecord.adapters.wire.answer import Answer
 from onrecord.adapters.wire.answer_events import events_of
 from onrecord.adapters.wire.anthropic.answers import read_body
-from onrecord.adapters.wire.anthropic.requests import read_request
 from onrecord.adapters.wire.anthropic.stream import MessageStream
+from onrecord.adapters.wire.anthropic.wire import read_request
 from onrecord.adapters.wire.api import attempt_failed
 from onrecord.domain.blobs import restore
 from onrecord.domain.events import OpaqueRecorded

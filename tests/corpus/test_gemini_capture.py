@@ -9,8 +9,9 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.wire.answer import Answer, Place, recorded
+from onrecord.adapters.wire.answer import Answer
 from onrecord.adapters.wire.api import attempt_failed
+from onrecord.adapters.wire.blocks import recorded
 from onrecord.adapters.wire.gemini.stream import ContentStream, read_body
 from onrecord.adapters.wire.gemini.wire import WIRE
 from onrecord.domain.blobs import restore
@@ -110,8 +111,10 @@ def test_every_recorded_part_is_kept_as_it_was_said(
         answer, *others = answers(exchange)
         assert all(other == answer for other in others)
         assert as_text(said(answer)) == as_text(parts_said(exchange))
-        place = Place(WIRE.api, UUID(int=1), awaited=answer.awaits_results)
-        events, blobs = recorded(answer.blocks, place, WIRE.event_of)
+        awaited = answer.awaits_results
+        events, blobs = recorded(
+            answer.blocks, WIRE.event_of, WIRE.api, UUID(int=1), awaited=awaited
+        )
         kept = [restore(value, blobs) for event in events for value in blocks_of(stored(event))]
         assert as_text(kept) == as_text([block.value for block in answer.blocks])
         counts.update(
@@ -186,8 +189,7 @@ def test_an_answer_awaits_the_results_of_its_calls(name: str) -> None:
         calls = [part for part in parts_said(exchange) if "functionCall" in part]
         answer = answers(exchange)[0]
         assert answer.awaits_results == bool(calls)
-        place = Place(WIRE.api, UUID(int=1))
-        events, _ = recorded(answer.blocks, place, WIRE.event_of)
+        events, _ = recorded(answer.blocks, WIRE.event_of, WIRE.api, UUID(int=1))
         named = [getattr(event, "call_id", "") for event in events if hasattr(event, "awaited")]
         assert len({*named}) == len(named) == len(calls)
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import pytest
 
-from onrecord.adapters.wire.api import Sent
+from onrecord.adapters.wire.requests import Sent
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.request import Request

@@ -5,22 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final, cast
 
-from onrecord.adapters.wire.answer import Anomaly, Answer, Block, Loss, Place, token_count
-from onrecord.adapters.wire.api import error_kind
-from onrecord.adapters.wire.nesting import read_object
-from onrecord.domain.content import Native
-from onrecord.domain.errors import MalformedJson
-from onrecord.domain.events import (
-    CompactionRecorded,
-    Event,
-    MessageRecorded,
-    OpaqueRecorded,
-    ReasoningRecorded,
-    ServerToolCallRecorded,
-    ServerToolResultRecorded,
-    ToolCallRecorded,
+from onrecord.adapters.wire.answer import (
+    Anomaly,
+    Answer,
+    body_reader,
+    members_of,
+    token_count,
+    token_sum,
+    whole_blocks,
 )
-from onrecord.domain.head import MOST_TOKENS
+from onrecord.adapters.wire.api import error_kind
+from onrecord.adapters.wire.blocks import BlockContext
+from onrecord.domain.events import (
+    Event,
+)
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.anthropic.read import called, is_result
 
@@ -35,6 +33,9 @@ API: Final = "anthropic-messages"
 _STOPS: Final = frozenset({"stop_reason", "stop_sequence", "stop_details"})
 """What a message_delta always replaces, by null too."""
 
+_CACHED: Final = ("cache_creation_input_tokens", "cache_read_input_tokens")
+"""Counts of tokens that stand beside `input_tokens`: together they are what the model read."""
+
 _OWN: Final = frozenset({"type", "delta", "usage"})
 
 
@@ -46,33 +47,17 @@ def envelope_of(message: JsonObject) -> JsonObject:
 def updated(envelope: JsonObject, event: JsonObject) -> JsonObject:
     """Return the envelope after a message_delta event."""
     beside = {key: value for key, value in event.items() if key not in _OWN}
-    merged = _merged(_merged(envelope, _object(event.get("delta"))), beside)
-    usage = _object(event.get("usage"))
-    return {**merged, "usage": _merged(_object(merged.get("usage")), usage)} if usage else merged
+    merged = _merged(_merged(envelope, members_of(event.get("delta"))), beside)
+    usage = members_of(event.get("usage"))
+    return {**merged, "usage": _merged(members_of(merged.get("usage")), usage)} if usage else merged
 
 
 def with_model(envelope: JsonObject, block: JsonObject) -> JsonObject:
     """Return the envelope after a block began: a fallback names the model that goes on."""
     if block.get("type") != "fallback":
         return envelope
-    model = _object(block.get("to")).get("model")
+    model = members_of(block.get("to")).get("model")
     return {**envelope, "model": model} if isinstance(model, str) else envelope
-
-
-def tokens(envelope: JsonObject) -> tuple[int | None, int | None]:
-    """Return the input and output tokens of a message, None for what it does not say.
-
-    Input counts what was read from the cache and what was written to it: Anthropic counts these
-    beside `input_tokens`, and all three together are what the model read. Where one can be no count
-    (a fraction, less than none, more than `MOST_TOKENS`) none is known; the envelope has it as it
-    came.
-    """
-    usage = _object(envelope.get("usage"))
-    cached = (usage.get("cache_creation_input_tokens"), usage.get("cache_read_input_tokens"))
-    read = [usage.get("input_tokens"), *(0 if count is None else count for count in cached)]
-    counts = [count for count in map(token_count, read) if count is not None]
-    taken = min(sum(counts), MOST_TOKENS) if len(counts) == len(read) else None
-    return taken, token_count(usage.get("output_tokens"))
 
 
 def closed(answer: Answer) -> Answer:
@@ -83,12 +68,12 @@ def closed(answer: Answer) -> Answer:
     Nor are those of calls whose model declined to go on before another took over.
     """
     reason = answer.text("stop_reason")
-    taken, given = tokens(answer.envelope)
+    usage = members_of(answer.envelope.get("usage"))
     return replace(
         answer,
         stop_reason=reason,
-        input_tokens=taken,
-        output_tokens=given,
+        input_tokens=token_sum(usage, "input_tokens", *_CACHED),
+        output_tokens=token_count(usage.get("output_tokens")),
         awaits_results=answer.is_complete and reason == "tool_use",
         ran=_declined(answer),
     )
@@ -112,22 +97,6 @@ def _merged(known: JsonObject, news: JsonObject) -> JsonObject:
     return {**known, **replacing}
 
 
-def _object(value: Any) -> JsonObject:
-    return cast("JsonObject", value) if isinstance(value, dict) else {}
-
-
-def read_body(body: bytes, loss: Loss = "malformed", detail: str | None = None) -> Answer:
-    """Return what a whole JSON body said; `loss` is why, if it is not whole.
-
-    Never raises: a body that cannot be read is an answer without blocks that says so.
-    """
-    try:
-        message = read_object(body)
-    except MalformedJson as exc:
-        return Answer(api=API, interruption=loss, detail=detail or str(exc))
-    return answer_of(message)
-
-
 def answer_of(message: JsonObject) -> Answer:
     """Return what a message, or an error in its place, said."""
     if message.get("type") == "error":
@@ -141,16 +110,11 @@ def answer_of(message: JsonObject) -> Answer:
 
 
 def _message(message: JsonObject, content: list[Any]) -> Answer:
-    whole = tuple(
-        Block(index, cast("JsonObject", block))
-        for index, block in enumerate(content)
-        if isinstance(block, dict)
-    )
-    broken = len(content) - len(whole)
+    blocks, broken = whole_blocks(content)
     stopped = message.get("stop_reason") is not None
     answer = Answer(
         api=API,
-        blocks=whole,
+        blocks=blocks,
         envelope=envelope_of(message),
         interruption="malformed" if broken else None,
         detail=f"{broken} of the content is no block" if broken else None,
@@ -159,53 +123,31 @@ def _message(message: JsonObject, content: list[Any]) -> Answer:
     return closed(answer)
 
 
+read_body: Final = body_reader(API, answer_of)
+
+
 # Which event records a block of Anthropic's Messages API.
 
 
-def event_of(index: int, value: JsonObject, native: Native, place: Place) -> Event:
+def event_of(block: BlockContext) -> Event:
     """Return the event of a block; one that lacks what its event needs is opaque.
 
     A call without an id is such a block: nobody could give its result.
     """
-    response, line = place.response, place.line
-    match value:
+    match block.value:
         case {"type": "text"}:
-            return MessageRecorded(
-                role="assistant", content=(native,), response=response, index=index, line=line
-            )
+            return block.message()
         case {"type": "thinking" | "redacted_thinking"}:
-            return ReasoningRecorded(response=response, index=index, content=native, line=line)
+            return block.reasoning()
         case {"type": "tool_use", "id": str(call), "name": str(name)} if call:
-            return ToolCallRecorded(
-                response=response,
-                index=index,
-                call_id=call,
-                name=name,
-                content=native,
-                awaited=place.awaited and call not in place.ran,
-                line=line,
-            )
-        case {"type": "server_tool_use" | "mcp_tool_use"} if (asked := called(value)) and asked.id:
-            return ServerToolCallRecorded(
-                response=response,
-                index=index,
-                call_id=asked.id,
-                name=asked.name,
-                content=native,
-                line=line,
-            )
+            return block.tool_call(call, name)
+        case {"type": "server_tool_use" | "mcp_tool_use"} if (
+            asked := called(block.value)
+        ) and asked.id:
+            return block.server_tool_call(asked.id, asked.name)
         case {"type": str(kind), "tool_use_id": str(call)} if call and is_result(kind):
-            return ServerToolResultRecorded(
-                response=response, index=index, call_id=call, content=native, line=line
-            )
+            return block.server_tool_result(call)
         case {"type": "compaction"}:
-            return CompactionRecorded(response=response, index=index, content=native, line=line)
-        case _:
-            return OpaqueRecorded(
-                response=response, index=index, type=_type_of(value), content=native, line=line
-            )
-
-
-def _type_of(block: JsonObject) -> str:
-    kind = block.get("type")
-    return kind if isinstance(kind, str) else ""
+            return block.compaction()
+        case value:
+            return block.opaque(value.get("type"))

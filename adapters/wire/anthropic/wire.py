@@ -4,34 +4,155 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
+from urllib.parse import unquote
 
-from onrecord.adapters.wire.answer import Answer, Loss
+from onrecord.adapters.wire.answer import Answer, Loss, text_or_none
 from onrecord.adapters.wire.anthropic.answers import API, answer_of, event_of, read_body
-from onrecord.adapters.wire.anthropic.requests import (
-    ENDPOINTS,
-    instructions,
-    read_request,
-    said,
-    tools,
-)
 from onrecord.adapters.wire.anthropic.stream import FramedMessageStream, MessageStream
 from onrecord.adapters.wire.api import (
     BatchEntry,
     BatchResult,
     BatchWire,
+    Endpoint,
     ResultsWire,
+    Sent,
     Wire,
     as_object,
     deferred,
 )
 from onrecord.adapters.wire.eventstream import FRAMES
 from onrecord.adapters.wire.nesting import read_object
+from onrecord.adapters.wire.requests import (
+    RequestReader,
+    Result,
+    count_or_none,
+    objects,
+    objects_or_none,
+)
 from onrecord.adapters.wire.sse import EVENT_STREAM
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, MalformedJson
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.matching.units import Piece, pieces
+
+# A request to Anthropic's Messages API, read from its body, and what its messages say as events.
+#
+# Shapes: platform.claude.com, "Messages". Blocks stay native, as the program spelled them; a content
+# that is a plain string becomes plain text.
+
+# Where Anthropic's Messages API is spoken, and what paths say where bodies name no model.
+#
+# Spellings: anthropic 2.11.0, lib/bedrock, lib/vertex; docs.aws.amazon.com, "InvokeModel";
+# docs.cloud.google.com, "Request predictions with Claude models".
+
+_IN_BEDROCK: Final = re.compile(
+    r"(?:.*/)?model/(?P<model>.+)/invoke(?P<stream>-with-response-stream)?/?"
+)
+_IN_VERTEX: Final = re.compile(
+    r".*publishers/anthropic/models/(?P<model>[^/]+):(?P<stream>streamR|r)awPredict/?"
+)
+
+
+class Asked(NamedTuple):
+    """What a path says: the model, and whether the answer is streamed."""
+
+    model: str | None = None
+    stream: bool = False
+
+
+def asked_of(path: str) -> Asked:
+    """Return what the path of a request says; Anthropic's own says nothing."""
+    plain = unquote(path)
+    if found := _IN_BEDROCK.fullmatch(plain):
+        return Asked(found["model"], found["stream"] is not None)
+    if found := _IN_VERTEX.fullmatch(plain):
+        return Asked(found["model"], found["stream"] == "streamR")
+    return Asked()
+
+
+def _in_bedrock() -> Iterator[Endpoint]:
+    """Yield the calls of models that are, or may be, Anthropic's.
+
+    An ARN's slash, where it is not escaped, makes it a segment more. That of an inference profile
+    of one's own does not tell whose model it is: what has another body is recorded unread.
+    """
+    profiles = ("model/arn*application-inference-profile/*", "model/arn*application-inference-*")
+    for model in ("model/arn:*/*anthropic*", *profiles, "model/*anthropic*"):
+        for call in ("invoke", "invoke-with-response-stream"):
+            yield Endpoint("POST", f"{model}/{call}", "turn")
+
+
+_PUBLISHED: Final = "publishers/anthropic/models"
+
+ENDPOINTS: Final = (
+    Endpoint("POST", "v1/messages/batches", "batch"),
+    Endpoint("GET", "v1/messages/batches/*/results", "results"),
+    Endpoint("POST", "v1/messages/batches/*/cancel", "none"),
+    Endpoint("GET", "v1/messages/batches/*", "none"),
+    Endpoint("GET", "v1/messages/batches", "none"),
+    Endpoint("POST", "v1/messages", "turn"),
+    Endpoint("POST", f"{_PUBLISHED}/count-tokens:rawPredict", "none"),
+    Endpoint("POST", f"{_PUBLISHED}/*:rawPredict", "turn"),
+    Endpoint("POST", f"{_PUBLISHED}/*:streamRawPredict", "turn"),
+    *_in_bedrock(),
+)
+"""Its own, Vertex's and Bedrock's."""
+
+
+def read_request(body: bytes, path: str = "", /) -> Sent:
+    """Return what a request's body asks; on Bedrock and Vertex its path names the model.
+
+    Raises MalformedJson where it is not JSON, InvalidContent where it is no request of this API.
+    """
+    sent = read_object(body)
+    asked = asked_of(path)
+    model, system = text_or_none(sent.get("model")), sent.get("system")
+    if not (system is None or isinstance(system, str | list)):
+        raise InvalidContent("`system` is neither a string nor a list: send one of them")
+    messages = objects(sent.get("messages"), "messages")
+    continued = _continued(sent.get("thread"))
+    return Sent(
+        api=API,
+        body=sent,
+        model=asked.model if model is None else model,
+        stream=asked.stream or sent.get("stream") is True,
+        max_tokens=count_or_none(sent.get("max_tokens")),
+        system=system,
+        tools=objects_or_none(sent.get("tools"), "tools"),
+        messages=tuple(messages),
+        pieces=tuple(pieces(messages)),
+        refers_to=continued,
+        keeps_in_force=continued is not None,
+    )
+
+
+def _continued(thread: Any) -> str | None:
+    """Return the id of the message that a request goes on from, in a thread that the service holds.
+
+    Such a request says only what is new; the thread keeps its instructions and tools.
+    """
+    match thread:
+        case {"type": "continue", "previous_message_id": str() as previous}:
+            return previous
+        case _:
+            return None
+
+
+def _result_of(piece: Piece) -> Result | None:
+    match piece.block:
+        case {"type": "tool_result", "tool_use_id": str(call)} if call:
+            return Result(call, is_error=piece.block.get("is_error") is True)
+        case _:
+            return None
+
+
+said: Final = RequestReader(event_of, _result_of, callers=("user", "system")).said
+
+
+# The wire.
 
 # How Anthropic's message batches are read.
 #
@@ -113,8 +234,6 @@ WIRE: Final = Wire(
     event_of=event_of,
     read_request=read_request,
     said=said,
-    instructions=instructions,
-    tools=tools,
     endpoints=ENDPOINTS,
     told=frozenset(
         {

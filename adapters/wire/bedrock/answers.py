@@ -8,18 +8,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final, cast
 
-from onrecord.adapters.wire.answer import Answer, Place, token_count
-from onrecord.domain.content import Native
+from onrecord.adapters.wire.answer import (
+    Anomaly,
+    Answer,
+    body_reader,
+    members_of,
+    token_count,
+    token_sum,
+    whole_blocks,
+)
+from onrecord.adapters.wire.api import error_kind
+from onrecord.adapters.wire.blocks import BlockContext
 from onrecord.domain.events import (
     Event,
-    MessageRecorded,
-    OpaqueRecorded,
-    ReasoningRecorded,
-    ServerToolCallRecorded,
-    ServerToolResultRecorded,
-    ToolCallRecorded,
 )
-from onrecord.domain.head import MOST_TOKENS
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.bedrock.read import called
 
@@ -36,33 +38,33 @@ _FOR_CALLS: Final = ("tool_use", "end_turn", "stop_sequence")
 """Reasons to stop behind which calls await results: some models end their turn with calls."""
 
 
+_CACHED: Final = ("cacheReadInputTokens", "cacheWriteInputTokens")
+"""Counts of tokens that stand beside `inputTokens`: together they are what the model read."""
+
+
 def envelope_of(body: JsonObject) -> JsonObject:
     """Return a body without its message's content."""
-    output, message = _object(body.get("output")), message_of(body)
+    output, message = members_of(body.get("output")), message_of(body)
     if "content" not in message:
         return body
-    told = {name: value for name, value in message.items() if name != "content"}
-    return {**body, "output": {**output, "message": told}}
+    beside = {name: value for name, value in message.items() if name != "content"}
+    return {**body, "output": {**output, "message": beside}}
 
 
 def message_of(body: JsonObject) -> JsonObject:
     """Return the message of a body, or of an envelope; an empty one where it has none."""
-    return _object(_object(body.get("output")).get("message"))
+    return members_of(members_of(body.get("output")).get("message"))
 
 
 def closed(answer: Answer) -> Answer:
-    """Return an answer with what its envelope says of it.
-
-    What was read from a cache, and written to it, is counted beside `inputTokens`; all of these
-    are what the model read.
-    """
+    """Return an answer with what its envelope says of it."""
     reason = answer.text("stopReason")
-    taken, given = _tokens(_object(answer.envelope.get("usage")))
+    usage = members_of(answer.envelope.get("usage"))
     return replace(
         answer,
         stop_reason=reason,
-        input_tokens=taken,
-        output_tokens=given,
+        input_tokens=token_sum(usage, "inputTokens", *_CACHED),
+        output_tokens=token_count(usage.get("outputTokens")),
         awaits_results=answer.is_complete and reason in _FOR_CALLS and _calls(answer),
     )
 
@@ -73,16 +75,34 @@ def _calls(answer: Answer) -> bool:
     return any("toolUse" in value and called(value) is None for value in values)
 
 
-def _tokens(usage: JsonObject) -> tuple[int | None, int | None]:
-    cached = (usage.get("cacheReadInputTokens"), usage.get("cacheWriteInputTokens"))
-    read = [usage.get("inputTokens"), *(0 if count is None else count for count in cached)]
-    counts = [count for count in map(token_count, read) if count is not None]
-    taken = min(sum(counts), MOST_TOKENS) if len(counts) == len(read) else None
-    return taken, token_count(usage.get("outputTokens"))
+# The answers, read from the bytes of a JSON body.
+
+_ERRORS: Final = frozenset({"message", "Message", "__type", "error"})
+"""Members that errors have; no answer has one of them."""
 
 
-def _object(value: Any) -> JsonObject:
-    return cast("JsonObject", value) if isinstance(value, dict) else {}
+def _answer_of(body: JsonObject) -> Answer:
+    if "output" not in body and body.keys() & _ERRORS:
+        error = body.get("error", body)
+        return Answer(API, interruption="error", error=error, detail=error_kind(error))
+    envelope, content = envelope_of(body), message_of(body).get("content")
+    if not isinstance(content, list):
+        why = "an answer without a list of content"
+        return Answer(API, envelope=envelope, interruption="malformed", detail=why)
+    blocks, broken = whole_blocks(cast("list[Any]", content))
+    stopped = body.get("stopReason") is not None
+    answer = Answer(
+        api=API,
+        blocks=blocks,
+        envelope=envelope,
+        interruption="malformed" if broken else None,
+        detail=f"{broken} of the content is no block" if broken else None,
+        anomalies=() if stopped else (Anomaly("an answer without a stop reason"),),
+    )
+    return closed(answer)
+
+
+read_body: Final = body_reader(API, _answer_of)
 
 
 # Which event records a block of Bedrock's Converse API.
@@ -94,45 +114,22 @@ _SPOKEN: Final = (
 """The members of blocks by which a model speaks."""
 
 
-def event_of(index: int, value: JsonObject, native: Native, place: Place) -> Event:
+def event_of(block: BlockContext) -> Event:
     """Return the event of a block; one that lacks what its event needs is opaque.
 
     A block is a union: the member that it has says what it is (docs.aws.amazon.com,
     "ContentBlock"). A result in an answer is of a tool that Bedrock runs.
     """
-    response, line = place.response, place.line
-    match value:
-        case {"toolUse": _} if (asked := called(value)) and asked.id:
-            return ServerToolCallRecorded(
-                response=response,
-                index=index,
-                call_id=asked.id,
-                name=asked.name,
-                content=native,
-                line=line,
-            )
+    match block.value:
+        case {"toolUse": _} if (asked := called(block.value)) and asked.id:
+            return block.server_tool_call(asked.id, asked.name)
         case {"toolUse": {"toolUseId": str(call), "name": str(name)}} if call:
-            return ToolCallRecorded(
-                response=response,
-                index=index,
-                call_id=call,
-                name=name,
-                content=native,
-                awaited=place.awaited,
-                line=line,
-            )
+            return block.tool_call(call, name)
         case {"toolResult": {"toolUseId": str(call)}} if call:
-            return ServerToolResultRecorded(
-                response=response, index=index, call_id=call, content=native, line=line
-            )
+            return block.server_tool_result(call)
         case {"reasoningContent": _}:
-            return ReasoningRecorded(response=response, index=index, content=native, line=line)
-        case _ if any(member in value for member in _SPOKEN):
-            return MessageRecorded(
-                role="assistant", content=(native,), response=response, index=index, line=line
-            )
-        case _:
-            kind = next(iter(value), "")
-            return OpaqueRecorded(
-                response=response, index=index, type=kind, content=native, line=line
-            )
+            return block.reasoning()
+        case value if any(member in value for member in _SPOKEN):
+            return block.message()
+        case value:
+            return block.opaque(next(iter(value), ""))

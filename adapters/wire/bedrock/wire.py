@@ -2,62 +2,125 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from typing import Any, Final, cast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple, cast
+from urllib.parse import unquote
 
-from onrecord.adapters.wire.answer import Anomaly, Answer, Block, Loss
-from onrecord.adapters.wire.api import Endpoint, Wire, error_kind
-from onrecord.adapters.wire.bedrock.answers import API, closed, envelope_of, event_of, message_of
-from onrecord.adapters.wire.bedrock.requests import instructions, read_request, said, tools
+from onrecord.adapters.wire.answer import members_of
+from onrecord.adapters.wire.api import Endpoint, Wire
+from onrecord.adapters.wire.bedrock.answers import API, event_of, read_body
 from onrecord.adapters.wire.bedrock.stream import ConverseStream
 from onrecord.adapters.wire.eventstream import FRAMES
 from onrecord.adapters.wire.nesting import read_object
-from onrecord.domain.errors import MalformedJson
+from onrecord.adapters.wire.requests import RequestReader, Result, Sent, count_or_none, objects
+from onrecord.domain.blobs import spill
+from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.prefix import encoded
+from onrecord.projections.matching.units import Piece
 
-# The answers of Bedrock's Converse API, read from the bytes of a JSON body.
+# A request to Bedrock's Converse API, read from its body, and what it says as events.
+#
+# Shapes: docs.aws.amazon.com, "Converse". The model stands in the path alone. Cache points are no
+# part of what is said: they direct the provider's cache, and move from request to request.
 
-_ERRORS: Final = frozenset({"message", "Message", "__type", "error"})
-"""Members that errors have; no answer has one of them."""
+_MARK: Final = "cachePoint"
+_IN_PATH: Final = re.compile(r"(?:.*/)?model/(?P<model>.+)/converse(?P<stream>-stream)?/?")
 
 
-def read_body(body: bytes, loss: Loss = "malformed", detail: str | None = None) -> Answer:
-    """Return what a whole JSON body said; `loss` is why, if it is not whole.
+class Asked(NamedTuple):
+    """What the path of a request to Bedrock says: the model, and whether the answer is streamed."""
 
-    Never raises: a body that cannot be read is an answer without blocks that says so.
+    model: str | None
+    stream: bool
+
+
+def asked_of(path: str) -> Asked:
+    """Return what a path says; names of models may be ARNs, whose slashes are escaped or not."""
+    found = _IN_PATH.fullmatch(unquote(path))
+    return Asked(found["model"], found["stream"] is not None) if found else Asked(None, False)
+
+
+def read_request(body: bytes, path: str = "", /) -> Sent:
+    """Return what a request's body and path ask.
+
+    Raises MalformedJson where it is not JSON, InvalidContent where it is no request of this API.
     """
-    try:
-        told = read_object(body)
-    except MalformedJson as exc:
-        return Answer(api=API, interruption=loss, detail=detail or str(exc))
-    if "output" not in told and told.keys() & _ERRORS:
-        error = told.get("error", told)
-        return Answer(api=API, interruption="error", error=error, detail=error_kind(error))
-    content = message_of(told).get("content")
-    if not isinstance(content, list):
-        why = "an answer without a list of content"
-        return Answer(api=API, envelope=envelope_of(told), interruption="malformed", detail=why)
-    return _answer(told, cast("list[Any]", content))
-
-
-def _answer(told: JsonObject, content: list[Any]) -> Answer:
-    whole = tuple(
-        Block(index, cast("JsonObject", block))
-        for index, block in enumerate(content)
-        if isinstance(block, dict)
-    )
-    broken = len(content) - len(whole)
-    stopped = told.get("stopReason") is not None
-    answer = Answer(
+    sent = read_object(body)
+    asked = asked_of(path)
+    messages = tuple(objects(sent.get("messages", []), "messages"))
+    return Sent(
         api=API,
-        blocks=whole,
-        envelope=envelope_of(told),
-        interruption="malformed" if broken else None,
-        detail=f"{broken} of the content is no block" if broken else None,
-        anomalies=() if stopped else (Anomaly("an answer without a stop reason"),),
+        body=sent,
+        model=asked.model,
+        stream=asked.stream,
+        max_tokens=count_or_none(members_of(sent.get("inferenceConfig")).get("maxTokens")),
+        system=_system(sent.get("system")),
+        tools=_tools(sent.get("toolConfig")),
+        messages=messages,
+        pieces=tuple(_pieces(messages)),
     )
-    return closed(answer)
 
+
+def _pieces(messages: Sequence[JsonObject]) -> Iterator[Piece]:
+    for place, message in enumerate(messages):
+        role = message.get("role")
+        if not isinstance(role, str):
+            raise InvalidContent("a message is said by nobody: give it a `role`")
+        for block in _unmarked(objects(message.get("content"), "content")):
+            yield Piece(place, role, block, encoded(role, block))
+
+
+def _system(system: Any) -> str | JsonObject | None:
+    if system is None:
+        return None
+    match _unmarked(objects(system, "system")):
+        case []:
+            return None
+        case [{"text": str(text), **more}] if not more:
+            return text
+        case several:
+            return {"system": several}
+
+
+def _tools(config: Any) -> list[JsonObject] | None:
+    match config:
+        case None:
+            return None
+        case {"tools": listed}:
+            return _unmarked(objects(listed, "toolConfig.tools"))
+        case _:
+            raise InvalidContent("`toolConfig` has no `tools`: send them, or no `toolConfig`")
+
+
+def _unmarked(blocks: Iterable[JsonObject]) -> list[JsonObject]:
+    """Return blocks without cache points."""
+    return [block for block in blocks if _MARK not in block]
+
+
+def _result_of(piece: Piece) -> Result | None:
+    match piece.block:
+        case {"toolResult": {"toolUseId": str(call), **members}} if call:
+            return Result(call, is_error=members.get("status") == "error")
+        case _:
+            return None
+
+
+def _text_of(_message: JsonObject, block: JsonObject) -> str | None:
+    """Return the text of a block that is a text and nothing else, and short enough for an event."""
+    match spill(block)[0]:
+        case {"text": str(text), **more} if not more:
+            return text
+        case _:
+            return None
+
+
+said: Final = RequestReader(event_of, _result_of, _text_of, callers=("user", "system")).said
+
+
+# The wire.
 
 _MODELS: Final = ("model/arn:*/*", "model/*")
 """How paths name a model; where the slash of an ARN is not escaped it is a segment more."""
@@ -80,8 +143,6 @@ WIRE: Final = Wire(
     event_of=event_of,
     read_request=read_request,
     said=said,
-    instructions=instructions,
-    tools=tools,
     endpoints=tuple(
         Endpoint("POST", f"{model}/{call}", "turn")
         for model in _MODELS

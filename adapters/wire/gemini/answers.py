@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
-from onrecord.adapters.wire.answer import Answer, Block, token_count
+from onrecord.adapters.wire.answer import Answer, Block, members_of, token_count
 from onrecord.adapters.wire.gemini.calls import PartialCall, TurnIds, begins_in_pieces
 from onrecord.adapters.wire.gemini.parts import (
     API,
@@ -60,7 +60,7 @@ def completed(answer: Answer, candidates: Sequence[Candidate]) -> Answer:
     """
     envelope = answer.envelope
     first, *others = [_read(candidate, answer) for candidate in candidates] or [answer]
-    taken, given = _tokens(_object(envelope.get("usageMetadata")))
+    taken, given = _tokens(members_of(envelope.get("usageMetadata")))
     return replace(
         answer,
         blocks=first.blocks,
@@ -77,7 +77,7 @@ def completed(answer: Answer, candidates: Sequence[Candidate]) -> Answer:
 
 def block_reason(envelope: JsonObject) -> str | None:
     """Return why a prompt was blocked; None where it was not."""
-    return _text(_object(envelope.get("promptFeedback")).get("blockReason"))
+    return _text(members_of(envelope.get("promptFeedback")).get("blockReason"))
 
 
 def finish_reason(candidate: JsonObject) -> str | None:
@@ -147,10 +147,6 @@ def _sum(usage: JsonObject, *names: str) -> int | None:
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
-
-
-def _object(value: Any) -> JsonObject:
-    return cast("JsonObject", value) if isinstance(value, dict) else {}
 
 
 # A content of Gemini's that grows while the chunks of a stream come.

@@ -11,16 +11,9 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any, Final, Literal, TypeAlias, assert_never, cast
 
-from onrecord.adapters.wire.answer import Place
-from onrecord.domain.content import Native
+from onrecord.adapters.wire.blocks import BlockContext
 from onrecord.domain.events import (
     Event,
-    MessageRecorded,
-    OpaqueRecorded,
-    ReasoningRecorded,
-    ServerToolCallRecorded,
-    ServerToolResultRecorded,
-    ToolCallRecorded,
 )
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.gemini.server_tools import QUERIES, called, gave, grounded_by
@@ -151,74 +144,30 @@ def objects(parts: Iterable[Any]) -> list[JsonObject]:
 # Which event records a block of Gemini's.
 
 
-def event_of(index: int, value: JsonObject, native: Native, place: Place) -> Event:
+def event_of(block: BlockContext) -> Event:
     """Return the event of a block; a call without a name is opaque, and a result of no call."""
-    response, line = place.response, place.line
-    match kind := kind_of(value):
+    match kind := kind_of(block.value):
         case "reasoning":
-            return ReasoningRecorded(response=response, index=index, content=native, line=line)
+            return block.reasoning()
         case "message":
-            return MessageRecorded(
-                role="assistant", content=(native,), response=response, index=index, line=line
-            )
+            return block.message()
         case "call":
-            return _call(index, value, native, place)
+            call = object_in(block.value, "functionCall") or {}
+            call_id, name = block.call or text_in(call, "id"), text_in(call, "name")
+            if call_id is not None and name is not None:
+                return block.tool_call(call_id, name)
         case "server_call":
-            return _server_call(index, value, native, place)
+            asked = called(block.value)
+            call_id = (asked.id if asked else "") or block.call
+            if asked is not None and call_id is not None:
+                return block.server_tool_call(call_id, asked.name)
         case "server_result":
-            return _server_result(index, value, native, place)
+            given = gave(block.value)
+            call_id = (given.call_id if given else "") or block.call
+            if call_id is not None:
+                return block.server_tool_result(call_id)
         case "opaque":
-            return _opaque(index, value, native, place)
+            pass
         case _:
             assert_never(kind)
-
-
-def _call(index: int, value: JsonObject, native: Native, place: Place) -> Event:
-    call = object_in(value, "functionCall") or {}
-    call_id, name = place.call or text_in(call, "id"), text_in(call, "name")
-    if call_id is None or name is None:
-        return _opaque(index, value, native, place)
-    return ToolCallRecorded(
-        response=place.response,
-        index=index,
-        call_id=call_id,
-        name=name,
-        content=native,
-        awaited=place.awaited,
-        line=place.line,
-    )
-
-
-def _server_call(index: int, value: JsonObject, native: Native, place: Place) -> Event:
-    asked = called(value)
-    call_id = (asked.id if asked else "") or place.call
-    if asked is None or call_id is None:
-        return _opaque(index, value, native, place)
-    return ServerToolCallRecorded(
-        response=place.response,
-        index=index,
-        call_id=call_id,
-        name=asked.name,
-        content=native,
-        line=place.line,
-    )
-
-
-def _server_result(index: int, value: JsonObject, native: Native, place: Place) -> Event:
-    given = gave(value)
-    call_id = (given.call_id if given else "") or place.call
-    if call_id is None:
-        return _opaque(index, value, native, place)
-    return ServerToolResultRecorded(
-        response=place.response, index=index, call_id=call_id, content=native, line=place.line
-    )
-
-
-def _opaque(index: int, value: JsonObject, native: Native, place: Place) -> Event:
-    return OpaqueRecorded(
-        response=place.response,
-        index=index,
-        type=type_of(value),
-        content=native,
-        line=place.line,
-    )
+    return block.opaque(type_of(block.value))

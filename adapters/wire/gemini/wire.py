@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import groupby, takewhile
 from typing import Any, Final, cast
 
-from onrecord.adapters.wire.answer import Answer, Loss
+from onrecord.adapters.wire.answer import Answer, Loss, text_or_none
 from onrecord.adapters.wire.api import (
     BatchEntry,
     BatchResult,
@@ -17,14 +21,204 @@ from onrecord.adapters.wire.api import (
     deferred,
     error_kind,
 )
-from onrecord.adapters.wire.gemini.parts import API, event_of
-from onrecord.adapters.wire.gemini.requests import family, instructions, read_request, said, tools
+from onrecord.adapters.wire.gemini.calls import TurnIds
+from onrecord.adapters.wire.gemini.parts import (
+    API,
+    event_of,
+    goes_on,
+    member,
+    object_in,
+    text_in,
+)
 from onrecord.adapters.wire.gemini.stream import ContentStream, read_body
 from onrecord.adapters.wire.nesting import read_object
+from onrecord.adapters.wire.requests import RequestReader, Result, Sent, count_or_none, objects
 from onrecord.adapters.wire.sse import EVENT_STREAM
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, MalformedJson
 from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.prefix import encoded
+from onrecord.projections.matching.units import Piece
+
+# A request to Gemini's API, read from its body, and what it says as events.
+#
+# Shapes: ai.google.dev, "Generating content", request body; the model stands in the path of the URL.
+# A part is a block. Parts stay native, as the program spelled them; a user's text becomes plain text.
+# The SDK's chats keep a content for each chunk of a stream (google-genai 3.4.0, `chats.py`), so
+# neighbours of the model's are one turn, whose texts go on as they do in a stream.
+
+# What Gemini's service and its SDK have about them on the wire.
+
+_NAMED: Final = re.compile(r"(?P<collection>models|tunedModels|endpoints)/(?P<name>[^/:]+):[^/]*$")
+
+
+def model_in(path: str) -> str | None:
+    """Return the model that the path of a URL names; other collections than models with it."""
+    found = _NAMED.search(path)
+    if found is None:
+        return None
+    name = found["name"]
+    return name if found["collection"] == "models" else f"{found['collection']}/{name}"
+
+
+def streams(path: str) -> bool:
+    """Whether a request to a path asks for a stream."""
+    return path.endswith(":streamGenerateContent")
+
+
+def family() -> type[Exception] | None:
+    """Return the error that the SDK's errors descend from, once something imported that."""
+    if "google.genai.errors" not in sys.modules:
+        return None
+    from google.genai.errors import APIError
+
+    return APIError
+
+
+_MODEL: Final = "model"
+_DECLARED: Final = "functionDeclarations"
+_TOKEN: Final = "continuationToken"
+_INSTRUCTIONS: Final = "systemInstruction"
+
+
+def read_request(body: bytes, path: str = "", /) -> Sent:
+    """Return what a request's body asks.
+
+    Raises MalformedJson where it is not JSON, InvalidContent where it is no request of this API.
+    """
+    sent = read_object(body)
+    contents = objects(_listed(sent.get("contents")), "contents")
+    settings = object_in(sent, "generationConfig") or {}
+    token = member(sent, _TOKEN) or member(settings, _TOKEN)
+    return Sent(
+        api=API,
+        body=sent,
+        model=model_in(path) or _model(sent.get("model")),
+        stream=streams(path),
+        max_tokens=count_or_none(member(settings, "maxOutputTokens")),
+        system=_system(member(sent, _INSTRUCTIONS)),
+        tools=_tools(sent.get("tools")),
+        messages=tuple(contents),
+        pieces=tuple(_pieces(contents)),
+        goes_on_by=text_or_none(token),
+        answers_earlier=_answers_earlier(contents),
+    )
+
+
+def _turns(sent: Sent) -> list[int]:
+    """Return for each content the place at which its turn begins."""
+    turns: list[int] = []
+    contents = sent.messages
+    for place, content in enumerate(contents):
+        is_same = place > 0 and _is_model(content) and _is_model(contents[place - 1])
+        turns.append(turns[-1] if is_same else place)
+    return turns
+
+
+def _is_model(content: JsonObject) -> bool:
+    return content.get("role") == _MODEL
+
+
+def _answers_earlier(contents: Sequence[JsonObject]) -> bool:
+    first = takewhile(lambda content: not _is_model(content), contents)
+    parts = (part for content in first for part in _parts(content))
+    return any(object_in(part, "functionResponse") is not None for part in parts)
+
+
+def _pieces(contents: Sequence[JsonObject]) -> Iterator[Piece]:
+    ids = TurnIds()
+    for is_model, turn in groupby(enumerate(contents), key=lambda it: _is_model(it[1])):
+        placed = [(place, _parts(content)) for place, content in turn]
+        if is_model:
+            ids = TurnIds()
+            for place, part in _joined(placed):
+                call = ids.of(part)
+                yield Piece(place, "assistant", part, encoded("assistant", part), call)
+        else:
+            yield from (_of_caller(place, part, ids) for place, parts in placed for part in parts)
+
+
+def _joined(placed: Sequence[tuple[int, list[JsonObject]]]) -> list[tuple[int, JsonObject]]:
+    """Return the parts of a turn of the model's, each with the place of its content."""
+    joined: list[tuple[int, JsonObject]] = []
+    for place, parts in placed:
+        follows = bool(joined and parts) and goes_on(parts[0], joined[-1][1])
+        if follows:
+            before, part = joined[-1]
+            joined[-1] = (before, {**part, "text": part["text"] + parts[0]["text"]})
+        joined += [(place, part) for part in parts[follows:]]
+    return joined
+
+
+def _of_caller(place: int, part: JsonObject, ids: TurnIds) -> Piece:
+    response = object_in(part, "functionResponse")
+    call = None if response is None else ids.answered(response)
+    role = "user" if call is None else "tool"
+    return Piece(place, role, part, encoded(role, part), call)
+
+
+def _parts(content: JsonObject) -> list[JsonObject]:
+    role = content.get("role")
+    if not isinstance(role, str | None):
+        raise InvalidContent("`role` is no text: a content is said by user or model")
+    return objects(_listed(content.get("parts")), "parts")
+
+
+def _model(named: Any) -> str | None:
+    return named.removeprefix("models/") if isinstance(named, str) and named else None
+
+
+def _system(told: Any) -> str | JsonObject | None:
+    match told:
+        case None:
+            return None
+        case str():
+            return told
+        case {"parts": [{"text": str(text), **beside}], **rest} if not beside:
+            return {_INSTRUCTIONS: told} if rest.keys() - {"role"} else text
+        case _:
+            return {_INSTRUCTIONS: told}
+
+
+def _tools(told: Any) -> list[JsonObject] | None:
+    """Return the definitions one by one: each function, and each tool of the provider's."""
+    if told is None:
+        return None
+    return [one for tool in objects(_listed(told), "tools") for one in _apart(tool)]
+
+
+def _apart(tool: JsonObject) -> Iterator[JsonObject]:
+    for name, held in tool.items():
+        if name in (_DECLARED, "function_declarations") and isinstance(held, list):
+            yield from ({_DECLARED: [one]} for one in cast("list[Any]", held))
+        else:
+            yield {name: held}
+
+
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, dict) else value
+
+
+def _result_of(piece: Piece) -> Result | None:
+    if piece.role != "tool":
+        return None
+    response = object_in(piece.block, "functionResponse") or {}
+    return Result(piece.call or text_in(response, "id") or "")
+
+
+def _text_of(_content: JsonObject, part: JsonObject) -> str | None:
+    """Return the text of a part that is a text and nothing else."""
+    match part:
+        case {"text": str(text), **more} if not more:
+            return text
+        case _:
+            return None
+
+
+said: Final = RequestReader(event_of, _result_of, _text_of, _turns).said
+
+
+# The wire.
 
 # How Gemini's batches are read: requests in the call that makes one, results in its status.
 #
@@ -42,7 +236,7 @@ def entries(body: bytes) -> tuple[BatchEntry, ...]:
     given = _at(read_object(body), ("batch", "inputConfig", "requests"))
     if given is None:
         return ()
-    listed = _listed(as_object(given) or {}, ("requests",))
+    listed = _objects_at(as_object(given) or {}, ("requests",))
     requests = [as_object(it.get("request")) for it in listed]
     known = [request for request in requests if request is not None]
     if not known or len(known) != len(requests):
@@ -67,7 +261,7 @@ def read_status(said: JsonObject) -> tuple[BatchStatus, ...]:
     if not isinstance(name, str) or not name.startswith(_BATCHES):
         return ()
     at = ("inlinedResponses", "inlinedResponses")
-    listed = _listed(said, ("metadata", "output", *at)) or _listed(said, ("response", *at))
+    listed = _objects_at(said, ("metadata", "output", *at)) or _objects_at(said, ("response", *at))
     results = tuple((_result(str(at), it), jsontext.write(it)) for at, it in enumerate(listed))
     return (BatchStatus(name, name, results=results),) if results else ()
 
@@ -83,7 +277,7 @@ def _result(name: str, said: JsonObject) -> BatchResult:
     return BatchResult(name, Answer(API, interruption="malformed", detail=why, error=said))
 
 
-def _listed(value: JsonObject, path: tuple[str, ...]) -> list[JsonObject]:
+def _objects_at(value: JsonObject, path: tuple[str, ...]) -> list[JsonObject]:
     """Return the objects in the list at a path; one that is no object is empty."""
     found = _at(value, path)
     items = cast("list[Any]", found) if isinstance(found, list) else []
@@ -92,8 +286,8 @@ def _listed(value: JsonObject, path: tuple[str, ...]) -> list[JsonObject]:
 
 def _at(value: JsonObject, path: tuple[str, ...]) -> object:
     found: object = value
-    for member in path:
-        found = (as_object(found) or {}).get(member)
+    for step in path:
+        found = (as_object(found) or {}).get(step)
     return found
 
 
@@ -119,8 +313,6 @@ WIRE: Final = Wire(
     event_of=event_of,
     read_request=read_request,
     said=said,
-    instructions=instructions,
-    tools=tools,
     endpoints=(
         *(
             Endpoint("POST", f"{models}/*:{verb}", kind)

@@ -8,15 +8,11 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
-from onrecord.adapters.wire.answer import Block, Place
+from onrecord.adapters.wire.answer import Block
+from onrecord.adapters.wire.blocks import BlockContext
 from onrecord.adapters.wire.unnamed_calls import UnnamedCalls
-from onrecord.domain.content import Native
 from onrecord.domain.events import (
     Event,
-    MessageRecorded,
-    OpaqueRecorded,
-    ReasoningRecorded,
-    ToolCallRecorded,
 )
 from onrecord.domain.jsontext import JsonObject
 
@@ -43,29 +39,17 @@ def blocks_of(message: JsonObject, made: UnnamedCalls) -> list[Block]:
     ]
 
 
-def event_of(index: int, value: JsonObject, native: Native, place: Place) -> Event:
+def event_of(block: BlockContext) -> Event:
     """Return the event of a block; a call without a name is opaque."""
-    response, line = place.response, place.line
+    value = block.value
     if is_thinking(value):
-        return ReasoningRecorded(response=response, index=index, content=native, line=line)
+        return block.reasoning()
     if not is_call(value):
-        return MessageRecorded(
-            role="assistant", content=(native,), response=response, index=index, line=line
-        )
-    name, call_id = _name(value), value.get("id") or place.call
+        return block.message()
+    name, call_id = _name(value), value.get("id") or block.call
     if name is None or not isinstance(call_id, str):
-        return OpaqueRecorded(
-            response=response, index=index, type="function", content=native, line=line
-        )
-    return ToolCallRecorded(
-        response=response,
-        index=index,
-        call_id=call_id,
-        name=name,
-        content=native,
-        awaited=place.awaited,
-        line=line,
-    )
+        return block.opaque("function")
+    return block.tool_call(call_id, name)
 
 
 def calls_of(message: JsonObject) -> list[JsonObject] | None:

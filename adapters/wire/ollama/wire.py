@@ -3,12 +3,128 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import Final
 
+from onrecord.adapters.wire.answer import members_of, text_or_none
 from onrecord.adapters.wire.api import Endpoint, Wire
-from onrecord.adapters.wire.ollama.blocks import API, event_of
-from onrecord.adapters.wire.ollama.requests import instructions, read_request, said, tools
+from onrecord.adapters.wire.nesting import read_object
+from onrecord.adapters.wire.ollama.blocks import API, blocks_of, event_of
 from onrecord.adapters.wire.ollama.stream import ChatStream, read_body
+from onrecord.adapters.wire.requests import (
+    RequestReader,
+    Result,
+    Sent,
+    count_or_none,
+    objects,
+    objects_or_none,
+)
+from onrecord.adapters.wire.unnamed_calls import UnnamedCalls
+from onrecord.domain.errors import InvalidContent
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.prefix import encoded
+from onrecord.projections.matching.units import Piece
+
+# A request to Ollama's chat API, read from its body, and what it says as events.
+#
+# Shapes: Ollama's `docs/api.md`, "Generate a chat completion". Messages stay native, as the program
+# spelled them; one of a user that is a plain text becomes that.
+
+_PLAIN: Final = {"role", "content"}
+"""The members of a message that says no more than its content."""
+
+
+def read_request(body: bytes, _path: str = "", /) -> Sent:
+    """Return what a request's body asks.
+
+    Raises MalformedJson where it is not JSON, InvalidContent where it is no request of this API.
+    """
+    sent = read_object(body)
+    messages = objects(sent.get("messages", []), "messages")
+    leading = list(takewhile(lambda message: message.get("role") == "system", messages))
+    following = messages[len(leading) :]
+    return Sent(
+        api=API,
+        body=sent,
+        model=text_or_none(sent.get("model")),
+        stream=sent.get("stream") is not False,
+        max_tokens=count_or_none(members_of(sent.get("options")).get("num_predict")),
+        system=_system(leading),
+        tools=objects_or_none(sent.get("tools"), "tools"),
+        messages=tuple(following),
+        pieces=tuple(_pieces(following)),
+        answers_earlier=_answers_earlier(following),
+    )
+
+
+def _system(leading: list[JsonObject]) -> str | JsonObject | None:
+    match leading:
+        case []:
+            return None
+        case [{"content": str(text)} as only] if only.keys() == _PLAIN:
+            return text
+        case _:
+            return {"messages": leading}
+
+
+def _answers_earlier(messages: Sequence[JsonObject]) -> bool:
+    roles = (message.get("role") for message in messages)
+    return "tool" in takewhile(lambda role: role != "assistant", roles)
+
+
+def _pieces(messages: Sequence[JsonObject]) -> Iterator[Piece]:
+    """Yield the blocks of messages; results that name no call are of the answer before them."""
+    made = UnnamedCalls()
+    for place, message in enumerate(messages):
+        role = message.get("role")
+        match role:
+            case "assistant":
+                made = UnnamedCalls()
+                for block in blocks_of(message, made):
+                    yield _piece(place, "assistant", block.value, block.call)
+            case "tool":
+                yield from _result_pieces(place, message, made)
+            case "user" | "system" if _is_plain(message):
+                yield _piece(place, role, {"type": "text", "text": message["content"]}, None)
+            case "system":
+                yield _piece(place, "system", message, None)
+            case str():
+                yield _piece(place, "user", message, None)
+            case _:
+                raise InvalidContent("a message is said by nobody: give it a `role`")
+
+
+def _result_pieces(place: int, message: JsonObject, made: UnnamedCalls) -> Iterator[Piece]:
+    """Yield a tool's message as a result, of the first open call if it names neither call nor tool.
+
+    As the user's words where no call awaits it.
+    """
+    own, name = message.get("tool_call_id"), message.get("tool_name")
+    given = own if isinstance(own, str) and own else None
+    call = made.result(name if isinstance(name, str) and name else None, given)
+    if call is None:
+        yield _piece(place, "user", message, None)
+    else:
+        yield _piece(place, "tool", message, None if given else call)
+
+
+def _piece(place: int, role: str, block: JsonObject, call: str | None) -> Piece:
+    return Piece(place, role, block, encoded(role, block), call)
+
+
+def _is_plain(message: JsonObject) -> bool:
+    return message.keys() == _PLAIN and isinstance(message["content"], str)
+
+
+def _result_of(piece: Piece) -> Result | None:
+    return Result(piece.call or piece.block["tool_call_id"]) if piece.role == "tool" else None
+
+
+said: Final = RequestReader(event_of, _result_of).said
+
+
+# The wire.
 
 _TOLD: Final = ("name", "description", "parameters")
 
@@ -29,8 +145,6 @@ WIRE: Final = Wire(
     event_of=event_of,
     read_request=read_request,
     said=said,
-    instructions=instructions,
-    tools=tools,
     endpoints=(Endpoint("POST", "api/chat", "turn"),),
     told=frozenset(
         {"/messages", "/format", "/options", *(f"/tools/*/function/{told}" for told in _TOLD)}

@@ -10,19 +10,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, cast
 
-from onrecord.adapters.wire.answer import Anomaly, Answer, Block, Loss, Place, token_count
+from onrecord.adapters.wire.answer import (
+    Anomaly,
+    Answer,
+    Block,
+    body_reader,
+    members_of,
+    token_count,
+)
 from onrecord.adapters.wire.api import error_kind
-from onrecord.adapters.wire.nesting import read_object
+from onrecord.adapters.wire.blocks import BlockContext
 from onrecord.adapters.wire.openai_chat.calls import is_whole
 from onrecord.adapters.wire.openai_chat.merging import says
-from onrecord.domain.content import Native
-from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import (
     Event,
-    MessageRecorded,
-    OpaqueRecorded,
-    ReasoningRecorded,
-    ToolCallRecorded,
     Unfinished,
 )
 from onrecord.domain.jsontext import JsonObject
@@ -185,7 +186,7 @@ def _is_whole(part: Block, choice: Choice, *, last: bool) -> bool:
         return True
     match part.value:
         case {"function": function} | {"function_call": function}:
-            return is_whole(_object(function).get("arguments", ""))
+            return is_whole(members_of(function).get("arguments", ""))
         case {"custom": _}:
             return not last
         case _:
@@ -194,7 +195,7 @@ def _is_whole(part: Block, choice: Choice, *, last: bool) -> bool:
 
 def _tokens(envelope: JsonObject) -> tuple[int | None, int | None]:
     """Return the tokens that the model read and wrote; Groq's streams have them apart."""
-    for usage in (envelope.get("usage"), _object(envelope.get("x_groq")).get("usage")):
+    for usage in (envelope.get("usage"), members_of(envelope.get("x_groq")).get("usage")):
         if isinstance(usage, dict):
             counted = cast("JsonObject", usage)
             read, written = counted.get("prompt_tokens"), counted.get("completion_tokens")
@@ -202,59 +203,35 @@ def _tokens(envelope: JsonObject) -> tuple[int | None, int | None]:
     return None, None
 
 
-def _object(value: Any) -> JsonObject:
-    return cast("JsonObject", value) if isinstance(value, dict) else {}
-
-
 # Which event records a block of OpenAI's Chat Completions API.
 
 
-def event_of(index: int, value: JsonObject, native: Native, place: Place) -> Event:
+def event_of(block: BlockContext) -> Event:
     """Return the event of a block; a call that lacks what its event needs is opaque.
 
     So is a `function_call`, which has no id: nobody could give its result.
     """
-    response, line = place.response, place.line
-    if is_reasoning(value):
-        return ReasoningRecorded(response=response, index=index, content=native, line=line)
-    if not is_call(value):
-        return MessageRecorded(
-            role="assistant", content=(native,), response=response, index=index, line=line
-        )
-    call = called(value)
-    if call is None:
-        return OpaqueRecorded(
-            response=response, index=index, type=kind_of_call(value), content=native, line=line
-        )
-    return ToolCallRecorded(
-        response=response,
-        index=index,
-        call_id=call.id,
-        name=call.name,
-        content=native,
-        awaited=place.awaited,
-        line=line,
-    )
+    if is_reasoning(block.value):
+        return block.reasoning()
+    if not is_call(block.value):
+        return block.message()
+    call = called(block.value)
+    return block.opaque(kind_of_call(block.value)) if call is None else block.tool_call(*call)
 
 
 # The answers of OpenAI's Chat Completions API, read from the bytes of a JSON body.
 
 
-def read_body(body: bytes, loss: Loss = "malformed", detail: str | None = None) -> Answer:
-    """Return what a whole JSON body said; `loss` is why, if it is not whole.
-
-    Never raises: a body that cannot be read is an answer without blocks that says so. Gateways
-    answer with an `error` under status 200 too.
-    """
-    try:
-        completion = read_object(body)
-    except MalformedJson as exc:
-        return Answer(api=API, interruption=loss, detail=detail or str(exc))
+def _answer_of(completion: JsonObject) -> Answer:
+    """Return what a body said; gateways answer with an `error` under status 200 too."""
     choices = completion.get("choices")
     listed = cast("list[Any]", choices) if isinstance(choices, list) else []
     read = [choice for choice in map(_choice, listed) if choice is not None]
     answer = Answer(api=API, envelope=_envelope(completion), anomalies=_oddities(read))
     return completed(_finished(answer, completion, len(listed) - len(read)), read)
+
+
+read_body: Final = body_reader(API, _answer_of)
 
 
 def _finished(answer: Answer, completion: JsonObject, broken: int) -> Answer:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from typing import Any, Final, cast
 
-from onrecord.adapters.wire.answer import Answer, Loss
+from onrecord.adapters.wire.answer import Answer, Loss, text_or_none
 from onrecord.adapters.wire.api import (
     BatchEntry,
     BatchResult,
@@ -19,16 +20,113 @@ from onrecord.adapters.wire.api import (
 )
 from onrecord.adapters.wire.forms import lines_of
 from onrecord.adapters.wire.nesting import read_object
-from onrecord.adapters.wire.openai_chat.answers import API, event_of, read_body
-from onrecord.adapters.wire.openai_chat.requests import instructions, read_request, said, tools
+from onrecord.adapters.wire.openai_chat.answers import API, blocks_of, event_of, read_body
 from onrecord.adapters.wire.openai_chat.stream import CompletionStream
 from onrecord.adapters.wire.openai_responses.answers import error_code
 from onrecord.adapters.wire.openai_responses.answers import read_body as read_response
 from onrecord.adapters.wire.openai_responses.wire import HEADERS, TOLD_OF_A_TOOL, family
+from onrecord.adapters.wire.requests import (
+    RequestReader,
+    Result,
+    Sent,
+    count_or_none,
+    objects,
+    objects_or_none,
+)
 from onrecord.adapters.wire.sse import EVENT_STREAM
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, MalformedJson
 from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.prefix import encoded
+from onrecord.projections.matching.units import Piece
+
+# A request to OpenAI's Chat Completions API, read from its body, and what it says as events.
+#
+# Shapes: platform.openai.com, "Create chat completion". Messages stay native, as the program spelled
+# them; a content that is a plain string becomes plain text. A message of a user is a block a part,
+# but one with members of its own (a name) is one block, whole; so is what a tool or the system says.
+
+_PLAIN: Final = {"role", "content"}
+"""The members of a message that says no more than its content."""
+
+_INSTRUCTING: Final = ("system", "developer")
+
+
+def read_request(body: bytes, _path: str = "", /) -> Sent:
+    """Return what a request's body asks.
+
+    Raises MalformedJson where it is not JSON, InvalidContent where it is no request of this API.
+    """
+    sent = read_object(body)
+    messages = objects(sent.get("messages"), "messages")
+    leading = list(takewhile(lambda message: message.get("role") in _INSTRUCTING, messages))
+    following = messages[len(leading) :]
+    most = sent.get("max_completion_tokens", sent.get("max_tokens"))
+    return Sent(
+        api=API,
+        body=sent,
+        model=text_or_none(sent.get("model")),
+        stream=sent.get("stream") is True,
+        max_tokens=count_or_none(most),
+        system=_system(leading),
+        tools=objects_or_none(sent.get("tools"), "tools"),
+        messages=tuple(following),
+        pieces=tuple(
+            Piece(place, role, block, encoded(role, block))
+            for place, message in enumerate(following)
+            for role, block in _pieces(message)
+        ),
+    )
+
+
+def _system(leading: list[JsonObject]) -> str | JsonObject | None:
+    match leading:
+        case []:
+            return None
+        case [{"role": "system", "content": str(text)} as only] if only.keys() == _PLAIN:
+            return text
+        case _:
+            return {"messages": leading}
+
+
+def _pieces(message: JsonObject) -> list[tuple[str, JsonObject]]:
+    """Return the blocks of a message, each with the role of who says it."""
+    role, content = message.get("role"), message.get("content")
+    plain = message.keys() == _PLAIN
+    match role:
+        case "assistant":
+            return [("assistant", block) for block in blocks_of(message)]
+        case "user" if plain and isinstance(content, list) and _are_objects(content):
+            return [("user", part) for part in cast("list[JsonObject]", content)]
+        case "user" | "system" if plain and isinstance(content, str):
+            return [(role, {"type": "text", "text": content})]
+        case "system" | "developer":
+            return [("system", message)]
+        case "tool" if _is_result(message):
+            return [("tool", message)]
+        case str():
+            return [("user", message)]
+        case _:
+            raise InvalidContent("a message is said by nobody: give it a `role`")
+
+
+def _is_result(message: JsonObject) -> bool:
+    call = message.get("tool_call_id")
+    return isinstance(call, str) and call != ""
+
+
+def _are_objects(items: list[Any]) -> bool:
+    return all(isinstance(item, dict) for item in items)
+
+
+def _result_of(piece: Piece) -> Result | None:
+    return Result(piece.block["tool_call_id"]) if piece.role == "tool" else None
+
+
+said: Final = RequestReader(event_of, _result_of).said
+
+
+# The wire.
 
 # How OpenAI's batches are read: requests and results are lines of files, of either of its APIs.
 #
@@ -133,8 +231,6 @@ WIRE: Final = Wire(
     event_of=event_of,
     read_request=read_request,
     said=said,
-    instructions=instructions,
-    tools=tools,
     endpoints=(
         Endpoint("POST", "chat/completions", "turn"),
         # Batches may hold requests of either API.

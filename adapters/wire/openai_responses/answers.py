@@ -19,13 +19,13 @@ from onrecord.adapters.wire.answer import (
     Answer,
     Block,
     Interruption,
-    Loss,
+    body_reader,
+    members_of,
     named,
     token_count,
+    whole_blocks,
 )
-from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.openai_responses.kinds import is_call, ran_by_provider
-from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
 
@@ -69,7 +69,7 @@ def is_known_end(status: object, envelope: JsonObject) -> bool:
 
 def error_code(error: Any) -> str | None:
     """Return the code or type of an error, which names no content."""
-    known = _object(error)
+    known = members_of(error)
     found = (known.get("code"), known.get("type"))
     return next((named(code) for code in found if isinstance(code, str)), None)
 
@@ -114,7 +114,7 @@ def closed(answer: Answer) -> Answer:
     ran = ran_by_provider((block.value for block in answer.blocks), tools)
     broken = [block for block in answer.blocks if _is_broken_call(block.value, ran)]
     whole = tuple(block for block in answer.blocks if not _is_broken_call(block.value, ran))
-    usage = _object(answer.envelope.get("usage"))
+    usage = members_of(answer.envelope.get("usage"))
     return replace(
         answer,
         blocks=whole,
@@ -138,7 +138,7 @@ def gaps(indexes: Iterable[int]) -> list[Anomaly]:
 
 
 def _stop_reason(envelope: JsonObject) -> str | None:
-    found = (_object(envelope.get("incomplete_details")).get("reason"), envelope.get("status"))
+    found = (members_of(envelope.get("incomplete_details")).get("reason"), envelope.get("status"))
     return next((reason for reason in found if isinstance(reason, str)), None)
 
 
@@ -174,51 +174,33 @@ def _in_order(unfinished: Iterable[Unfinished]) -> tuple[Unfinished, ...]:
     return tuple(sorted(unfinished, key=lambda block: block.index))
 
 
-def _object(value: Any) -> JsonObject:
-    return cast("JsonObject", value) if isinstance(value, dict) else {}
-
-
 # The answers of OpenAI's Responses API, read from the bytes of a JSON body.
 #
 # So are the answers to /responses/compact, and what is read of a response that went on in the
 # background.
 
 
-def read_body(body: bytes, loss: Loss = "malformed", detail: str | None = None) -> Answer:
-    """Return what a whole JSON body said; `loss` is why, if it is not whole.
-
-    Never raises: a body that cannot be read is an answer without blocks that says so.
-    """
-    try:
-        response = read_object(body)
-    except MalformedJson as exc:
-        return Answer(api=API, interruption=loss, detail=detail or str(exc))
-    output, error = response.get("output"), response.get("error")
+def _answer_of(response: JsonObject) -> Answer:
+    output, error, envelope = response.get("output"), response.get("error"), envelope_of(response)
     if isinstance(output, list):
         return _response(response, cast("list[Any]", output))
-    envelope = envelope_of(response)
     if error is not None:
         code = error_code(error)
         return Answer(API, envelope=envelope, interruption="error", error=error, detail=code)
     why = "a response without a list of output"
-    return Answer(api=API, envelope=envelope, interruption="malformed", detail=why)
+    return Answer(API, envelope=envelope, interruption="malformed", detail=why)
 
 
 def _response(response: JsonObject, output: list[Any]) -> Answer:
-    whole = tuple(
-        Block(index, cast("JsonObject", item))
-        for index, item in enumerate(output)
-        if isinstance(item, dict)
-    )
+    blocks, broken = whole_blocks(output)
     status, envelope = response.get("status"), envelope_of(response)
     interruption, detail = ended(status, envelope)
-    broken = len(output) - len(whole)
     if broken:
         interruption, detail = "malformed", f"{broken} of the output is no item"
     is_odd = not is_known_end(status, envelope)
     answer = Answer(
         api=API,
-        blocks=whole,
+        blocks=blocks,
         envelope=envelope,
         interruption=interruption,
         detail=detail,
@@ -226,3 +208,6 @@ def _response(response: JsonObject, output: list[Any]) -> Answer:
         anomalies=(Anomaly("a response of no known status"),) if is_odd else (),
     )
     return closed(answer)
+
+
+read_body: Final = body_reader(API, _answer_of)

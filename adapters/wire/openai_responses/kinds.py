@@ -9,17 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from onrecord.adapters.wire.answer import Place
-from onrecord.domain.content import Native
+from onrecord.adapters.wire.blocks import BlockContext
 from onrecord.domain.events import (
-    CompactionRecorded,
     Event,
-    MessageRecorded,
-    OpaqueRecorded,
-    ReasoningRecorded,
-    ServerToolCallRecorded,
-    ServerToolResultRecorded,
-    ToolCallRecorded,
 )
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.openai_responses.server_tools import name_of
@@ -55,50 +47,31 @@ _ANSWERED: Final = frozenset(
 _OUTPUT: Final = "_output"
 
 
-def event_of(index: int, value: JsonObject, native: Native, place: Place) -> Event:
+def event_of(block: BlockContext) -> Event:
     """Return the event of an item; one that lacks what its event needs is opaque.
 
     A call without an id is such an item: nobody could give its result. So is what the answer of a
     compaction repeats of the user: it is an item of that response, and no new prompt.
     """
-    response, line = place.response, place.line
-    call = call_id(value)
-    match value:
-        case {"role": "assistant"} if _is_message(value):
-            return MessageRecorded(
-                role="assistant", content=(native,), response=response, index=index, line=line
-            )
+    item = block.value
+    call = call_id(item)
+    match item:
+        case {"role": "assistant"} if _is_message(item):
+            return block.message()
         case {"type": "reasoning"}:
-            return ReasoningRecorded(response=response, index=index, content=native, line=line)
+            return block.reasoning()
         case {"type": "compaction"}:
-            return CompactionRecorded(response=response, index=index, content=native, line=line)
+            return block.compaction()
         case _ if call is None:
-            return _opaque(index, value, native, place)
-        case _ if is_call(value, place.ran):
-            return ToolCallRecorded(
-                response=response,
-                index=index,
-                call_id=call,
-                name=_name(value),
-                content=native,
-                awaited=place.awaited,
-                line=line,
-            )
+            return block.opaque(item.get("type"))
+        case _ if is_call(item, block.ran):
+            return block.tool_call(call, _name(item))
         case {"type": str(kind)} if kind in _SERVER_CALLS or kind in _CALLS:
-            return ServerToolCallRecorded(
-                response=response,
-                index=index,
-                call_id=call,
-                name=name_of(value),
-                content=native,
-                line=line,
-            )
+            return block.server_tool_call(call, name_of(item))
         case {"type": str(kind)} if kind.endswith(_OUTPUT):
-            return ServerToolResultRecorded(
-                response=response, index=index, call_id=call, content=native, line=line
-            )
+            return block.server_tool_result(call)
         case _:
-            return _opaque(index, value, native, place)
+            return block.opaque(item.get("type"))
 
 
 def is_call(item: JsonObject, ran: frozenset[str]) -> bool:
@@ -232,14 +205,3 @@ def _name(item: JsonObject) -> str:
     if isinstance(name, str) and name:
         return name
     return kind.removesuffix("_call") if isinstance(kind, str) else ""
-
-
-def _opaque(index: int, value: JsonObject, native: Native, place: Place) -> OpaqueRecorded:
-    kind = value.get("type")
-    return OpaqueRecorded(
-        response=place.response,
-        index=index,
-        type=kind if isinstance(kind, str) else "",
-        content=native,
-        line=place.line,
-    )

@@ -3,14 +3,142 @@
 from __future__ import annotations
 
 import sys
-from typing import Final
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from typing import Any, Final, cast
 
+from onrecord.adapters.wire.answer import text_or_none
 from onrecord.adapters.wire.api import Endpoint, Wire
+from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.openai_responses.answers import API, read_body
-from onrecord.adapters.wire.openai_responses.kinds import event_of
-from onrecord.adapters.wire.openai_responses.requests import instructions, read_request, said, tools
+from onrecord.adapters.wire.openai_responses.kinds import (
+    Speaker,
+    call_id,
+    event_of,
+    is_leading,
+    ran_by_provider,
+    run_in_containers,
+    speaker,
+)
 from onrecord.adapters.wire.openai_responses.stream import ResponseStream
+from onrecord.adapters.wire.requests import (
+    RequestReader,
+    Result,
+    Sent,
+    answered_turns,
+    count_or_none,
+    objects,
+    objects_or_none,
+)
 from onrecord.adapters.wire.sse import EVENT_STREAM
+from onrecord.domain.errors import InvalidContent
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.prefix import encoded
+from onrecord.projections.apis.openai_responses.read import says_it_failed
+from onrecord.projections.matching.units import Piece
+
+# A request to OpenAI's Responses API, read from its body, and what its input says as events.
+#
+# Shapes: the OpenAPI description of OpenAI's API, "CreateResponse" and "InputItem". Items stay
+# native, as the program spelled them; a content that is a plain string becomes plain text. A message
+# of the user is a block a part; one with members of its own (an id, a status) is one block, whole.
+#
+# Messages of the system or the developer that lead the input are instructions, unless the request
+# goes on from an earlier response: then they come amid the conversation, as all later ones do.
+
+_PLAIN: Final = frozenset({"type", "role", "content"})
+"""The members of a message that says no more than its content."""
+
+_HELD: Final = ("previous_response_id", "conversation", "prompt")
+
+
+def read_request(body: bytes, _path: str = "", /) -> Sent:
+    """Return what a request's body asks, of /responses or of /responses/compact.
+
+    Which of them it is asked of, its body does not say. Raises MalformedJson where it is not JSON,
+    InvalidContent where it is no request of this API.
+    """
+    sent = read_object(body)
+    refers_to = sent.get("previous_response_id")
+    items = _input(sent)
+    leading = list(takewhile(is_leading, items)) if refers_to is None else []
+    messages = items[len(leading) :]
+    return Sent(
+        api=API,
+        body=sent,
+        model=text_or_none(sent.get("model")),
+        stream=sent.get("stream") is True,
+        max_tokens=count_or_none(sent.get("max_output_tokens")),
+        system=_system(sent, leading),
+        tools=objects_or_none(sent.get("tools"), "tools"),
+        messages=tuple(messages),
+        pieces=tuple(_pieces(messages)),
+        refers_to=text_or_none(refers_to),
+        thread=_thread(sent.get("conversation")),
+    )
+
+
+def _pieces(messages: Sequence[JsonObject]) -> Iterator[Piece]:
+    ran = run_in_containers(messages)
+    role: Speaker = "user"
+    for place, item in enumerate(messages):
+        role = speaker(item, after=role, ran=ran)
+        for block in _blocks(item, role):
+            yield Piece(place, role, block, encoded(role, block))
+
+
+def _blocks(item: JsonObject, role: Speaker) -> list[JsonObject]:
+    """Return the blocks of an item: the parts of a plain message of the user, else it itself."""
+    content = item.get("content")
+    if role != "user" or item.get("role") != "user" or not item.keys() <= _PLAIN:
+        return [item]
+    if isinstance(content, str):
+        return [{"type": "input_text", "text": content}]
+    return objects(content, "content")
+
+
+def _input(sent: JsonObject) -> list[JsonObject]:
+    """Return a request's items; a string is one message of the user.
+
+    Nothing need be said to go on from what the provider holds, or by a prompt that it keeps.
+    """
+    said: Any = sent.get("input")
+    if isinstance(said, str):
+        return [{"role": "user", "content": said}]
+    if said is None and any(sent.get(name) is not None for name in _HELD):
+        return []
+    return objects(said, "input")
+
+
+def _system(sent: JsonObject, leading: list[JsonObject]) -> str | JsonObject | None:
+    told: Any = sent.get("instructions")
+    if not (told is None or isinstance(told, str)):
+        raise InvalidContent("`instructions` is no string: send one, or items in `input`")
+    if not leading:
+        return told
+    return {"input": leading} if told is None else {"instructions": told, "input": leading}
+
+
+def _thread(held: Any) -> str | None:
+    """Return the id of the provider's own conversation, which may stand in an object."""
+    found: Any = cast("JsonObject", held).get("id") if isinstance(held, dict) else held
+    return found if isinstance(found, str) else None
+
+
+def _ran(turn: Sequence[Piece], sent: Sent) -> frozenset[str]:
+    return ran_by_provider((piece.block for piece in turn), sent.tools)
+
+
+def _result_of(piece: Piece) -> Result | None:
+    if piece.role != "tool":
+        return None
+    return Result(call_id(piece.block) or "", is_error=says_it_failed(piece.block))
+
+
+said: Final = RequestReader(event_of, _result_of, turns=answered_turns, ran=_ran).said
+
+
+# The wire.
 
 # What both of OpenAI's APIs have in common on the wire.
 
@@ -37,8 +165,6 @@ WIRE: Final = Wire(
     event_of=event_of,
     read_request=read_request,
     said=said,
-    instructions=instructions,
-    tools=tools,
     endpoints=(
         Endpoint("POST", "responses/compact", "turn", compacts=True),
         Endpoint("POST", "responses", "turn"),
