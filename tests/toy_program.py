@@ -18,7 +18,7 @@ import onrecord
 from onrecord.adapters.demo.services.connection import Listener, Received, Reply
 from onrecord.adapters.histories.history import History
 from onrecord.adapters.histories.intake import take_in
-from onrecord.adapters.histories.json_files import hear
+from onrecord.adapters.histories.json_files import transcribe
 from onrecord.adapters.wire.wires import WIRES, endpoint_of
 from onrecord.domain.errors import UnknownApi
 from onrecord.domain.events import RequestSent
@@ -168,7 +168,7 @@ def it_crosses_to_every_api_and_back() -> None:
             body = there.body
 
             def hears(listener: Any, api: str = api, body: Any = body) -> Any:
-                return hear(api, dict(body), listener)
+                return transcribe(api, dict(body), listener)
 
             taken = take_in(store, History("the body", None, hears), f"from {api}")
             assert taken.outcome == "recorded", taken.why

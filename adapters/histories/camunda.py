@@ -17,11 +17,11 @@ from uuid import UUID
 from onrecord.adapters.histories.history import (
     Doubt,
     DoubtKind,
-    Heard,
+    Entry,
     Histories,
     History,
-    Listener,
-    Spoken,
+    Transcript,
+    TranscriptContext,
 )
 from onrecord.adapters.wire.nesting import read
 from onrecord.domain import jsontext
@@ -54,12 +54,12 @@ _MICRO: Final = 1_000_000
 _BESIDE: Final = ("modelId", "messageId", "stopReason", "metadata")
 
 
-def hear_messages(messages: Iterable[JsonObject], listener: Listener) -> Heard:
+def transcribe_messages(messages: Iterable[JsonObject], context: TranscriptContext) -> Transcript:
     """Return what the messages say; InvalidInput, with the number, where one has no known role."""
-    hearing = _Hearing(listener.responses)
+    transcriber = _Transcriber(context.responses)
     for number, message in enumerate(messages, 1):
-        hearing.take(message, f"message {number}")
-    return Heard(tuple(hearing.spoken), (), {}, tuple(hearing.doubts))
+        transcriber.take(message, f"message {number}")
+    return Transcript(tuple(transcriber.entries), (), {}, tuple(transcriber.doubts))
 
 
 def moment(text: Any) -> int | None:
@@ -85,11 +85,11 @@ def _without_zone(text: str) -> str:
 
 
 @dataclass(slots=True)
-class _Hearing:
-    """What was heard so far."""
+class _Transcriber:
+    """The transcript so far."""
 
     responses: Iterator[UUID]
-    spoken: list[Spoken] = field(default_factory=list[Spoken])
+    entries: list[Entry] = field(default_factory=list[Entry])
     doubts: list[Doubt] = field(default_factory=list[Doubt])
     _system: str = ""
 
@@ -113,7 +113,7 @@ class _Hearing:
                 raise InvalidInput(f"{place}: its role is none of an agent's messages")
 
     def _tell(self, event: Event, place: str, at: int | None) -> None:
-        self.spoken.append(Spoken(event, place, at))
+        self.entries.append(Entry(event, place, at))
 
     def _doubt(self, kind: DoubtKind, place: str, why: str) -> None:
         self.doubts.append(Doubt(kind, place, why))
@@ -248,10 +248,12 @@ def contexts_in(path: Path) -> Histories:
     context = _context(value)
     messages = _messages(context)
 
-    def heard(listener: Listener) -> Heard:
-        return hear_messages(messages, listener)
+    def transcript(context: TranscriptContext) -> Transcript:
+        return transcribe_messages(messages, context)
 
-    return Histories(1, are_several=False, read=lambda: iter((History("the file", None, heard),)))
+    return Histories(
+        1, are_several=False, read=lambda: iter((History("the file", None, transcript),))
+    )
 
 
 def lifted(content: Any) -> list[JsonObject]:

@@ -15,8 +15,14 @@ from typing import Any, Final, cast
 
 import apsw
 
-from onrecord.adapters.histories.history import Doubt, Heard, Histories, History, Listener
-from onrecord.adapters.histories.json_files import hear
+from onrecord.adapters.histories.history import (
+    Doubt,
+    Histories,
+    History,
+    Transcript,
+    TranscriptContext,
+)
+from onrecord.adapters.histories.json_files import transcribe
 from onrecord.adapters.storage.queries import parse_queries
 from onrecord.adapters.wire.nesting import read
 from onrecord.domain.errors import InvalidInput, MalformedJson
@@ -173,7 +179,7 @@ def _sessions(path: Path) -> Iterator[History]:
         for session, branch in _named(database):
             rows = _rows(database, session, branch)
             name = session if branch in (None, _MAIN) else f"{session}/{branch}"
-            yield History(f"session {name}", name, partial(_hear, rows))
+            yield History(f"session {name}", name, partial(_transcribe, rows))
 
 
 def _named(database: Database) -> list[Row]:
@@ -187,7 +193,7 @@ def _rows(database: Database, session: str, branch: str | None) -> list[Row]:
     return database.all("messages_of_branch", session, branch)
 
 
-def _hear(rows: Sequence[Row], listener: Listener) -> Heard:
+def _transcribe(rows: Sequence[Row], context: TranscriptContext) -> Transcript:
     """Return what a session says; the SDK passes over items that are no JSON, and so does this."""
     items: list[JsonObject] = []
     times: list[int | None] = []
@@ -203,8 +209,8 @@ def _hear(rows: Sequence[Row], listener: Listener) -> Heard:
             )
         items.append(item)
         times.append(microseconds(created_at))
-    heard = hear(_API, {"input": items}, listener, times)
-    return replace(heard, doubts=(*doubts, *heard.doubts))
+    transcript = transcribe(_API, {"input": items}, context, times)
+    return replace(transcript, doubts=(*doubts, *transcript.doubts))
 
 
 def _item(data: object) -> JsonObject | None:

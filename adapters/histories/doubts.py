@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, cast
 from uuid import UUID
 
-from onrecord.adapters.histories.history import Doubt, Heard, Spoken
+from onrecord.adapters.histories.history import Doubt, Entry, Transcript
 from onrecord.adapters.wire.answer import named
 from onrecord.domain import events, jsontext
 from onrecord.domain.blobs import restore
@@ -23,22 +23,22 @@ _DATA_URL: Final = re.compile(r"data:[^,]{0,200};base64,")
 _TEXT_TYPES: Final = frozenset({"text", "input_text", "output_text"})
 
 
-def doubts_of(heard: Heard) -> tuple[Doubt, ...]:
-    """Return what is dubious in what was spoken, in its order; no two lines of a place are alike."""
+def doubts_of(transcript: Transcript) -> tuple[Doubt, ...]:
+    """Return what is dubious in a transcript, in its order; no two lines of a place are alike."""
     found = [
-        *_unpaired(heard.spoken),
-        *_out_of_turn(heard.spoken),
-        *_blank(heard.spoken),
-        *_unknown(heard.spoken, heard.blobs),
-        *_truncated(heard.spoken, heard.blobs),
+        *_unpaired(transcript.entries),
+        *_out_of_turn(transcript.entries),
+        *_blank(transcript.entries),
+        *_unknown(transcript.entries, transcript.blobs),
+        *_truncated(transcript.entries, transcript.blobs),
     ]
-    order = {said.place: at for at, said in reversed(list(enumerate(heard.spoken)))}
+    order = {entry.place: at for at, entry in reversed(list(enumerate(transcript.entries)))}
     return tuple(sorted(dict.fromkeys(found), key=lambda doubt: order[doubt.place]))
 
 
-def _unpaired(spoken: Iterable[Spoken]) -> Iterator[Doubt]:
+def _unpaired(entries: Iterable[Entry]) -> Iterator[Doubt]:
     waiting: dict[str, str] = {}
-    for event, place, _ in spoken:
+    for event, place, _ in entries:
         match event:
             case events.ToolCallRecorded(awaited=True):
                 waiting[event.call_id] = place
@@ -51,10 +51,10 @@ def _unpaired(spoken: Iterable[Spoken]) -> Iterator[Doubt]:
         yield Doubt("no result", place, "a call without a result: it is open")
 
 
-def _out_of_turn(spoken: Iterable[Spoken]) -> Iterator[Doubt]:
+def _out_of_turn(entries: Iterable[Entry]) -> Iterator[Doubt]:
     """Yield where a speaker follows himself, or the assistant speaks first."""
     speaker, last = "nobody", ""
-    for event, place, _ in spoken:
+    for event, place, _ in entries:
         match event:
             case events.MessageRecorded(role="user"):
                 if speaker == "user" and place != last:
@@ -74,12 +74,12 @@ def _out_of_turn(spoken: Iterable[Spoken]) -> Iterator[Doubt]:
                 continue
 
 
-def _blank(spoken: Iterable[Spoken]) -> Iterator[Doubt]:
-    messages = list(spoken)
+def _blank(entries: Iterable[Entry]) -> Iterator[Doubt]:
+    messages = list(entries)
     says_more = {
-        _response(said.event)
-        for said in messages
-        if not isinstance(said.event, events.MessageRecorded)
+        _response(entry.event)
+        for entry in messages
+        if not isinstance(entry.event, events.MessageRecorded)
     }
     for event, place, _ in messages:
         match event:
@@ -92,8 +92,8 @@ def _blank(spoken: Iterable[Spoken]) -> Iterator[Doubt]:
                 continue
 
 
-def _unknown(spoken: Iterable[Spoken], blobs: Mapping[str, bytes]) -> Iterator[Doubt]:
-    for event, place, _ in spoken:
+def _unknown(entries: Iterable[Entry], blobs: Mapping[str, bytes]) -> Iterator[Doubt]:
+    for event, place, _ in entries:
         match event:
             case events.OpaqueRecorded():
                 yield _opaque(place, event.type)
@@ -105,8 +105,8 @@ def _unknown(spoken: Iterable[Spoken], blobs: Mapping[str, bytes]) -> Iterator[D
                 continue
 
 
-def _truncated(spoken: Iterable[Spoken], blobs: Mapping[str, bytes]) -> Iterator[Doubt]:
-    for event, place, _ in spoken:
+def _truncated(entries: Iterable[Entry], blobs: Mapping[str, bytes]) -> Iterator[Doubt]:
+    for event, place, _ in entries:
         is_call = isinstance(event, events.ToolCallRecorded)
         for block in _blocks(event):
             match block:
@@ -165,8 +165,8 @@ def _opaque(place: str, kind: str) -> Doubt:
 
 
 def _opaque_kind(block: Native, blobs: Mapping[str, bytes]) -> str | None:
-    said = neutral_of(block.api, restore(block.value, blobs))
-    return (said.type or "none") if isinstance(said, Opaque) else None
+    entry = neutral_of(block.api, restore(block.value, blobs))
+    return (entry.type or "none") if isinstance(entry, Opaque) else None
 
 
 def _holds_cut(value: Any) -> bool:

@@ -43,7 +43,7 @@ class Doubt(NamedTuple):
     why: str
 
 
-class Spoken(NamedTuple):
+class Entry(NamedTuple):
     """An event of a history, its place in the source, and when it happened.
 
     `occurred_at` is in microseconds since 1970-01-01 UTC; None: the source does not tell.
@@ -55,23 +55,23 @@ class Spoken(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """What a history says: `settings` (instructions and tools), then all that was spoken.
+class Transcript:
+    """What a history says: its `settings` (instructions and tools), then its entries.
 
     `blobs` are the bytes, by digest, that the events refer to.
     """
 
-    spoken: tuple[Spoken, ...]
+    entries: tuple[Entry, ...]
     settings: tuple[Event, ...] = ()
     blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     doubts: tuple[Doubt, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Listener:
-    """What hearing a history needs of the store: ids for its responses, and the keyed digest.
+class TranscriptContext:
+    """What a transcript needs of the store: ids for its responses, and the keyed digest.
 
-    `responses` gives the same ids, in the same order, whenever the history is heard.
+    `responses` gives the same ids, in the same order, whenever the history is read.
     """
 
     responses: Iterator[UUID]
@@ -82,12 +82,12 @@ class Listener:
 class History:
     """One conversation of a source: its place there, its own name if it has one, and its words.
 
-    `hear` raises InvalidInput where the source does not have the form that it should have.
+    `transcribe` raises InvalidInput where the source does not have the form that it should have.
     """
 
     place: str
     name: str | None
-    hear: Callable[[Listener], Heard]
+    transcribe: Callable[[TranscriptContext], Transcript]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,15 +158,15 @@ def _id(digest: bytes, kind: bytes) -> UUID:
 # Calls told apart where a history uses an id again: a conversation has one result a call.
 
 
-def told_apart(heard: Heard, line: Callable[[int], UUID]) -> Heard:
+def with_unique_calls(transcript: Transcript, line: Callable[[int], UUID]) -> Transcript:
     """Return the history with each call under an id of its own, its result under the same.
 
     What was said keeps the id that it came with. A second result of a call goes to a side line
     (`line` gives their ids): the record keeps it, requests hold the first.
     """
     calls = _Calls(line)
-    spoken = tuple(calls.apart(said) for said in heard.spoken)
-    return replace(heard, spoken=spoken, doubts=(*heard.doubts, *calls.doubts))
+    entries = tuple(calls.apart(entry) for entry in transcript.entries)
+    return replace(transcript, entries=entries, doubts=(*transcript.doubts, *calls.doubts))
 
 
 class _Calls:
@@ -180,15 +180,15 @@ class _Calls:
         self._answered: set[str] = set()
         self._waiting: dict[str, deque[str]] = defaultdict(deque)
 
-    def apart(self, said: Spoken) -> Spoken:
+    def apart(self, entry: Entry) -> Entry:
         """Return what was said with an id that no other call has."""
-        match said.event:
+        match entry.event:
             case ToolCallRecorded() as call:
-                return said._replace(event=self._called(call, said.place))
+                return entry._replace(event=self._called(call, entry.place))
             case ToolResultRecorded() as result:
-                return said._replace(event=self._given(result, said.place))
+                return entry._replace(event=self._given(result, entry.place))
             case _:
-                return said
+                return entry
 
     def _called(self, call: ToolCallRecorded, place: str) -> ToolCallRecorded:
         own = self._free(call.call_id)

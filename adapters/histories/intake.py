@@ -16,12 +16,12 @@ from onrecord.adapters.histories.database import sessions_in
 from onrecord.adapters.histories.doubts import doubts_of
 from onrecord.adapters.histories.history import (
     Doubt,
-    Heard,
     Histories,
     History,
     Identity,
-    Listener,
-    told_apart,
+    Transcript,
+    TranscriptContext,
+    with_unique_calls,
 )
 from onrecord.adapters.histories.json_files import histories_in
 from onrecord.adapters.histories.llm import conversations_in
@@ -70,17 +70,17 @@ class TakenIn:
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """A history as it is to stand in a store: what it says, and the ids of what was spoken."""
+    """A history as it is to stand in a store: what it says, and the ids of its entries."""
 
     key: str
     identity: Identity
-    heard: Heard
+    transcript: Transcript
     ids: tuple[UUID, ...]
 
     @property
     def events(self) -> int:
         """How many events it comes to, with the one that begins it."""
-        return 1 + len(self.heard.settings) + len(self.ids)
+        return 1 + len(self.transcript.settings) + len(self.ids)
 
 
 def take_in(store: Store, history: History, key: str, *, dry_run: bool = False) -> TakenIn:
@@ -93,13 +93,13 @@ def take_in(store: Store, history: History, key: str, *, dry_run: bool = False) 
     digest = store.backend.digest
     try:
         identity = Identity(digest, store.tenant, key_given(key))
-        heard = history.hear(Listener(identity.responses(), digest))
+        transcript = history.transcribe(TranscriptContext(identity.responses(), digest))
     except InvalidInput as exc:
         return TakenIn(key, None, "refused", 0, 0, why=f"{history.place}: {exc}")
-    heard = told_apart(heard, identity.line)
-    ids = tuple(identity.of_events(said.event for said in heard.spoken))
-    doubts = (*heard.doubts, *doubts_of(heard))
-    wanted = _Wanted(key, identity, heard, ids)
+    transcript = with_unique_calls(transcript, identity.line)
+    ids = tuple(identity.of_events(entry.event for entry in transcript.entries))
+    doubts = (*transcript.doubts, *doubts_of(transcript))
+    wanted = _Wanted(key, identity, transcript, ids)
     for tries_left in reversed(range(_TRIES)):
         try:
             return replace(_taken_in(store, wanted, dry_run=dry_run), doubts=doubts)
@@ -121,7 +121,7 @@ def _taken_in(store: Store, wanted: _Wanted, *, dry_run: bool) -> TakenIn:
     if known is None:
         why = "what is recorded under that key goes on otherwise: import it under another key"
         return replace(done, outcome="refused", why=why)
-    new = wanted.heard.spoken[known:]
+    new = wanted.transcript.entries[known:]
     if head.version and not new:
         return done
     if head.closed:
@@ -172,16 +172,18 @@ def _drafted(
         return draft(event, stamp)
 
     before = wanted.ids[known - 1] if known else None
-    new = wanted.heard.spoken[known:]
+    new = wanted.transcript.entries[known:]
     begun = new[0].occurred_at if new else None
     settings: list[Event] = [] if head.version else [ConversationStarted(key=wanted.key)]
     settings += [
-        event for event in wanted.heard.settings if not _in_force(store, conversation_id, event)
+        event
+        for event in wanted.transcript.settings
+        if not _in_force(store, conversation_id, event)
     ]
     for event in settings:
         yield drafted(event, wanted.identity.of_setting(event, before), begun)
-    for said, event_id in zip(new, wanted.ids[known:], strict=True):
-        yield drafted(said.event, event_id, said.occurred_at)
+    for entry, event_id in zip(new, wanted.ids[known:], strict=True):
+        yield drafted(entry.event, event_id, entry.occurred_at)
 
 
 def _in_force(store: Store, conversation_id: UUID, event: Event) -> bool:
@@ -197,8 +199,10 @@ def _record(store: Store, wanted: _Wanted, append: Append) -> Done:
     needed = {blob.sha256 for event in append.events for blob in event.blobs}
 
     def record() -> Done:
-        for digest in sorted(needed & wanted.heard.blobs.keys()):
-            backend.put_blob(store.tenant, append.conversation_id, (wanted.heard.blobs[digest],))
+        for digest in sorted(needed & wanted.transcript.blobs.keys()):
+            backend.put_blob(
+                store.tenant, append.conversation_id, (wanted.transcript.blobs[digest],)
+            )
         return append_to(backend, append)
 
     return stored_again(record)

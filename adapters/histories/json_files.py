@@ -15,7 +15,14 @@ from uuid import UUID
 
 from pydantic import ValidationError
 
-from onrecord.adapters.histories.history import Doubt, Heard, Histories, History, Listener, Spoken
+from onrecord.adapters.histories.history import (
+    Doubt,
+    Entry,
+    Histories,
+    History,
+    Transcript,
+    TranscriptContext,
+)
 from onrecord.adapters.recording.plan import with_digest
 from onrecord.adapters.wire import secrets
 from onrecord.adapters.wire.nesting import read
@@ -33,9 +40,9 @@ _NOBODY: Final = UUID(int=0)
 _ROLES: Final = frozenset({"user", "assistant", "model", "system", "developer", "tool", "function"})
 
 
-def hear(
-    api: str, request: JsonObject, listener: Listener, times: Sequence[int | None] = ()
-) -> Heard:
+def transcribe(
+    api: str, request: JsonObject, context: TranscriptContext, times: Sequence[int | None] = ()
+) -> Transcript:
     """Return what a request of an API says; secrets beside what was said are cut.
 
     `times` tells when each message was said, if that is known. Raises InvalidInput, with the number
@@ -45,16 +52,18 @@ def hear(
         raise UnknownApi(
             f"{api} is no API whose wire is read: the known ones are {', '.join(WIRES)}"
         )
-    clean, _ = secrets.cut(request, api, listener.digest)
+    clean, _ = secrets.cut(request, api, context.digest)
     try:
-        return _heard(api, clean, listener, times)
+        return _transcript(api, clean, context, times)
     except (InvalidInput, ValidationError) as exc:
         number = _first_wrong(api, clean)
         place = "" if number is None else f"{_noun(api)} {number}: "
         raise InvalidInput(f"{place}{_reason(exc)}") from exc
 
 
-def _heard(api: str, request: JsonObject, listener: Listener, times: Sequence[int | None]) -> Heard:
+def _transcript(
+    api: str, request: JsonObject, context: TranscriptContext, times: Sequence[int | None]
+) -> Transcript:
     wire = WIRES[api]
     sent = wire.read_request(jsontext.write(request))
     settings: tuple[Event, ...] = ()
@@ -64,28 +73,28 @@ def _heard(api: str, request: JsonObject, listener: Listener, times: Sequence[in
             events, spilled = events_of(sent, None)
             settings += tuple(map(with_digest, events))
             blobs.update(spilled)
-    events, spilled = wire.said(sent, sent.pieces, listener.responses, None)
+    events, spilled = wire.said(sent, sent.pieces, context.responses, None)
     blobs.update(spilled)
     skipped = _length(request.get(known_api(api).messages)) - len(sent.messages)
-    spoken = _placed(sent, events, skipped, times)
-    return Heard(tuple(spoken), settings, blobs, tuple(_doubts(sent, skipped)))
+    entries = _placed(sent, events, skipped, times)
+    return Transcript(tuple(entries), settings, blobs, tuple(_doubts(sent, skipped)))
 
 
 def _placed(
     sent: Sent, events: Sequence[Event], skipped: int, times: Sequence[int | None]
-) -> Iterator[Spoken]:
+) -> Iterator[Entry]:
     """Yield each event with the place of its message: a message of the caller's has many blocks."""
     pieces = iter(sent.pieces)
     at = 0
     for event in events:
         if isinstance(event, DocumentExtracted):
             # A picture in an answer is a block that the event before it took already.
-            yield Spoken(event, f"{_noun(sent.api)} {at + 1}", _time(times, at))
+            yield Entry(event, f"{_noun(sent.api)} {at + 1}", _time(times, at))
             continue
         blocks = len(event.content) if isinstance(event, MessageRecorded) else 1
         for _, piece in zip(range(blocks), pieces, strict=False):
             at = piece.message + skipped
-        yield Spoken(event, f"{_noun(sent.api)} {at + 1}", _time(times, at))
+        yield Entry(event, f"{_noun(sent.api)} {at + 1}", _time(times, at))
 
 
 def _time(times: Sequence[int | None], at: int) -> int | None:
@@ -93,11 +102,11 @@ def _time(times: Sequence[int | None], at: int) -> int | None:
 
 
 def _doubts(sent: Sent, skipped: int) -> Iterator[Doubt]:
-    heard = {piece.message for piece in sent.pieces}
+    transcript = {piece.message for piece in sent.pieces}
     for at, message in enumerate(sent.messages):
         place = f"{_noun(sent.api)} {at + skipped + 1}"
         role = message.get("role")
-        if at not in heard:
+        if at not in transcript:
             yield Doubt("left out", place, "it holds no block: there is nothing to record")
         if isinstance(role, str) and role not in _ROLES:
             yield Doubt("opaque", place, "its role is none that is known: kept as it is")
@@ -195,12 +204,12 @@ def _one(api: str, value: Any) -> Histories:
 
 
 def _history(api: str, held: _Held, name: str | None) -> History:
-    def heard(listener: Listener) -> Heard:
+    def transcript(context: TranscriptContext) -> Transcript:
         if held.fault is not None:
             raise InvalidInput(held.fault)
-        return hear(api, _request(held.value, api), listener)
+        return transcribe(api, _request(held.value, api), context)
 
-    return History(held.place, name, heard)
+    return History(held.place, name, transcript)
 
 
 def _name(held: _Held) -> str:

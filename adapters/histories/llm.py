@@ -14,8 +14,8 @@ from typing import Any, Final, cast
 import apsw
 
 from onrecord.adapters.histories.database import Database, Row, microseconds, opened
-from onrecord.adapters.histories.history import Heard, Histories, History, Listener
-from onrecord.adapters.histories.llm_turns import Message, Turn, hear_turns
+from onrecord.adapters.histories.history import Histories, History, Transcript, TranscriptContext
+from onrecord.adapters.histories.llm_turns import Message, Turn, transcribe_turns
 from onrecord.adapters.wire.nesting import read
 from onrecord.domain.errors import InvalidInput, MalformedJson
 from onrecord.domain.jsontext import JsonObject
@@ -288,7 +288,7 @@ def _conversations(path: Path) -> Iterator[History]:
         tables = _tables(database)
         for name, tip in _named(database, tables):
             place = f"conversation {name}"
-            yield History(place, name, partial(_hear, database, tables, name, tip))
+            yield History(place, name, partial(_transcribe, database, tables, name, tip))
 
 
 def _named(database: Database, tables: frozenset[str]) -> Iterator[tuple[str, str | None]]:
@@ -302,17 +302,17 @@ def _named(database: Database, tables: frozenset[str]) -> Iterator[tuple[str, st
     yield from threads.items()
 
 
-def _hear(
+def _transcribe(
     database: Database,
     tables: frozenset[str],
     name: str,
     tip: str | None,
-    listener: Listener,
-) -> Heard:
+    context: TranscriptContext,
+) -> Transcript:
     try:
         if tip is None:
-            return hear_turns(response_turns(database, tables, name), listener)
-        return hear_turns(thread_turns(database, name, tip), listener)
+            return transcribe_turns(response_turns(database, tables, name), context)
+        return transcribe_turns(thread_turns(database, name, tip), context)
     except InvalidInput:
         raise
     except (KeyError, TypeError, ValueError, apsw.Error) as exc:

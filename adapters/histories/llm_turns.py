@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 from uuid import UUID
 
-from onrecord.adapters.histories.history import Doubt, Heard, Listener, Spoken
+from onrecord.adapters.histories.history import Doubt, Entry, Transcript, TranscriptContext
 from onrecord.domain.blobs import blob_of, spill
 from onrecord.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
 from onrecord.domain.documents import media_type_of
@@ -70,20 +70,20 @@ class Turn:
     output_tokens: int | None = None
 
 
-def hear_turns(turns: Iterable[Turn], listener: Listener) -> Heard:
+def transcribe_turns(turns: Iterable[Turn], context: TranscriptContext) -> Transcript:
     """Return what the turns of a conversation say."""
-    hearing = _Hearing(listener.responses)
+    transcriber = _Transcriber(context.responses)
     for turn in turns:
-        hearing.take(turn)
-    return Heard(tuple(hearing.spoken), (), hearing.blobs, tuple(hearing.doubts))
+        transcriber.take(turn)
+    return Transcript(tuple(transcriber.entries), (), transcriber.blobs, tuple(transcriber.doubts))
 
 
 @dataclass(slots=True)
-class _Hearing:
-    """What was heard so far."""
+class _Transcriber:
+    """The transcript so far."""
 
     responses: Iterator[UUID]
-    spoken: list[Spoken] = field(default_factory=list[Spoken])
+    entries: list[Entry] = field(default_factory=list[Entry])
     blobs: dict[str, bytes] = field(default_factory=dict[str, bytes])
     doubts: list[Doubt] = field(default_factory=list[Doubt])
     _system: str = ""
@@ -105,7 +105,7 @@ class _Hearing:
             self._close(response, turn)
 
     def _tell(self, event: Event, turn: Turn) -> None:
-        self.spoken.append(Spoken(event, turn.place, turn.occurred_at))
+        self.entries.append(Entry(event, turn.place, turn.occurred_at))
 
     def _say(self, message: Message, turn: Turn) -> None:
         match message.role:

@@ -13,7 +13,7 @@ from uuid import UUID
 import onrecord
 from onrecord.adapters.histories.history import Doubt, History
 from onrecord.adapters.histories.intake import SOURCES, TakenIn, key_of, take_in
-from onrecord.adapters.histories.json_files import hear
+from onrecord.adapters.histories.json_files import transcribe
 from onrecord.adapters.store import Store
 from onrecord.domain.events import Event
 from onrecord.projections.api import known_api
@@ -149,7 +149,9 @@ def memory() -> Store:
 def history(api: str, messages: Sequence[dict[str, Any]], **request: Any) -> History:
     """A history of a list of messages, as a file that holds them gives it."""
     return History(
-        "the file", None, partial(hear, api, {**request, known_api(api).messages: list(messages)})
+        "the file",
+        None,
+        partial(transcribe, api, {**request, known_api(api).messages: list(messages)}),
     )
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from onrecord.adapters.histories.history import History
 from onrecord.adapters.histories.intake import take_in
-from onrecord.adapters.histories.json_files import hear
+from onrecord.adapters.histories.json_files import transcribe
 from onrecord.domain.errors import InvalidInput
 from onrecord.projections.api import known_api
 from tests.adapters import llm_log
@@ -63,7 +63,7 @@ def damaged(draw: st.DrawFn, value: Any) -> Any:
 @given(st.sampled_from(APIS), st.data())
 def test_damaged_messages_are_recorded_once_or_refused(api: str, data: st.DataObject) -> None:
     request = {known_api(api).messages: data.draw(damaged(WHOLE[api]))}
-    kept = History("the file", None, partial(hear, api, request))
+    kept = History("the file", None, partial(transcribe, api, request))
     store = memory()
     first = take_in(store, kept, "kept")
     there = contents_of(store)

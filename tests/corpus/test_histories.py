@@ -9,7 +9,7 @@ import pytest
 import onrecord
 from onrecord.adapters.histories.history import History
 from onrecord.adapters.histories.intake import take_in
-from onrecord.adapters.histories.json_files import hear
+from onrecord.adapters.histories.json_files import transcribe
 from onrecord.adapters.store import Store
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain import jsontext
@@ -64,7 +64,7 @@ def blocks_of(store: Store) -> Iterator[Any]:
 def test_each_recorded_request_is_a_history_that_is_there_once(name: str) -> None:
     for api, request in requests(name):
         store = onrecord.connect("memory://")
-        history = History(name, None, partial(hear, api, request))
+        history = History(name, None, partial(transcribe, api, request))
         first, again = take_in(store, history, "kept"), take_in(store, history, "kept")
         assert (first.outcome, again.outcome) == ("recorded", "unchanged"), first.why
         said = [it.block for it in WIRES[api].read_request(jsontext.write(request)).pieces]
