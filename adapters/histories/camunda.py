@@ -8,20 +8,17 @@ a later version than 1 is refused.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 from uuid import UUID
 
 from onrecord.adapters.histories.history import (
-    Doubt,
-    DoubtKind,
-    Entry,
     Histories,
     History,
+    Transcriber,
     Transcript,
     TranscriptContext,
+    microseconds,
 )
 from onrecord.adapters.wire.nesting import read
 from onrecord.domain import jsontext
@@ -30,7 +27,6 @@ from onrecord.domain.documents import media_type_of
 from onrecord.domain.errors import InvalidInput, MalformedJson
 from onrecord.domain.events import (
     Event,
-    InstructionsSet,
     MessageRecorded,
     OpaqueRecorded,
     ResponseCompleted,
@@ -50,7 +46,6 @@ API: Final = "camunda-agent"
 
 Part: TypeAlias = Text | Document | Native
 
-_MICRO: Final = 1_000_000
 _BESIDE: Final = ("modelId", "messageId", "stopReason", "metadata")
 
 
@@ -59,7 +54,7 @@ def transcribe_messages(messages: Iterable[JsonObject], context: TranscriptConte
     transcriber = _Transcriber(context.responses)
     for number, message in enumerate(messages, 1):
         transcriber.take(message, f"message {number}")
-    return Transcript(tuple(transcriber.entries), (), {}, tuple(transcriber.doubts))
+    return transcriber.transcript()
 
 
 def moment(text: Any) -> int | None:
@@ -67,14 +62,7 @@ def moment(text: Any) -> int | None:
 
     Java puts the name of the zone behind the offset (`…+02:00[Europe/Berlin]`): the offset counts.
     """
-    if not isinstance(text, str):
-        return None
-    try:
-        told = datetime.fromisoformat(_without_zone(text))
-    except ValueError:
-        return None
-    aware = told if told.tzinfo else told.replace(tzinfo=UTC)
-    return round(aware.timestamp() * _MICRO)
+    return microseconds(_without_zone(text)) if isinstance(text, str) else None
 
 
 def _without_zone(text: str) -> str:
@@ -84,14 +72,8 @@ def _without_zone(text: str) -> str:
     return text[:start] if start >= 0 else text
 
 
-@dataclass(slots=True)
-class _Transcriber:
-    """The transcript so far."""
-
-    responses: Iterator[UUID]
-    entries: list[Entry] = field(default_factory=list[Entry])
-    doubts: list[Doubt] = field(default_factory=list[Doubt])
-    _system: str = ""
+class _Transcriber(Transcriber):
+    """The transcript of an agent's messages."""
 
     def take(self, message: JsonObject, place: str) -> None:
         """Take in a message."""
@@ -99,9 +81,9 @@ class _Transcriber:
         at = moment(metadata.get("timestamp"))
         match message.get("role"):
             case "system":
-                self._instruct(message, place, at)
+                self.instruct(map(_text, _objects(message.get("content"))), place, at)
             case "user" if metadata.get("toolCallDocuments") is True:
-                self._doubt("left out", place, "it repeats documents of results: not said anew")
+                self.doubt("left out", place, "it repeats documents of results: not said anew")
             case "user":
                 self._say(message, place, at)
             case "assistant":
@@ -112,31 +94,19 @@ class _Transcriber:
             case _:
                 raise InvalidInput(f"{place}: its role is none of an agent's messages")
 
-    def _tell(self, event: Event, place: str, at: int | None) -> None:
-        self.entries.append(Entry(event, place, at))
-
-    def _doubt(self, kind: DoubtKind, place: str, why: str) -> None:
-        self.doubts.append(Doubt(kind, place, why))
-
-    def _instruct(self, message: JsonObject, place: str, at: int | None) -> None:
-        text = "\n\n".join(_text(part) for part in _objects(message.get("content")))
-        if text != self._system:
-            self._system = text
-            self._tell(InstructionsSet(content=text), place, at)
-
     def _say(self, message: JsonObject, place: str, at: int | None) -> None:
         if content := self._parts(message.get("content"), place):
-            self._tell(MessageRecorded(role="user", content=content), place, at)
+            self.add(MessageRecorded(role="user", content=content), place, at)
 
     def _answer(self, message: JsonObject, place: str, at: int | None) -> None:
         response = next(self.responses)
         parts = self._parts(message.get("content"), place)
         for index, part in enumerate(parts):
-            self._tell(_block(part, response, index), place, at)
+            self.add(_block(part, response, index), place, at)
         for index, call in enumerate(_objects(message.get("toolCalls")), len(parts)):
             self._call(call, response, index, place, at)
         envelope: JsonObject = {name: message[name] for name in _BESIDE if name in message}
-        self._tell(
+        self.add(
             ResponseCompleted(
                 response=response,
                 api=API,
@@ -159,7 +129,7 @@ class _Transcriber:
         event = ToolCallRecorded(
             response=response, index=index, call_id=call_id, name=name, content=content
         )
-        self._tell(event, place, at)
+        self.add(event, place, at)
 
     def _result(self, result: JsonObject, place: str, at: int | None) -> None:
         """Tell of a result; one without an id is what came from outside."""
@@ -167,14 +137,14 @@ class _Transcriber:
         content = self._neutral(result.get("content"), place)
         call_id = _string(result.get("id"))
         if not call_id:
-            self._tell(SignalReceived(content=content), place, when)
+            self.add(SignalReceived(content=content), place, when)
             return
         given_up = result.get("interrupted") is True
         held = ToolResult(call_id=call_id, content=() if given_up else content, is_error=given_up)
         event = ToolResultRecorded(
             call_id=call_id, content=held, is_error=given_up, cancelled=given_up
         )
-        self._tell(event, place, when)
+        self.add(event, place, when)
 
     def _neutral(self, content: Any, place: str) -> tuple[Text | Document, ...]:
         """Return the parts of a result; what has no neutral form is told as its JSON."""
@@ -199,10 +169,10 @@ class _Transcriber:
                 name = _string(cast("JsonObject", held).get("name"))
                 return Document(media_type=media_type_of(b"", name or url), name=name, url=url)
             case {"type": "document"}:
-                self._doubt("left out", place, "a document that the agent's own store holds")
+                self.doubt("left out", place, "a document that the agent's own store holds")
                 return Native(api=API, value=part)
             case _:
-                self._doubt("opaque", place, "a part of a kind that is not known: kept as it is")
+                self.doubt("opaque", place, "a part of a kind that is not known: kept as it is")
                 return Native(api=API, value=part)
 
 

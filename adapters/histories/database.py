@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
@@ -21,6 +20,7 @@ from onrecord.adapters.histories.history import (
     History,
     Transcript,
     TranscriptContext,
+    microseconds,
 )
 from onrecord.adapters.histories.json_files import transcribe
 from onrecord.adapters.storage.queries import parse_queries
@@ -31,8 +31,6 @@ from onrecord.domain.jsontext import JsonObject
 Row = tuple[Any, ...]
 Value = str | int | None
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
 _READ_VERSION: Final = 19
 """Where a SQLite file says whether a log is written ahead of it (sqlite.org/fileformat2.html)."""
 _AHEAD: Final = 2
@@ -129,18 +127,6 @@ def _written(file: Path) -> tuple[int, int] | None:
     except FileNotFoundError:
         return None
     return found.st_mtime_ns, found.st_size
-
-
-def microseconds(time: object) -> int | None:
-    """Return a time of such a file (ISO 8601, in UTC if it does not say) since 1970; None if none."""
-    try:
-        moment = datetime.fromisoformat(time) if isinstance(time, str) else None
-    except ValueError:
-        return None
-    if moment is None:
-        return None
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return (aware - _EPOCH) // _MICROSECOND
 
 
 def _by_name(cursor: Any, row: Row) -> JsonObject:

@@ -6,12 +6,13 @@ import hashlib
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Final, Literal, NamedTuple, TypeAlias
 from uuid import UUID
 
 from onrecord.domain.encoding import encode, name_of
-from onrecord.domain.events import Event, ToolCallRecorded, ToolResultRecorded
+from onrecord.domain.events import Event, InstructionsSet, ToolCallRecorded, ToolResultRecorded
 
 DoubtKind = Literal[
     "opaque",
@@ -27,6 +28,9 @@ DoubtKind = Literal[
 """What may be wrong: a kind that is not known; a result without its call, or a call without its
 result; a second result of one call; blank text; an id of two calls; a text that was cut; two of one
 speaker in a row; something that cannot be taken over."""
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
 
 Digest: TypeAlias = Callable[[str], bytes]
 """The store's keyed digest of a text: it stands for secrets that are cut."""
@@ -67,6 +71,36 @@ class Transcript:
     doubts: tuple[Doubt, ...] = ()
 
 
+@dataclass(slots=True)
+class Transcriber:
+    """A transcript that is being made; `responses` are the ids that its responses get, in order."""
+
+    responses: Iterator[UUID]
+    entries: list[Entry] = field(default_factory=list[Entry])
+    blobs: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    doubts: list[Doubt] = field(default_factory=list[Doubt])
+    _instructions: str = ""
+
+    def add(self, event: Event, place: str, occurred_at: int | None) -> None:
+        """Add an event, with its place in the source."""
+        self.entries.append(Entry(event, place, occurred_at))
+
+    def instruct(self, texts: Iterable[str], place: str, occurred_at: int | None) -> None:
+        """Add instructions, unless they are those in force."""
+        content = "\n\n".join(texts)
+        if content != self._instructions:
+            self._instructions = content
+            self.add(InstructionsSet(content=content), place, occurred_at)
+
+    def doubt(self, kind: DoubtKind, place: str, why: str) -> None:
+        """Add a doubt."""
+        self.doubts.append(Doubt(kind, place, why))
+
+    def transcript(self) -> Transcript:
+        """Return what was added."""
+        return Transcript(tuple(self.entries), (), self.blobs, tuple(self.doubts))
+
+
 @dataclass(frozen=True, slots=True)
 class TranscriptContext:
     """What a transcript needs of the store: ids for its responses, and the keyed digest.
@@ -100,6 +134,18 @@ class Histories:
     count: int
     are_several: bool
     read: Callable[[], Iterator[History]]
+
+
+def microseconds(time: object) -> int | None:
+    """Return a time (ISO 8601, in UTC if it does not say) in microseconds since 1970, or None."""
+    try:
+        moment = datetime.fromisoformat(time) if isinstance(time, str) else None
+    except ValueError:
+        return None
+    if moment is None:
+        return None
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return (aware - _EPOCH) // _MICROSECOND
 
 
 # Ids that a history has wherever and whenever it is read, so that importing it again is free.

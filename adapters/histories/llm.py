@@ -13,8 +13,14 @@ from typing import Any, Final, cast
 
 import apsw
 
-from onrecord.adapters.histories.database import Database, Row, microseconds, opened
-from onrecord.adapters.histories.history import Histories, History, Transcript, TranscriptContext
+from onrecord.adapters.histories.database import Database, Row, opened
+from onrecord.adapters.histories.history import (
+    Histories,
+    History,
+    Transcript,
+    TranscriptContext,
+    microseconds,
+)
 from onrecord.adapters.histories.llm_turns import Message, Turn, transcribe_turns
 from onrecord.adapters.wire.nesting import read
 from onrecord.domain.errors import InvalidInput, MalformedJson

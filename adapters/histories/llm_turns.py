@@ -10,17 +10,16 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, cast
 from uuid import UUID
 
-from onrecord.adapters.histories.history import Doubt, Entry, Transcript, TranscriptContext
+from onrecord.adapters.histories.history import Transcriber, Transcript, TranscriptContext
 from onrecord.domain.blobs import blob_of, spill
 from onrecord.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
 from onrecord.domain.documents import media_type_of
 from onrecord.domain.events import (
     Event,
-    InstructionsSet,
     MessageRecorded,
     OpaqueRecorded,
     ReasoningRecorded,
@@ -75,18 +74,13 @@ def transcribe_turns(turns: Iterable[Turn], context: TranscriptContext) -> Trans
     transcriber = _Transcriber(context.responses)
     for turn in turns:
         transcriber.take(turn)
-    return Transcript(tuple(transcriber.entries), (), transcriber.blobs, tuple(transcriber.doubts))
+    return transcriber.transcript()
 
 
 @dataclass(slots=True)
-class _Transcriber:
-    """The transcript so far."""
+class _Transcriber(Transcriber):
+    """The transcript of turns."""
 
-    responses: Iterator[UUID]
-    entries: list[Entry] = field(default_factory=list[Entry])
-    blobs: dict[str, bytes] = field(default_factory=dict[str, bytes])
-    doubts: list[Doubt] = field(default_factory=list[Doubt])
-    _system: str = ""
     _tools: tuple[ToolDefinition, ...] = ()
 
     def take(self, turn: Turn) -> None:
@@ -105,28 +99,23 @@ class _Transcriber:
             self._close(response, turn)
 
     def _tell(self, event: Event, turn: Turn) -> None:
-        self.entries.append(Entry(event, turn.place, turn.occurred_at))
+        self.add(event, turn.place, turn.occurred_at)
 
     def _say(self, message: Message, turn: Turn) -> None:
         match message.role:
             case "system":
-                self._instruct(message, turn)
+                texts = (str(part.get("text", "")) for part in message.parts)
+                self.instruct(texts, turn.place, turn.occurred_at)
             case "tool":
                 for part in message.parts:
                     self._tell(self._result(part, turn), turn)
             case role:
                 if role != "user":
                     why = "a role that is not known: kept as what the user said"
-                    self.doubts.append(Doubt("opaque", turn.place, why))
+                    self.doubt("opaque", turn.place, why)
                 content = tuple(self._content(part, turn) for part in message.parts)
                 if content:
                     self._tell(MessageRecorded(role="user", content=content), turn)
-
-    def _instruct(self, message: Message, turn: Turn) -> None:
-        text = "\n\n".join(str(part.get("text", "")) for part in message.parts)
-        if text != self._system:
-            self._system = text
-            self._tell(InstructionsSet(content=text), turn)
 
     def _answer(self, messages: Iterable[Message], response: UUID, turn: Turn) -> None:
         parts = [part for message in messages for part in message.parts]
@@ -196,7 +185,11 @@ class _Transcriber:
         call_id, is_error = _call_id(part), part.get("exception") is not None
         documents = [self._document(attachment) for attachment in part.get("attachments") or ()]
         if None in documents:
-            self._doubt(turn, "a file that a tool gave is only a path: its bytes are not here")
+            self.doubt(
+                "left out",
+                turn.place,
+                "a file that a tool gave is only a path: its bytes are not here",
+            )
         content: tuple[Text | Document, ...] = (
             Text(text=str(part.get("output", ""))),
             *(document for document in documents if document is not None),
@@ -206,13 +199,12 @@ class _Transcriber:
 
     def _native(self, part: JsonObject, turn: Turn) -> Native:
         if part.get("type") == "attachment":
-            self._doubt(turn, "an attachment is only a path: its bytes are not here")
+            self.doubt(
+                "left out", turn.place, "an attachment is only a path: its bytes are not here"
+            )
         value, spilled = spill(_in_base64(part))
         self.blobs.update(spilled)
         return Native(api=API, value=value)
-
-    def _doubt(self, turn: Turn, why: str) -> None:
-        self.doubts.append(Doubt("left out", turn.place, why))
 
     def _close(self, response: UUID, turn: Turn) -> None:
         envelope = dict(turn.envelope or {})
