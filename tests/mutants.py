@@ -187,7 +187,7 @@ def arguments() -> Namespace:
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--lines", type=int, default=200)
     parser.add_argument("--tree", type=Path, default=ROOT, help="a checkout of any commit")
-    parser.add_argument("--map", type=Path, default=Path(".coverage.mutants"))
+    parser.add_argument("--map", type=Path, default=Path(".mutants-map"))
     parser.add_argument("--seconds", type=float, default=60)
     return parser.parse_args()
 

@@ -23,11 +23,11 @@ from typer.testing import CliRunner
 from onrecord.adapters.cli.commands import app
 from onrecord.adapters.storage.postgres.postgres import migrate, open_postgres
 from onrecord.domain.log import Recorded
-from tests.adapters.test_postgres import as_role
+from tests.adapters.storage.postgres.test_postgres import as_role
+from tests.adapters.views.workers import folded
 from tests.factories import appending, prompt
 from tests.postgres_copies import run
 from tests.postgres_server import GIVEN, VERSIONS, server
-from tests.views.workers import folded
 
 ROOT = Path(__file__).parents[1]
 FILE = ROOT / "docker-compose.yml"

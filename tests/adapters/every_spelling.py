@@ -7,7 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 from onrecord.domain.jsontext import JsonObject
-from tests.adapters.own_history import SPELLINGS, Chat, List, Spelling
+from tests.adapters.recording.own_history import SPELLINGS, Chat, List, Spelling
 
 
 class Gemini:

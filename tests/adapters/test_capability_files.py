@@ -14,7 +14,7 @@ from onrecord.adapters.settings import matrix_in, settings
 from onrecord.domain import jsontext
 from onrecord.domain.events import RequestSent
 from onrecord.domain.jsontext import JsonObject
-from tests.adapters.demo_client import GREETING, MODEL, TOOLS, serving
+from tests.adapters.demo.demo_client import GREETING, MODEL, TOOLS, serving
 
 ANTHROPIC = "anthropic-messages"
 PIXEL = b"\x89PNG\r\n\x1a\n" + bytes(24)

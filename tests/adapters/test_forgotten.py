@@ -25,7 +25,7 @@ from onrecord.domain.errors import (
     StorageBusy,
 )
 from tests.adapters.recorded_calls import GREETING, HELLO, KEY, MODEL, Recorded, calling
-from tests.adapters.spooled_events import FULL, unstored
+from tests.adapters.wire.spooled_events import FULL, unstored
 from tests.factories import BECAUSE, answer, appending
 from tests.sqlite_by_hand import ByHand
 

@@ -7,7 +7,7 @@ import pytest
 
 import onrecord
 from onrecord.adapters.upkeep.files import files_of
-from tests.adapters.command import Command, in_process
+from tests.adapters.cli.command import Command, in_process
 from tests.faults.small_disk import small_disk
 
 KEY = "support/4711"

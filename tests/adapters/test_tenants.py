@@ -24,8 +24,8 @@ from onrecord.domain.errors import (
 )
 from onrecord.domain.events import ConversationForked, ConversationStarted
 from onrecord.domain.log import Append
-from tests.adapters.exports import taken_in, written
-from tests.adapters.spooled_events import FULL
+from tests.adapters.transfer.exports import taken_in, written
+from tests.adapters.wire.spooled_events import FULL
 from tests.factories import BECAUSE, OTHER_TENANT, TENANT, drafted, prompt, started
 
 

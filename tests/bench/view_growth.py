@@ -19,12 +19,12 @@ from onrecord.adapters.storage.postgres.postgres import open_postgres
 from onrecord.domain.events import Event
 from onrecord.domain.log import Log
 from onrecord.projections.views.registry import VIEWS
+from tests.adapters.views.workers import caught_up
 from tests.bench.growth import checkpointed, leave_alone, measured, number, wal_written
 from tests.bench.measure import Measure
 from tests.bench.payload import Exchange, as_recorded
 from tests.bench.workspace import Workspace
 from tests.factories import appending
-from tests.views.workers import caught_up
 
 _MOST: Final = 20_000
 _CONVERSATIONS: Final = 100

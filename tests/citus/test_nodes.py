@@ -16,10 +16,10 @@ from onrecord.adapters.storage.queries import load_migrations
 from onrecord.domain.errors import StorageUnavailable, WrongNode
 from onrecord.domain.log import Recorded
 from onrecord.projections.views.audit import AUDIT
+from tests.adapters.views.workers import caught_up, talk
 from tests.citus.cluster import CitusServer, citus_server, run
 from tests.factories import appending, raw_event
 from tests.postgres_server import CITUS
-from tests.views.workers import caught_up, talk
 
 pytestmark = pytest.mark.skipif(
     CITUS is None, reason="needs Citus: make citus builds and starts it"

@@ -6,8 +6,8 @@ from onrecord.adapters.conversation.conversation import Talk
 from onrecord.adapters.conversation.tenancy import Tenancy
 from onrecord.adapters.upkeep.verifying import verify_conversation
 from onrecord.domain.log import Backend
-from tests.adapters.own_history import Anthropic, Program
 from tests.adapters.recorded_calls import Recorded
+from tests.adapters.recording.own_history import Anthropic, Program
 
 
 def test_an_edit_that_a_program_goes_on_with_is_history(backend: Backend, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from onrecord.adapters.upkeep.verifying import verify_conversation
 from onrecord.domain.events import ContentRedacted
 from onrecord.domain.log import Backend
 from onrecord.projections.history.window import Window
-from tests.adapters.retold import Retold
+from tests.adapters.recording.retold import Retold
 
 
 def test_the_head_points_at_what_amends(backend: Backend, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from tests.corpus.bedrock_wire import Exchange, exchanges, files
 from tests.corpus.kept import as_text, blocks_of, stored
 from tests.corpus.table import RecordProperty, folder, report
 from tests.corpus.wire import MISSING, JsonObject, is_there
-from tests.projections.converse_shape import objections
+from tests.projections.apis.bedrock.converse_shape import objections
 from tests.projections.refused import refused
 
 pytestmark = pytest.mark.skipif(not is_there(), reason=MISSING)

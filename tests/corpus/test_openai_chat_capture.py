@@ -18,7 +18,7 @@ from onrecord.adapters.wire.openai_chat.wire import WIRE
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native, Text
 from onrecord.domain.events import Event, InstructionsSet, OpaqueRecorded, ToolsDeclared
-from tests.adapters.openai_chat_streams import plain, put_together
+from tests.adapters.wire.openai_chat.openai_chat_streams import plain, put_together
 from tests.corpus.kept import as_text, stored
 from tests.corpus.openai_chat_wire import (
     data_of,

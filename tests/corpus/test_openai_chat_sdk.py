@@ -21,9 +21,9 @@ from onrecord.domain.events import (
     ToolCallRecorded,
 )
 from onrecord.domain.prefix import canonical
-from tests.adapters.openai_chat_streams import plain, put_together
 from tests.adapters.recorded_calls import Recorded
 from tests.adapters.replaying_server import replaying
+from tests.adapters.wire.openai_chat.openai_chat_streams import plain, put_together
 from tests.corpus.openai_chat_wire import exchanges, files, messages_said
 from tests.corpus.wire import MISSING, Exchange, JsonObject, is_there
 

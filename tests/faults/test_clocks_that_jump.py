@@ -17,7 +17,7 @@ from onrecord.adapters.storage.clocks import Elapsed
 from onrecord.adapters.storage.sqlite.sqlite import Sqlite, open_sqlite
 from onrecord.domain.clock import jump, stamped
 from onrecord.domain.log import Backend
-from tests.adapters.command import in_process, url_of
+from tests.adapters.cli.command import in_process, url_of
 from tests.contract.places import PLACES, Place
 from tests.factories import TENANT, answer, appending, attachment, started
 from tests.ledger import verified_log

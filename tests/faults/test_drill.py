@@ -23,13 +23,13 @@ from onrecord.adapters.store import Store
 from onrecord.domain.errors import StaleCursor, StorageReadOnly
 from onrecord.domain.log import Backend, Cursor, Recorded
 from onrecord.projections.views.registry import VIEWS
+from tests.adapters.views.workers import caught_up
 from tests.factories import appending, prompt
 from tests.faults.load import under_load
 from tests.ledger import verified_log
 from tests.patience import until
 from tests.postgres_copies import base_backup, folder_of, run, run_as_owner, started
 from tests.postgres_server import GIVEN, VERSIONS, Server, carried_server, server
-from tests.views.workers import caught_up
 
 needs_a_server_of_ours = pytest.mark.skipif(
     GIVEN is not None, reason="needs a server's own programs, and copies its files"

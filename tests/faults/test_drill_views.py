@@ -12,13 +12,13 @@ import onrecord
 from onrecord.adapters.storage.postgres.postgres import migrate, open_postgres
 from onrecord.adapters.store import Store
 from onrecord.projections.views.audit import AUDIT
+from tests.adapters.views.workers import asked, caught_up, folded, working
 from tests.faults.load import under_load
 from tests.faults.test_drill import VACUUM_INTO
 from tests.ledger import by_conversation, verified_log
 from tests.patience import until
 from tests.postgres_copies import run
 from tests.postgres_server import GIVEN, VERSIONS, Server, server
-from tests.views.workers import asked, caught_up, folded, working
 
 VIEWS = {"audit": AUDIT}
 AHEAD = """

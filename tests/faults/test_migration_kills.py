@@ -11,7 +11,7 @@ import pytest
 
 import onrecord
 from onrecord.adapters.app import migrate
-from tests.adapters.test_migration_traffic import make_older
+from tests.adapters.storage.postgres.test_migration_traffic import make_older
 from tests.patience import join_process
 from tests.postgres_server import VERSIONS, Server, server
 

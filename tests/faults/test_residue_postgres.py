@@ -17,11 +17,11 @@ import onrecord
 from onrecord.adapters.storage.postgres.postgres import migrate
 from onrecord.adapters.store import Store
 from onrecord.projections.views.registry import VIEWS
-from tests.adapters.test_postgres import as_role
+from tests.adapters.storage.postgres.test_postgres import as_role
+from tests.adapters.views.workers import caught_up
 from tests.churned_store import ChurnedStore, found_in
 from tests.factories import BECAUSE
 from tests.postgres_server import GIVEN, VERSIONS, server
-from tests.views.workers import caught_up
 
 ROLE: Final = "onrecord_sweeping"
 FIXED_WORDS: Final = {

@@ -13,6 +13,7 @@ import pytest
 
 from onrecord.adapters.storage.postgres.postgres import Limits, Postgres, migrate, open_postgres
 from onrecord.adapters.views.postgres.worker_thread import WorkerThread
+from tests.adapters.views.workers import Stepping, asked, working
 from tests.faults.kills import verify_all
 from tests.faults.talking import talking
 from tests.faults.workers import (
@@ -25,7 +26,6 @@ from tests.faults.workers import (
 )
 from tests.patience import join, until
 from tests.postgres_server import VERSIONS, Server, carried_server, server
-from tests.views.workers import Stepping, asked, working
 
 VERSION = VERSIONS[-1]
 CREW = 3

@@ -32,10 +32,10 @@ from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.registry import VIEWS
 from onrecord.projections.views.step import event_batches, part_of, step
 from onrecord.projections.views.view import Changes, EventBatch, Feed, Row, View
+from tests.adapters.views.row_stores import everything
+from tests.adapters.views.workers import asked, caught_up
 from tests.patience import PATIENCE, join_process
 from tests.postgres_server import Server
-from tests.views.row_stores import everything
-from tests.views.workers import asked, caught_up
 
 POISON: Final = 0xFF
 """The first byte of the ids of conversations whose third event cannot be folded."""

@@ -22,7 +22,7 @@ from onrecord.adapters.demo.services.scenes import (
     Scene,
 )
 from onrecord.adapters.demo.services.server import DemoServer
-from tests.adapters.command import Command, in_process
+from tests.adapters.cli.command import Command, in_process
 
 CREDENTIALS = (
     "ANTHROPIC_API_KEY",

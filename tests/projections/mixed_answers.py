@@ -8,8 +8,8 @@ from typing import TypeAlias
 from hypothesis import strategies as st
 
 from onrecord.domain.jsontext import JsonObject
-from tests.projections import chat_happenings as chat
-from tests.projections import responses_happenings as responses
+from tests.projections.apis.openai_chat import chat_happenings as chat
+from tests.projections.apis.openai_responses import responses_happenings as responses
 from tests.projections.happenings import (
     Story,
     code_of,

@@ -13,8 +13,8 @@ from onrecord.domain import events
 from onrecord.domain.content import Native
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.request_template import Template
-from tests.projections import bedrock_happenings as bedrock
-from tests.projections import gemini_happenings as gemini
+from tests.projections.apis.bedrock import bedrock_happenings as bedrock
+from tests.projections.apis.gemini import gemini_happenings as gemini
 from tests.projections.happenings import Story
 from tests.projections.marked import MADE, call_ids, marked, words
 

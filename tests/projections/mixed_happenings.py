@@ -18,11 +18,11 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.apis.rendering import APIS
 from onrecord.projections.history.window import EVERYTHING, Window, edge
-from tests.projections import bedrock_happenings as bedrock
-from tests.projections import chat_happenings as chat
-from tests.projections import gemini_happenings as gemini
 from tests.projections import mixed_answers, mixed_clouds
-from tests.projections import responses_happenings as responses
+from tests.projections.apis.bedrock import bedrock_happenings as bedrock
+from tests.projections.apis.gemini import gemini_happenings as gemini
+from tests.projections.apis.openai_chat import chat_happenings as chat
+from tests.projections.apis.openai_responses import responses_happenings as responses
 from tests.projections.happenings import (
     Story,
     text,

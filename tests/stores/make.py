@@ -21,11 +21,11 @@ from onrecord.adapters.storage.postgres.schema import FUNCTIONS_REVISION
 from onrecord.adapters.storage.queries import load_functions, load_migrations
 from onrecord.adapters.transfer.export import export
 from onrecord.projections.views.registry import VIEWS
-from tests.adapters.kept_histories import ANTHROPIC, taken_in
+from tests.adapters.histories.kept_histories import ANTHROPIC, taken_in
+from tests.adapters.views.workers import caught_up
 from tests.postgres_copies import run
 from tests.postgres_server import carried_server
 from tests.tampering.history import record
-from tests.views.workers import caught_up
 
 HERE: Final = Path(__file__).parent
 EXPORTED: Final = "support/4711"

@@ -24,6 +24,7 @@ from onrecord.adapters.storage.sqlite.sqlite import migrate_sqlite
 from onrecord.adapters.transfer.importing import import_file
 from onrecord.adapters.views.sqlite.file import ViewsFile
 from onrecord.projections.views.registry import VIEWS
+from tests.adapters.views.workers import caught_up
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
 from tests.sqlite_by_hand import ByHand
@@ -40,7 +41,6 @@ from tests.stores.make import (
     unpacked,
 )
 from tests.stores.objects import objects_of_postgres, objects_of_sqlite
-from tests.views.workers import caught_up
 
 RELEASES = sorted(path.parent.name for path in HERE.glob("*/made-of.json"))
 FOLDERS = [HERE / release for release in RELEASES]

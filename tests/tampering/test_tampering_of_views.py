@@ -20,6 +20,7 @@ from onrecord.domain import events
 from onrecord.domain.request_template import Template
 from onrecord.projections.verification.limits import LIMITS
 from onrecord.projections.views.registry import VIEWS
+from tests.adapters.views.workers import caught_up
 from tests.factories import appending
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
@@ -28,7 +29,6 @@ from tests.tampering.history import OTHER, answered, record
 from tests.tampering.postgres_rows import PostgresRows
 from tests.tampering.rows import Rows, Tampering, tamperings
 from tests.tampering.sqlite_view_rows import SqliteViewRows
-from tests.views.workers import caught_up
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.adapters.bpmn.models import desk, task
-from tests.adapters.command import Command, in_process, on_a_terminal, run
+from tests.adapters.cli.command import Command, in_process, on_a_terminal, run
 
 DESK = Path(__file__).parent / "parcel_desk.bpmn"
 NOTE = "fromAi() in output mapping 'note' of 'Track' declares nothing: move it to an input mapping"

@@ -10,7 +10,7 @@ import pytest
 
 from onrecord.adapters.bpmn import tools
 from onrecord.domain.errors import InvalidModel
-from tests.adapters.command import in_process
+from tests.adapters.cli.command import in_process
 from tests.test_docs import ROOT, fences
 
 PAGE = ROOT / "docs" / "bpmn.md"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.command import PROGRAM
+from tests.adapters.cli.command import PROGRAM
 
 DESK = Path(__file__).parent / "parcel_desk.bpmn"
 

@@ -17,7 +17,7 @@ from onrecord.adapters.redis.tails import TailSubscription, opened, seal
 from onrecord.adapters.storage.append import tenant_seal
 from onrecord.adapters.storage.postgres.postgres import Postgres, migrate, open_postgres
 from tests.adapters.redis.stores import KEY, Rendered, said, store_on
-from tests.adapters.test_postgres import as_role
+from tests.adapters.storage.postgres.test_postgres import as_role
 from tests.factories import OTHER_TENANT, TENANT, appending, raw_event
 from tests.postgres_server import VERSIONS, server
 

@@ -13,7 +13,7 @@ import pytest
 import onrecord
 from onrecord.adapters.redis.connection import Connection
 from onrecord.adapters.redis.tails import mark_key, tail_key
-from tests.adapters.command import PROGRAM
+from tests.adapters.cli.command import PROGRAM
 from tests.patience import PATIENCE, until
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server

@@ -14,7 +14,7 @@ from onrecord.adapters.demo.services.server import DemoServer
 from tests.adapters import recorded_calls
 from tests.adapters.openai_clients import ANSWERED, HELLO, KEY, MODEL, types
 from tests.adapters.openai_server import Fails, OpenAIServer, Says
-from tests.adapters.scoped_calls import ask, ask_later, calls
+from tests.adapters.scopes.scoped_calls import ask, ask_later, calls
 
 GREETING = Says("Hello! What can I do for you?")
 

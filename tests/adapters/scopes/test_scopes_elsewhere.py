@@ -12,7 +12,7 @@ import pytest
 
 import onrecord
 from onrecord.adapters.recording.spool import RecordingWarning
-from tests.adapters.scoped_calls import WAITING, ask, ask_later, calls
+from tests.adapters.scopes.scoped_calls import WAITING, ask, ask_later, calls
 from tests.patience import PATIENCE, join
 
 pytestmark = pytest.mark.anyio

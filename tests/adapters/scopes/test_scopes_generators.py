@@ -10,7 +10,7 @@ import openai
 import pytest
 
 import onrecord
-from tests.adapters.scoped_calls import WAITING, ask, ask_later, calls
+from tests.adapters.scopes.scoped_calls import WAITING, ask, ask_later, calls
 
 pytestmark = pytest.mark.anyio
 

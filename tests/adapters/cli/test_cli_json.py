@@ -1,0 +1,115 @@
+"""docs/cli.md lists what each command writes; every command is run and compared with it."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.adapters.cli.command import Done, run
+
+KEY = "support/4711"
+MODEL = str(Path(__file__).parents[1] / "bpmn" / "parcel_desk.bpmn")
+PAGE = (Path(__file__).parents[3] / "docs" / "cli.md").read_text(encoding="utf-8")
+ROWS = re.findall(r"^\| `onrecord ([^`]+)` \| ([^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE)
+LISTED = {command: re.findall(r"`(\w+)`", keys) for command, _, keys in ROWS}
+COLUMNS = {command: columns.split(", ") for command, columns, _ in ROWS}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("json")
+
+
+@pytest.fixture(scope="module")
+def demo(folder: Path) -> Done:
+    return run("demo", "--keep", "--json", TMPDIR=str(folder))
+
+
+def documents(done: Done) -> list[dict[str, Any]]:
+    assert done.code == 0, done.err
+    return [json.loads(line) for line in done.out.splitlines()]
+
+
+def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path) -> None:
+    url = demo.document["url"]
+    file, copy = str(folder / "talk.jsonl"), f"sqlite:///{folder / 'copy.db'}"
+    shown = documents(run("show", KEY, "--json", "--url", url))
+    prompt = next(str(event["version"]) for event in shown if event["type"] == "message.recorded")
+    runs = {
+        "conversations": run("conversations", "--json", "--url", url),
+        "show KEY": run("show", KEY, "--json", "--url", url),
+        "request KEY": run("request", KEY, "--json", "--url", url),
+        "replay KEY": run("replay", KEY, "--json", "--url", url),
+        "replay KEY --verify": run("replay", KEY, "--verify", "--json", "--url", url),
+        "export KEY -o FILE": run("export", KEY, "-o", file, "--json", "--url", url),
+        "import FILE": run("import", file, "--json", "--url", copy),
+        "import --check FILE": run("import", "--check", file, "--json"),
+        "tools KEY": run("tools", KEY, "--json", "--url", url),
+        "tools KEY --api API": run("tools", KEY, "--api", "gemini", "--json", "--url", url),
+        "tools KEY --all": run("tools", KEY, "--all", "--json", "--url", url),
+        "context KEY": run("context", KEY, "--json", "--url", url),
+        "documents KEY": run("documents", KEY, "--json", "--url", url),
+        "bpmn FILE": run("bpmn", MODEL, "--json"),
+        "bpmn FILE --lint": run("bpmn", MODEL, "--lint", "--flavour", "task", "--json"),
+        "check-request FILE --api API": run(
+            *("check-request", "-", "--api", "openai-chat", "--json"),
+            given='{"model": "m", "messages": [{"role": "user", "content": "Hello"}]}',
+        ),
+        "import --api API FILE": run(
+            *("import", "-", "--api", "openai-chat", "--key", "kept", "--json", "--url", copy),
+            given='[{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi"}]',
+        ),
+        "verify [KEY]": run("verify", KEY, "--json", "--url", url),
+        "sweep": run("sweep", "--json", "--url", url),
+        "capabilities [API] [MODEL]": run("capabilities", "--json"),
+        "overview": run("overview", "--json", "--url", url),
+        "search TEXT": run("search", "parcel", "--json", "--url", url),
+        "calls": run("calls", "--json", "--url", url),
+        "window KEY": run("window", KEY, "--json", "--url", url),
+        "usage": run("usage", "--json", "--url", url),
+        "audit": run("audit", "--json", "--url", url),
+        "views": run("views", "--json", "--url", url),
+        "pause VIEW": run("pause", "audit", "--json", "--url", url),
+        "resume VIEW": run("resume", "audit", "--json", "--url", url),
+        "retry VIEW": run("retry", "audit", "--json", "--url", url),
+        "rebuild VIEW": run("rebuild", "audit", "--json", "--url", url),
+        "fork KEY NEW_KEY": run("fork", KEY, "fork", "--json", "--url", copy),
+        "compact KEY SUMMARY": run("compact", KEY, "It is late.", "--json", "--url", copy),
+        "regenerate KEY": run("regenerate", "kept", "--json", "--url", copy),
+        "edit KEY VERSION TEXT": run("edit", KEY, prompt, "And now?", "--json", "--url", copy),
+        "redact KEY VERSION": run("redact", KEY, prompt, "--json", "--url", copy),
+        "forget KEY": run("forget", KEY, "--yes", "--reason", "asked to", "--json", "--url", copy),
+        "migrate": run("migrate", "--json", "--url", url),
+        "demo": demo,
+    }
+    written = {
+        command: {tuple(document) for document in documents(done)} for command, done in runs.items()
+    }
+    assert written == {command: {tuple(LISTED[command])} for command in runs}
+    assert LISTED.keys() - runs.keys() == {"demo --live", "tail", "parked [VIEW]"}
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        ("conversations", ("conversations",)),
+        ("show KEY", ("show", KEY)),
+        ("replay KEY", ("replay", KEY)),
+        ("tools KEY", ("tools", KEY)),
+        ("tools KEY --all", ("tools", KEY, "--all")),
+        ("overview", ("overview",)),
+        ("search TEXT", ("search", "parcel")),
+        ("calls", ("calls",)),
+        ("window KEY", ("window", KEY)),
+        ("usage", ("usage",)),
+        ("audit", ("audit",)),
+        ("views", ("views",)),
+    ],
+)
+def test_columns_are_as_many_as_are_listed(
+    demo: Done, command: str, arguments: tuple[str, ...]
+) -> None:
+    done = run(*arguments, "--url", demo.document["url"])
+    assert {len(row) for row in done.columns} == {len(COLUMNS[command])}

@@ -1,0 +1,70 @@
+"""What the replay of a fork says once the conversation that it goes on from was forgotten."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from onrecord.adapters.conversation.requests import replays
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.matching.replay import Outcome
+from tests.adapters.recorded_calls import Counting, Recorded
+from tests.adapters.recording.own_history import Anthropic, Program
+
+LONG = "what we spoke about " * 40
+
+
+def forked(folder: Path) -> tuple[Recorded, Recorded]:
+    """A conversation, and a fork of it in which two requests repeat what was said before."""
+    origin = Recorded(folder)
+    history = Program(origin, Anthropic()).ask(Anthropic().user(LONG), LONG)
+    fork = Recorded(folder, origin.store)
+    fork.talk = origin.talk.fork("fork")
+    fork.journal = fork.new_journal()
+    program = Program(fork, Anthropic())
+    history = program.ask([*history, *program.user("And now?")], "Now this.")
+    program.ask([*history, *program.user("And then?")], "Then that.")
+    return origin, fork
+
+
+def remarks(outcomes: list[Outcome]) -> list[str | None]:
+    return [outcome.remark for outcome in outcomes]
+
+
+def test_a_forgotten_origin_is_named_as_the_cause(tmp_path: Path) -> None:
+    origin, fork = forked(tmp_path)
+    assert {outcome.is_whole for outcome in replays(fork.talk)} == {True}
+    origin.store.forget(origin.talk.conversation_id)
+    outcomes = list(replays(fork.talk))
+    assert [outcome.is_whole for outcome in outcomes] == [False, False]
+    for remark in remarks(outcomes):
+        assert remark is not None
+        assert remark.startswith("the conversation that this one was forked from was forgotten")
+
+
+def test_damage_is_not_put_down_to_a_forgotten_origin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the fork's last request shares with nothing that was forgotten is damage, if it lacks."""
+    origin, fork = forked(tmp_path)
+    program = Program(fork, Anthropic())
+    program.ask(program.user("Something else: " + "x" * 500), "Yes.", after=2)
+    origin.store.forget(origin.talk.conversation_id)
+    store = fork.store
+    assert isinstance(store, Counting)
+    read = store.read
+
+    def damaged(*place: object, **part: object) -> list[RecordedEvent]:
+        found = list(read(*place, **part))  # type: ignore[arg-type]
+        return [
+            event._replace(body=event.body.replace(b"xxxx", b"yyyy"))
+            if event.body is not None
+            else event
+            for event in found
+        ]
+
+    assert remarks(list(replays(fork.talk)))[-1] is None
+    monkeypatch.setattr(store, "read", damaged)
+    last_remark = remarks(list(replays(fork.talk)))[-1]
+    assert last_remark == "a request's template joins to other bytes than were sent"

@@ -1,0 +1,206 @@
+"""Threads that Anthropic's service holds: each request says only what is new (R22)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import pytest
+from anthropic import beta_async_tool, beta_tool
+
+from onrecord.adapters.conversation.requests import replays
+from onrecord.adapters.demo.services.scenes import Answer
+from onrecord.adapters.demo.services.server import DemoServer
+from onrecord.adapters.wire.clients.record import record
+from onrecord.domain.jsontext import JsonObject
+from tests.adapters.recorded_calls import KEY, MODEL, Recorded
+from tests.adapters.recording.own_history import Anthropic, Program
+
+SYSTEM = "You look parcels up."
+MAIN = ["Where are they?", "I look.", "call toolu_01", "toolu_01 gave in depot North", "There."]
+
+
+def calling(call: str, text: str = "I look.") -> Answer:
+    called: JsonObject = {"type": "tool_use", "id": call, "name": "track", "input": {"parcel": "1"}}
+    return Answer(content=({"type": "text", "text": text}, called), stop_reason="tool_use")
+
+
+def saying(text: str) -> Answer:
+    return Answer(content=({"type": "text", "text": text},))
+
+
+SCRIPT = [calling("toolu_01"), saying("There.")]
+
+
+@beta_tool
+def track(parcel: str) -> str:
+    """Tell where a parcel is."""
+    return "in depot North"
+
+
+@beta_async_tool(name="track")
+async def track_async(parcel: str) -> str:
+    """Tell where a parcel is."""
+    return "in depot North"
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Recorded:
+    return Recorded(tmp_path)
+
+
+@pytest.fixture
+def server() -> Generator[DemoServer]:
+    with DemoServer([*SCRIPT, *[saying(f"a{number}") for number in range(9)]]) as server:
+        yield server
+
+
+@pytest.fixture
+def client(recorded: Recorded, server: DemoServer) -> Generator[anthropic.Anthropic]:
+    with anthropic.Anthropic(api_key=KEY, base_url=server.url, max_retries=0) as plain:
+        yield record(plain, recorded.binding)
+
+
+def asked(**more: Any) -> dict[str, Any]:
+    messages: list[JsonObject] = [{"role": "user", "content": MAIN[0]}]
+    return {"model": MODEL, "max_tokens": 64, "system": SYSTEM, "messages": messages, **more}
+
+
+def run(client: anthropic.Anthropic, way: str) -> None:
+    runner: Any = client.beta.messages.tool_runner
+    if way == "whole":
+        runner(tools=[track], **asked()).until_done()
+    else:
+        for stream in runner(tools=[track], stream=True, **asked()):
+            stream.until_done()
+
+
+async def run_async(recorded: Recorded, server: DemoServer, way: str) -> None:
+    async with anthropic.AsyncAnthropic(api_key=KEY, base_url=server.url, max_retries=0) as plain:
+        runner: Any = record(plain, recorded.binding).beta.messages.tool_runner
+        if way == "whole":
+            await runner(tools=[track_async], **asked()).until_done()
+        else:
+            async for stream in runner(tools=[track_async], stream=True, **asked()):
+                await stream.until_done()
+
+
+def bodies(server: DemoServer) -> list[JsonObject]:
+    return [json.loads(request.body) for request in server.requests]
+
+
+def program(recorded: Recorded) -> Program:
+    return Program(recorded, Anthropic())
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+@pytest.mark.parametrize("way", ["whole", "streamed"])
+def test_a_tool_runner_that_continues_a_thread_is_one_history(
+    recorded: Recorded, server: DemoServer, client: anthropic.Anthropic, kind: str, way: str
+) -> None:
+    if kind == "sync":
+        run(client, way)
+    else:
+        asyncio.run(run_async(recorded, server, way))
+    first, second = bodies(server)
+    assert first["thread"] == {"type": "create"}
+    assert second["thread"]["type"] == "continue"
+    assert len(second["messages"]) == 1
+    assert program(recorded).relations() == ["extends", "reference"]
+    assert program(recorded).main() == MAIN
+    assert not recorded.talk.open_calls()
+
+
+def test_a_continued_thread_keeps_its_instructions_and_tools(
+    recorded: Recorded, client: anthropic.Anthropic
+) -> None:
+    run(client, "whole")
+    request = recorded.talk.request("anthropic-messages")
+    assert request["system"] == SYSTEM
+    assert [tool["name"] for tool in request["tools"]] == ["track"]
+    assert "thread" not in request
+    assert recorded.types().count("instructions.set") == 1
+    assert recorded.types().count("tools.declared") == 1
+
+
+def test_each_request_of_a_thread_comes_back_as_it_was_sent(
+    recorded: Recorded, client: anthropic.Anthropic
+) -> None:
+    run(client, "whole")
+    assert [outcome.is_whole for outcome in replays(recorded.talk)] == [True, True]
+
+
+def test_a_thread_goes_on_with_what_was_said_in_full(
+    recorded: Recorded, server: DemoServer, client: anthropic.Anthropic
+) -> None:
+    run(client, "whole")
+    recorded.talk.user("And 2?")
+    request: Any = recorded.talk.request("anthropic-messages")
+    client.messages.create(model=MODEL, max_tokens=64, **request)
+    assert program(recorded).main() == [*MAIN, "And 2?", "a0"]
+    assert program(recorded).relations() == ["extends", "reference", "extends"]
+
+
+def test_a_thread_that_the_service_lost_is_said_again_and_recorded_once(
+    recorded: Recorded, server: DemoServer, client: anthropic.Anthropic
+) -> None:
+    made: Any = client.beta.messages.tool_runner
+    runner: Any = made(tools=[track], **asked())
+    next(runner)
+    server.threads.lose()
+    runner.until_done()
+    assert [body["thread"]["type"] for body in bodies(server)] == ["create", "continue", "create"]
+    assert program(recorded).main() == MAIN
+    assert program(recorded).relations()[-1] in ("extends", "reference")
+
+
+def test_another_process_goes_on_with_a_thread(recorded: Recorded) -> None:
+    threads = program(recorded)
+    first = threads.spelling.answer("a1", ["c1"])
+    created: JsonObject = {"system": SYSTEM, "thread": {"type": "create"}}
+    threads.answered(threads.send(threads.user("u1"), **created), first)
+    recorded.journal = recorded.new_journal()
+    thread = {"type": "continue", "previous_message_id": first["id"]}
+    threads.answer(threads.send(threads.results(c1="r1"), thread=thread), "a2")
+    assert threads.relations() == ["extends", "reference"]
+    assert threads.main() == ["u1", "a1", "call c1", "c1 gave r1", "a2"]
+    assert recorded.talk.request("anthropic-messages")["system"] == SYSTEM
+
+
+def test_a_paused_turn_is_continued_with_nothing_new(recorded: Recorded) -> None:
+    threads = program(recorded)
+    first = threads.spelling.answer("I look.", [])
+    first["stop_reason"] = "pause_turn"
+    threads.answered(threads.send(threads.user("u1"), thread={"type": "create"}), first)
+    thread = {"type": "continue", "previous_message_id": first["id"]}
+    threads.answer(threads.send([], thread=thread), "Here.")
+    assert threads.relations() == ["extends", "reference"]
+    assert threads.main() == ["u1", "I look.", "Here."]
+
+
+def test_a_program_that_gives_its_thread_up_sends_its_whole_list(recorded: Recorded) -> None:
+    threads = program(recorded)
+    history = threads.user("u1")
+    first = threads.spelling.answer("a1", ["c1"])
+    history += threads.answered(threads.send(history, thread={"type": "create"}), first)
+    thread = {"type": "continue", "previous_message_id": first["id"]}
+    results = threads.results(c1="r1")
+    history += [*results, *threads.answer(threads.send(results, thread=thread), "a2")]
+    threads.answer(threads.send([*history, *threads.user("u3")], thread={"type": "create"}), "a3")
+    assert threads.main() == ["u1", "a1", "call c1", "c1 gave r1", "a2", "u3", "a3"]
+    assert threads.said() == ["u1", "c1 gave r1", "u3"]
+
+
+def test_an_older_message_of_a_thread_is_continued_beside_the_history(recorded: Recorded) -> None:
+    threads = program(recorded)
+    first = threads.spelling.answer("a1", [])
+    threads.answered(threads.send(threads.user("u1"), thread={"type": "create"}), first)
+    thread = {"type": "continue", "previous_message_id": first["id"]}
+    threads.answer(threads.send(threads.user("u2"), thread=thread), "a2")
+    threads.answer(threads.send(threads.user("u2b"), thread=thread), "b2")
+    assert threads.relations() == ["extends", "reference", "reference aside"]
+    assert threads.main() == ["u1", "a1", "u2", "a2"]

@@ -1,0 +1,177 @@
+"""Any surgery on any conversation: the log stays, what was sent stays, what is rendered is valid."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onrecord.adapters.check.check import check_request
+from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.streams.lineage import amendments
+from onrecord.adapters.streams.reading import read_through
+from onrecord.adapters.upkeep.verifying import verify_conversation
+from onrecord.domain import jsontext
+from onrecord.domain.errors import InvalidContent, NothingToSend
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.api import FOLDERS, known_api, known_rules
+from onrecord.projections.apis.rendering import render
+from onrecord.projections.apis.request import Options
+from tests.adapters.every_spelling import EVERY
+from tests.adapters.recording.own_history import Spelling
+from tests.adapters.recording.retold import Retold
+from tests.search import examples
+
+Deed = tuple[str, int]
+numbers = st.integers(0, 40)
+growing = st.tuples(st.sampled_from(["say", "answer", "call", "instruct", "break"]), numbers)
+cutting = st.tuples(
+    st.sampled_from(["regenerate", "edit", "compact", "sum", "redact", "fork"]), numbers
+)
+
+
+class Surgeon:
+    """A program that does what it is told, and remembers what each version was."""
+
+    def __init__(self, spelling: Spelling, folder: Path) -> None:
+        self.retold = Retold(folder, spelling)
+        self.steps = 0
+        self.is_cut = False
+        self.sent: list[list[object]] = []
+        self.seen: dict[tuple[str, int, str], bytes] = {}
+        self.logs: dict[str, list[RecordedEvent]] = {}
+        self.talks: list[Talk] = [self.talk]
+        self.say(0)
+
+    @property
+    def talk(self) -> Talk:
+        return self.retold.talk
+
+    def word(self, what: str) -> str:
+        self.steps += 1
+        return f"{what} {self.steps}"
+
+    def do(self, deed: Deed) -> None:
+        name, number = deed
+        try:
+            getattr(self, name.replace("break", "break_off").replace("sum", "sum_up"))(number)
+        except (InvalidContent, NothingToSend):
+            return
+        self.is_cut |= name not in ("say", "answer", "call", "break")
+        self.look()
+
+    def look(self) -> None:
+        """Remember what is rendered now, and what the log holds."""
+        for talk in self.talks:
+            version = talk.head().version
+            self.logs.setdefault(talk.key, []).extend(talk.since(len(self.logs.get(talk.key, []))))
+            for api in FOLDERS:
+                self.seen.setdefault((talk.key, version, api), rendered(talk, api))
+
+    # -- what programs do ----------------------------------------------------------------------
+
+    def say(self, _: int) -> None:
+        self.talk.user(self.word("said"))
+
+    def instruct(self, _: int) -> None:
+        self.talk.instruct(self.word("instructed"))
+
+    def answer(self, _: int) -> None:
+        self.send()
+        self.retold.answered(self.word("answer"))
+
+    def call(self, number: int) -> None:
+        self.send()
+        calls = [self.word("call").replace(" ", "_") for _ in range(1 + number % 2)]
+        self.retold.answered(self.word("looking"), *calls)
+        for call in calls[: 1 + number % 3]:
+            self.talk.tool_result(call, self.word("found"))
+
+    def break_off(self, _: int) -> None:
+        self.send()
+        self.retold.program.cut(self.retold.send(), self.word("half"))
+
+    def send(self) -> None:
+        """Hold what is about to be sent against what was sent before: it begins with that."""
+        body = self.talk.request(self.retold.api).body
+        messages = list(body[known_api(self.retold.api).messages])
+        if self.sent and not self.is_cut:
+            before = self.sent[-1]
+            assert jsontext.write(messages[: len(before) - 1]) == jsontext.write(before[:-1])
+        self.sent.append(messages)
+        self.is_cut = False
+
+    # -- surgery -------------------------------------------------------------------------------
+
+    def regenerate(self, _: int) -> None:
+        self.talk.regenerate()
+
+    def edit(self, number: int) -> None:
+        said = [event.version for event in self.talk.since(1) if event.type == "message.recorded"]
+        self.talk.edit(said[number % len(said)], self.word("edited"))
+
+    def compact(self, number: int) -> None:
+        self.talk.compact(self.word("in short"), until=number % (self.talk.head().version + 1))
+
+    def sum_up(self, _: int) -> None:
+        self.talk.compact(self.word("in short"))
+
+    def redact(self, number: int) -> None:
+        self.talk.redact(number % (self.talk.head().version + 1))
+
+    def fork(self, number: int) -> None:
+        """Keep a fork of a version beside; it says something, and is edited, of its own."""
+        version = number % (self.talk.head().version + 1)
+        fork = self.talk.fork(self.word("fork"), at=version)
+        fork.user(self.word("said"))
+        fork.edit(fork.head().version, self.word("edited"))
+        self.talks.append(fork)
+
+
+def rendered(talk: Talk, api: str, at: int | None = None) -> bytes:
+    """What a request is at a version; what cannot be sent is nothing."""
+    try:
+        return jsontext.write(talk.request(api, at=at).body)
+    except NothingToSend:
+        return b""
+
+
+def rendered_whole(talk: Talk, api: str) -> bytes:
+    """What a request is if all of the main line is read, what a summary stands for too."""
+    stretches = talk.stream.lineage(talk.head().version)
+    told = [recorded.told() for recorded in read_through(talk.backend, stretches)]
+    given_ids = {event.event_id for event in told}
+    amended = [
+        event
+        for event in amendments(talk.backend, stretches).told()
+        if event.event_id not in given_ids
+    ]
+    try:
+        return jsontext.write(render([*amended, *told], Options(api=api)).body)
+    except NothingToSend:
+        return b""
+
+
+@pytest.mark.parametrize("spelling", EVERY, ids=lambda spelling: spelling.api)
+@examples(30)
+@given(deeds=st.lists(growing | growing | cutting, max_size=16))
+def test_surgery_changes_what_comes_after_it_and_nothing_else(
+    spelling: Spelling, deeds: list[Deed]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        surgeon = Surgeon(spelling, Path(folder))
+        for deed in deeds:
+            surgeon.do(deed)
+        for talk in surgeon.talks:
+            recorded = talk.since(0)
+            assert recorded[: len(surgeon.logs.get(talk.key, []))] == surgeon.logs.get(talk.key, [])
+            assert not verify_conversation(talk.backend, talk.conversation_id).faults
+            assert rendered_whole(talk, spelling.api) == rendered(talk, spelling.api)
+        by_key = {talk.key: talk for talk in surgeon.talks}
+        for (key, version, api), body in surgeon.seen.items():
+            assert rendered(by_key[key], api, version) == body
+            if body and api in known_rules():
+                assert check_request(api, jsontext.read_object(body)).violations == ()

@@ -1,0 +1,213 @@
+"""What is handed over at once: documents in it, what comes twice or late, and what is no entry."""
+
+from __future__ import annotations
+
+import logging
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import onrecord
+from onrecord.domain import events
+from onrecord.domain.blobs import blob_of
+from onrecord.domain.content import Document, Text, ToolCall
+from onrecord.domain.conversation import CANCELLED
+from tests.adapters.recording.handed_over import (
+    PDF,
+    bell,
+    last_turn,
+    result,
+    result_of,
+    types,
+    with_open_calls,
+)
+
+
+@pytest.fixture
+def talk() -> onrecord.Talk:
+    return onrecord.connect("memory://").conversation("process/4711")
+
+
+@pytest.fixture
+def round_of_two(talk: onrecord.Talk) -> onrecord.Talk:
+    return with_open_calls(talk)
+
+
+# Documents.
+
+
+def test_documents_of_two_calls_are_found_in_each(round_of_two: onrecord.Talk) -> None:
+    given = [
+        result("a", {"files": [PDF]}),
+        result("b", [{"deep": [b"%PDF-1.7 another"]}]),
+    ]
+    assert round_of_two.take(given) == "ready"
+    found = [
+        event
+        for recorded in round_of_two.since(0)
+        if isinstance(event := recorded.event(), events.DocumentExtracted)
+    ]
+    assert [(event.call_id, event.tool_name, event.path) for event in found] == [
+        ("a", "tool_a", "/files/0"),
+        ("b", "tool_b", "/0/deep/0"),
+    ]
+
+
+def test_documents_of_results_go_before_signals_and_theirs_behind_them(
+    round_of_two: onrecord.Talk,
+) -> None:
+    """As sent: results, their documents; then the signal's text, preamble, tag, document."""
+    round_of_two.take(
+        [result("a", {"file": PDF}), bell({"picture": b"\x89PNG\r\n\x1a\n"}), result("b")]
+    )
+    messages = round_of_two.request("openai-chat", model="gpt-4.1")["messages"]
+    shape = [message["role"] for message in messages]
+    assert shape[:4] == ["user", "assistant", "tool", "tool"]
+    assert set(shape[4:]) == {"user"}
+    sent = str(messages[4:])
+    assert sent.index("tool-call-id") < sent.index("picture")
+    assert sent.index("picture") < sent.rindex("document-short-id")
+
+
+def test_what_is_found_is_logged_without_its_names(
+    round_of_two: onrecord.Talk, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, "onrecord"):
+        round_of_two.take([result("a", {"private": PDF}), result("b")])
+    [line] = [record.getMessage() for record in caplog.records]
+    assert "1 of application/pdf" in line
+    assert "private" not in line
+
+
+def test_a_document_of_a_signal_is_its_own(talk: onrecord.Talk) -> None:
+    talk.take([bell({"report": PDF})])
+    event = talk.since(1)[0].event()
+    assert isinstance(event, events.SignalReceived)
+    assert [type(part) for part in event.content] == [Text, Document]
+
+
+# What comes twice, late, or for nobody.
+
+
+def test_results_of_no_call_are_recorded_and_leave_the_round_open(
+    round_of_two: onrecord.Talk,
+) -> None:
+    assert round_of_two.take([result("a"), result("stranger")]) == "deferred"
+    assert result_of(round_of_two, "stranger")
+    assert round_of_two.take([result("b")]) == "ready"
+    assert last_turn(round_of_two)[:2] == ["a: a gave", "b: b gave"]
+
+
+def test_the_same_results_again_change_nothing(round_of_two: onrecord.Talk) -> None:
+    given = [result("a"), result("b"), bell(message_id="s1")]
+    round_of_two.take(given)
+    version = round_of_two.head().version
+    assert round_of_two.take(given) == "ready"
+    assert round_of_two.head().version == version
+
+
+def test_a_result_that_comes_twice_at_once_counts_once(round_of_two: onrecord.Talk) -> None:
+    """Where Camunda raises: the other one is kept beside the history."""
+    version = round_of_two.head().version
+    given = [result("a"), result("a"), result("a", "other"), result("b")]
+    assert round_of_two.take(given) == "ready"
+    assert types(round_of_two, version) == [
+        "tool_result.recorded",
+        "tool_result.recorded",
+        "tool_result.rejected",
+    ]
+    assert last_turn(round_of_two) == ["a: a gave", "b: b gave"]
+
+
+def test_a_result_that_comes_after_its_call_was_given_up_is_kept_and_rejected(
+    round_of_two: onrecord.Talk,
+) -> None:
+    round_of_two.take([bell()], behaviour="interrupt")
+    version = round_of_two.head().version
+    round_of_two.take([result("a")])
+    [recorded] = round_of_two.since(version)
+    event = recorded.event()
+    assert isinstance(event, events.ToolResultRejected)
+    assert event.reason == "cancelled"
+    assert last_turn(round_of_two)[0] == f"a: {CANCELLED}"
+
+
+def test_an_id_that_an_earlier_round_used_is_answered_again(round_of_two: onrecord.Talk) -> None:
+    round_of_two.take([result("a"), result("b")])
+    call = ToolCall(id="a", name="tool_a", arguments={})
+    round_of_two.append(events.ToolCallRecorded(call_id="a", name="tool_a", content=call))
+    assert round_of_two.take([result("a")]) == "ready"
+    assert last_turn(round_of_two) == ["a: a gave"]
+
+
+# What is no entry.
+
+
+def test_any_object_with_the_members_of_an_entry_is_one(round_of_two: onrecord.Talk) -> None:
+    given = SimpleNamespace(id="a", name="tool_a", content="seen", properties={})
+    cancelled = SimpleNamespace(
+        id="b", name="tool_b", content=None, properties={"interrupted": True}
+    )
+    assert round_of_two.take([given, cancelled]) == "ready"
+    assert last_turn(round_of_two) == ["a: seen", f"b: {CANCELLED}"]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "why"),
+    [
+        ("text", "inputs are a list"),
+        ({"id": "a"}, "inputs are a list"),
+        ([4], "entry 0 of the inputs is a mapping"),
+        ([{"id": 4}], "the id of entry 0"),
+        ([{"id": ""}], "id of its call"),
+        ([{"id": None, "name": 4}], "the name of entry 0"),
+        ([{"id": "a", "content": object()}], "a tool's result|no JSON"),
+    ],
+)
+def test_what_is_no_entry_is_refused_and_nothing_recorded(
+    round_of_two: onrecord.Talk, inputs: Any, why: str
+) -> None:
+    version = round_of_two.head().version
+    with pytest.raises(onrecord.InvalidContent, match=why):
+        round_of_two.take(inputs)
+    assert round_of_two.head().version == version
+
+
+@pytest.mark.parametrize("bad", [result("", "x"), result("b", object()), 4])
+def test_nothing_is_stored_of_entries_of_which_one_is_none(
+    round_of_two: onrecord.Talk, bad: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def put(chunks: object) -> object:
+        raise AssertionError("stored")
+
+    monkeypatch.setattr(round_of_two.stream, "put", put)
+    with pytest.raises(onrecord.InvalidContent):
+        round_of_two.take([result("a", {"file": PDF}), bell([PDF]), bad])
+
+
+def test_another_behaviour_is_refused(round_of_two: onrecord.Talk) -> None:
+    with pytest.raises(onrecord.InvalidContent, match='"wait" or "interrupt"'):
+        round_of_two.take([bell()], behaviour="stop")  # type: ignore[arg-type]  # the test
+
+
+def test_results_of_an_engine_say_more_than_is_recorded(round_of_two: onrecord.Talk) -> None:
+    more = {"completedAt": "2026-07-02T11:55:00+02:00[Europe/Berlin]", "elementId": "Tool_A"}
+    round_of_two.take([result("a", **more), result("b", properties=more)])
+    assert last_turn(round_of_two) == ["a: a gave", "b: b gave"]
+
+
+def test_a_signal_that_comes_twice_at_once_is_recorded_once(round_of_two: onrecord.Talk) -> None:
+    said = bell("rings", message_id="s1")
+    assert round_of_two.take([said, bell("rings"), said], behaviour="interrupt") == "ready"
+    assert types(round_of_two, 0).count("signal.received") == 2
+
+
+@pytest.mark.parametrize("given", [[bell({"see": PDF})], [result("a", {"see": PDF})], []])
+def test_a_closed_conversation_takes_nothing_and_stores_nothing(
+    round_of_two: onrecord.Talk, given: list[dict[str, Any]]
+) -> None:
+    round_of_two.close()
+    with pytest.raises(onrecord.ConversationClosed):
+        round_of_two.take(given)
+    assert not round_of_two.stream.holds(blob_of(PDF))

@@ -1,0 +1,265 @@
+"""Results and signals handed over at once: what is recorded, and what the model is asked next.
+
+The cases are those of Camunda's composer of turn inputs, whose rules these are.
+"""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any, Literal
+
+import pytest
+
+import onrecord
+from onrecord.domain import events
+from onrecord.domain.content import Text
+from onrecord.domain.conversation import CANCELLED
+from onrecord.projections.history.history import NextInput, next_input
+from tests.adapters.recording.handed_over import (
+    PDF,
+    bell,
+    last_turn,
+    result,
+    result_of,
+    types,
+    with_open_calls,
+)
+from tests.projections.history.test_signals import INTERRUPTED, WAITED
+
+Behaviour = Literal["wait", "interrupt"]
+BOTH: list[Behaviour] = ["wait", "interrupt"]
+
+
+@pytest.fixture
+def talk() -> onrecord.Talk:
+    return onrecord.connect("memory://").conversation("process/4711")
+
+
+@pytest.fixture
+def round_of_two(talk: onrecord.Talk) -> onrecord.Talk:
+    return with_open_calls(talk)
+
+
+def answered(talk: onrecord.Talk) -> onrecord.Talk:
+    talk.user("Hello")
+    talk.append(events.MessageRecorded(role="assistant", content=(Text(text="Hi."),)))
+    return talk
+
+
+# Nothing was said before.
+
+
+def test_results_on_an_empty_conversation_are_an_error_with_its_code(talk: onrecord.Talk) -> None:
+    with pytest.raises(onrecord.ResultsWithoutConversation) as caught:
+        talk.take([bell(), result("a")])
+    assert caught.value.code == "TOOL_CALL_RESULTS_ON_EMPTY_CONTEXT"
+    assert str(caught.value) == (
+        "Agent received tool call results, but the agent context was empty (no previous "
+        "conversation). Is the context configured correctly?"
+    )
+    assert talk.head().version == 0
+
+
+def test_signals_may_begin_a_conversation(talk: onrecord.Talk) -> None:
+    assert talk.take([bell()]) == "ready"
+    assert last_turn(talk) == ["a bell rang"]
+
+
+def test_nothing_at_all_is_no_input(talk: onrecord.Talk) -> None:
+    assert talk.take([]) == "nothing"
+    assert talk.head().version == 0
+
+
+# No call is open: a prompt, and what stands beside it.
+
+
+def test_a_prompt_after_nothing_goes_alone(talk: onrecord.Talk) -> None:
+    talk.user("Hello")
+    assert talk.take([]) == "ready"
+    assert last_turn(talk) == ["Hello"]
+
+
+def test_a_prompt_after_the_instructions_goes_alone(talk: onrecord.Talk) -> None:
+    talk.instruct("Be kind.")
+    talk.user("Hello")
+    assert talk.take([]) == "ready"
+
+
+def test_a_prompt_after_an_answer_goes(talk: onrecord.Talk) -> None:
+    answered(talk).user("And?")
+    assert talk.take([]) == "ready"
+    assert last_turn(talk) == ["And?"]
+
+
+def test_an_answer_alone_is_no_input(talk: onrecord.Talk) -> None:
+    assert answered(talk).take([]) == "nothing"
+
+
+@pytest.mark.parametrize("before", ["prompt", "answer"])
+def test_stray_results_beside_a_prompt_are_recorded_and_are_no_results_of_a_round(
+    talk: onrecord.Talk, before: str
+) -> None:
+    """Where Camunda drops them silently: they are told as the words they are."""
+    talk.user("Hello") if before == "prompt" else answered(talk)
+    version = talk.head().version
+    assert talk.take([result("a"), result("b")]) == "ready"
+    assert types(talk, version) == ["tool_result.recorded", "tool_result.recorded"]
+    assert {block.mark for block in talk.turns()[-1].blocks} <= {"", "late"}
+
+
+def test_documents_alone_are_a_prompt(talk: onrecord.Talk) -> None:
+    talk.user(documents=[PDF])
+    assert talk.take([]) == "ready"
+
+
+def test_a_prompt_and_its_documents_go_as_one(talk: onrecord.Talk) -> None:
+    talk.user("Read", documents=[PDF])
+    talk.take([])
+    assert len(talk.turns()[-1].blocks) == 2
+
+
+@pytest.mark.parametrize("said", ["", " ", "\n"])
+def test_a_blank_prompt_is_none(talk: onrecord.Talk, said: str) -> None:
+    with pytest.raises(onrecord.InvalidContent, match="blank"):
+        talk.user(said)
+    assert talk.take([]) == "nothing"
+
+
+def test_signals_stand_behind_the_prompt_in_their_order(talk: onrecord.Talk) -> None:
+    talk.user("Hello")
+    assert talk.take([bell("one"), bell({"two": 2})]) == "ready"
+    assert last_turn(talk) == ["Hello", "one", '{"two":2}']
+
+
+@pytest.mark.parametrize("content", [None, "", " ", [], {}])
+def test_a_signal_without_content_says_that_the_calls_were_waited_for(
+    talk: onrecord.Talk, content: object
+) -> None:
+    talk.user("Hello")
+    talk.take([bell(content)])
+    assert last_turn(talk) == ["Hello", WAITED]
+
+
+@pytest.mark.parametrize("content", [None, "", " ", [], {}])
+def test_a_signal_without_content_says_that_calls_were_cancelled_where_it_interrupts(
+    round_of_two: onrecord.Talk, content: object
+) -> None:
+    round_of_two.take([bell(content)], behaviour="interrupt")
+    assert last_turn(round_of_two)[-1] == INTERRUPTED
+
+
+# Calls are open.
+
+
+@pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
+def test_all_results_stand_in_the_order_of_the_calls(
+    round_of_two: onrecord.Talk, order: tuple[str, ...]
+) -> None:
+    assert round_of_two.take([result(call_id) for call_id in order]) == "ready"
+    assert last_turn(round_of_two) == ["a: a gave", "b: b gave"]
+
+
+@pytest.mark.parametrize("behaviour", BOTH)
+@pytest.mark.parametrize("given", [[], ["b"]])
+def test_nothing_goes_while_results_are_missing(
+    round_of_two: onrecord.Talk, behaviour: Behaviour, given: list[str]
+) -> None:
+    """An interruption without a signal still waits."""
+    taken = round_of_two.take([result(call_id) for call_id in given], behaviour=behaviour)
+    assert taken == "deferred"
+    with pytest.raises(onrecord.RoundOpen):
+        round_of_two.request("openai-chat", missing="refuse")
+
+
+@pytest.mark.parametrize("behaviour", [*BOTH, None])
+@pytest.mark.parametrize("order", list(permutations("abs")))
+def test_signals_stand_behind_all_results_however_they_are_mixed(
+    round_of_two: onrecord.Talk, order: tuple[str, ...], behaviour: Behaviour | None
+) -> None:
+    inputs = [bell() if each == "s" else result(each) for each in order]
+    version = round_of_two.head().version
+    how: dict[str, Any] = {} if behaviour is None else {"behaviour": behaviour}
+    assert round_of_two.take(inputs, **how) == "ready"
+    assert last_turn(round_of_two) == ["a: a gave", "b: b gave", "a bell rang"]
+    [signal] = [
+        event
+        for recorded in round_of_two.since(version)
+        if isinstance(event := recorded.event(), events.SignalReceived)
+    ]
+    assert signal.interrupts is False
+
+
+def test_a_signal_waits_while_results_are_missing(round_of_two: onrecord.Talk) -> None:
+    assert round_of_two.take([bell(), result("b")], behaviour="wait") == "deferred"
+    assert round_of_two.take([result("a")]) == "ready"
+    assert last_turn(round_of_two) == ["a: a gave", "b: b gave", "a bell rang"]
+
+
+def test_a_signal_that_interrupts_gives_up_what_is_missing_in_the_order_of_the_calls(
+    round_of_two: onrecord.Talk,
+) -> None:
+    assert round_of_two.take([bell(), result("b")], behaviour="interrupt") == "ready"
+    assert last_turn(round_of_two) == [f"a: {CANCELLED}", "b: b gave", "a bell rang"]
+
+
+def test_several_signals_interrupt_once(round_of_two: onrecord.Talk) -> None:
+    round_of_two.take([bell(), bell(None)], behaviour="interrupt")
+    assert last_turn(round_of_two) == [
+        f"a: {CANCELLED}",
+        f"b: {CANCELLED}",
+        "a bell rang",
+        INTERRUPTED,
+    ]
+
+
+def test_a_round_and_its_signals_are_one_commit(round_of_two: onrecord.Talk) -> None:
+    version = round_of_two.head().version
+    round_of_two.take([result("b"), bell()], behaviour="interrupt")
+    recorded = round_of_two.since(version)
+    assert [event.type for event in recorded] == [
+        "tool_result.recorded",
+        "tool_result.recorded",
+        "signal.received",
+    ]
+    assert len({event.recorded_at for event in recorded}) == 1
+
+
+@pytest.mark.parametrize("flag", ["interrupted", "properties"])
+def test_a_result_that_says_it_was_interrupted_is_a_cancelled_one(
+    round_of_two: onrecord.Talk, flag: str
+) -> None:
+    said = True if flag == "interrupted" else {"interrupted": True}
+    given = result("a", CANCELLED, **{flag: said})
+    assert round_of_two.take([given, result("b")]) == "ready"
+    event = round_of_two.since(round_of_two.head().version - 2)[0].event()
+    assert isinstance(event, events.ToolResultRecorded)
+    assert event.cancelled
+    assert CANCELLED not in event.model_dump_json()
+    assert last_turn(round_of_two) == [f"a: {CANCELLED}", "b: b gave"]
+
+
+@pytest.mark.parametrize("flag", ["true", 1, "yes", False, None])
+def test_only_true_says_that_a_result_was_interrupted(
+    round_of_two: onrecord.Talk, flag: object
+) -> None:
+    round_of_two.take([result("a", interrupted=flag), result("b")])
+    assert last_turn(round_of_two)[0] == "a: a gave"
+
+
+def test_what_an_interrupted_call_gave_so_far_is_kept(round_of_two: onrecord.Talk) -> None:
+    round_of_two.take([result("a", "half of it", interrupted=True), result("b")])
+    assert last_turn(round_of_two)[0] == "a: half of it"
+    assert result_of(round_of_two, "a").cancelled
+
+
+# The rule itself.
+
+
+@pytest.mark.parametrize(
+    ("awaited", "unanswered", "wanted"),
+    [(1, True, "deferred"), (2, False, "deferred"), (0, True, "ready"), (0, False, "nothing")],
+)
+def test_calls_that_are_awaited_come_before_all_else(
+    awaited: int, unanswered: bool, wanted: NextInput
+) -> None:
+    assert next_input(awaited=awaited, unanswered=unanswered) == wanted

@@ -1,0 +1,302 @@
+"""Whatever happened to a conversation, its Converse request is one that botocore sends, and that
+keeps what is known of the service's rules."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, cast
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onrecord.domain.errors import NothingToSend, UnsupportedDocument
+from onrecord.domain.events import RequestSent
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.request import Options, Request
+from tests.projections.apis.bedrock import bedrock_happenings as bedrock
+from tests.projections.apis.bedrock.converse_shape import objections
+from tests.projections.happenings import (
+    Story,
+    document,
+    search_result,
+    server_tool_use,
+    text,
+    thinking,
+    tool_use,
+)
+from tests.search import examples
+
+CALL_IDS = ["tooluse_0", "call 1", "functions.x:2", "x" * 70]
+MODELS = [bedrock.CLAUDE, bedrock.NOVA, bedrock.LLAMA, bedrock.WRITER]
+OPTIONS = [
+    bedrock.asked_of(),
+    *map(bedrock.asked_of, MODELS),
+    bedrock.asked_of(bedrock.CLAUDE, thinking="drop", cache=True),
+]
+PIXEL, REPORT, NOTES = "a" * 64, "b" * 64, "c" * 64
+BLOBS = {PIXEL: b"\x89PNG\r\n\x1a\n", REPORT: b"%PDF-1.7", NOTES: b"a note"}
+
+Deed = Callable[[Story], object]
+
+words = st.sampled_from(["hello", "go on ", "\n\n", "", " "])
+call_ids = st.sampled_from(CALL_IDS)
+kinds = st.one_of(
+    st.tuples(st.just("text"), words),
+    st.tuples(st.just("call"), call_ids),
+    st.tuples(
+        st.sampled_from(["cited", "signed", "unsigned", "redacted", "searched", "asked", "found"]),
+        st.just("s_1"),
+    ),
+)
+
+
+def numbered(story: Story, said: str, part: int = 0) -> str:
+    """The text, made one of a kind unless it is blank, so that it can be found again."""
+    return f"<{len(story.events) + 1}.{part}>{said}" if said.strip() else said
+
+
+def block(story: Story, part: int, kind: str, said: str) -> list[JsonObject]:
+    mark, at = numbered(story, "x", part), f"s_{len(story.events)}_{part}"
+    match kind:
+        case "text":
+            return [{"text": numbered(story, said, part)}]
+        case "call":
+            return [bedrock.call(said, input={"q": mark})]
+        case "cited":
+            return [{"citationsContent": {"content": [{"text": mark}], "citations": []}}]
+        case "signed":
+            return [bedrock.reasoning(mark)]
+        case "unsigned":
+            return [bedrock.reasoning(mark, signature=None)]
+        case "redacted":
+            return [{"reasoningContent": {"redactedContent": "c2VjcmV0"}}]
+        case "asked":
+            return [bedrock.server_call(said)]
+        case "found":
+            return [bedrock.server_result(said)]
+        case _:
+            return [bedrock.server_call(at), bedrock.server_result(at)]
+
+
+@st.composite
+def says(draw: st.DrawFn) -> Deed:
+    said = draw(st.lists(words, min_size=1, max_size=2))
+    return lambda story: story.user(*(numbered(story, each, n) for n, each in enumerate(said)))
+
+
+@st.composite
+def answers(draw: st.DrawFn) -> Deed:
+    told, model = draw(st.lists(kinds, max_size=4)), draw(st.sampled_from([*MODELS, None]))
+    stop = draw(st.sampled_from([None, "max_tokens", "guardrail_intervened"]))
+
+    def happens(story: Story) -> object:
+        said = [held for n, each in enumerate(told) for held in block(story, n, *each)]
+        return bedrock.answers(story, *said, stop=stop, model=model)
+
+    return happens
+
+
+@st.composite
+def breaks_off(draw: st.DrawFn) -> Deed:
+    told, partial = draw(st.lists(kinds, max_size=2)), draw(words)
+
+    def happens(story: Story) -> object:
+        said = [held for n, each in enumerate(told) for held in block(story, n, *each)]
+        begun: tuple[JsonObject, str] = ({"text": ""}, numbered(story, partial, 8))
+        return bedrock.breaks_off(story, *said, begun=begun)
+
+    return happens
+
+
+@st.composite
+def another_answers(draw: st.DrawFn) -> Deed:
+    """Another provider answers."""
+    said, call_id = draw(words), draw(call_ids)
+    return lambda story: story.answer(
+        thinking(),
+        text(numbered(story, said)),
+        server_tool_use(f"srvtoolu_{len(story.events)}"),
+        search_result(f"srvtoolu_{len(story.events)}"),
+        tool_use(call_id),
+        stop="tool_use",
+    )
+
+
+@st.composite
+def gives_result(draw: st.DrawFn) -> Deed:
+    call_id, said, own = draw(call_ids), draw(words), draw(st.booleans())
+    if own:
+        status = draw(st.sampled_from(["success", "error", None]))
+        picture = {"image": {"format": "png", "source": {"bytes": "iVBORw=="}}}
+        return lambda story: bedrock.gives(
+            story, call_id, {"text": numbered(story, said)}, picture, status=status
+        )
+    return lambda story: story.result(call_id, numbered(story, said), is_error=len(said) == 1)
+
+
+@st.composite
+def redacts(draw: st.DrawFn) -> Deed:
+    place = draw(st.integers(1, 30))
+    return lambda story: story.redact(min(place, len(story.events) or 1))
+
+
+def files(story: Story) -> object:
+    report = document("a.pdf", "application/pdf", REPORT)
+    return story.user(report, document("b.md", "text/markdown", NOTES), report)
+
+
+def pictures(story: Story) -> object:
+    return story.user(document("a.png", "image/png", PIXEL), numbered(story, "what is it?"))
+
+
+def calls_itself(story: Story) -> object:
+    """A program tells a call of its own making."""
+    return story.call(CALL_IDS[0], "a.b", arguments={"q": numbered(story, "x")})
+
+
+def notes(story: Story) -> object:
+    return story.note(numbered(story, "be kind"))
+
+
+def greets(story: Story) -> object:
+    return story.assistant(numbered(story, "Welcome."))
+
+
+plain: st.SearchStrategy[Deed] = st.sampled_from(
+    [notes, bedrock.asks, files, pictures, calls_itself, greets]
+)
+said = st.one_of(says(), plain, answers(), breaks_off(), another_answers(), gives_result())
+everything = st.one_of(said, redacts())
+
+
+def told(deeds: list[Deed]) -> Story:
+    story = Story()
+    for deed in deeds:
+        deed(story)
+    return story
+
+
+def rendered(story: Story, options: Options, at: int | None = None) -> Request | None:
+    try:
+        return story.request(options, at=at, blobs=BLOBS)
+    except (NothingToSend, UnsupportedDocument):
+        return None
+
+
+@examples(300)
+@given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS), st.integers(0, 9))
+def test_any_window_of_any_history_renders_to_a_request_that_is_not_refused(
+    deeds: list[Deed], options: Options, begin: int
+) -> None:
+    """Even one that begins amid a round of calls."""
+    story = told(deeds)
+    del story.events[:begin]
+    request = rendered(story, options)
+    if request is not None:
+        assert objections(request) == ""
+        assert breaches(request.body["messages"]) == []
+        has_tools = "toolUse" in str(request.body["messages"])
+        assert ("toolConfig" in request) >= has_tools
+
+
+def breaches(messages: list[JsonObject]) -> list[str]:
+    """What the service would say of messages, by a way that is not the product's."""
+    found: list[str] = []
+    before: list[JsonObject] = []
+    for place, message in enumerate(messages):
+        content: list[JsonObject] = message["content"]
+        called = [use["toolUseId"] for use in held(before, "toolUse") if "type" not in use]
+        gave = [use["toolUseId"] for use in held(content, "toolResult")]
+        if message["role"] == ("assistant" if place % 2 == 0 else "user") and place:
+            roles = [each["role"] for each in messages]
+            if roles[place] == roles[place - 1]:
+                found.append(f"{place}: neighbours of one role")
+        if message["role"] == "user" and (
+            gave != called or any("toolResult" in block for block in content[len(gave) :])
+        ):
+            found.append(f"{place}: {called} are answered by {gave}")
+        if any("text" in block and not block["text"].strip() for block in content):
+            found.append(f"{place}: a blank text")
+        if not content:
+            found.append(f"{place}: no content")
+        if held(content, "document") and not any("text" in block for block in content):
+            found.append(f"{place}: a document without text")
+        before = content if message["role"] == "assistant" else []
+    if [use for use in held(before, "toolUse") if "type" not in use]:
+        found.append("calls without results at the end")
+    names = [each["name"] for message in messages for each in held(message["content"], "document")]
+    if len(names) != len(set(names)):
+        found.append("two documents of one name")
+    return found
+
+
+def held(content: list[JsonObject], kind: str) -> list[JsonObject]:
+    return [block[kind] for block in content if kind in block]
+
+
+@examples(200)
+@given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS))
+def test_the_same_events_give_the_same_bytes(deeds: list[Deed], options: Options) -> None:
+    story = told(deeds)
+    once, again = rendered(story, options), rendered(story, options)
+    if once is None or again is None:
+        assert once is again
+        return
+    assert once.body_parts() == again.body_parts()
+    assert dict(once) == dict(again)
+    assert once.report == again.report
+
+
+@examples(300)
+@given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS))
+def test_nothing_is_lost_that_the_report_does_not_name(deeds: list[Deed], options: Options) -> None:
+    story = told(deeds)
+    request = rendered(story, options)
+    if request is None:
+        return
+    body = json.dumps(dict(request.body))
+    named = {note.version for note in request.report}
+    for version, event in story.events:
+        for said in texts_in(event.model_dump(mode="json")):
+            assert version in named or json.dumps(said)[1:-1] in body, (version, said)
+
+
+def texts_in(value: Any) -> list[str]:
+    """Each text that an event holds and that is one of a kind."""
+    match value:
+        case str():
+            return [value] if value.startswith("<") else []
+        case list():
+            return [text for held in cast("list[Any]", value) for text in texts_in(held)]
+        case dict():
+            return [text for held in cast("JsonObject", value).values() for text in texts_in(held)]
+        case _:
+            return []
+
+
+@examples(300)
+@given(st.lists(said, max_size=16), st.sampled_from(MODELS))
+def test_a_request_begins_with_the_blocks_of_every_request_before(
+    deeds: list[Deed], model: str
+) -> None:
+    """But for reasoning, which what is said later may forbid, and what stood in for a result of
+    Bedrock's own tools: a half of a pair may become a whole."""
+    story = told(deeds)
+    # Whoever answered it, a document that the model does not read goes in words.
+    bedrock.answers(story, "Well.", model=bedrock.NOVA)
+    options = bedrock.asked_of(model, thinking="drop")
+    now = rendered(story, options)
+    for version, event in story.events:
+        before = rendered(story, options, at=version - 1)
+        if not isinstance(event, RequestSent) or before is None:
+            continue
+        assert now is not None
+        if set(now.report.of("B15")) != set(before.report.of("B15")):
+            continue
+        earlier, later = spread(before), spread(now)
+        assert later[: len(earlier)] == earlier, (version, earlier, later)
+
+
+def spread(request: Request) -> list[tuple[str, JsonObject]]:
+    return [(told["role"], held) for told in request.body["messages"] for held in told["content"]]
