@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import onrecord
-from onrecord.adapters.demo.services.scenes import Said
+from onrecord.adapters.demo.services.scenes import PlainAnswer
 from onrecord.adapters.demo.services.server import DemoServer
 from tests.shown_program import run_program
 from tests.test_docs import ROOT
@@ -19,7 +19,9 @@ PAGE = ROOT / "docs" / "conversations.md"
 def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A model that numbers its answers."""
     numbers = count(1)
-    with DemoServer((), openai=lambda _api, _body: Said(f"Answer {next(numbers)}.")) as server:
+    with DemoServer(
+        (), openai=lambda _api, _body: PlainAnswer(f"Answer {next(numbers)}.")
+    ) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.openai_url)
         monkeypatch.setenv("OPENAI_API_KEY", "not a key")
         yield

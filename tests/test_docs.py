@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from onrecord.adapters.cli.commands import app
-from onrecord.adapters.demo.services.scenes import Answer, Said
+from onrecord.adapters.demo.services.scenes import Answer, PlainAnswer
 from onrecord.adapters.demo.services.server import DemoServer
 
 ROOT = Path(__file__).parents[1]
@@ -64,7 +64,7 @@ def fences(page: Path) -> list[Fence]:
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[DemoServer]:
     """The model that a program's client finds by the SDK's own variables."""
-    thanks, merci = Said("You are welcome."), Said("Je vous en prie.")
+    thanks, merci = PlainAnswer("You are welcome."), PlainAnswer("Je vous en prie.")
     with DemoServer(
         README_ANSWERS, openai=lambda _api, _body: thanks, others=lambda _api, _body: merci
     ) as server:

@@ -8,7 +8,7 @@ import pytest
 
 import onrecord
 from onrecord.adapters.conversation.requests import replays
-from onrecord.adapters.demo.services.scenes import Said
+from onrecord.adapters.demo.services.scenes import PlainAnswer
 from onrecord.adapters.demo.services.server import DemoServer
 from tests.test_docs import ROOT, fences
 
@@ -19,7 +19,7 @@ PAGE = ROOT / "docs" / "recording.md"
 def test_the_page_does_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program: dict[str, Any] = {}
     monkeypatch.chdir(tmp_path)
-    hello = Said("Hello!")
+    hello = PlainAnswer("Hello!")
     with DemoServer(
         [], openai=lambda _api, _body: hello, others=lambda _api, _body: hello
     ) as server:

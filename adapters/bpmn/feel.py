@@ -81,10 +81,10 @@ def _parser() -> Callable[[str], Node]:
 
 
 def _reason(expression: str, exc: UnexpectedInput) -> str:
-    found = re.compile(r"\w{1,40}|\S").match(expression, _place(expression, exc))
-    if found is None:
+    token = re.compile(r"\w{1,40}|\S").match(expression, _place(expression, exc))
+    if token is None:
         return "it ends too early"
-    return f"unexpected {found[0]!r} at line {exc.line}, column {exc.column}"
+    return f"unexpected {token[0]!r} at line {exc.line}, column {exc.column}"
 
 
 def _place(expression: str, exc: UnexpectedInput) -> int:

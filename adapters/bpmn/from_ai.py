@@ -84,13 +84,13 @@ def arguments_of(call: Call) -> dict[str, Node]:
 
 def parameter_of(call: Call) -> Parameter:
     """Return what a call of `fromAi` declares; InvalidModel where its arguments are no literals."""
-    given = arguments_of(call)
+    arguments = arguments_of(call)
     return Parameter(
-        name=_name(given.get("value")),
-        description=_string(given, "description"),
-        type=_string(given, "type"),
-        schema=_context(given, "schema"),
-        options=_context(given, "options"),
+        name=_name(arguments.get("value")),
+        description=_string(arguments, "description"),
+        type=_string(arguments, "type"),
+        schema=_context(arguments, "schema"),
+        options=_context(arguments, "options"),
     )
 
 
@@ -117,8 +117,8 @@ def _received(node: Node) -> str:
     return plain(node) if isinstance(node, Boolean | Number | String) else spelled(node)
 
 
-def _string(given: dict[str, Node], parameter: str) -> str | None:
-    match given.get(parameter):
+def _string(arguments: dict[str, Node], parameter: str) -> str | None:
+    match arguments.get(parameter):
         case None:
             return None
         case String(value=text):
@@ -130,8 +130,8 @@ def _string(given: dict[str, Node], parameter: str) -> str | None:
             )
 
 
-def _context(given: dict[str, Node], parameter: str) -> JsonObject | None:
-    match given.get(parameter):
+def _context(arguments: dict[str, Node], parameter: str) -> JsonObject | None:
+    match arguments.get(parameter):
         case None:
             return None
         case Context(entries=entries):

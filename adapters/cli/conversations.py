@@ -160,7 +160,7 @@ _KEY_WIDTH: Final = 20
 def tail(
     context: typer.Context,
     from_start: Annotated[
-        bool, typer.Option("--from-start", help="Begin with the first event of the log.")
+        bool, typer.Option("--from-start", help="Start at the first event of the log.")
     ] = False,
     url: Url = None,
     as_json: AsJson = False,

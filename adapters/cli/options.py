@@ -71,7 +71,9 @@ Url = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON; its keys stay as they are.")]
 At = Annotated[
     int | None,
-    typer.Option(min=1, metavar="VERSION", help="As it stood then.", show_default="the last"),
+    typer.Option(
+        min=1, metavar="VERSION", help="As it was at that version.", show_default="the last"
+    ),
 ]
 
 
@@ -84,4 +86,6 @@ def readable(file: Path) -> Path:
     return file
 
 
-Lines = Annotated[bool, typer.Option("--lines", help="With side lines, and where each stands.")]
+Lines = Annotated[
+    bool, typer.Option("--lines", help="Show side branches too, and the state of each.")
+]

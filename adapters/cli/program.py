@@ -58,10 +58,10 @@ _UsageError: Final = cast("type[Exception]", typer.BadParameter.__mro__[1])
 
 _ABOUT: Final = """The verbatim record of what agents said and did.
 
-What a command writes is drawn on a terminal; piped (or with NO_COLOR) it is a line a thing, its
-columns between tabs; with `--json` it is JSON. `--url` goes before or after the command.
+On a terminal the output is drawn. Piped, or with NO_COLOR, each entry is one line, with tabs between
+its columns. With `--json` the output is JSON. `--url` goes before or after the command.
 
-`onrecord demo` shows all of it, with no key and nothing to set up.
+`onrecord demo` shows all of it; it needs no key and no setup.
 """
 
 

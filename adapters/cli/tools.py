@@ -35,11 +35,11 @@ def tools(
         typer.Option(
             metavar="API",
             callback=known_api_or_none,
-            help="The JSON that tells this API of them.",
+            help="Show the JSON that this API gets instead.",
         ),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Every declaration, the first one first.")
+        bool, typer.Option("--all", help="Show every declaration, the first one first.")
     ] = False,
     url: Url = None,
     as_json: AsJson = False,

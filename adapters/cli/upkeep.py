@@ -35,13 +35,15 @@ def forget(
     key: Key,
     reason: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="Why: kept for good.", show_default="you are asked"),
+        typer.Option(
+            metavar="TEXT", help="Why; this is kept for good.", show_default="you are asked"
+        ),
     ] = None,
     actor: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Who erases: kept for good.",
+            help="Who erases; this is kept for good.",
             show_default="$ONRECORD_ACTOR, else who is logged in",
         ),
     ] = None,
@@ -238,12 +240,13 @@ def _fault_document(fault: Fault) -> dict[str, object]:
 def sweep(
     context: typer.Context,
     older_than: Annotated[
-        float, typer.Option(min=0, metavar="HOURS", help="Spare what came since.")
+        float, typer.Option(min=0, metavar="HOURS", help="Keep what is newer than this.")
     ] = 24,
     rewrite: Annotated[
         bool,
         typer.Option(
-            "--rewrite/--no-rewrite", help="Write anew what may hold pieces of what was forgotten."
+            "--rewrite/--no-rewrite",
+            help="Rewrite files that may hold pieces of what was forgotten.",
         ),
     ] = True,
     url: Url = None,

@@ -92,7 +92,8 @@ def overview(
     context: typer.Context,
     key: Annotated[str | None, typer.Option(metavar="KEY", help="This conversation only.")] = None,
     provider: Annotated[
-        str | None, typer.Option(metavar="API", help="In which this API answered.")
+        str | None,
+        typer.Option(metavar="API", help="Only conversations in which this API answered."),
     ] = None,
     model: Model = None,
     actor: Actor = None,
@@ -132,7 +133,7 @@ def search(
     ],
     conversation: Conversation = None,
     role: Annotated[
-        str | None, typer.Option(metavar="WHO", help="Said by: user, assistant, tool, ...")
+        str | None, typer.Option(metavar="WHO", help="Who said it: user, assistant, tool, ...")
     ] = None,
     tool: Tool = None,
     since: Since = None,

@@ -42,13 +42,17 @@ def worker(
         str | None,
         typer.Option(metavar="A,B", help="Keep these views only.", show_default="all views"),
     ] = None,
-    threads: Annotated[int, typer.Option(min=1, max=32, help="Fold so many parts at once.")] = 1,
+    threads: Annotated[
+        int, typer.Option(min=1, max=32, help="How many parts to fold at once.")
+    ] = 1,
     metrics_port: Annotated[
         int | None,
-        typer.Option(min=0, max=65535, metavar="PORT", help="Let Prometheus read metrics there."),
+        typer.Option(
+            min=0, max=65535, metavar="PORT", help="Serve metrics for Prometheus at this port."
+        ),
     ] = None,
     once: Annotated[
-        bool, typer.Option("--once", help="Catch up with what is there, then end.")
+        bool, typer.Option("--once", help="Catch up with the events there are, then end.")
     ] = False,
     url: Url = None,
 ) -> None:

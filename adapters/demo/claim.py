@@ -16,7 +16,7 @@ from onrecord.adapters.conversation.requests import replays
 from onrecord.adapters.demo.clients import DemoFailed, ModelClient, answered, say, voice
 from onrecord.adapters.demo.documents import one_page_pdf, torn_box
 from onrecord.adapters.demo.screen import Screen
-from onrecord.adapters.demo.services.scenes import Answer, JsonObject, Said, encoded
+from onrecord.adapters.demo.services.scenes import Answer, JsonObject, PlainAnswer, encoded
 from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.tools.python import tool
 from onrecord.adapters.tools.runner.runner import ToolRunner
@@ -81,16 +81,16 @@ def shown_in(
     return None
 
 
-def _texts(held: Any, place: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def _texts(value: Any, place: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """Yield each text in a JSON value, with the way to it."""
-    match held:
+    match value:
         case str():
-            yield place, held
+            yield place, value
         case dict():
-            for name, inner in cast("dict[str, Any]", held).items():
+            for name, inner in cast("dict[str, Any]", value).items():
                 yield from _texts(inner, (*place, name))
         case list():
-            for number, inner in enumerate(cast("list[Any]", held)):
+            for number, inner in enumerate(cast("list[Any]", value)):
                 yield from _texts(inner, (*place, number))
         case _:
             pass
@@ -124,7 +124,7 @@ _SAID: Final = (
     "photo shows it: one corner is gone."
 )
 
-SEEN: Final = Said(_SAID)
+SEEN: Final = PlainAnswer(_SAID)
 """What the models of other APIs say once they are shown the papers."""
 
 _SEEN: Final = Answer(content=({"type": "text", "text": _SAID},))
@@ -158,9 +158,9 @@ def answer(last: Turn) -> Answer | None:
     return None
 
 
-def is_shown(told: list[JsonObject]) -> bool:
+def is_shown(messages: list[JsonObject]) -> bool:
     """Whether the newest of some messages give a claim's papers."""
-    return any(_NUMBER.encode() in encoded(said) for said in told[-_NEWEST:])
+    return any(_NUMBER.encode() in encoded(message) for message in messages[-_NEWEST:])
 
 
 _QUIET: Final = Screen(quiet=True)
@@ -204,8 +204,8 @@ def fork_proofs(
         with voice(api, model, fork, server) as speaker:
             request = fork.request(api, model=speaker.model)
             shown = tuple(
-                _must_show(request, result.version, document, held)
-                for document, held in zip(result.documents, data, strict=True)
+                _must_show(request, result.version, document, value)
+                for document, value in zip(result.documents, data, strict=True)
             )
             if not speaker.ask(request, _QUIET).text:
                 raise DemoFailed(f"nothing was answered on {api}")
@@ -231,7 +231,7 @@ def _result(talk: Talk, after: int) -> Result:
         if isinstance(event, ToolResultRecorded) and isinstance(event.content, ToolResult):
             parts = event.content.content
             text = "".join(part.text for part in parts if isinstance(part, Text))
-            found = tuple(part for part in parts if isinstance(part, Document))
-            if _REFERENCE in text and found:
-                return Result(recorded.version, text, found)
+            attachments = tuple(part for part in parts if isinstance(part, Document))
+            if _REFERENCE in text and attachments:
+                return Result(recorded.version, text, attachments)
     raise DemoFailed("the documents of a result were not found in it")

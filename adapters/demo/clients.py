@@ -305,15 +305,15 @@ def _ollama(server: DemoServer | None) -> Any:
 def _amazon(server: DemoServer | None) -> Any:
     import boto3  # type: ignore[import-untyped]  # it has no stubs
 
-    given: dict[str, str] = {}
+    arguments: dict[str, str] = {}
     if server is not None:
-        given = {
+        arguments = {
             "endpoint_url": server.url,
             "region_name": "us-east-1",
             "aws_access_key_id": _KEY,
             "aws_secret_access_key": _KEY,
         }
-    return cast("Any", boto3).client("bedrock-runtime", **given)
+    return cast("Any", boto3).client("bedrock-runtime", **arguments)
 
 
 # The loop of an agent, whoever the model is: say something, ask until all is said, give results.

@@ -197,13 +197,13 @@ class Screen:
             table.add_row(name, counted(*message_count(request)), size(length), deeds)
         self._console.print(table)
 
-    def shown(self, told: Iterable[ForkProof]) -> None:
+    def shown(self, proofs: Iterable[ForkProof]) -> None:
         """Show where every API is shown each document of a result, as its request has it."""
         self.heading("Where its papers go", "talk.fork(key).request(api), sent and answered")
         table = Table.grid(padding=(0, 2, 0, 0))
         for style in ("cyan", "", "dim"):
             table.add_column(style=style, overflow="fold")
-        for each in told:
+        for each in proofs:
             table.add_row(Text(each.api, "bold"), Text("✓ sent", "green"), "answered, proven")
             for document in each.documents:
                 name = output.flat(document.name)
@@ -243,7 +243,7 @@ class Screen:
     def _block(self, block: Any) -> None:
         """Show a block that is whole; text and thinking were shown already."""
         if block.type in {"tool_use", "server_tool_use"}:
-            arguments = ", ".join(f"{name}={held}" for name, held in block.input.items())
+            arguments = ", ".join(f"{name}={value}" for name, value in block.input.items())
             self.called(block.name, arguments)
         elif block.type.endswith("_tool_result"):
             titles = "; ".join(hit.title for hit in block.content)
@@ -287,8 +287,8 @@ def in_a_line(report: Report) -> str:
     """Return what a report comes to: what could not travel, and how much travels in other words."""
     left = Counter(_told(note.why) for note in report if note.deed == "left out")
     others = sum(note.deed in ("translated", "repaired", "moved") for note in report)
-    told = [f"{count} times {why}" if count > 1 else why for why, count in left.most_common()]
-    stays = f"could not travel: {'; '.join(told)}" if told else "all of it travels"
+    reasons = [f"{count} times {why}" if count > 1 else why for why, count in left.most_common()]
+    stays = f"could not travel: {'; '.join(reasons)}" if reasons else "all of it travels"
     return f"{stays}. {counted(others, 'block')} in other words" if others else stays
 
 

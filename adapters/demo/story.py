@@ -188,7 +188,7 @@ def _must_be_right(
     refused = [event.version for event in talk.read() if event.type == "attempt.failed"]
     if refused:
         raise DemoFailed(f"the service refused what was sent: see version {refused[0]}")
-    of_forks = [outcome for told in everywhere for outcome in told.outcomes]
+    of_forks = [outcome for proof in everywhere for outcome in proof.outcomes]
     if not all(outcome.is_proven for outcome in (*outcomes, *of_forks)):
         raise DemoFailed("a request does not come to what was sent")
     if len(server.requests) != len(outcomes) + len(of_forks):
@@ -199,7 +199,7 @@ def _document(
     store: Store, outcomes: list[Outcome], everywhere: list[ForkProof], *, kept: bool
 ) -> dict[str, object]:
     talk = store.conversation(KEY)
-    shown = [document for told in everywhere for document in told.documents]
+    shown = [document for proof in everywhere for document in proof.documents]
     return {
         "url": store.url if kept else None,
         "key": KEY,

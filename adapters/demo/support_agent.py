@@ -15,12 +15,12 @@ from onrecord.adapters.demo import claim
 from onrecord.adapters.demo.documents import one_page_pdf
 from onrecord.adapters.demo.services.scenes import (
     Answer,
-    Called,
     Cut,
+    FunctionCall,
     JsonObject,
     OpenAIApi,
     OtherApi,
-    Said,
+    PlainAnswer,
     Scene,
     encoded,
 )
@@ -93,34 +93,40 @@ SUMMARY: Final = Answer(
 )
 """The answer to `BACK`."""
 
-_TRACK: Final = (Called("track_parcel", {"parcel": "NW-20931"}),)
-_DEPOT: Final = (Called("depot_status", {"depot": "North"}),)
-_SPOKEN: Final[Mapping[OpenAIApi | OtherApi, tuple[Said, Said]]] = {
+_TRACK: Final = (FunctionCall("track_parcel", {"parcel": "NW-20931"}),)
+_DEPOT: Final = (FunctionCall("depot_status", {"depot": "North"}),)
+_SPOKEN: Final[Mapping[OpenAIApi | OtherApi, tuple[PlainAnswer, PlainAnswer]]] = {
     "openai-chat": (
-        Said(calls=_TRACK),
-        Said("It moves: it was loaded at depot North on Thursday at 06:40, on the van for Friday."),
+        PlainAnswer(calls=_TRACK),
+        PlainAnswer(
+            "It moves: it was loaded at depot North on Thursday at 06:40, on the van for Friday."
+        ),
     ),
     "openai-responses": (
-        Said(calls=_DEPOT, reasons=True),
-        Said(
+        PlainAnswer(calls=_DEPOT, reasons=True),
+        PlainAnswer(
             "No. The backlog was cleared at 05:00, and her parcel was loaded after that.",
             reasons=True,
         ),
     ),
     "gemini": (
-        Said(calls=_TRACK, reasons=True, thought="The scans say at which place it was loaded."),
-        Said("The red one in the middle: the scans say place 2.", reasons=True),
+        PlainAnswer(
+            calls=_TRACK, reasons=True, thought="The scans say at which place it was loaded."
+        ),
+        PlainAnswer("The red one in the middle: the scans say place 2.", reasons=True),
     ),
     "ollama": (
-        Said(calls=_DEPOT, thought="The search stands above, in words. The depot I must ask."),
-        Said(
+        PlainAnswer(
+            calls=_DEPOT, thought="The search stands above, in words. The depot I must ask."
+        ),
+        PlainAnswer(
             "A page of Northwind's, northwind.example/terms/late. And yes: the depot is clear since "
             "Thursday 05:00.",
         ),
     ),
     "bedrock-converse": (
-        Said("Let me see the scans once more.", calls=_TRACK),
-        Said(
+        PlainAnswer("Let me see the scans once more.", calls=_TRACK),
+        PlainAnswer(
             "No. The 31 hours are in the report, the loading in the scans, and the parcel in the "
             "picture. Only 'by Friday evening' was the notice's word, not ours.",
         ),
@@ -129,21 +135,21 @@ _SPOKEN: Final[Mapping[OpenAIApi | OtherApi, tuple[Said, Said]]] = {
 """What the model says on each API: first it calls, then, with the result, it answers."""
 
 
-def other_answer(api: OpenAIApi | OtherApi, request: JsonObject) -> Said:
+def other_answer(api: OpenAIApi | OtherApi, request: JsonObject) -> PlainAnswer:
     """Return what the model says to a request."""
     called, answered = _SPOKEN[api]
-    told = request.get("messages") or request.get("input") or request.get("contents")
-    *_, last = messages = objects(told)
+    entries = request.get("messages") or request.get("input") or request.get("contents")
+    *_, last = messages = objects(entries)
     if claim.is_shown(messages):
         return claim.SEEN
     return answered if _has_result(last) else called
 
 
-def _has_result(said: JsonObject) -> bool:
+def _has_result(message: JsonObject) -> bool:
     """Whether a message, item or content of any of the APIs gives the result of a call."""
-    if said.get("role") == "tool" or said.get("type") == "function_call_output":
+    if message.get("role") == "tool" or message.get("type") == "function_call_output":
         return True
-    parts = [*objects(said.get("parts")), *objects(said.get("content"))]
+    parts = [*objects(message.get("parts")), *objects(message.get("content"))]
     return any("functionResponse" in part or "toolResult" in part for part in parts)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import onrecord
 from onrecord.adapters.conversation.requests import replays
-from onrecord.adapters.demo.services.scenes import Answer, Called, JsonObject, Said
+from onrecord.adapters.demo.services.scenes import Answer, FunctionCall, JsonObject, PlainAnswer
 from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.projections.api import known_api
 from tests.floors.programs import ASYNC, SYNC, Program, done
@@ -42,8 +42,8 @@ streams = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream
 
 @pytest.fixture
 def server() -> Generator[DemoServer]:
-    def others(*_: object) -> Said:
-        return Said(SAID)
+    def others(*_: object) -> PlainAnswer:
+        return PlainAnswer(SAID)
 
     answer = Answer(content=({"type": "text", "text": SAID},))
     with DemoServer(lambda _: answer, openai=others, others=others) as running:
@@ -55,9 +55,11 @@ def calling() -> Generator[DemoServer]:
     """A model that calls a tool until it has a result."""
     call: JsonObject = {"type": "tool_use", "id": "toolu_1", "name": "track", "input": ARGUMENTS}
 
-    def others(_: object, request: JsonObject) -> Said:
+    def others(_: object, request: JsonObject) -> PlainAnswer:
         is_done = "in depot North" in repr(request)
-        return Said(SAID) if is_done else Said(calls=(Called("track", ARGUMENTS),))
+        return (
+            PlainAnswer(SAID) if is_done else PlainAnswer(calls=(FunctionCall("track", ARGUMENTS),))
+        )
 
     def messages(request: JsonObject) -> Answer:
         if "in depot North" in repr(request):

@@ -14,11 +14,11 @@ import pytest
 from onrecord.adapters.demo.live import KEYS, names
 from onrecord.adapters.demo.services.scenes import (
     Answer,
-    Called,
+    FunctionCall,
     JsonObject,
     OpenAIApi,
     OtherApi,
-    Said,
+    PlainAnswer,
     Scene,
 )
 from onrecord.adapters.demo.services.server import DemoServer
@@ -31,7 +31,7 @@ CREDENTIALS = (
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
 )
-CALL = Called("track_parcel", {"parcel": "NW-20931"})
+CALL = FunctionCall("track_parcel", {"parcel": "NW-20931"})
 
 
 def seen(request: JsonObject) -> str:
@@ -62,14 +62,18 @@ def on_anthropic(request: JsonObject) -> Scene:
     return Answer((call,), stop_reason="tool_use")
 
 
-def on_others(api: OpenAIApi | OtherApi, request: JsonObject) -> Said:
+def on_others(api: OpenAIApi | OtherApi, request: JsonObject) -> PlainAnswer:
     said = answer_of(request)
     reasons = api in ("openai-responses", "gemini")
-    return Said(calls=(CALL,), reasons=reasons) if said is None else Said(said, reasons=reasons)
+    return (
+        PlainAnswer(calls=(CALL,), reasons=reasons)
+        if said is None
+        else PlainAnswer(said, reasons=reasons)
+    )
 
 
-def forgetful(api: OpenAIApi | OtherApi, request: JsonObject) -> Said:
-    return Said("I cannot tell.")
+def forgetful(api: OpenAIApi | OtherApi, request: JsonObject) -> PlainAnswer:
+    return PlainAnswer("I cannot tell.")
 
 
 @pytest.fixture

@@ -147,10 +147,10 @@ def _in_pieces(block: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
             return {**block, "thinking": "", "signature": ""}, [*pieces, sealed]
         case {"type": "compaction", "content": content}:
             return {**block, "content": None}, [{"type": "compaction_delta", "content": content}]
-        case {"type": str(kind), "input": given} if kind in _CALLS and not _by_program(block):
-            parts = _deltas("input_json_delta", "partial_json", encoded(given).decode())
+        case {"type": str(kind), "input": arguments} if kind in _CALLS and not _by_program(block):
+            parts = _deltas("input_json_delta", "partial_json", encoded(arguments).decode())
             first: JsonObject = {"type": "input_json_delta", "partial_json": ""}
-            return {**block, "input": {}}, [first, *(parts if given else [])]
+            return {**block, "input": {}}, [first, *(parts if arguments else [])]
         case _:
             return block, []
 
@@ -338,29 +338,29 @@ class Threads:
             return request
         previous = text(thread.get("previous_message_id"))
         with self._lock:
-            held, is_continued = self._held.get(previous), previous in self._continued
-        if held is None:
+            stored, is_continued = self._held.get(previous), previous in self._continued
+        if stored is None:
             why = f"No usable Thread state was found for {previous}"
             return HttpError(404, "not_found_error", why, code="thread_not_found")
         if is_continued:
             return _refusal(f"{previous} has already been continued", "thread_already_continued")
         for name in _KEPT:
-            if name in request and request[name] != held.get(name):
+            if name in request and request[name] != stored.get(name):
                 why = f"{name} differs from the value stored with the Thread"
                 return _refusal(why, "thread_fingerprint_mismatch")
-        messages = [*objects(held["messages"]), *objects(request.get("messages"))]
-        kept: JsonObject = {name: held[name] for name in _KEPT if name in held}
-        return {**request, **kept, "messages": [*messages]}
+        messages = [*objects(stored["messages"]), *objects(request.get("messages"))]
+        inherited: JsonObject = {name: stored[name] for name in _KEPT if name in stored}
+        return {**request, **inherited, "messages": [*messages]}
 
     def keep(self, whole: JsonObject, message_id: str, content: Sequence[JsonObject]) -> None:
         """Hold a thread's conversation up to an answer."""
         thread = whole.get("thread")
         if not isinstance(thread, dict):
             return
-        said: JsonObject = {"role": "assistant", "content": [*content]}
+        answer: JsonObject = {"role": "assistant", "content": [*content]}
         with self._lock:
             self._continued.add(text(thread.get("previous_message_id")))
-            messages = [*objects(whole.get("messages")), said]
+            messages = [*objects(whole.get("messages")), answer]
             self._held[message_id] = {**whole, "messages": [*messages]}
 
     def lose(self) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from urllib.parse import unquote
 
 from onrecord.adapters.demo.services.connection import Received, Reply, at_once, streamed, tokens
-from onrecord.adapters.demo.services.scenes import JsonObject, OtherScript, Said, encoded
+from onrecord.adapters.demo.services.scenes import JsonObject, OtherScript, PlainAnswer, encoded
 from onrecord.adapters.wire.eventstream import FRAMES, Frame, text_header, written
 from onrecord.projections.apis.bedrock import rules
 from onrecord.projections.apis.rules import violations
@@ -39,21 +39,21 @@ class BedrockService:
             return _refused(403, kind, why, headers)
         if request is None:
             return _refused(400, "SerializationException", "Unexpected token", headers)
-        found = _PATH.fullmatch(received.path)
-        assert found is not None
-        named: JsonObject = {**request, "modelId": unquote(found[1])}
+        match = _PATH.fullmatch(received.path)
+        assert match is not None
+        named: JsonObject = {**request, "modelId": unquote(match[1])}
         for broken in violations(rules.RULES, named):
             return _refused(400, "ValidationException", broken.said, headers)
         content = _content(self._script("bedrock-converse", request), own_id)
         stop = "tool_use" if any("toolUse" in block for block in content) else "end_turn"
         counted = _usage(content, request)
-        if found[2] == "converse-stream":
+        if match[2] == "converse-stream":
             return streamed(_frames(content, stop, counted), FRAMES, headers)
         return at_once(200, _body(content, stop, counted), headers)
 
 
-def _content(said: Said, own_id: str) -> list[JsonObject]:
-    text: list[JsonObject] = [{"text": said.text}] if said.text else []
+def _content(answer: PlainAnswer, own_id: str) -> list[JsonObject]:
+    text: list[JsonObject] = [{"text": answer.text}] if answer.text else []
     calls: list[JsonObject] = [
         {
             "toolUse": {
@@ -62,7 +62,7 @@ def _content(said: Said, own_id: str) -> list[JsonObject]:
                 "input": call.arguments,
             }
         }
-        for place, call in enumerate(said.calls)
+        for place, call in enumerate(answer.calls)
     ]
     return [*text, *calls]
 
@@ -98,7 +98,7 @@ def _in_pieces(block: JsonObject) -> tuple[JsonObject | None, list[JsonObject]]:
     """Return how a block starts, if that is told, and what is added to it."""
     match block:
         case {"toolUse": dict(use)}:
-            start: JsonObject = {name: held for name, held in use.items() if name != "input"}
+            start: JsonObject = {name: value for name, value in use.items() if name != "input"}
             pieces = _pieces(encoded(use["input"]).decode())
             return {"toolUse": start}, [{"toolUse": {"input": piece}} for piece in pieces]
         case {"text": str(text)}:

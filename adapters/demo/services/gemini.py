@@ -17,7 +17,7 @@ from onrecord.adapters.demo.services.connection import (
     streamed,
     tokens,
 )
-from onrecord.adapters.demo.services.scenes import JsonObject, OtherScript, Said, encoded
+from onrecord.adapters.demo.services.scenes import JsonObject, OtherScript, PlainAnswer, encoded
 from onrecord.projections.apis.gemini import rules
 from onrecord.projections.apis.members import objects, text
 from onrecord.projections.apis.rules import violations
@@ -30,36 +30,38 @@ from onrecord.projections.apis.rules import violations
 _PIECE = 40
 
 
-def _parts_of(said: Said) -> list[JsonObject]:
+def _parts_of(answer: PlainAnswer) -> list[JsonObject]:
     """Return what the model says as parts, nothing signed yet."""
-    thought: list[JsonObject] = [{"text": said.thought, "thought": True}] if said.thought else []
-    text: list[JsonObject] = [{"text": said.text}] if said.text else []
+    thought: list[JsonObject] = (
+        [{"text": answer.thought, "thought": True}] if answer.thought else []
+    )
+    text: list[JsonObject] = [{"text": answer.text}] if answer.text else []
     calls: list[JsonObject] = [
-        {"functionCall": {"name": call.name, "args": call.arguments}} for call in said.calls
+        {"functionCall": {"name": call.name, "args": call.arguments}} for call in answer.calls
     ]
     return [*thought, *text, *calls]
 
 
-def _body(said: list[JsonObject], request: JsonObject, model: str, own_id: str) -> JsonObject:
+def _body(parts: list[JsonObject], request: JsonObject, model: str, own_id: str) -> JsonObject:
     """Return the body that says these parts."""
-    return _response(said, "STOP", _usage(said, request), model, own_id)
+    return _response(parts, "STOP", _usage(parts, request), model, own_id)
 
 
 def _chunks(
-    said: list[JsonObject], request: JsonObject, model: str, own_id: str
+    parts: list[JsonObject], request: JsonObject, model: str, own_id: str
 ) -> Iterator[bytes]:
     """Yield the events that say these parts; the last says why the model stopped."""
-    usage = _usage(said, request)
-    pieces = [piece for part in said for piece in _part_pieces(part)]
+    usage = _usage(parts, request)
+    pieces = [piece for part in parts for piece in _part_pieces(part)]
     for place, piece in enumerate(pieces, start=1):
         finish = "STOP" if place == len(pieces) else None
         yield b"data: %s\r\n\r\n" % encoded(_response([piece], finish, usage, model, own_id))
 
 
 def _response(
-    said: list[JsonObject], finish: str | None, usage: JsonObject, model: str, own_id: str
+    parts: list[JsonObject], finish: str | None, usage: JsonObject, model: str, own_id: str
 ) -> JsonObject:
-    candidate: JsonObject = {"content": {"parts": [*said], "role": "model"}, "index": 0}
+    candidate: JsonObject = {"content": {"parts": [*parts], "role": "model"}, "index": 0}
     if finish:
         candidate["finishReason"] = finish
     return {
@@ -70,8 +72,8 @@ def _response(
     }
 
 
-def _usage(said: list[JsonObject], request: JsonObject) -> JsonObject:
-    prompt, answer = tokens(request), tokens({"parts": [*said]})
+def _usage(parts: list[JsonObject], request: JsonObject) -> JsonObject:
+    prompt, answer = tokens(request), tokens({"parts": [*parts]})
     return {
         "promptTokenCount": prompt,
         "candidatesTokenCount": answer,
@@ -117,23 +119,23 @@ class GeminiService:
             return _refused(403, "PERMISSION_DENIED", _NO_KEY)
         if request is None:
             return _refused(400, "INVALID_ARGUMENT", "Invalid JSON payload received.")
-        found = _PATH.fullmatch(received.path)
-        assert found is not None
-        model = found[1]
+        match = _PATH.fullmatch(received.path)
+        assert match is not None
+        model = match[1]
         why = next(self._complaints({**request, "model": model}), None)
         if why is not None:
             return _refused(400, "INVALID_ARGUMENT", why)
-        said = self._script("gemini", request)
-        parts = _parts_of(said)
-        if said.reasons:
+        answer = self._script("gemini", request)
+        parts = _parts_of(answer)
+        if answer.reasons:
             parts = self._signed(parts)
-        if found[2] == "streamGenerateContent":
+        if match[2] == "streamGenerateContent":
             return streamed(_chunks(parts, request, model, own_id), SSE, {})
         return at_once(200, _body(parts, request, model, own_id), {})
 
     def _complaints(self, request: JsonObject) -> Iterator[str]:
-        for found in violations(rules.RULES, request):
-            yield found.said
+        for violation in violations(rules.RULES, request):
+            yield violation.said
         for content in objects(request.get("contents")):
             for part in objects(content.get("parts")):
                 if not self._is_genuine(part):
@@ -161,7 +163,7 @@ class GeminiService:
         return signature == UNSIGNED or hmac.compare_digest(signature, self._signature(part))
 
     def _signature(self, part: JsonObject) -> bytes:
-        bare: JsonObject = {key: held for key, held in part.items() if key != "thoughtSignature"}
+        bare: JsonObject = {key: value for key, value in part.items() if key != "thoughtSignature"}
         return hmac.digest(self._key, encoded(bare), "sha256")
 
 

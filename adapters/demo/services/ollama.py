@@ -7,7 +7,7 @@ it is told not to.
 from collections.abc import Iterator
 
 from onrecord.adapters.demo.services.connection import Received, Reply, at_once, streamed, tokens
-from onrecord.adapters.demo.services.scenes import JsonObject, OtherScript, Said, encoded
+from onrecord.adapters.demo.services.scenes import JsonObject, OtherScript, PlainAnswer, encoded
 from onrecord.projections.apis.ollama import rules
 from onrecord.projections.apis.rules import violations
 
@@ -34,22 +34,22 @@ class OllamaService:
             return _refused("invalid character in request body")
         if not request.get("model"):
             return _refused("model is required")
-        for found in violations(rules.RULES, request):
-            return _refused(found.said)
-        said = self._script("ollama", request)
+        for violation in violations(rules.RULES, request):
+            return _refused(violation.said)
+        answer = self._script("ollama", request)
         if request.get("stream") is False:
-            return at_once(200, _last(_message(said, own_id), said, request), {})
-        return streamed(_lines(said, request, own_id), _LINES, {})
+            return at_once(200, _last(_message(answer, own_id), answer, request), {})
+        return streamed(_lines(answer, request, own_id), _LINES, {})
 
 
-def _lines(said: Said, request: JsonObject, own_id: str) -> Iterator[bytes]:
-    for member, told in (("thinking", said.thought), ("content", said.text)):
-        for start in range(0, len(told), _PIECE):
-            yield _line({"content": "", member: told[start : start + _PIECE]}, request)
-    calls = _calls(said, own_id)
+def _lines(answer: PlainAnswer, request: JsonObject, own_id: str) -> Iterator[bytes]:
+    for member, words in (("thinking", answer.thought), ("content", answer.text)):
+        for start in range(0, len(words), _PIECE):
+            yield _line({"content": "", member: words[start : start + _PIECE]}, request)
+    calls = _calls(answer, own_id)
     if calls:
         yield _line({"content": "", "tool_calls": [*calls]}, request)
-    yield encoded(_last({"role": "assistant", "content": ""}, said, request)) + b"\n"
+    yield encoded(_last({"role": "assistant", "content": ""}, answer, request)) + b"\n"
 
 
 def _line(members: JsonObject, request: JsonObject) -> bytes:
@@ -62,7 +62,7 @@ def _line(members: JsonObject, request: JsonObject) -> bytes:
     return encoded(line) + b"\n"
 
 
-def _last(message: JsonObject, said: Said, request: JsonObject) -> JsonObject:
+def _last(message: JsonObject, answer: PlainAnswer, request: JsonObject) -> JsonObject:
     return {
         "model": request["model"],
         "created_at": _CREATED,
@@ -71,27 +71,27 @@ def _last(message: JsonObject, said: Said, request: JsonObject) -> JsonObject:
         "done_reason": "stop",
         "total_duration": 4_883_583_458,
         "prompt_eval_count": tokens(request),
-        "eval_count": tokens(_message(said, "")),
+        "eval_count": tokens(_message(answer, "")),
     }
 
 
-def _message(said: Said, own_id: str) -> JsonObject:
-    calls = _calls(said, own_id)
+def _message(answer: PlainAnswer, own_id: str) -> JsonObject:
+    calls = _calls(answer, own_id)
     return {
         "role": "assistant",
-        "content": said.text,
-        **({"thinking": said.thought} if said.thought else {}),
+        "content": answer.text,
+        **({"thinking": answer.thought} if answer.thought else {}),
         **({"tool_calls": [*calls]} if calls else {}),
     }
 
 
-def _calls(said: Said, own_id: str) -> list[JsonObject]:
+def _calls(answer: PlainAnswer, own_id: str) -> list[JsonObject]:
     return [
         {
             "id": f"call_{own_id[:8]}{place}",
             "function": {"index": place, "name": call.name, "arguments": call.arguments},
         }
-        for place, call in enumerate(said.calls)
+        for place, call in enumerate(answer.calls)
     ]
 
 

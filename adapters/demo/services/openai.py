@@ -17,7 +17,7 @@ from onrecord.adapters.demo.services.scenes import (
     JsonObject,
     OpenAIApi,
     OpenAIScript,
-    Said,
+    PlainAnswer,
     encoded,
 )
 from onrecord.projections.apis.members import objects, text
@@ -34,12 +34,12 @@ _PIECE = 17
 _DONE = b"data: [DONE]\n\n"
 
 
-def completion(said: Said, request: JsonObject, own_id: str) -> JsonObject:
+def completion(answer: PlainAnswer, request: JsonObject, own_id: str) -> JsonObject:
     """Return the body that a request without `stream` gets; ids are made of `own_id`."""
-    calls = _calls(said, own_id)
+    calls = _calls(answer, own_id)
     message: JsonObject = {
         "role": "assistant",
-        "content": said.text or None,
+        "content": answer.text or None,
         **({"tool_calls": calls} if calls else {}),
         "refusal": None,
         "annotations": [],
@@ -78,14 +78,14 @@ def chunks(whole: JsonObject, request: JsonObject) -> Iterator[bytes]:
     yield _DONE
 
 
-def _calls(said: Said, own_id: str) -> list[JsonValue]:
+def _calls(answer: PlainAnswer, own_id: str) -> list[JsonValue]:
     return [
         {
             "id": f"call_{own_id}{place}",
             "type": "function",
             "function": {"name": call.name, "arguments": encoded(call.arguments).decode()},
         }
-        for place, call in enumerate(said.calls)
+        for place, call in enumerate(answer.calls)
     ]
 
 
@@ -96,10 +96,10 @@ def _usage(request: JsonObject, message: JsonObject) -> JsonObject:
 
 
 def _deltas(message: JsonObject) -> Iterator[JsonObject]:
-    said = text(message["content"])
-    yield {"role": "assistant", "content": "" if said else None, "refusal": None}
-    for start in range(0, len(said), _PIECE):
-        yield {"content": said[start : start + _PIECE]}
+    answer = text(message["content"])
+    yield {"role": "assistant", "content": "" if answer else None, "refusal": None}
+    for start in range(0, len(answer), _PIECE):
+        yield {"content": answer[start : start + _PIECE]}
     for index, call in enumerate(objects(message.get("tool_calls"))):
         function = call["function"]
         assert isinstance(function, dict)
@@ -163,12 +163,12 @@ class OpenAIService:
         refusal = next(self._complaints(api, request), None)
         if refusal is not None:
             return _refused(refusal, headers)
-        said = self._script(api, request)
+        answer = self._script(api, request)
         match api:
             case "openai-chat":
-                return _completed(said, request, own_id, headers)
+                return _completed(answer, request, own_id, headers)
             case "openai-responses":
-                return self._responded(said, request, own_id, headers)
+                return self._responded(answer, request, own_id, headers)
             case _:
                 assert_never(api)
 
@@ -177,15 +177,15 @@ class OpenAIService:
             if name not in request:
                 code = "missing_required_parameter"
                 yield Complaint(f"Missing required parameter: '{name}'.", name, code)
-        for found in violations(_RULES[api], request):
-            yield Complaint(found.said, _param(found.where))
+        for violation in violations(_RULES[api], request):
+            yield Complaint(violation.said, _param(violation.where))
         if api == "openai-responses":
             yield from self._reasoning.problems(request)
 
     def _responded(
-        self, said: Said, request: JsonObject, own_id: str, headers: dict[str, str]
+        self, answer: PlainAnswer, request: JsonObject, own_id: str, headers: dict[str, str]
     ) -> Reply:
-        output = openai_responses_wire.items(said, own_id)
+        output = openai_responses_wire.items(answer, own_id)
         self._reasoning.remember(output)
         included = request.get("include")
         wanted = isinstance(included, list) and "reasoning.encrypted_content" in included
@@ -202,8 +202,10 @@ class OpenAIService:
         return at_once(200, whole, headers)
 
 
-def _completed(said: Said, request: JsonObject, own_id: str, headers: dict[str, str]) -> Reply:
-    whole = completion(said, request, own_id)
+def _completed(
+    answer: PlainAnswer, request: JsonObject, own_id: str, headers: dict[str, str]
+) -> Reply:
+    whole = completion(answer, request, own_id)
     if request.get("stream"):
         return streamed(chunks(whole, request), _SSE, headers)
     return at_once(200, whole, headers)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TypeAlias
 
-from onrecord.adapters.demo.services.scenes import JsonObject, Said, encoded, frame
+from onrecord.adapters.demo.services.scenes import JsonObject, PlainAnswer, encoded, frame
 from onrecord.projections.apis.members import objects, text
 
 _CREATED = 1_790_000_000
@@ -35,7 +35,7 @@ Sealed: TypeAlias = Callable[[JsonObject, str], JsonObject]
 """A reasoning item with what only the service can read, as it is spelled at a stage of a stream."""
 
 
-def items(said: Said, own_id: str) -> list[JsonObject]:
+def items(answer: PlainAnswer, own_id: str) -> list[JsonObject]:
     """Return the items of an answer, reasoning first; ids are made of `own_id`."""
     reasoning: JsonObject = {"id": f"rs_{own_id}", "type": "reasoning", "summary": []}
     calls: list[JsonObject] = [
@@ -47,11 +47,11 @@ def items(said: Said, own_id: str) -> list[JsonObject]:
             "call_id": f"call_{own_id}{place}",
             "name": call.name,
         }
-        for place, call in enumerate(said.calls)
+        for place, call in enumerate(answer.calls)
     ]
     return [
-        *([reasoning] if said.reasons else []),
-        *([_message(said.text, own_id)] if said.text else []),
+        *([reasoning] if answer.reasons else []),
+        *([_message(answer.text, own_id)] if answer.text else []),
         *calls,
     ]
 
@@ -83,8 +83,8 @@ def events(whole: JsonObject, sealed: Sealed) -> Iterator[bytes]:
         yield frame({**event, "sequence_number": number})
 
 
-def _message(said: str, own_id: str) -> JsonObject:
-    part: JsonObject = {"type": "output_text", "annotations": [], "logprobs": [], "text": said}
+def _message(content: str, own_id: str) -> JsonObject:
+    part: JsonObject = {"type": "output_text", "annotations": [], "logprobs": [], "text": content}
     return {
         "id": f"msg_{own_id}",
         "type": "message",
@@ -148,17 +148,17 @@ def _pieces(item: JsonObject, at: JsonObject) -> Iterator[JsonObject]:
 
 def _text_pieces(message: JsonObject, at: JsonObject) -> Iterator[JsonObject]:
     (part,) = objects(message["content"])
-    said, kind = text(part["text"]), "response.output_text"
+    content, kind = text(part["text"]), "response.output_text"
     yield {"type": "response.content_part.added", **at, "part": {**part, "text": ""}}
-    for delta in _deltas(kind, said, at):
+    for delta in _deltas(kind, content, at):
         yield {**delta, "logprobs": []}
-    yield {"type": f"{kind}.done", **at, "text": said, "logprobs": []}
+    yield {"type": f"{kind}.done", **at, "text": content, "logprobs": []}
     yield {"type": "response.content_part.done", **at, "part": part}
 
 
-def _deltas(kind: str, said: str, at: JsonObject) -> Iterator[JsonObject]:
-    for start in range(0, len(said), _PIECE):
-        yield {"type": f"{kind}.delta", **at, "delta": said[start : start + _PIECE]}
+def _deltas(kind: str, content: str, at: JsonObject) -> Iterator[JsonObject]:
+    for start in range(0, len(content), _PIECE):
+        yield {"type": f"{kind}.delta", **at, "delta": content[start : start + _PIECE]}
 
 
 # Reasoning that only the service can read, and what came of it: the service holds none of it.

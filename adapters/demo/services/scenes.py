@@ -200,7 +200,7 @@ OtherApi: TypeAlias = Literal["gemini", "ollama", "bedrock-converse"]
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class FunctionCall:
     """A call of one of the caller's functions."""
 
     name: str
@@ -208,7 +208,7 @@ class Called:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class PlainAnswer:
     """What the model says: a text, calls, or both.
 
     Where it `reasons`, the Responses API says so in an item that only the service can read, and
@@ -217,13 +217,13 @@ class Said:
     """
 
     text: str = ""
-    calls: tuple[Called, ...] = ()
+    calls: tuple[FunctionCall, ...] = ()
     reasons: bool = False
     thought: str = ""
 
 
-OpenAIScript: TypeAlias = Callable[[OpenAIApi, JsonObject], Said]
+OpenAIScript: TypeAlias = Callable[[OpenAIApi, JsonObject], PlainAnswer]
 """What is answered to a request, by the API of OpenAI's that it came in on."""
 
-OtherScript: TypeAlias = Callable[[OtherApi, JsonObject], Said]
+OtherScript: TypeAlias = Callable[[OtherApi, JsonObject], PlainAnswer]
 """What is answered to a request by Gemini, Ollama or Bedrock."""

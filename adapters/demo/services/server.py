@@ -171,9 +171,9 @@ class DemoServer:
         for name in _REQUIRED:
             if name not in request:
                 yield f"{name}: Field required"
-        whole = {name: held for name, held in request.items() if name != "thread"}
-        for found in violations(rules.RULES, whole):
-            yield found.said
+        whole = {name: value for name, value in request.items() if name != "thread"}
+        for violation in violations(rules.RULES, whole):
+            yield violation.said
         yield from self._signer.problems(request)
 
     def _id(self, kind: str, number: int) -> str:

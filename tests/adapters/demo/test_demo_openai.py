@@ -8,17 +8,26 @@ import openai
 import pytest
 
 from onrecord.adapters.demo import support_agent
-from onrecord.adapters.demo.services.scenes import Called, JsonObject, OpenAIApi, OpenAIScript, Said
+from onrecord.adapters.demo.services.scenes import (
+    FunctionCall,
+    JsonObject,
+    OpenAIApi,
+    OpenAIScript,
+    PlainAnswer,
+)
 from onrecord.adapters.demo.services.server import DemoServer
 
 MODEL = "gpt-5.4"
-CALL = Called("track_parcel", {"parcel": "NW-20931"})
+CALL = FunctionCall("track_parcel", {"parcel": "NW-20931"})
 SEALED = ["reasoning.encrypted_content"]
-ITEMS = (Said("Let me look.", calls=(CALL,), reasons=True), Said("It moves.", reasons=True))
+ITEMS = (
+    PlainAnswer("Let me look.", calls=(CALL,), reasons=True),
+    PlainAnswer("It moves.", reasons=True),
+)
 
 
-def says(said: Said) -> OpenAIScript:
-    def script(api: OpenAIApi, request: JsonObject) -> Said:
+def says(said: PlainAnswer) -> OpenAIScript:
+    def script(api: OpenAIApi, request: JsonObject) -> PlainAnswer:
         return said
 
     return script
@@ -55,7 +64,7 @@ PROMPT = {"role": "user", "content": support_agent.CROSSINGS[0].prompt}
 
 
 @pytest.mark.parametrize("said", ITEMS)
-def test_a_completion_says_the_same_as_json_and_as_a_stream(said: Said) -> None:
+def test_a_completion_says_the_same_as_json_and_as_a_stream(said: PlainAnswer) -> None:
     with serving(says(said)) as client:
         whole = completion(client, [PROMPT])
         text, arguments, usage = "", "", None
@@ -76,7 +85,7 @@ def test_a_completion_says_the_same_as_json_and_as_a_stream(said: Said) -> None:
 
 
 @pytest.mark.parametrize("said", ITEMS)
-def test_a_response_says_the_same_as_json_and_as_a_stream(said: Said) -> None:
+def test_a_response_says_the_same_as_json_and_as_a_stream(said: PlainAnswer) -> None:
     def plain(items: list[dict[str, Any]]) -> list[Any]:
         made = {"id", "call_id", "encrypted_content"}
         return [{name: held for name, held in it.items() if name not in made} for it in items]

@@ -13,13 +13,23 @@ from botocore.exceptions import ClientError  # type: ignore[import-untyped]  # i
 from google import genai
 from google.genai.errors import ClientError as RefusedByGoogle
 
-from onrecord.adapters.demo.services.scenes import Called, JsonObject, OtherApi, OtherScript, Said
+from onrecord.adapters.demo.services.scenes import (
+    FunctionCall,
+    JsonObject,
+    OtherApi,
+    OtherScript,
+    PlainAnswer,
+)
 from onrecord.adapters.demo.services.server import DemoServer
 
-CALL = Called("track_parcel", {"parcel": "NW-20931"})
+CALL = FunctionCall("track_parcel", {"parcel": "NW-20931"})
 SAYINGS = (
-    Said("Let me look where it is by now.", calls=(CALL,), reasons=True, thought="Where is it?"),
-    Said("It moves: it was loaded on Thursday at 06:40.", reasons=True, thought="Loaded; so yes."),
+    PlainAnswer(
+        "Let me look where it is by now.", calls=(CALL,), reasons=True, thought="Where is it?"
+    ),
+    PlainAnswer(
+        "It moves: it was loaded on Thursday at 06:40.", reasons=True, thought="Loaded; so yes."
+    ),
 )
 HELLO = "Where is parcel NW-20931?"
 MODELS = {
@@ -29,8 +39,8 @@ MODELS = {
 }
 
 
-def says(said: Said) -> OtherScript:
-    def script(api: OtherApi, request: JsonObject) -> Said:
+def says(said: PlainAnswer) -> OtherScript:
+    def script(api: OtherApi, request: JsonObject) -> PlainAnswer:
         return said
 
     return script
@@ -143,7 +153,7 @@ ASKED: dict[OtherApi, Callable[..., Told]] = {
 
 @pytest.mark.parametrize("said", SAYINGS)
 @pytest.mark.parametrize("api", ASKED)
-def test_an_answer_says_the_same_whole_and_as_a_stream(api: OtherApi, said: Said) -> None:
+def test_an_answer_says_the_same_whole_and_as_a_stream(api: OtherApi, said: PlainAnswer) -> None:
     with DemoServer([], others=says(said)) as server:
         whole = ASKED[api](server, stream=False)
         assert whole == ASKED[api](server, stream=True)

@@ -10,7 +10,7 @@ import openai
 import pytest
 
 import onrecord
-from onrecord.adapters.demo.services.scenes import Said
+from onrecord.adapters.demo.services.scenes import PlainAnswer
 from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.domain.content import ToolCall
 from onrecord.domain.events import ToolCallRecorded
@@ -28,7 +28,9 @@ def client(talk: onrecord.Talk) -> Iterator[openai.OpenAI]:
     """A recorded client of a model that numbers its answers."""
     numbers = count(1)
     with (
-        DemoServer((), openai=lambda _api, _body: Said(f"Answer {next(numbers)}.")) as server,
+        DemoServer(
+            (), openai=lambda _api, _body: PlainAnswer(f"Answer {next(numbers)}.")
+        ) as server,
         openai.OpenAI(base_url=server.openai_url, api_key="not a key") as client,
     ):
         yield talk.record(client)

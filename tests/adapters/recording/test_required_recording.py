@@ -15,7 +15,7 @@ import openai
 import pytest
 
 import onrecord
-from onrecord.adapters.demo.services.scenes import Answer, Said
+from onrecord.adapters.demo.services.scenes import Answer, PlainAnswer
 from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.domain.errors import InvalidInput, NotRecorded
 from tests.floors.programs import ASYNC, HELLO, KEY, SYNC, Program, done
@@ -29,8 +29,8 @@ async_programs = pytest.mark.parametrize("program", ASYNC, ids=str)
 
 @pytest.fixture
 def server() -> Generator[DemoServer]:
-    def others(*_: object) -> Said:
-        return Said("Hello!")
+    def others(*_: object) -> PlainAnswer:
+        return PlainAnswer("Hello!")
 
     answer = Answer(content=({"type": "text", "text": "Hello!"},))
     with DemoServer(lambda _: answer, openai=others, others=others) as running:

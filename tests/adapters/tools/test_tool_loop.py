@@ -10,7 +10,7 @@ import pytest
 
 import onrecord
 from onrecord.adapters.conversation.conversation import Talk
-from onrecord.adapters.demo.services.scenes import Answer, Called, JsonObject, Said
+from onrecord.adapters.demo.services.scenes import Answer, FunctionCall, JsonObject, PlainAnswer
 from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.tools.runner.runner import LIMIT, ToolRunner, run_until_answered
 from onrecord.domain.errors import TooManyModelCalls
@@ -25,11 +25,11 @@ class Model:
         self.rounds = rounds
         self.asked = 0
 
-    def answer(self, _api: str, _body: dict[str, Any]) -> Said:
+    def answer(self, _api: str, _body: dict[str, Any]) -> PlainAnswer:
         self.asked += 1
         if self.asked <= self.rounds:
-            return Said(calls=(Called("look", {"at": self.asked}),))
-        return Said("There is a wall.")
+            return PlainAnswer(calls=(FunctionCall("look", {"at": self.asked}),))
+        return PlainAnswer("There is a wall.")
 
 
 @pytest.fixture
