@@ -13,10 +13,11 @@ from re import Pattern
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias, cast, runtime_checkable
 from uuid import UUID
 
+from onrecord.adapters.wire import requests
 from onrecord.adapters.wire.answer import Answer, Loss, Recording
 from onrecord.adapters.wire.blocks import EventOf
 from onrecord.adapters.wire.nesting import read
-from onrecord.adapters.wire.requests import ReadRequest, Sent, instructions, tools
+from onrecord.adapters.wire.requests import ReadRequest, Sent
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import AttemptFailed
 from onrecord.domain.jsontext import JsonObject
@@ -179,8 +180,8 @@ class Wire:
     said: Callable[[Sent, Sequence[Piece], Iterator[UUID], UUID | None], Recording]
     endpoints: tuple[Endpoint, ...]
     told: frozenset[str]
-    instructions: Callable[[Sent, UUID | None], Recording] = instructions
-    tools: Callable[[Sent, UUID | None], Recording] = tools
+    instructions: Callable[[Sent, UUID | None], Recording] = requests.instructions
+    tools: Callable[[Sent, UUID | None], Recording] = requests.tools
     defined: str | None = None
     held: Mapping[str, str] = field(default_factory=dict[str, str])
     headers: tuple[str, ...] = ()

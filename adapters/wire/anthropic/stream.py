@@ -8,17 +8,17 @@ to something plausible. Order and shapes of events: platform.claude.com, "Stream
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final, NamedTuple, cast
 
 from onrecord.adapters.wire import eventstream
-from onrecord.adapters.wire.answer import Anomaly, Answer, Block, Interruption, Loss, named
+from onrecord.adapters.wire.answer import Answer, Loss, named
 from onrecord.adapters.wire.anthropic.answers import API, closed, envelope_of, updated, with_model
-from onrecord.adapters.wire.api import error_kind
 from onrecord.adapters.wire.eventstream import Frame, event_in, failure_of
-from onrecord.adapters.wire.nesting import read, read_object
+from onrecord.adapters.wire.nesting import read
 from onrecord.adapters.wire.sse import Decoder, ServerSentEvent, in_whole_characters
+from onrecord.adapters.wire.stream import BlocksByIndex, StreamReader, broken_off, index_or
 from onrecord.domain import jsontext
-from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
 
@@ -137,36 +137,18 @@ _MERGED: Final[Mapping[str, Callable[[JsonObject, JsonObject], bool]]] = {
 # The answer, event by event.
 
 
-class MessageStream:
+class MessageStream(StreamReader):
     """Reads one streamed response, chunk by chunk; nothing that arrives makes it raise."""
 
-    __slots__ = (
-        "_anomalies",
-        "_decoder",
-        "_detail",
-        "_envelope",
-        "_error",
-        "_interruption",
-        "_over",
-        "_started",
-        "_unfinished",
-        "_whole",
-        "_writing",
-    )
+    __slots__ = ("_blocks", "_decoder", "_envelope", "_started")
 
     def __init__(self) -> None:
         """Begin a response."""
+        super().__init__()
         self._decoder = Decoder()
         self._envelope: JsonObject = {}
         self._started = False
-        self._writing: dict[int, OpenBlock] = {}
-        self._whole: dict[int, JsonObject] = {}
-        self._unfinished: list[Unfinished] = []
-        self._anomalies: list[Anomaly] = []
-        self._interruption: Interruption | None = None
-        self._detail: str | None = None
-        self._error: Any = None
-        self._over = False
+        self._blocks = BlocksByIndex[OpenBlock]()
 
     def feed(self, chunk: bytes) -> bool:
         """Take the next bytes in; return whether the response's last event has been seen.
@@ -179,74 +161,67 @@ class MessageStream:
 
     def finish(self, loss: Loss = "cut", detail: str | None = None) -> Answer:
         """Return what the response said; `loss` is why, if its last event has not been seen."""
-        interruption, known = self._interruption, self._detail
-        if interruption is None and not self._over:
-            interruption, known = loss, detail or self._lost()
-        answer = Answer(
-            api=API,
-            blocks=tuple(Block(index, self._whole[index]) for index in sorted(self._whole)),
-            envelope=self._envelope,
-            unfinished=self._all_unfinished(),
-            interruption=interruption,
-            detail=known,
-            error=self._error,
-            anomalies=(*self._anomalies, *self._gaps()),
+        lost = detail or broken_off("event", self._decoder.tail.strip())
+        answer = self._answer(API, self._envelope, self._ending(loss, lost), *self._blocks.gaps())
+        return closed(
+            replace(answer, blocks=self._blocks.blocks(), unfinished=self._blocks.unfinished())
         )
-        return closed(answer)
 
     def take(self, event: ServerSentEvent) -> bool:
         """Take the next event in, as `feed` does the bytes of several."""
         self._take(event)
         return self._over
 
+    def give_up(self, why: str, raw: bytes) -> None:
+        """Put nothing more in: what brings the events went bad."""
+        self._give_up(why, raw)
+
     def _take(self, event: ServerSentEvent) -> None:
-        try:
-            data = read_object(event.data)
-        except MalformedJson as exc:
-            self.give_up(f"an event cannot be read: {exc}", event.data)
+        data = self._read(event.data)
+        if data is None:
             return
         kind = data.get("type", event.name)
         if self._over:
-            self._note(f"an event of type {named(kind)} after the last one", event.data)
+            self._note(f"an event of type {named(kind)} after the last one")
         elif self._interruption is None:
-            self._follow(kind, data, event.data)
+            self._follow(kind, data)
         else:
             self._over = kind in ("message_stop", "error")
 
-    def _follow(self, kind: object, data: JsonObject, raw: bytes) -> None:
+    def _follow(self, kind: object, data: JsonObject) -> None:
         match kind:
             case "content_block_delta":
-                self._delta(data, raw)
+                self._delta(data)
             case "content_block_start":
-                self._start_block(data, raw)
+                self._start_block(data)
             case "content_block_stop":
-                self._stop_block(data, raw)
+                self._stop_block(data)
             case "message_start":
-                self._start(data, raw)
+                self._start(data)
             case "message_delta":
                 self._envelope = updated(self._envelope, data)
             case "message_stop":
                 self._envelope = updated(self._envelope, data)  # Bedrock counts tokens here.
-                self._stop(raw)
+                self._stop()
             case "error":
-                self._fail(data)
+                self._fail(data.get("error", data))
             case "ping":
                 return
             case _:
-                self._note(f"an event of unknown type {named(kind)}", raw)
+                self._note(f"an event of unknown type {named(kind)}")
 
-    def _start(self, data: JsonObject, raw: bytes) -> None:
+    def _start(self, data: JsonObject) -> None:
         message = data.get("message")
         if not isinstance(message, dict):
-            self.give_up("a message_start without a message", raw)
+            self._give_up("a message_start without a message")
         elif not self._started:
-            self._begin(cast("JsonObject", message), raw)
+            self._begin(cast("JsonObject", message))
         elif cast("JsonObject", message).get("id") == self._envelope.get("id"):
-            self._note("a second message_start of the same message", raw)
+            self._note("a second message_start of the same message")
         else:
-            self.give_up("a message_start of another message", raw)
+            self._give_up("a message_start of another message")
 
-    def _begin(self, message: JsonObject, raw: bytes) -> None:
+    def _begin(self, message: JsonObject) -> None:
         """Take the first message_start, which may bring whole blocks (deferred tool calls)."""
         self._started = True
         self._envelope = envelope_of(message)
@@ -254,98 +229,56 @@ class MessageStream:
         blocks = cast("list[Any]", content) if isinstance(content, list) else []
         for index, block in enumerate(blocks):
             if not isinstance(block, dict):
-                self.give_up("a message_start with content that is no block", raw)
+                self._give_up("a message_start with content that is no block")
                 return
-            self._whole[index] = cast("JsonObject", block)
+            self._blocks.whole[index] = cast("JsonObject", block)
 
-    def _start_block(self, data: JsonObject, raw: bytes) -> None:
-        index, block = _index(data), data.get("content_block")
+    def _start_block(self, data: JsonObject) -> None:
+        index, block = index_or(data.get("index"), -1), data.get("content_block")
         if not (self._started and index >= 0 and isinstance(block, dict)):
-            self.give_up("a content_block_start out of place", raw)
+            self._give_up("a content_block_start out of place")
             return
         start = cast("JsonObject", block)
-        if index in self._writing and self._writing[index].is_untouched(start):
-            self._note("a second content_block_start of the same block", raw)
-        elif index in self._writing or index in self._whole:
-            self.give_up("a content_block_start of another block at the same index", raw)
+        begun = self._blocks.open.get(index)
+        if begun is not None and begun.is_untouched(start):
+            self._note("a second content_block_start of the same block")
+        elif self._blocks.is_taken(index):
+            self._give_up("a content_block_start of another block at the same index")
         else:
-            self._writing[index] = OpenBlock(start)
+            self._blocks.open[index] = OpenBlock(start)
             self._envelope = with_model(self._envelope, start)
 
-    def _delta(self, data: JsonObject, raw: bytes) -> None:
-        block, delta = self._writing.get(_index(data)), data.get("delta")
+    def _delta(self, data: JsonObject) -> None:
+        block, delta = self._blocks.open.get(index_or(data.get("index"), -1)), data.get("delta")
         if block is None or not isinstance(delta, dict):
-            self._note("a content_block_delta of no open block", raw)
+            self._note("a content_block_delta of no open block")
             return
         complaint = block.add(cast("JsonObject", delta))
         if complaint is not None:
-            self._note(complaint, raw)
+            self._note(complaint)
 
-    def _stop_block(self, data: JsonObject, raw: bytes) -> None:
-        index = _index(data)
-        block = self._writing.pop(index, None)
-        if block is None:
-            self._note("a content_block_stop of no open block", raw)
-            return
-        try:
-            self._whole[index] = block.stop()
-        except MalformedJson as exc:
-            self._note(f"block {index} stopped with an input that cannot be read: {exc}")
-            self._unfinished.append(block.unfinished(index))
+    def _stop_block(self, data: JsonObject) -> None:
+        index = index_or(data.get("index"), -1)
+        if index not in self._blocks.open:
+            self._note("a content_block_stop of no open block")
+        elif complaint := self._blocks.stop(index):
+            self._note(complaint, b"")
 
-    def _stop(self, raw: bytes) -> None:
+    def _stop(self) -> None:
         if not self._started:
-            self.give_up("a message_stop before any message_start", raw)
+            self._give_up("a message_stop before any message_start")
         elif self._is_amid_a_block():
             reason = named(self._envelope.get("stop_reason"))
             self._interruption = "malformed"
             self._detail = f"stopped ({reason}) with a block that is not whole"
         elif self._envelope.get("stop_reason") is None:
-            self._note("a message_stop without a stop reason", raw)
+            self._note("a message_stop without a stop reason")
         self._over = True
 
     def _is_amid_a_block(self) -> bool:
         """Whether a block is not whole, and the reason to stop is none to stop amid one."""
         stopped_amid = self._envelope.get("stop_reason") in _AMID_A_BLOCK
-        return bool(self._writing or self._unfinished) and not stopped_amid
-
-    def _fail(self, data: JsonObject) -> None:
-        self._over = True
-        self._interruption = "error"
-        self._error = data.get("error", data)
-        self._detail = error_kind(self._error)
-
-    def give_up(self, why: str, raw: bytes) -> None:
-        """Keep what is known, and put nothing more in: what follows may belong elsewhere.
-
-        What was over, or given up, stays as it was.
-        """
-        self._note(why, raw)
-        if self._interruption is None and not self._over:
-            self._interruption, self._detail = "malformed", why
-
-    def _note(self, what: str, raw: bytes = b"") -> None:
-        self._anomalies.append(Anomaly(what, raw))
-
-    def _lost(self) -> str | None:
-        tail = self._decoder.tail.strip()
-        return f"the last event broke off after {len(tail)} bytes" if tail else None
-
-    def _all_unfinished(self) -> tuple[Unfinished, ...]:
-        writing = [block.unfinished(index) for index, block in self._writing.items()]
-        return tuple(sorted([*self._unfinished, *writing], key=lambda block: block.index))
-
-    def _gaps(self) -> list[Anomaly]:
-        broken = (block.index for block in self._unfinished)
-        indexes = {*self._whole, *self._writing, *broken}
-        missing = sorted(set(range(max(indexes, default=-1) + 1)) - indexes)
-        return [Anomaly(f"no block at index {index}") for index in missing]
-
-
-def _index(data: JsonObject) -> int:
-    """Return the index that an event names; -1, where no block is, if it names none."""
-    value = data.get("index")
-    return value if isinstance(value, int) and not isinstance(value, bool) else -1
+        return bool(self._blocks.unfinished()) and not stopped_amid
 
 
 # The same as Bedrock brings it: each event in a frame.
@@ -374,9 +307,7 @@ class FramedMessageStream:
 
     def finish(self, loss: Loss = "cut", detail: str | None = None) -> Answer:
         """Return what the response said; `loss` is why, if its last event has not been seen."""
-        tail = self._frames.tail
-        lost = f"the last frame broke off after {len(tail)} bytes" if tail else None
-        return self._message.finish(loss, detail or lost)
+        return self._message.finish(loss, detail or broken_off("frame", self._frames.tail))
 
     def _take(self, frame: Frame) -> None:
         failure = failure_of(frame)

@@ -13,6 +13,7 @@ import binascii
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol, cast
 
+from onrecord.adapters.wire import stream
 from onrecord.adapters.wire.answer import named
 from onrecord.adapters.wire.nesting import read
 from onrecord.adapters.wire.sse import in_whole_characters
@@ -20,19 +21,11 @@ from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
 
 
-class OpenBlock(Protocol):
+class OpenBlock(stream.OpenBlock, Protocol):
     """A block that has begun and not yet stopped."""
 
     def add(self, member: str, piece: Any) -> str | None:
         """Take a delta in; return why it could not be, and then the block stays as it was."""
-        ...
-
-    def stop(self) -> JsonObject:
-        """Return the whole block; MalformedJson where its input is not JSON that can be kept."""
-        ...
-
-    def unfinished(self, index: int) -> Unfinished:
-        """Return what is known of a block that did not arrive whole."""
         ...
 
     @property

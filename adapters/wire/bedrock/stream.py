@@ -6,16 +6,14 @@ the payload of unknown events. Order and shapes: docs.aws.amazon.com, "ConverseS
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final, cast
 
-from onrecord.adapters.wire.answer import Anomaly, Answer, Block, Interruption, Loss, named
-from onrecord.adapters.wire.api import error_kind
+from onrecord.adapters.wire.answer import Answer, Loss, named
 from onrecord.adapters.wire.bedrock.answers import AMID_A_BLOCK, API, closed
 from onrecord.adapters.wire.bedrock.blocks import OpenBlock, begun, begun_by
 from onrecord.adapters.wire.eventstream import Decoder, Frame, failure_of
-from onrecord.adapters.wire.nesting import read_object
-from onrecord.domain.errors import MalformedJson
-from onrecord.domain.events import Unfinished
+from onrecord.adapters.wire.stream import BlocksByIndex, StreamReader, broken_off, index_or
 from onrecord.domain.jsontext import JsonObject
 
 _PADDING: Final = "p"
@@ -24,44 +22,21 @@ _PADDING: Final = "p"
 _OF_A_DELTA: Final = ("contentBlockIndex", "delta")
 
 
-class ConverseStream:
+class ConverseStream(StreamReader):
     """Reads one streamed response, chunk by chunk; nothing that arrives makes it raise."""
 
-    __slots__ = (
-        "_anomalies",
-        "_decoder",
-        "_detail",
-        "_envelope",
-        "_error",
-        "_interruption",
-        "_is_broken",
-        "_message",
-        "_metered",
-        "_odd",
-        "_raw",
-        "_stopped",
-        "_unfinished",
-        "_whole",
-        "_writing",
-    )
+    __slots__ = ("_blocks", "_decoder", "_envelope", "_is_broken", "_message", "_metered", "_odd")
 
     def __init__(self) -> None:
         """Begin a response."""
+        super().__init__()
         self._decoder = Decoder()
         self._envelope: JsonObject = {}
         self._message: JsonObject | None = None
-        self._writing: dict[int, OpenBlock | None] = {}
-        self._whole: dict[int, JsonObject] = {}
-        self._unfinished: list[Unfinished] = []
-        self._anomalies: list[Anomaly] = []
+        self._blocks = BlocksByIndex[OpenBlock]()
         self._odd: set[str] = set()
-        self._interruption: Interruption | None = None
-        self._detail: str | None = None
-        self._error: Any = None
         self._is_broken = False
-        self._stopped = False
         self._metered = False
-        self._raw = b""
 
     def feed(self, chunk: bytes) -> bool:
         """Take the next bytes in; return whether the response's last event has been seen.
@@ -79,32 +54,24 @@ class ConverseStream:
     @property
     def endings(self) -> int:
         """1 once `messageStop` came, at which readers may leave, and nothing but counts is due."""
-        return int(self._stopped and not self._is_over)
+        return int(self._over and not self._is_over)
 
     def finish(self, loss: Loss = "cut", detail: str | None = None) -> Answer:
         """Return what the response said; `loss` is why, if its last event has not been seen."""
-        interruption, known = self._interruption, self._detail
-        if interruption is None and not self._stopped:
-            interruption, known = loss, detail or self._lost()
-        elif interruption is None and self._is_amid_a_block():
+        ending = self._ending(loss, detail or broken_off("frame", self._decoder.tail))
+        if ending[0] is None and self._is_amid_a_block():
             reason = named(self._envelope.get("stopReason"))
-            interruption, known = "malformed", f"stopped ({reason}) with a block that is not whole"
-        told = {} if self._message is None else {"output": {"message": self._message}}
-        answer = Answer(
-            api=API,
-            blocks=tuple(Block(index, self._whole[index]) for index in sorted(self._whole)),
-            envelope={**told, **self._envelope},
-            unfinished=self._all_unfinished(),
-            interruption=interruption,
-            detail=known,
-            error=self._error,
-            anomalies=(*self._anomalies, *self._gaps()),
+            ending = "malformed", f"stopped ({reason}) with a block that is not whole"
+        message = {} if self._message is None else {"output": {"message": self._message}}
+        envelope = {**message, **self._envelope}
+        answer = self._answer(API, envelope, ending, *self._blocks.gaps())
+        return closed(
+            replace(answer, blocks=self._blocks.blocks(), unfinished=self._blocks.unfinished())
         )
-        return closed(answer)
 
     @property
     def _is_over(self) -> bool:
-        return (self._stopped and self._metered) or self._interruption == "error"
+        return (self._over and self._metered) or self._interruption == "error"
 
     def _take(self, frame: Frame) -> None:
         self._raw = frame.payload
@@ -114,14 +81,13 @@ class ConverseStream:
         elif failure is not None:
             self._fail(failure)
         elif self._interruption is None:
-            self._read(frame.text(":event-type"), frame.payload)
+            self._follow(frame)
 
-    def _read(self, kind: str | None, payload: bytes) -> None:
-        try:
-            data = read_object(payload)
-        except MalformedJson as exc:
-            self._give_up(f"an event cannot be read: {exc}")
+    def _follow(self, frame: Frame) -> None:
+        data = self._read(frame.payload)
+        if data is None:
             return
+        kind = frame.text(":event-type")
         data.pop(_PADDING, None)
         match kind:
             case "contentBlockDelta":
@@ -143,24 +109,24 @@ class ConverseStream:
     def _start(self, data: JsonObject) -> None:
         if self._message is None:
             self._message = data
-        elif self._whole or self._writing:
+        elif self._blocks.whole or self._blocks.open:
             self._give_up("a messageStart of another message")
         else:
             self._note("a second messageStart")
 
     def _start_block(self, data: JsonObject) -> None:
-        index, start = _index(data), data.get("start")
+        index, start = index_or(data.get("contentBlockIndex"), -1), data.get("start")
         if index < 0 or not isinstance(start, dict | None):
             self._give_up("a contentBlockStart out of place")
-        elif index in self._writing or index in self._whole:
+        elif self._blocks.is_taken(index):
             self._give_up("a contentBlockStart of another block at the same index")
         else:
-            self._writing[index] = begun(cast("JsonObject", start or {}))
+            self._blocks.open[index] = begun(cast("JsonObject", start or {}))
             self._look_for_more(data, "start")
 
     def _delta(self, data: JsonObject) -> None:
-        index, delta = _index(data), data.get("delta")
-        if index < 0 or index in self._whole or not isinstance(delta, dict):
+        index, delta = index_or(data.get("contentBlockIndex"), -1), data.get("delta")
+        if index < 0 or index in self._blocks.whole or not isinstance(delta, dict):
             self._note("a contentBlockDelta of no open block")
             return
         for member, piece in cast("JsonObject", delta).items():
@@ -169,41 +135,34 @@ class ConverseStream:
             self._look_for_more(data, "delta")
 
     def _grow(self, index: int, member: str, piece: Any) -> None:
-        block = self._writing.get(index) or begun_by(member)
+        block = self._blocks.open.get(index) or begun_by(member)
         if block is None:
             self._note(f"a delta of unknown kind {named(member)}")
             return
-        self._writing[index] = block
+        self._blocks.open[index] = block
         complaint = block.add(member, piece)
         if complaint is not None:
             self._note(complaint)
 
     def _stop_block(self, data: JsonObject) -> None:
-        index = _index(data)
-        if index not in self._writing:
+        index = index_or(data.get("contentBlockIndex"), -1)
+        if index not in self._blocks.open:
             self._note("a contentBlockStop of no open block")
             return
         self._look_for_more(data)
         self._close(index)
 
     def _close(self, index: int) -> None:
-        block = self._writing.pop(index)
-        if block is None:
-            self._note(f"block {index} stopped without a word of its kind")
-            return
-        try:
-            self._whole[index] = block.stop()
-        except MalformedJson as exc:
-            self._note(f"block {index} stopped with an input that cannot be read: {exc}")
-            self._unfinished.append(block.unfinished(index))
+        if complaint := self._blocks.stop(index):
+            self._note(complaint)
 
     def _stop(self, data: JsonObject) -> None:
-        if self._stopped:
+        if self._over:
             self._note("a second messageStop")
             return
-        self._stopped = True
+        self._over = True
         self._tell(data)
-        for index, block in list(self._writing.items()):
+        for index, block in list(self._blocks.open.items()):
             if block is not None and block.may_stay_open:
                 self._close(index)
         if data.get("stopReason") is None:
@@ -224,40 +183,4 @@ class ConverseStream:
     def _is_amid_a_block(self) -> bool:
         """Whether a block is not whole, and the reason to stop is none to stop amid one."""
         stopped_amid = self._envelope.get("stopReason") in AMID_A_BLOCK
-        return bool(self._all_unfinished()) and not stopped_amid
-
-    def _fail(self, error: JsonObject) -> None:
-        self._interruption = "error"
-        self._error = error
-        self._detail = error_kind(error)
-
-    def _give_up(self, why: str) -> None:
-        """Keep what is known, and put nothing more in: what follows may belong elsewhere.
-
-        What had stopped stays whole.
-        """
-        self._note(why)
-        if not self._stopped and self._interruption is None:
-            self._interruption, self._detail = "malformed", why
-
-    def _note(self, what: str) -> None:
-        self._anomalies.append(Anomaly(what, self._raw))
-
-    def _lost(self) -> str | None:
-        tail = self._decoder.tail
-        return f"the last frame broke off after {len(tail)} bytes" if tail else None
-
-    def _all_unfinished(self) -> tuple[Unfinished, ...]:
-        writing = [block.unfinished(index) for index, block in self._writing.items() if block]
-        return tuple(sorted([*self._unfinished, *writing], key=lambda block: block.index))
-
-    def _gaps(self) -> list[Anomaly]:
-        indexes = {*self._whole, *(block.index for block in self._all_unfinished())}
-        missing = sorted(set(range(max(indexes, default=-1) + 1)) - indexes)
-        return [Anomaly(f"no block at index {index}") for index in missing]
-
-
-def _index(data: JsonObject) -> int:
-    """Return the index that an event names; -1, where no block is, if it names none."""
-    value = data.get("contentBlockIndex")
-    return value if isinstance(value, int) and not isinstance(value, bool) else -1
+        return bool(self._blocks.unfinished()) and not stopped_amid

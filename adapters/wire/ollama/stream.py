@@ -7,20 +7,20 @@ answer is a line {"error": ...} under status 200 (Ollama's `server/routes.go`, `
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final, cast
 
 from onrecord.adapters.wire.answer import (
-    Anomaly,
     Answer,
     Block,
-    Interruption,
     Loss,
     named,
+    text_or_none,
     token_count,
 )
-from onrecord.adapters.wire.api import error_kind
 from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.ollama.blocks import API, CALLS, THINKING, blocks_of, calls_of
+from onrecord.adapters.wire.stream import StreamReader, broken_off
 from onrecord.adapters.wire.unnamed_calls import UnnamedCalls
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import Unfinished
@@ -32,32 +32,17 @@ _OF_A_LINE: Final = frozenset({"created_at", "done"})
 _LISTS: Final = (CALLS, "images", "logprobs")
 
 
-class ChatStream:
+class ChatStream(StreamReader):
     """Reads one answer, chunk by chunk; nothing that arrives makes it raise."""
 
-    __slots__ = (
-        "_anomalies",
-        "_detail",
-        "_envelope",
-        "_error",
-        "_interruption",
-        "_message",
-        "_over",
-        "_pieces",
-        "_raw",
-    )
+    __slots__ = ("_envelope", "_message", "_pieces")
 
     def __init__(self) -> None:
         """Begin an answer."""
+        super().__init__()
         self._pieces: list[bytes] = []
         self._envelope: JsonObject = {}
         self._message: dict[str, list[Any]] = {}
-        self._anomalies: list[Anomaly] = []
-        self._interruption: Interruption | None = None
-        self._detail: str | None = None
-        self._error: Any = None
-        self._over = False
-        self._raw = b""
 
     def feed(self, chunk: bytes) -> bool:
         """Take the next bytes in; return whether the answer's last line has been seen.
@@ -80,27 +65,18 @@ class ChatStream:
         if tail and self._over:
             self._take(tail)
         elif tail and not self._ends_with(tail):
-            detail = detail or f"the last line broke off after {len(tail)} bytes"
-        interruption = self._interruption
-        if interruption is None and not self._over:
-            interruption, self._detail = loss, detail
+            detail = detail or broken_off("line", tail)
+        ending = self._ending(loss, detail)
         message = {name: _joined(name, values) for name, values in self._message.items()}
-        blocks, unfinished = _parts(message, came_whole=interruption is None)
-        stop = self._envelope.get("done_reason")
-        calls = calls_of(message)
-        return Answer(
-            api=API,
+        blocks, unfinished = _parts(message, came_whole=ending[0] is None)
+        return replace(
+            self._answer(API, self._envelope, ending),
             blocks=blocks,
-            envelope=self._envelope,
-            stop_reason=stop if isinstance(stop, str) else None,
+            unfinished=unfinished,
+            stop_reason=text_or_none(self._envelope.get("done_reason")),
             input_tokens=token_count(self._envelope.get("prompt_eval_count")),
             output_tokens=token_count(self._envelope.get("eval_count")),
-            awaits_results=interruption is None and bool(calls),
-            unfinished=unfinished,
-            interruption=interruption,
-            detail=self._detail,
-            error=self._error,
-            anomalies=tuple(self._anomalies),
+            awaits_results=ending[0] is None and bool(calls_of(message)),
         )
 
     def _ends_with(self, tail: bytes) -> bool:
@@ -114,12 +90,8 @@ class ChatStream:
 
     def _take(self, line: bytes) -> None:
         self._raw = line
-        if not line.strip():
-            return
-        try:
-            data = read_object(line)
-        except MalformedJson as exc:
-            self._give_up(f"a line cannot be read: {exc}")
+        data = self._read(line, "a line") if line.strip() else None
+        if data is None:
             return
         if self._over:
             self._note("a line after the last one")
@@ -128,8 +100,7 @@ class ChatStream:
 
     def _follow(self, data: JsonObject) -> None:
         if "error" in data and "message" not in data:
-            self._over, self._interruption = True, "error"
-            self._error, self._detail = data["error"], error_kind(data["error"])
+            self._fail(data["error"])
             return
         message = data.get("message")
         if isinstance(message, dict):
@@ -157,15 +128,6 @@ class ChatStream:
                 held.append(value)
             elif held[-1] != value and value is not None:
                 self._note(f"more than one value of {named(name)}")
-
-    def _give_up(self, why: str) -> None:
-        """Keep what is known, and put nothing more in; what was over, or given up, stays so."""
-        self._note(why)
-        if self._interruption is None and not self._over:
-            self._interruption, self._detail = "malformed", why
-
-    def _note(self, what: str) -> None:
-        self._anomalies.append(Anomaly(what, self._raw))
 
 
 def _is_piece(name: str, value: Any) -> bool:

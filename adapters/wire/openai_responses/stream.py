@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
-from onrecord.adapters.wire.answer import Anomaly, Answer, Interruption, Loss, named
-from onrecord.adapters.wire.nesting import read_object
+from onrecord.adapters.wire.answer import Anomaly, Answer, Loss, named
 from onrecord.adapters.wire.openai_responses.answers import (
     API,
     closed,
@@ -22,7 +21,7 @@ from onrecord.adapters.wire.openai_responses.answers import (
 from onrecord.adapters.wire.openai_responses.items import Items
 from onrecord.adapters.wire.openai_responses.pieces import is_about_an_item
 from onrecord.adapters.wire.sse import Decoder, ServerSentEvent
-from onrecord.domain.errors import MalformedJson
+from onrecord.adapters.wire.stream import StreamReader, broken_off
 from onrecord.domain.jsontext import JsonObject
 
 _LAST: Final = {
@@ -36,26 +35,16 @@ _DONE: Final = b"[DONE]"
 """What gateways put behind the last event, as other APIs of theirs do."""
 
 
-class ResponseStream:
+class ResponseStream(StreamReader):
     """Reads one streamed response, chunk by chunk; nothing that arrives makes it raise."""
 
     __slots__ = (
-        "_anomalies",
-        "_decoder",
-        "_detail",
-        "_envelope",
-        "_error",
-        "_interruption",
-        "_items",
-        "_number",
-        "_over",
-        "_skipped",
-        "_status",
-        "_taken_back",
+        *("_decoder", "_envelope", "_items", "_number", "_skipped", "_status", "_taken_back"),
     )
 
     def __init__(self) -> None:
         """Begin a response."""
+        super().__init__()
         self._decoder = Decoder()
         self._items = Items()
         self._envelope: JsonObject = {}
@@ -63,11 +52,6 @@ class ResponseStream:
         self._status: str | None = None
         self._number: int | None = None
         self._skipped = 0
-        self._anomalies: list[Anomaly] = []
-        self._interruption: Interruption | None = None
-        self._detail: str | None = None
-        self._error: Any = None
-        self._over = False
 
     def feed(self, chunk: bytes) -> bool:
         """Take the next bytes in; return whether the response's last event has been seen.
@@ -80,76 +64,67 @@ class ResponseStream:
 
     def finish(self, loss: Loss = "cut", detail: str | None = None) -> Answer:
         """Return what the response said; `loss` is why, if its last event has not been seen."""
-        interruption, known = self._interruption, self._detail
-        if interruption is None and not self._over:
-            interruption, known = loss, detail or self._lost()
-        if interruption is None and not self._items.are_whole() and self._status == "completed":
-            interruption, known = "malformed", "completed with an item that is not whole"
-        answer = Answer(
-            api=API,
-            envelope=self._envelope,
-            interruption=interruption,
-            detail=known,
-            error=self._error,
-            anomalies=(*self._anomalies, *self._numbering()),
-        )
+        ending = self._ending(loss, detail or broken_off("event", self._decoder.tail.strip()))
+        if ending[0] is None and not self._items.are_whole() and self._status == "completed":
+            ending = "malformed", "completed with an item that is not whole"
+        answer = self._answer(API, self._envelope, ending, *self._numbering())
         return closed(self._items.brought_together(answer, self._taken_back))
 
     def _take(self, event: ServerSentEvent) -> None:
         if event.data == _DONE:
             return
-        try:
-            data = read_object(event.data)
-        except MalformedJson as exc:
-            self._misread(event, exc)
+        data = self._read(event.data)
+        if data is None:
+            # Items stand for themselves, so the others can be taken in.
+            self._over = self._over or event.name in _LAST or event.name == "error"
             return
         kind = data.setdefault("type", event.name)
         self._count(data.get("sequence_number"))
         if self._over and not self._explains(kind):
-            self._note(f"an event of type {named(kind)} after the last one", event.data)
+            self._note(f"an event of type {named(kind)} after the last one")
         else:
-            self._follow(kind, data, event.data)
+            self._follow(kind, data)
 
-    def _follow(self, kind: object, data: JsonObject, raw: bytes) -> None:
+    def _follow(self, kind: object, data: JsonObject) -> None:
         match kind:
             case "response.output_item.added":
-                self._odd(self._items.begin(data), raw)
+                self._note_odd(self._items.begin(data))
             case "response.output_item.done":
-                self._odd(self._items.finish(data), raw)
+                self._note_odd(self._items.finish(data))
             case "error":
-                self._fail(data)
+                self._fail(data.get("error") or data)
             case str() if kind in _LAST:
-                self._end(kind, data, raw)
+                self._end(kind, data)
             case str() if kind in _BEFORE:
-                if self._respond(data, raw).get("output"):
-                    self._note(f"a {kind} with output, which its end should bring", raw)
+                if self._respond(data).get("output"):
+                    self._note(f"a {kind} with output, which its end should bring")
             case str() if is_about_an_item(kind) and self._items.tell(data):
                 return
             case _:
-                self._note(f"an event of unknown type or item: {named(kind)}", raw)
+                self._note(f"an event of unknown type or item: {named(kind)}")
 
-    def _respond(self, data: JsonObject, raw: bytes) -> JsonObject:
+    def _respond(self, data: JsonObject) -> JsonObject:
         """Take in what is known of the response; what comes later replaces it."""
         response = data.get("response")
         if not isinstance(response, dict):
-            self._note("an event of a response without one", raw)
+            self._note("an event of a response without one")
             return {}
         said = cast("JsonObject", response)
         for name, value in taken_back(self._envelope, envelope_of(said)).items():
             if self._taken_back.setdefault(name, value) != value:
-                self._note(f"the response's {named(name)} changes again", raw)
+                self._note(f"the response's {named(name)} changes again")
         if self._envelope.get("id", said.get("id")) != said.get("id"):
-            self._note("the response's id changes amid the stream")
+            self._note("the response's id changes amid the stream", b"")
         self._envelope = envelope_of(said)
         return said
 
-    def _end(self, kind: str, data: JsonObject, raw: bytes) -> None:
+    def _end(self, kind: str, data: JsonObject) -> None:
         self._status = _LAST[kind]
-        response = self._respond(data, raw)
+        response = self._respond(data)
         if not response and self._interruption is None:
             self._interruption, self._detail = "malformed", f"a {kind} without its response"
         for odd in self._items.conclude(response.get("output")):
-            self._note(odd)
+            self._note(odd, b"")
         interruption, detail = ended(self._status, self._envelope)
         if interruption is not None and self._interruption in (None, interruption):
             self._interruption, self._detail = interruption, self._detail or detail
@@ -157,24 +132,13 @@ class ResponseStream:
             self._error = self._error or self._envelope.get("error")
         self._over = True
 
-    def _fail(self, data: JsonObject) -> None:
-        """Take an error in: it stands in its event, or under a member of it."""
-        self._over = True
-        self._interruption = "error"
-        self._error = data.get("error") or data
-        self._detail = error_code(self._error)
+    def _fail(self, error: Any) -> None:
+        super()._fail(error)
+        self._detail = error_code(error)
 
     def _explains(self, kind: object) -> bool:
         """Whether an event after an error is the failed response that it is the error of."""
         return kind == "response.failed" and self._interruption == "error" and not self._status
-
-    def _misread(self, event: ServerSentEvent, exc: MalformedJson) -> None:
-        """Keep what cannot be read; items stand for themselves, so the others can be taken in."""
-        why = f"an event cannot be read: {exc}"
-        self._note(why, event.data)
-        if self._interruption is None and not self._over:
-            self._interruption, self._detail = "malformed", why
-        self._over = self._over or event.name in _LAST or event.name == "error"
 
     def _count(self, number: object) -> None:
         """Follow the numbers of events; a stream may begin at any, where it goes on."""
@@ -189,13 +153,6 @@ class ResponseStream:
             return []
         return [Anomaly(f"the numbers of events do not follow in {self._skipped} places")]
 
-    def _odd(self, what: str | None, raw: bytes) -> None:
+    def _note_odd(self, what: str | None) -> None:
         if what is not None:
-            self._note(what, raw)
-
-    def _note(self, what: str, raw: bytes = b"") -> None:
-        self._anomalies.append(Anomaly(what, raw))
-
-    def _lost(self) -> str | None:
-        tail = self._decoder.tail.strip()
-        return f"the last event broke off after {len(tail)} bytes" if tail else None
+            self._note(what)
