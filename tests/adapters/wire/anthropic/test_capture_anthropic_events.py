@@ -11,7 +11,6 @@ from onrecord.adapters.wire.answer_events import events_of
 from onrecord.adapters.wire.anthropic.answers import closed, read_body
 from onrecord.adapters.wire.anthropic.stream import MessageStream
 from onrecord.adapters.wire.api import attempt_failed
-from onrecord.domain.blobs import restore
 from onrecord.domain.content import Blob, Native
 from onrecord.domain.draft import blobs_of
 from onrecord.domain.encoding import encode
@@ -272,15 +271,6 @@ def test_counts_that_make_too_much_together_are_the_most_that_can_be_counted() -
     closing = recorded(message(usage=usage))[0][-1]
     assert isinstance(closing, ResponseCompleted)
     assert (closing.input_tokens, closing.output_tokens) == (most, most)
-
-
-def test_long_strings_go_to_blobs_and_come_back() -> None:
-    block = {"type": "web_fetch_tool_result", "tool_use_id": "s", "content": {"data": "é" * 70_000}}
-    (event, _), spilled = recorded(message(block))
-    assert isinstance(event, ServerToolResultRecorded)
-    assert [len(data) for data in spilled.values()] == [140_000]
-    assert {blob.sha256 for blob in blobs_of(event)} == set(spilled)
-    assert restore(event.content.value, spilled) == block
 
 
 def test_the_raw_bytes_that_the_caller_gives_are_kept_with_the_closing_event() -> None:

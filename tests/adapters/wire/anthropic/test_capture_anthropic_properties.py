@@ -1,17 +1,13 @@
 """Whatever an answer says, and however it is cut into chunks, the same is read of it."""
 
 import json
-from uuid import UUID
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from onrecord.adapters.wire.answer_events import events_of
 from onrecord.adapters.wire.anthropic.answers import read_body
 from onrecord.adapters.wire.anthropic.stream import MessageStream
-from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native
-from onrecord.domain.encoding import VERSIONS, decode, encode, name_of
 from onrecord.domain.events import (
     CompactionRecorded,
     Event,
@@ -79,35 +75,6 @@ def test_any_chunking_of_a_stream_gives_the_answer_of_the_body(
     assert answer == read_body(json.dumps(said, ensure_ascii=ascii_only).encode())
     assert fed.index(True) == len(fed) - 1
     assert write([one.value for one in answer.blocks]) == write(said["content"])
-
-
-@given(MESSAGES)
-def test_blocks_come_back_out_of_stored_events_as_they_were_said(said: JsonObject) -> None:
-    recorded, blobs = events_of(read_body(json.dumps(said).encode()), response=UUID(int=1))
-    stored = [(name_of(event), encode(event)) for event in recorded]
-    events = [decode(name, VERSIONS[name], body) for name, body in stored]
-    natives = [native_of(event) for event in events[:-1] if isinstance(event, Event)]
-    assert write([restore(native.value, blobs) for native in natives]) == write(said["content"])
-
-
-@given(st.binary(max_size=200), SIZES)
-def test_no_bytes_make_a_reader_raise(data: bytes, sizes: list[int]) -> None:
-    stream = MessageStream()
-    for chunk in chunks(b"data: " + data + b"\n\n", sizes):
-        stream.feed(chunk)
-    assert stream.finish().interruption in ("cut", "malformed")
-    assert read_body(data).interruption == "malformed"
-
-
-@given(MESSAGES, st.data())
-def test_no_damage_to_a_stream_makes_a_reader_raise(said: JsonObject, data: st.DataObject) -> None:
-    wire = bytearray(spelled(said))
-    at = data.draw(st.integers(0, len(wire) - 1))
-    wire[at : at + data.draw(st.integers(0, 60))] = data.draw(st.binary(max_size=3))
-    stream = MessageStream()
-    stream.feed(bytes(wire))
-    recorded, _ = events_of(stream.finish(), response=UUID(int=1))
-    assert all(encode(event) for event in recorded)
 
 
 def has_halves(said: JsonObject) -> bool:

@@ -60,37 +60,6 @@ def as_text(value: Any) -> str:
     return json.dumps(value, indent=1, sort_keys=True)
 
 
-def test_every_sample_says_what_it_must_give() -> None:
-    told = {path.name.removesuffix(".expected.json") for path in SAMPLES.glob("*.expected.json")}
-    assert told == {path.stem for path in wire_files()}
-
-
-@pytest.mark.parametrize("path", wire_files(), ids=lambda path: path.name)
-@pytest.mark.parametrize("size", [1, 64, 1_000_000])
-def test_a_sample_is_read_as_its_expectation_says(path: Path, size: int) -> None:
-    expected, answer = expected_of(path), read(path, size)
-    unfinished = [
-        {"index": part.index, "block": part.value, "partial": part.partial}
-        for part in answer.unfinished
-    ]
-    assert as_text([block.value for block in answer.blocks]) == as_text(expected["blocks"])
-    assert as_text(unfinished) == as_text(expected["unfinished"])
-    assert as_text(answer.envelope) == as_text(expected["envelope"])
-    assert as_text(answer.error) == as_text(expected.get("error"))
-    assert answer.is_complete == expected["complete"]
-    assert answer.awaits_results == expected.get("awaits_results", False)
-
-
-@pytest.mark.parametrize("path", wire_files(), ids=lambda path: path.name)
-def test_what_a_sample_says_is_not_understood_is_kept_as_bytes(path: Path) -> None:
-    expected, answer = expected_of(path), read(path, 64)
-    odd: list[str] = expected.get("odd", [])
-    whats = [one.what for one in answer.anomalies if one.what.startswith("block ")]
-    assert [what.partition(":")[0] for what in whats] == odd
-    kept = [one.raw for one in answer.anomalies if not one.what.startswith("block ")]
-    assert list(map(json.loads, kept)) == expected.get("not_understood", [])
-
-
 @pytest.mark.parametrize(
     "path",
     [path for path in wire_files() if path.suffix == BODY and path.stem not in LOST_BY_THE_CLIENT],

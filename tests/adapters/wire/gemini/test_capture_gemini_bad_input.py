@@ -1,150 +1,27 @@
 """What no service should send, but some do: nothing raises, what is known is kept."""
 
 import json
-from collections.abc import Iterable
-from itertools import count
-from uuid import UUID
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from onrecord.adapters.wire.gemini.stream import read_body
-from onrecord.adapters.wire.gemini.wire import read_request, said
 from onrecord.adapters.wire.wires import refusal_of
-from onrecord.domain.encoding import encode
-from onrecord.domain.errors import NotRecorded, OnrecordError
-from onrecord.domain.events import AttemptFailed, Event
-from onrecord.domain.jsontext import write
-from tests.adapters.wire.attempts import JSON, STREAM, attempted
+from onrecord.domain.errors import NotRecorded
+from onrecord.domain.events import AttemptFailed
+from tests.adapters.wire.attempts import JSON, attempted
 from tests.adapters.wire.gemini.gemini_streams import blocks, body, fed, odd
-from tests.damage import damage, damaged, texts
 from tests.gemini_wire import (
-    PATH,
     USAGE,
-    JsonObject,
     answer,
     call,
     candidate,
     event,
     failure,
-    model,
-    request,
-    result,
-    signed,
     text,
-    thought,
-    user,
 )
 from tests.gemini_wire import said as answered
 
 API = "gemini"
-GROUNDING: JsonObject = {
-    "webSearchQueries": ["what"],
-    "groundingChunks": [{"web": {"uri": "https://a", "title": "A page"}}],
-}
-EVENTS: list[JsonObject] = [
-    answered(thought("Let "), stop=None),
-    answered(thought("me see."), stop=None),
-    answered(text("Look"), stop=None),
-    answered(text("ing."), signed(call("look", {"at": "home"}, id="fc_1")), stop=None),
-    answered({"functionCall": {"name": "find", "willContinue": True}}, stop=None),
-    answered(
-        {
-            "functionCall": {
-                "partialArgs": [{"jsonPath": "$.what", "stringValue": "shoes"}],
-                "willContinue": True,
-            }
-        },
-        stop=None,
-    ),
-    answered({"functionCall": {}}, {"hologram": {"frames": ["one"]}}, stop=None),
-    answer(candidate(text("Or not."), index=1)),
-    answered(signed(text("")), groundingMetadata=GROUNDING, finishMessage="Done"),
-]
-BODY = answer(
-    candidate(
-        thought("Let me see."),
-        signed(text("Looking.")),
-        call("look", {"at": "home"}),
-        {"executableCode": {"language": "PYTHON", "code": "print(6)"}},
-        {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "six"}},
-        groundingMetadata=GROUNDING,
-        urlContextMetadata={"urlMetadata": [{"retrievedUrl": "https://b"}]},
-    ),
-    candidate({"inlineData": {"mimeType": "image/png", "data": "iVBO"}}, index=1),
-)
-REQUEST = request(
-    user(text("Hello"), {"inlineData": {"mimeType": "image/png", "data": "iVBO"}}),
-    model(text("Hi"), signed(call("look", {"at": "home"})), call("look")),
-    user(result("look"), result("look"), text("And?")),
-    systemInstruction={"parts": [text("Be brief.")]},
-    tools=[{"functionDeclarations": [{"name": "look"}], "googleSearch": {}}],
-)
-# Counts grow with each chunk, and what they are kept by changes; pieces of arguments become these.
-UNSAID = frozenset({"usageMetadata", "jsonPath", "nullValue"})
-
-
-def recorded_texts(events: Iterable[Event]) -> str:
-    """All that the events say, and whose content it is, which each of them says by its kind."""
-    said_of_them = [json.loads(encode(one)) for one in events]
-    return "\n".join((*texts(said_of_them, frozenset()), "model"))
-
-
-@given(st.data())
-def test_damage_to_a_stream_loses_nothing_and_does_not_raise(data: st.DataObject) -> None:
-    events = damaged(EVENTS, data)
-    wire = b"".join(event(one, ascii_only=False) for one in events)
-    closed = attempted(API, [wire], STREAM)
-    if closed.raw is not None:
-        assert closed.raw == wire
-        return
-    known = recorded_texts(closed.events)
-    assert [one for one in texts(events, UNSAID) if one not in known] == []
-
-
-@given(st.data())
-def test_damage_to_a_body_loses_nothing_and_does_not_raise(data: st.DataObject) -> None:
-    damaged_body: JsonObject = json.loads(json.dumps(BODY))
-    for _ in range(data.draw(st.integers(1, 3))):
-        damage(damaged_body, data)
-    wire = json.dumps(damaged_body, ensure_ascii=False).encode()
-    cut = data.draw(st.integers(0, len(wire)) | st.just(len(wire)))
-    closed = attempted(API, [wire[:cut]], JSON)
-    if closed.raw is not None:
-        assert closed.raw == wire[:cut]
-        return
-    assert cut == len(wire)
-    known = recorded_texts(closed.events)
-    assert [one for one in texts(damaged_body, frozenset()) if one not in known] == []
-
-
-@given(st.data())
-def test_damage_to_a_request_is_refused_or_its_blocks_are_said(data: st.DataObject) -> None:
-    damaged_request: JsonObject = json.loads(json.dumps(REQUEST))
-    for _ in range(data.draw(st.integers(1, 3))):
-        damage(damaged_request, data)
-    try:
-        asked = read_request(json.dumps(damaged_request).encode(), PATH)
-    except OnrecordError:
-        return
-    told, _ = said(asked, asked.pieces, (UUID(int=number) for number in count(1)))
-    known = recorded_texts(told)
-    parts = [piece.block for piece in asked.pieces]
-    assert [one for one in texts(parts, frozenset()) if one not in known] == []
-
-
-def test_a_stream_cut_at_any_byte_is_recorded_with_its_bytes() -> None:
-    wire = b"".join(map(event, EVENTS[:6]))
-    for cut in range(0, len(wire), 3):
-        assert attempted(API, [wire[:cut]]).raw == wire[:cut]
-
-
-def test_a_body_cut_at_any_byte_is_not_guessed() -> None:
-    for wire in (json.dumps(BODY).encode(), json.dumps(EVENTS[:3]).encode()):
-        for cut in range(0, len(wire), 3):
-            assert read_body(wire[:cut]).blocks == ()
-            assert read_body(wire[:cut], "cut").interruption == "cut"
 
 
 @pytest.mark.parametrize(
@@ -183,12 +60,6 @@ def test_a_content_that_is_none_is_noted(content: object) -> None:
     told = body(answer({"content": content, "finishReason": "STOP"}))
     assert len(odd(told)) == 1
     assert told.needs_raw
-
-
-def test_a_body_keeps_huge_integers_nulls_order_and_lone_surrogates() -> None:
-    part = {"z": 10**40, "text": "\ud800", "a": None, "ratio": 0.1}
-    (kept,) = blocks(read_body(write(answered(part))))
-    assert json.dumps(kept) == json.dumps(part)
 
 
 def test_an_absurd_index_and_two_candidates_of_one_are_kept() -> None:

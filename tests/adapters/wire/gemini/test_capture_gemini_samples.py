@@ -10,7 +10,7 @@ from google.genai.types import GenerateContentResponse, Part
 from onrecord.adapters.wire.answer import Answer
 from onrecord.adapters.wire.gemini.stream import read_body
 from onrecord.adapters.wire.sse import Decoder
-from tests.adapters.wire.gemini.gemini_streams import blocks, events, fed
+from tests.adapters.wire.gemini.gemini_streams import fed
 from tests.gemini_wire import SAMPLES, JsonObject, chunks
 
 KINDS = {".sse", ".json"}
@@ -27,76 +27,9 @@ def wire_files() -> list[Path]:
     return [path for path in found if path.suffix in KINDS and "expected" not in path.name]
 
 
-def both_ways() -> list[str]:
-    """The names of what is there as a stream and as a body."""
-    return sorted(
-        path.stem for path in wire_files() if path.suffix == ".sse" and body_of(path).exists()
-    )
-
-
-def body_of(path: Path) -> Path:
-    return path.with_suffix(".json")
-
-
-def expected_of(path: Path) -> JsonObject:
-    expected: JsonObject = json.loads(path.with_name(f"{path.stem}.expected.json").read_bytes())
-    return expected
-
-
 def read(path: Path, size: int = 64) -> Answer:
     data = path.read_bytes()
     return read_body(data) if path.suffix == ".json" else fed(*chunks(data, [size])).finish()
-
-
-def as_text(value: Any) -> str:
-    """JSON text, for it shows the order of keys, nulls, and what is an integer."""
-    return json.dumps(value, indent=1)
-
-
-def test_every_sample_says_what_it_must_give() -> None:
-    told = {path.name.removesuffix(".expected.json") for path in SAMPLES.glob("*.expected.json")}
-    assert told == {path.stem for path in wire_files()}
-
-
-@pytest.mark.parametrize("path", wire_files(), ids=lambda path: path.name)
-@pytest.mark.parametrize("size", [1, 64, 1_000_000])
-def test_a_sample_is_read_as_its_expectation_says(path: Path, size: int) -> None:
-    expected, answer = expected_of(path), read(path, size)
-    unfinished = [{"index": part.index, "block": part.value} for part in answer.unfinished]
-    others = [blocks(other) for other in answer.alternatives]
-    assert as_text(blocks(answer)) == as_text(expected["blocks"])
-    assert as_text(unfinished) == as_text(expected["unfinished"])
-    assert as_text(others) == as_text(expected.get("alternatives", []))
-    told = answer.envelope.get("candidates")
-    assert json.dumps(told, sort_keys=True) == json.dumps(expected["candidates"], sort_keys=True)
-    assert as_text(answer.error) == as_text(expected.get("error"))
-    assert answer.is_complete == expected["complete"]
-    assert answer.awaits_results == expected.get("awaits_results", False)
-
-
-@pytest.mark.parametrize("path", wire_files(), ids=lambda path: path.name)
-def test_what_a_sample_says_is_not_understood_is_kept_as_bytes(path: Path) -> None:
-    expected, answer = expected_of(path), read(path)
-    assert [json.loads(anomaly.raw) for anomaly in answer.anomalies if anomaly.raw] == expected.get(
-        "not_understood", []
-    )
-    assert [anomaly.what for anomaly in answer.anomalies if not anomaly.raw] == expected.get(
-        "odd", []
-    )
-
-
-@pytest.mark.parametrize("name", both_ways())
-def test_a_stream_is_recorded_as_its_body_is_event_for_event(name: str) -> None:
-    streamed, whole = (read(SAMPLES / f"{name}{kind}") for kind in (".sse", ".json"))
-    assert events(streamed) == events(whole)
-    assert (streamed.stop_reason, streamed.model) == (whole.stop_reason, whole.model)
-    assert (streamed.input_tokens, streamed.output_tokens) == (
-        whole.input_tokens,
-        whole.output_tokens,
-    )
-    assert len(streamed.alternatives) == len(whole.alternatives)
-    for one, other in zip(streamed.alternatives, whole.alternatives, strict=True):
-        assert events(one) == events(other)
 
 
 @pytest.mark.parametrize(

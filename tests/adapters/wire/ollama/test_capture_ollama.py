@@ -4,11 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from onrecord.adapters.wire.answer import Answer
-from onrecord.adapters.wire.ollama.stream import read_body
 from onrecord.adapters.wire.ollama.wire import WIRE
 from onrecord.domain.encoding import encode
 from onrecord.domain.events import (
@@ -19,23 +16,14 @@ from onrecord.domain.events import (
     ToolCallRecorded,
 )
 from tests.adapters.wire.attempts import JSON, attempted
-from tests.damage import damage, damaged, texts
+from tests.damage import texts
 from tests.ollama_wire import END, HEAD, JsonObject, call, last, line, spelled
 
 LINES = {"content-type": "application/x-ndjson"}
-# What differs from line to line: what the last one says holds.
-REPEATED = frozenset({"created_at", "done"})
 THOUGHT = [line({"content": "", "thinking": "Look it "}), line({"content": "", "thinking": "up."})]
 SAID = [line({"content": "I look"}), line({"content": " it up: æ"})]
 CALLED = [line({"content": "", "tool_calls": [call("weather", at="Oslo")]})]
 STREAM = [*THOUGHT, *SAID, *CALLED, *CALLED, last()]
-WHOLE = last(
-    {
-        "content": "I look it up: æ",
-        "thinking": "Look it up.",
-        "tool_calls": [call("weather", at="Oslo"), call("weather", at="Oslo")],
-    }
-)
 
 
 def streamed(wire: bytes, size: int = 1 << 20) -> Answer:
@@ -43,17 +31,6 @@ def streamed(wire: bytes, size: int = 1 << 20) -> Answer:
     for start in range(0, len(wire), size):
         stream.feed(wire[start : start + size])
     return stream.finish()
-
-
-@pytest.mark.parametrize("size", [1, 7, 1000])
-def test_streamed_is_as_whole(size: int) -> None:
-    """Event for event, wherever the borders of chunks fall."""
-    whole, stream = read_body(json.dumps(WHOLE).encode()), streamed(spelled(STREAM), size)
-    assert stream.blocks == whole.blocks
-    assert stream.envelope == whole.envelope
-    assert (stream.stop_reason, stream.input_tokens, stream.output_tokens) == ("stop", 26, 9)
-    assert stream.awaits_results and whole.awaits_results
-    assert stream.is_complete and not stream.anomalies
 
 
 def test_an_answer_is_its_thinking_what_it_says_and_its_calls() -> None:
@@ -136,32 +113,6 @@ def test_what_no_server_should_send_does_not_raise_and_is_kept(odd: bytes) -> No
     closed = attempted("ollama", [odd], LINES)
     said = "".join(texts([json.loads(encode(event)) for event in closed.events], frozenset()))
     assert closed.raw == odd or all(text in said for text in texts(_objects(odd), frozenset()))
-
-
-@given(st.data())
-def test_damage_to_a_stream_loses_nothing_and_does_not_raise(data: st.DataObject) -> None:
-    wire = spelled(damaged(STREAM, data))
-    came = wire[: data.draw(st.integers(0, len(wire)) | st.just(len(wire)))]
-    closed = attempted("ollama", [came], LINES)
-    if closed.raw is not None:
-        assert closed.raw == came
-        return
-    known = "\n".join(texts([json.loads(encode(one)) for one in closed.events], frozenset()))
-    assert all(text in known for text in texts(_objects(came), REPEATED))
-
-
-@given(st.data())
-def test_damage_to_a_body_loses_nothing_and_does_not_raise(data: st.DataObject) -> None:
-    body: JsonObject = json.loads(json.dumps(WHOLE))
-    for _ in range(data.draw(st.integers(1, 3))):
-        damage(body, data)
-    wire = json.dumps(body, ensure_ascii=False).encode()
-    closed = attempted("ollama", [wire], JSON)
-    if closed.raw is not None:
-        assert closed.raw == wire
-        return
-    known = "\n".join(texts([json.loads(encode(one)) for one in closed.events], frozenset()))
-    assert all(text in known for text in texts(body, frozenset()))
 
 
 def recorded(lines: list[JsonObject]) -> list[Any]:

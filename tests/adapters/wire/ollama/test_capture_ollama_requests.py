@@ -9,7 +9,7 @@ import pytest
 from onrecord.adapters.wire.ollama.wire import WIRE
 from onrecord.adapters.wire.requests import Sent
 from onrecord.domain.content import Native, Text
-from onrecord.domain.errors import InvalidContent, MalformedJson
+from onrecord.domain.errors import InvalidContent
 from onrecord.domain.events import (
     Event,
     InstructionsSet,
@@ -124,8 +124,3 @@ def test_tools_are_kept_as_they_were_spelled() -> None:
 def test_what_is_no_request_is_refused(body: JsonObject) -> None:
     with pytest.raises(InvalidContent):
         WIRE.read_request(json.dumps(body).encode())
-
-
-def test_what_is_no_json_is_refused() -> None:
-    with pytest.raises(MalformedJson):
-        WIRE.read_request(b"{")

@@ -1,23 +1,14 @@
 """What no service should send, but some do: nothing raises, what is known is kept."""
 
-import json
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from onrecord.adapters.wire.openai_chat.answers import read_body
 from onrecord.adapters.wire.openai_chat.stream import CompletionStream
-from onrecord.domain.encoding import encode
 from onrecord.domain.jsontext import write
-from tests.adapters.wire.attempts import JSON, STREAM, attempted
 from tests.adapters.wire.openai_chat.openai_chat_streams import blocks, fed
-from tests.damage import damage, damaged, texts
 from tests.openai_chat_wire import (
     DONE,
-    HEAD,
     JsonObject,
-    call,
     choice,
     chunk,
     completion,
@@ -25,77 +16,6 @@ from tests.openai_chat_wire import (
     message,
     spelled,
 )
-
-API = "openai-chat"
-DETAIL = {"type": "reasoning.text", "index": 0, "text": "Let me see", "format": "v1"}
-EVENTS: list[JsonObject] = [
-    chunk({"role": "assistant", "content": "", "refusal": None}),
-    chunk({"reasoning": "Let ", "reasoning_details": [DETAIL]}),
-    chunk({"content": "Look"}),
-    chunk({"content": "ing."}, obfuscation="xyz"),
-    chunk({"annotations": [{"type": "url_citation", "url": "https://a"}]}),
-    chunk({"tool_calls": [{"index": 0, **call(1, "look", "")}]}),
-    chunk({"tool_calls": [{"index": 0, "function": {"arguments": '{"at": '}}]}),
-    chunk({"tool_calls": [{"index": 0, "function": {"arguments": "1}"}}]}),
-    chunk({"tool_calls": [{"index": 1, **call(2, "find", "{}")}]}),
-    chunk({}, stop="tool_calls"),
-    chunk({"content": "Or not."}, index=1, stop="stop"),
-    {**HEAD, "choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 9}},
-]
-BODY = completion(
-    choice(message("Looking.", reasoning="Let me", tool_calls=[call(1), call(2)])),
-    choice(message(None, refusal="No."), index=1),
-)
-UNSAID = frozenset({"obfuscation"})
-
-
-def recorded_texts(events: list[object], raw: bytes | None) -> str:
-    """All that the events say, and the bytes kept beside them."""
-    said = [json.loads(encode(one)) for one in events]  # type: ignore[arg-type]
-    return "\n".join(texts(said, frozenset())) + (raw or b"").decode()
-
-
-@given(st.data())
-def test_damage_to_a_stream_loses_nothing_and_does_not_raise(data: st.DataObject) -> None:
-    events = damaged(EVENTS, data)
-    wire = b"".join(event(one, ascii_only=False) for one in events) + DONE
-    cut = data.draw(st.integers(0, len(wire)) | st.just(len(wire)))
-    closed = attempted(API, [wire[:cut]], STREAM)
-    if closed.raw is not None:
-        assert closed.raw == wire[:cut]
-        return
-    assert cut == len(wire) or wire[cut:] in (DONE, b"\n", b"\n\n", b"]\n\n")
-    known = recorded_texts(list(closed.events), None)
-    assert all(text in known for text in texts(events, UNSAID))
-
-
-@given(st.data())
-def test_damage_to_a_body_loses_nothing_and_does_not_raise(data: st.DataObject) -> None:
-    body: JsonObject = json.loads(json.dumps(BODY))
-    for _ in range(data.draw(st.integers(1, 3))):
-        damage(body, data)
-    wire = json.dumps(body, ensure_ascii=False).encode()
-    cut = data.draw(st.integers(0, len(wire)) | st.just(len(wire)))
-    closed = attempted(API, [wire[:cut]], JSON)
-    if closed.raw is not None:
-        assert closed.raw == wire[:cut]
-        return
-    assert cut == len(wire)
-    known = recorded_texts(list(closed.events), None)
-    assert all(text in known for text in texts(body, UNSAID))
-
-
-def test_a_stream_cut_at_any_byte_is_recorded_with_its_bytes() -> None:
-    wire = b"".join(map(event, EVENTS[:8]))
-    for cut in range(len(wire)):
-        assert attempted(API, [wire[:cut]]).raw == wire[:cut]
-
-
-def test_a_body_cut_at_any_byte_is_not_guessed() -> None:
-    wire = json.dumps(BODY).encode()
-    for cut in range(len(wire)):
-        assert read_body(wire[:cut]).blocks == ()
-        assert read_body(wire[:cut], "cut").interruption == "cut"
 
 
 @pytest.mark.parametrize(
@@ -128,12 +48,6 @@ def test_a_body_keeps_what_it_has_beside_a_choice_that_is_none() -> None:
     assert answer.interruption == "malformed"
     assert blocks(answer) == [message()]
     assert answer.envelope["choices"][1] == {"index": 1}
-
-
-def test_a_body_keeps_huge_integers_nulls_order_and_lone_surrogates() -> None:
-    odd = {"z": 10**40, "role": "assistant", "a": None, "content": "\ud800"}
-    (kept,) = blocks(read_body(write(completion(choice(odd)))))
-    assert json.dumps(kept) == json.dumps(odd)
 
 
 def test_a_body_that_does_not_say_why_it_stopped_is_complete_but_odd() -> None:

@@ -4,17 +4,11 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.wire.answer_events import events_of
 from onrecord.adapters.wire.openai_chat.answers import read_body
-from onrecord.domain.blobs import restore
-from onrecord.domain.content import Native
-from onrecord.domain.encoding import VERSIONS, decode, encode, name_of
-from onrecord.domain.events import MessageRecorded
 from tests.adapters.wire.openai_chat.openai_chat_streams import (
     blocks,
     fed,
@@ -175,27 +169,6 @@ def test_a_body_gives_the_blocks_of_its_choices(first: JsonObject, second: JsonO
     (other,) = answer.alternatives
     values = [*blocks(other), *(part.value for part in other.unfinished)]
     assert plain(put_together(values)) == plain(second)
-
-
-@given(MESSAGES)
-def test_blocks_come_back_out_of_stored_events_as_they_were_said(said: JsonObject) -> None:
-    answer = read_body(json.dumps(completion(choice_of(said))).encode())
-    recorded, blobs = events_of(answer, response=UUID(int=1))
-    stored = [(name_of(one), encode(one)) for one in recorded]
-    *events, _ = [decode(name, VERSIONS[name], body) for name, body in stored]
-    natives = [
-        one.content[0] if isinstance(one, MessageRecorded) else getattr(one, "content", None)
-        for one in events
-    ]
-    values = [restore(native.value, blobs) for native in natives if isinstance(native, Native)]
-    assert json.dumps(values) == json.dumps(blocks(answer))
-
-
-@given(st.binary(max_size=200), SIZES)
-def test_no_bytes_make_a_reader_raise(data: bytes, sizes: list[int]) -> None:
-    answer = fed(*chunks(b"data: " + data + b"\n\n", sizes)).finish()
-    assert answer.interruption in ("cut", "malformed")
-    assert read_body(data).interruption == "malformed"
 
 
 @given(MESSAGES, st.data())

@@ -258,8 +258,3 @@ def test_a_status_that_is_not_known_is_odd_but_the_answer_is_whole() -> None:
     answer = read_body(json.dumps(response(message(), status="complete")).encode())
     assert answer.is_complete
     assert answer.needs_raw
-
-
-def test_a_body_that_was_cut_is_not_guessed() -> None:
-    body = json.dumps(response(message())).encode()
-    assert {read_body(body[:at], "cut").interruption for at in range(len(body))} == {"cut"}

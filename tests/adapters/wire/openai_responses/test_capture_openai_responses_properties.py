@@ -2,17 +2,12 @@
 
 import json
 from random import Random
-from uuid import UUID
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from onrecord.adapters.wire.answer_events import events_of
 from onrecord.adapters.wire.openai_responses.answers import VARIANTS, read_body
 from onrecord.adapters.wire.openai_responses.stream import ResponseStream
-from onrecord.domain.blobs import restore
-from onrecord.domain.encoding import VERSIONS, decode, encode, name_of
-from onrecord.domain.events import Event
 from onrecord.domain.jsontext import write
 from tests.adapters.wire.anthropic.test_capture_anthropic_properties import (
     ODD_WORDS,
@@ -21,7 +16,6 @@ from tests.adapters.wire.anthropic.test_capture_anthropic_properties import (
     WORDS,
     block,
     has_halves,
-    native_of,
 )
 from tests.adapters.wire.openai_responses.openai_responses_streams import answered, fed, values
 from tests.anthropic_wire import chunks
@@ -119,24 +113,6 @@ def test_an_item_that_is_never_done_holds_all_that_was_told_of_it(
     assert answer.blocks == ()
     unstated = [{**item, "status": None} for item in output]
     assert [{**one.value, "status": None} for one in answer.unfinished] == unstated
-
-
-@given(RESPONSES)
-def test_items_come_back_out_of_stored_events_as_they_were_said(said: JsonObject) -> None:
-    recorded, blobs = events_of(read_body(json.dumps(said).encode()), response=UUID(int=1))
-    stored = [(name_of(event), encode(event)) for event in recorded]
-    events = [decode(name, VERSIONS[name], body) for name, body in stored]
-    natives = [native_of(event) for event in events[:-1] if isinstance(event, Event)]
-    assert write([restore(native.value, blobs) for native in natives]) == write(said["output"])
-
-
-@given(st.binary(max_size=200), SIZES)
-def test_no_bytes_make_a_reader_raise(data: bytes, sizes: list[int]) -> None:
-    stream = ResponseStream()
-    for chunk in chunks(b"data: " + data + b"\n\n", sizes):
-        stream.feed(chunk)
-    assert stream.finish().interruption in ("cut", "malformed")
-    assert read_body(data).interruption == "malformed"
 
 
 @given(RESPONSES, st.integers(1, 9))

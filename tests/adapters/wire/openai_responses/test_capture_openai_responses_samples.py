@@ -37,38 +37,8 @@ def read(path: Path, size: int) -> Answer:
     return stream.finish()
 
 
-def as_text(value: Any) -> str:
-    """JSON text, for it shows the order of keys, nulls, and what is an integer."""
-    return json.dumps(value, indent=1)
-
-
 def name_of(path: Path) -> str:
     return path.name
-
-
-@pytest.mark.parametrize("path", WIRE_FILES, ids=name_of)
-@pytest.mark.parametrize("size", [1, 64, 1_000_000])
-def test_a_sample_is_read_as_its_expectation_says(path: Path, size: int) -> None:
-    expected, answer = expected_of(path), read(path, size)
-    unfinished = [{"index": one.index, "block": one.value} for one in answer.unfinished]
-    assert as_text([block.value for block in answer.blocks]) == as_text(expected["blocks"])
-    assert as_text(unfinished) == as_text(expected["unfinished"])
-    assert as_text(answer.envelope) == as_text(expected["envelope"])
-    assert as_text(answer.error) == as_text(expected.get("error"))
-    assert answer.is_complete == expected["complete"]
-
-
-@pytest.mark.parametrize("path", WIRE_FILES, ids=name_of)
-def test_what_a_sample_says_is_not_understood_is_kept_as_bytes(path: Path) -> None:
-    expected, answer = expected_of(path), read(path, 64)
-    kept = [json.loads(anomaly.raw) for anomaly in answer.anomalies if anomaly.raw]
-    assert kept[: len(expected.get("not_understood", []))] == expected.get("not_understood", [])
-    assert bool(answer.anomalies) == ("not_understood" in expected)
-
-
-def test_every_sample_says_what_it_must_give() -> None:
-    told = {path.name.removesuffix(".expected.json") for path in SAMPLES.glob("*.expected.json")}
-    assert told == {path.stem for path in WIRE_FILES}
 
 
 def test_every_type_of_event_and_of_item_occurs() -> None:
