@@ -105,9 +105,9 @@ class Store:
         cannot take after a request was sent waits in the spool. `accelerator` is the Redis beside
         the backend, if there is one. `views` opens what is folded of the log and kept.
         """
-        self.backend = backend
+        self._backend = backend
         self.url = url
-        self.spool = spool
+        self._spool = spool
         self.tenant = tenant
         self._actor = actor
         self._erasing = Erasing(backend, tenant, erase=self._erase, forks=self._staying)
@@ -152,16 +152,24 @@ class Store:
             client, Binding(self._tenancy.journals, unbound=unbound, splice=bool(splice))
         )
 
-    def existing(self, key: str) -> Talk:
-        """Return the conversation of that key; ConversationNotFound if nothing was said in it."""
-        talk = self.conversation(key)
+    def get(self, which: str | UUID) -> Talk:
+        """Return the conversation of a key, or of an id.
+
+        ConversationNotFound if nothing was said in it, or if it was forgotten.
+        """
+        if isinstance(which, UUID):
+            key = beginning_of(self._backend, self._id(which)).key
+            if key is None:
+                raise ConversationNotFound("the conversation of that id was forgotten")
+            return self.conversation(key)
+        talk = self.conversation(which)
         if talk.head().version == 0:
             raise ConversationNotFound("no conversation has that key: list them to see which do")
         return talk
 
     def conversations(self) -> Iterator[Listed]:
         """Yield the conversations, the one that moved last first."""
-        return map(self._listed, self.backend.conversations(self.tenant))
+        return map(self._listed, self._backend.conversations(self.tenant))
 
     def forks(self, which: str | UUID) -> list[Listed]:
         """Return the conversations that go on from one, and those that go on from them.
@@ -169,7 +177,7 @@ class Store:
         `which` is its key, or its id, which finds them after it was forgotten too. This reads how
         each conversation began that is younger, two events at most, and nothing else.
         """
-        of, there = self._opened(which), list(self.backend.conversations(self.tenant))
+        of, there = self._opened(which), list(self._backend.conversations(self.tenant))
         began = min((one.started_at for one in there if one.conversation_id == of), default=None)
         if began is None:
             return []
@@ -214,8 +222,8 @@ class Store:
         One that is unfinished has no outcome.
         """
         if conversation_id is None:
-            return list(erasures(self.backend, self.tenant))
-        return list(erasures_of(self.backend.read, self.tenant, conversation_id))[::-1]
+            return list(erasures(self._backend, self.tenant))
+        return list(erasures_of(self._backend.read, self.tenant, conversation_id))[::-1]
 
     def resume_erasures(self) -> int:
         """Finish the erasures that a program began and did not live to finish; return how many.
@@ -248,16 +256,16 @@ class Store:
         told, wanted = progress or no_progress, list(roots)
         conversation_id = None if which is None else self._id(which)
         if conversation_id is None:
-            verified = verify_log(self.backend, roots=wanted, progress=told)
-            begun = unfinished_erasures(self.backend, self.tenant)
+            verified = verify_log(self._backend, roots=wanted, progress=told)
+            begun = unfinished_erasures(self._backend, self.tenant)
             verified = replace(verified, unfinished=tuple(one.conversation_id for one in begun))
         elif wanted:
             raise InvalidInput("a root is a shard's: verify the whole store, or leave it out")
         else:
-            verified = verify_conversation(self.backend, conversation_id)
+            verified = verify_conversation(self._backend, conversation_id)
         if not views:
             return verified
-        return with_views(verified, self.backend, self.views.pages.kept(), conversation_id, told)
+        return with_views(verified, self._backend, self.views.pages.kept(), conversation_id, told)
 
     def sweep(self, older_than: timedelta = GRACE, *, rewrite: bool = True) -> SweepResult:
         """Delete documents that no event refers to and that were stored so long ago, at least.
@@ -271,19 +279,19 @@ class Store:
             raise InvalidInput("older_than is a time that has passed: give it as 0 or more")
         self._erasing.must_be_allowed()
         self.resume_erasures()
-        swept = self.backend.sweep_blobs(older_than // _MICROSECOND)
+        swept = self._backend.sweep_blobs(older_than // _MICROSECOND)
         rewritten = self._rewrite() if rewrite else ()
-        return SweepResult(swept, rewritten, self._residue(), clock_doubts(self.backend))
+        return SweepResult(swept, rewritten, self._residue(), clock_doubts(self._backend))
 
     def cursors(self) -> list[Cursor]:
         """Return where the log ends, shard by shard."""
-        return self.backend.cursors()
+        return self._backend.cursors()
 
     def subscribe(self, after: Cursor) -> Subscription:
         """Return the tenant's events after a cursor, those to come included."""
         if self._accelerator is not None:
             return self._accelerator.subscribe(after, self.tenant)
-        return self.backend.subscribe(after, self.tenant)
+        return self._backend.subscribe(after, self.tenant)
 
     @cached_property
     def views(self) -> Views:
@@ -300,15 +308,15 @@ class Store:
         """Let go of files and connections."""
         if "views" in self.__dict__:
             self.views.pages.close()
-        self.backend.close()
+        self._backend.close()
         if self._accelerator is not None:
             self._accelerator.close()
 
     def _erase(self, conversation_id: UUID) -> int:
         """Take away what a conversation says, wherever it is; it may have been taken away before."""
-        self.spool.forget(conversation_id)
-        erased = self.backend.forget(conversation_id)
-        self.spool.forget(conversation_id)  # An answer may have come meanwhile.
+        self._spool.forget(conversation_id)
+        erased = self._backend.forget(conversation_id)
+        self._spool.forget(conversation_id)  # An answer may have come meanwhile.
         if self._accelerator is not None:
             self._accelerator.forget(conversation_id)
         if self._open_views is not None:
@@ -331,15 +339,15 @@ class Store:
         return who
 
     def _rewrite(self) -> tuple[str, ...]:
-        written = self.backend.rewrite()
+        written = self._backend.rewrite()
         return written if self._open_views is None else written + self.views.pages.rewrite()
 
     def _residue(self) -> tuple[str, ...]:
         views = () if self._open_views is None else self.views.pages.residue()
-        return self.backend.residue() + views
+        return self._backend.residue() + views
 
     def _listed(self, found: Conversation) -> Listed:
-        began = beginning_of(self.backend, found.conversation_id)
+        began = beginning_of(self._backend, found.conversation_id)
         return Listed(
             key=began.key,
             conversation_id=found.conversation_id,
@@ -351,8 +359,8 @@ class Store:
 
     def _id(self, which: str | UUID) -> UUID:
         if not isinstance(which, UUID):
-            return self.existing(which).conversation_id
-        if self.backend.owner(which) != self.tenant:
+            return self.get(which).conversation_id
+        if self._backend.owner(which) != self.tenant:
             raise ConversationNotFound("no conversation has that id: list them to see which do")
         return which
 
@@ -361,7 +369,17 @@ class Store:
         try:
             return self._id(which)
         except ConversationNotFound:
-            found = None if isinstance(which, UUID) else self.backend.find(self.tenant, which)
+            found = None if isinstance(which, UUID) else self._backend.find(self.tenant, which)
             if found is None:
                 raise
             return found
+
+
+def backend_of(store: Store) -> Backend:
+    """Return the log of a store: for what is built on both, not for its users."""
+    return store._backend
+
+
+def spool_of(store: Store) -> Spool:
+    """Return where a store's unstored answers wait: for what is built on both, not for its users."""
+    return store._spool

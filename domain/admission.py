@@ -29,7 +29,7 @@ Need = Literal["first", "early", "open"]
 _NEEDS: Final[Mapping[type[Event], Need]] = {
     events.ConversationStarted: "first",
     events.ConversationForked: "early",
-    events.ConversationClosed: "open",
+    events.ConversationEnded: "open",
     events.InstructionsSet: "open",
     events.ToolsDeclared: "open",
     events.MessageRecorded: "open",
@@ -67,7 +67,7 @@ def need_of(event: Event | Unrecognised | Erased) -> Need | None:
 def closes(event: Event | Unrecognised | Erased) -> bool:
     """Return whether an event closes its conversation: on a side line it does not."""
     if isinstance(event, Erased):
-        return NAMES.get(event.type) is events.ConversationClosed
+        return NAMES.get(event.type) is events.ConversationEnded
     return effect_of(event).closes
 
 

@@ -144,7 +144,7 @@ def annotate(head: Head, labels: dict[str, str], version: int | None = None) -> 
 
 def close(head: Head, reason: str | None = None) -> tuple[Event, ...]:
     """End the conversation, unless it has ended."""
-    return () if head.closed else (events.ConversationClosed(reason=reason),)
+    return () if head.closed else (events.ConversationEnded(reason=reason),)
 
 
 def _must_be_open(head: Head) -> None:

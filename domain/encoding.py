@@ -32,7 +32,7 @@ Upcaster = Callable[[JsonObject], JsonObject]
 NAMES: Final[Mapping[str, type[Event]]] = {
     "conversation.started": events.ConversationStarted,
     "conversation.forked": events.ConversationForked,
-    "conversation.closed": events.ConversationClosed,
+    "conversation.closed": events.ConversationEnded,
     "instructions.set": events.InstructionsSet,
     "tools.declared": events.ToolsDeclared,
     "message.recorded": events.MessageRecorded,

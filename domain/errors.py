@@ -100,7 +100,7 @@ class UnsupportedDocument(InvalidInput):
         super().__init__(
             f"{whom} cannot take the {modality} ({media_type}) in the user's message at version "
             f"{version}{beside}; it takes {', '.join(able) or 'nothing'}: ask another model, say the "
-            "prompt otherwise with talk.edit, leave the event (a signal, say) out with talk.redact, or "
+            "prompt otherwise with talk.edit_message, leave the event (a signal, say) out with talk.redact, or "
             "tell with capabilities= what the model takes"
         )
 
@@ -134,7 +134,7 @@ class UnsupportedTool(InvalidInput):
         self.able = able
         others = f"{', '.join(able)} can" if able else "no API can"
         super().__init__(
-            f"{api} cannot run {tool!r}: {others}; define other tools with talk.tools([...])"
+            f"{api} cannot run {tool!r}: {others}; define other tools with talk.tools.declare([...])"
         )
 
 

@@ -53,7 +53,7 @@ class ConversationForked(OnLine):
     reason: str | None = None
 
 
-class ConversationClosed(OnLine):
+class ConversationEnded(OnLine):
     """The conversation is over: it takes no new facts but annotations."""
 
     reason: str | None = None
@@ -357,7 +357,7 @@ class AnnotationAdded(OnLine):
 Event = (
     ConversationStarted
     | ConversationForked
-    | ConversationClosed
+    | ConversationEnded
     | InstructionsSet
     | ToolsDeclared
     | MessageRecorded

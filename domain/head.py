@@ -133,7 +133,7 @@ def _effect(event: Event) -> Effect:
             return Effect(
                 input_tokens=_count(event.input_tokens), output_tokens=_count(event.output_tokens)
             )
-        case events.ConversationClosed():
+        case events.ConversationEnded():
             return Effect(closes=True)
         case _:
             return NOTHING

@@ -15,6 +15,7 @@ from types import FrameType
 from uuid import UUID, uuid4
 
 import onrecord
+from onrecord.adapters.store import backend_of
 from onrecord.domain.log import Backend
 from tests.factories import TENANT, appending, raw_event
 
@@ -37,7 +38,7 @@ def alarm(_number: int, frame: FrameType | None) -> None:
 
 def use(store: onrecord.Store, conversation: UUID, acknowledged: list[str]) -> None:
     """Use each verb, until the timer rings."""
-    backend: Backend = store.backend
+    backend: Backend = backend_of(store)
     while True:
         request = appending(conversation, raw_event())
         backend.append([request])
@@ -83,7 +84,7 @@ def main(url: str, seed: str, times: int) -> None:
         last = interrupted(store, conversation, acknowledged, after, again)
         if again < MISSED:
             # What was cut short twice is given back by the next call.
-            store.backend.open(TENANT, str(uuid4()))
+            backend_of(store).open(TENANT, str(uuid4()))
         if number % 10 == 0:
             print("pause", flush=True)
             sys.stdin.readline()
@@ -93,7 +94,7 @@ def main(url: str, seed: str, times: int) -> None:
         os._exit(0)
     os.waitpid(child, 0)
     request = appending(conversation, raw_event())
-    store.backend.append([request])
+    backend_of(store).append([request])
     acknowledged.append(str(request.events[0].event_id))
     store.close()
     print(json.dumps({"conversation": str(conversation), "acknowledged": acknowledged}), flush=True)

@@ -74,10 +74,10 @@ class ChurnedStore:
             case 0 | 1:
                 talk.user(self._text(key), documents=self._documents(key))
             case 2 | 3:
-                talk.append(answer(self._text(key)))
+                talk.log.append(answer(self._text(key)))
             case 4:
                 name, call = self._word(key), self._word(key)
-                talk.append(tool_call(call, name))
+                talk.log.append(tool_call(call, name))
             case 5:
                 for awaited in talk.open_calls()[:1]:
                     talk.tool_result(awaited.id, {"found": self._text(key)})

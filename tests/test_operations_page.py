@@ -244,7 +244,7 @@ def test_what_is_backed_up_as_the_page_says_is_restored_as_it_says(
     finally:
         running.drop(restoring)
     with onrecord.connect(f"sqlite:///{tmp_path / 'talks-backup.db'}") as copy:
-        assert copy.existing("support/4711").head().version > 0
+        assert copy.get("support/4711").head().version > 0
     assert (tmp_path / "base" / "base.tar.gz").exists()
 
 

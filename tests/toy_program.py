@@ -105,7 +105,7 @@ def a_call_is_recorded_streamed_as_whole() -> None:
             assert talk.request("toy")["lines"] == SAID
             assert json.dumps(talk.request("toy")["lines"]) == json.dumps(SAID)
             assert str(talk.request("toy").report) == "everything goes as it was recorded"
-            told.append([(event.type, without_names(event.event())) for event in talk.read()])
+            told.append([(event.type, without_names(event.event())) for event in talk.log.read()])
         assert told[0] == told[1]
         assert [name for name, _ in told[0]].count("response.completed") == 2
         assert store.verify().is_whole
@@ -125,7 +125,7 @@ def what_came_of_a_cut_answer_stays() -> None:
         talk = store.conversation("cut")
         talk.user(ASKED["text"])
         ask(talk, url, stream=True)
-        assert [event.type for event in talk.read()][-1] == "response.interrupted"
+        assert [event.type for event in talk.log.read()][-1] == "response.interrupted"
         talk.user("Go on.")
         begun = {"by": "you", "text": "I add th", "mood": None}
         assert talk.request("toy")["lines"] == [ASKED, begun, {"by": "me", "text": "Go on."}]
@@ -140,7 +140,7 @@ def a_program_may_keep_its_own_list() -> None:
                 said = httpx.post(url, json={"model": "toy-1", "lines": lines, "tools": [ADD]})
                 lines = [*lines, *said.json()["lines"], *more]
         assert talk.request("toy") == {"lines": SAID, "tools": [ADD]}
-        told = [event.event() for event in talk.read()]
+        told = [event.event() for event in talk.log.read()]
         sent = [event for event in told if isinstance(event, RequestSent)]
         assert [event.relation for event in sent] == ["extends", "extends"]
 
@@ -152,7 +152,7 @@ def what_is_said_is_kept_word_for_word() -> None:
         with talk.recording():
             httpx.post(url, json={"model": "toy-1", "lines": [said], "token": SECRET})
         assert talk.request("toy")["lines"][0] == said
-        (sent,) = [event.event() for event in talk.read() if event.type == "request.sent"]
+        (sent,) = [event.event() for event in talk.log.read() if event.type == "request.sent"]
         assert isinstance(sent, RequestSent)
         assert sent.template.cut == ("/token",)
 
@@ -160,7 +160,7 @@ def what_is_said_is_kept_word_for_word() -> None:
 def it_crosses_to_every_api_and_back() -> None:
     with onrecord.connect("memory://") as store, service() as url:
         talk = store.conversation("toy")
-        talk.tools([{"name": "add", "description": "Adds.", "input_schema": ADD["takes"]}])
+        talk.tools.declare([{"name": "add", "description": "Adds.", "input_schema": ADD["takes"]}])
         talked(talk, url, stream=True)
         for api in FOLDERS:
             there = talk.request(api)
@@ -172,7 +172,7 @@ def it_crosses_to_every_api_and_back() -> None:
 
             taken = take_in(store, History("the body", None, hears), f"from {api}")
             assert taken.outcome == "recorded", taken.why
-            back = store.existing(f"from {api}").request("toy")
+            back = store.get(f"from {api}").request("toy")
             assert onrecord.check_request("toy", back).violations == (), api
             assert [meant(line) for line in back["lines"]] == [meant(line) for line in SAID], api
             assert (back["rules"], back["tools"]) == (RULES, [ADD]), api
@@ -249,7 +249,7 @@ def without_a_wire_nothing_is_recorded() -> None:
         talk = store.conversation("own")
         with talk.recording():
             httpx.post(url, json={"model": "toy-1", "lines": [ASKED]})
-        assert not list(talk.read())
+        assert not list(talk.log.read())
 
 
 def the_first_request_on_the_wire_is_read() -> None:

@@ -159,7 +159,7 @@ def discovery_of(call_id: str) -> Discovery | None:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What gateways offer, to be declared by `talk.tools`; all else, for `talk.take`."""
+    """What gateways offer, to be declared by `talk.tools.declare`; all else, for `talk.ingest`."""
 
     discovered: tuple[Toolset, ...]
     inputs: tuple[Given, ...]

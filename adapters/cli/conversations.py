@@ -16,7 +16,7 @@ import typer
 
 from onrecord.adapters.cli.options import AsJson, At, Key, Lines, Url
 from onrecord.adapters.cli.program import opened
-from onrecord.adapters.store import Listed, Store
+from onrecord.adapters.store import Listed, Store, backend_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import ago, key_of, named
 from onrecord.domain.errors import OnrecordError
@@ -101,7 +101,7 @@ def _name(entry: Listed) -> str:
 def _fork_of(store: Store, entry: Listed) -> str:
     if entry.origin is None:
         return ""
-    key = key_of(store.backend, entry.origin)
+    key = key_of(backend_of(store), entry.origin)
     return f"  fork of {output.flat(key or str(entry.origin))}"
 
 
@@ -143,11 +143,11 @@ def show(
         conversation = named(store, key)
         until = conversation.version_at(at)
         events = timeline.events_shown(
-            store.backend, conversation, until, everything=lines or as_json
+            backend_of(store), conversation, until, everything=lines or as_json
         )
         losses = None
         if lines:
-            losses = timeline.losses_at(store.backend, conversation.conversation_id, until)
+            losses = timeline.losses_at(backend_of(store), conversation.conversation_id, until)
         timeline.show(conversation, events, losses=losses, as_json=as_json)
 
 
@@ -222,7 +222,7 @@ class _TailRows:
     """What was shown of each conversation, so that results find their calls."""
 
     def __init__(self, store: Store) -> None:
-        self._backend = store.backend
+        self._backend = backend_of(store)
         self._timelines: dict[UUID, Timeline] = {}
         self._keys: dict[UUID, str] = {}
         self._console = output.console() if output.is_drawn() else None

@@ -15,7 +15,7 @@ import typer
 from onrecord.adapters.cli.options import AsJson, At, Key, Url
 from onrecord.adapters.cli.program import opened
 from onrecord.adapters.storage.atomic_files import write_atomically
-from onrecord.adapters.store import Store
+from onrecord.adapters.store import Store, backend_of, spool_of
 from onrecord.adapters.streams.lineage import Stretch, lineage
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import Named, counted, named, size
@@ -74,8 +74,8 @@ def _show(store: Store, key: str, at: int | None, *, save: Path | None, as_json:
 
     conversation = named(store, key)
     version = conversation.version_at(at)
-    stretches = lineage(store.backend, conversation.conversation_id, version)
-    entries = documents_held(store.backend, stretches)
+    stretches = lineage(backend_of(store), conversation.conversation_id, version)
+    entries = documents_held(backend_of(store), stretches)
     rows = (
         _saved(store, stretches, entries, save)
         if save
@@ -103,7 +103,7 @@ def _saved(
     files: dict[tuple[str | None, str], Path] = {}
     free: dict[str, Iterator[str]] = {}
     rows: list[_Saved] = []
-    own = files_of(store)
+    own = files_of(store.url, backend_of(store), spool_of(store))
     if own.has(folder):
         raise InvalidInput(f"{folder} is the store's own: choose another folder")
     try:
@@ -114,7 +114,7 @@ def _saved(
                 continue
             known = (each.document.name, each.blob.sha256)
             if known not in files:
-                pieces = partial(pieces_of, store.backend, stretches, each)
+                pieces = partial(pieces_of, backend_of(store), stretches, each)
                 name = _file_name(each)
                 # The numbers before were tried for the documents before.
                 names = free.setdefault(name, _numbered(name))
@@ -288,10 +288,10 @@ def _change_context(
 ) -> None:
     """Record what is set and unset, if anything is, and write what is carried then."""
     talk = store.conversation(named(store, key).require_key())
-    before = talk.carried()
+    before = talk.tool_context()
     after = _changed(before, values, unset)
     if after != before:
-        talk.carry(after, persist=after.keys())
+        talk.set_tool_context(after, persist=after.keys())
     if as_json:
         conversation = {"key": talk.key, "conversation": str(talk.conversation_id)}
         output.json_line({**conversation, "version": talk.head().version, "context": dict(after)})

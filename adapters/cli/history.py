@@ -48,7 +48,7 @@ def regenerate(context: typer.Context, key: Key, url: Url = None, as_json: AsJso
     """
     with opened(context, url) as store:
         talk = _conversation(store, key)
-        talk.regenerate()
+        talk.retract_answer()
         _report(talk, "The last answer is given up: the next request asks again.", as_json)
 
 
@@ -70,7 +70,7 @@ def edit(
     documents = [readable(path) for path in document or ()]
     with opened(context, url) as store:
         talk = _conversation(store, key)
-        talk.edit(version, _text(text), documents=documents)
+        talk.edit_message(version, _text(text), documents=documents)
         done = f"The prompt at version {version} and what followed is given up."
         _report(talk, done, as_json)
 

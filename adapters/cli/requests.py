@@ -178,7 +178,7 @@ def _list(talk: Talk, *, as_json: bool) -> None:
     from onrecord.adapters.terminal.requests import columns, request_document
     from onrecord.projections.matching.replay import sent_in
 
-    for sent in sent_in(talk.read()):
+    for sent in sent_in(talk.log.read()):
         if as_json:
             output.json_line(request_document(sent))
         else:

@@ -9,7 +9,7 @@ import typer
 
 from onrecord.adapters.cli.options import AsJson, At, Key, Url, known_api_or_none
 from onrecord.adapters.cli.program import opened
-from onrecord.adapters.store import Store
+from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.streams.lineage import Stretch, lineage
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import Named, counted, named
@@ -65,7 +65,7 @@ def _show(store: Store, key: str, at: int | None, *, api: str | None, as_json: b
     from onrecord.adapters.conversation.queries import declared
 
     conversation, stretches = _main_branch(store, key, at)
-    in_force = declared(store.backend, stretches)
+    in_force = declared(backend_of(store), stretches)
     if api is not None:
         _tell(in_force, api, as_json=as_json)
     elif as_json:
@@ -94,16 +94,16 @@ def _show_history(store: Store, key: str, at: int | None, *, as_json: bool) -> N
 def _main_branch(store: Store, key: str, at: int | None) -> tuple[Named, tuple[Stretch, ...]]:
     conversation = named(store, key)
     version = conversation.version_at(at)
-    return conversation, lineage(store.backend, conversation.conversation_id, version)
+    return conversation, lineage(backend_of(store), conversation.conversation_id, version)
 
 
 def _declarations(store: Store, stretches: tuple[Stretch, ...]) -> Iterator[tuple[str, Declared]]:
     """Yield each declaration with the time at which it was recorded, the first one first."""
     from onrecord.adapters.conversation.queries import declaration, declarations
 
-    for recorded in reversed(list(declarations(store.backend, stretches))):
+    for recorded in reversed(list(declarations(backend_of(store), stretches))):
         when = timestamp(recorded.recorded_at)
-        yield when, declaration(store.backend, stretches, recorded)
+        yield when, declaration(backend_of(store), stretches, recorded)
 
 
 def _tell(in_force: Declared, api: str, *, as_json: bool) -> None:

@@ -17,7 +17,7 @@ from onrecord.adapters.app import connect, is_there
 from onrecord.adapters.cli.options import SESSIONS, AsJson, Key, Url, history_form, readable
 from onrecord.adapters.cli.program import opened
 from onrecord.adapters.storage.atomic_files import write_atomically
-from onrecord.adapters.store import Store
+from onrecord.adapters.store import Store, backend_of, spool_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import counted, named, size
 from onrecord.domain.errors import InvalidExport, InvalidInput
@@ -141,12 +141,12 @@ def _export(store: Store, key: str, file: Path | None, *, replace: bool, as_json
 
     conversation = named(store, key)
     file = None if file == STANDARD_OUTPUT else file
-    lines = exported(store.backend, conversation.conversation_id, conversation.key)
+    lines = exported(backend_of(store), conversation.conversation_id, conversation.key)
     if file is None:
         for line in lines:
             output.raw(line)
         return
-    if files_of(store).has(file):
+    if files_of(store.url, backend_of(store), spool_of(store)).has(file):
         raise InvalidInput(f"{file} is a file of the store itself: choose another name")
     if is_of_a_store(file):
         raise InvalidInput(f"{file} is a store of Onrecord's: choose another name")
@@ -168,7 +168,7 @@ def _import(url: str | None, file: Path, new_key: str | None, *, as_json: bool) 
             importing.must_fit_a_new_store(path, settings().tenant, new_key)
         with connect(url) as store, output.progress_of("Recording") as progress:
             done = importing.import_file(
-                store.backend, store.tenant, path, key=new_key, progress=progress
+                backend_of(store), store.tenant, path, key=new_key, progress=progress
             )
     if as_json:
         output.json_line(

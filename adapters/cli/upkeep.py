@@ -14,7 +14,7 @@ import typer
 from onrecord.adapters import app
 from onrecord.adapters.cli.options import AsJson, Key, Url
 from onrecord.adapters.cli.program import opened
-from onrecord.adapters.store import Store
+from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import Named, counted, key_of, named
 from onrecord.domain.errors import InvalidInput
@@ -104,7 +104,7 @@ def _forks(store: Store, conversation_id: UUID) -> list[Named]:
         advice = "another conversation is damaged: run `onrecord verify`"
         output.note(f"onrecord: whether there are forks of it cannot be told: {advice}")
         return []
-    backend = store.backend
+    backend = backend_of(store)
     return [Named(key_of(backend, fork), fork, backend.head(fork)) for fork in outcome.forks]
 
 
@@ -178,7 +178,7 @@ def _verify(
     which = None if key is None else named(store, key).conversation_id
     with output.progress_of("Verifying") as progress:
         verified = store.verify(which, roots=roots, views=views, progress=progress)
-    doubts = clock_doubts(store.backend)
+    doubts = clock_doubts(backend_of(store))
     if as_json:
         output.json_line(_verified_document(verified) | {"doubts": list(doubts)})
         return verified.is_whole

@@ -17,7 +17,7 @@ import typer
 
 from onrecord.adapters.cli.options import Url
 from onrecord.adapters.cli.program import opened
-from onrecord.adapters.store import Store
+from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import counted
 
@@ -118,7 +118,7 @@ def _worker(store: Store, task: Task) -> Worker:
 
     names = VIEWS if task.views is None else task.views
     views = {name: view_of(name) for name in names}
-    wakeups = cast("Postgres", store.backend).wakeups
+    wakeups = cast("Postgres", backend_of(store)).wakeups
     return Worker(task.url, views, threads=task.threads, wakeups=wakeups)
 
 

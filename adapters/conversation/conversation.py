@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from uuid import UUID
 
 from onrecord.adapters.conversation import context as carried_context
 from onrecord.adapters.conversation import history_edits
-from onrecord.adapters.conversation import inputs as given
-from onrecord.adapters.conversation.inputs import DeclaredTool, given_tools
+from onrecord.adapters.conversation.log import ConversationLog
 from onrecord.adapters.conversation.tenancy import Tenancy
+from onrecord.adapters.conversation.tools import ConversationTools
 from onrecord.adapters.inputs.arguments import (
     labels_given,
     text_given,
@@ -20,28 +20,24 @@ from onrecord.adapters.inputs.arguments import (
     version_given,
     version_if_given,
 )
-from onrecord.adapters.inputs.documents import GivenDocument
-from onrecord.adapters.streams.lineage import Stretch
+from onrecord.adapters.inputs.documents import GivenDocument, attachments, prompt
 from onrecord.adapters.streams.results import Rejected, record_result
+from onrecord.adapters.streams.stream import Stream
 from onrecord.adapters.streams.writing import Done, stored_again
 from onrecord.domain import conversation
 from onrecord.domain.content import Blob, ToolCall
-from onrecord.domain.events import Event
 from onrecord.domain.head import Head
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.tool_context import ToolCallContext
-from onrecord.domain.tools import ToolSource
 from onrecord.projections.history.window import MessageWindow, Window
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from onrecord.projections.apis.capabilities import Given
-    from onrecord.projections.apis.declared_tools import Declared
-    from onrecord.projections.apis.request import Options, Request
+    from onrecord.projections.apis.request import Request
     from onrecord.projections.history.documents import HeldDocument
     from onrecord.projections.history.history import NextInput, Turn
-    from onrecord.projections.history.server_tools import Activity
 
 ClientT = TypeVar("ClientT")
 
@@ -55,15 +51,17 @@ class Talk:
 
     def __init__(self, tenancy: Tenancy, key: str) -> None:
         """Hold the conversation of a key; InvalidInput for what is no key."""
-        self.tenancy = tenancy
-        self.stream = tenancy.stream(key)
-        self.key, self.tenant, self.backend = self.stream.key, tenancy.tenant, tenancy.backend
-        self._wire = tenancy.wire(self.stream)
+        self._tenancy = tenancy
+        self._stream = tenancy.stream(key)
+        self._wire = tenancy.wire(self._stream)
+        self.key: Final = self._stream.key
+        self.tools: Final = ConversationTools(self._stream)
+        self.log: Final = ConversationLog(self._stream)
 
     @property
     def conversation_id(self) -> UUID:
         """The conversation's id; asking for it makes one if the key is new."""
-        return self.stream.conversation_id
+        return self._stream.conversation_id
 
     # -- saying ------------------------------------------------------------------------------
 
@@ -81,8 +79,14 @@ class Talk:
         """
         named = text_if_given("message_id", message_id)
         version = version_if_given(expected_version)
-        attached = given.attachments(documents)
-        return stored_again(lambda: given.say(self.stream, text, attached, named, version))
+        attached = attachments(documents)
+
+        def record() -> Done:
+            content = prompt(text, attached, self._stream)
+            decided = conversation.say(self._stream.known_head(), content, message_id=named)
+            return self._stream.append(*decided, expected_version=version)
+
+        return stored_again(record)
 
     def signal(
         self,
@@ -99,37 +103,26 @@ class Talk:
         """
         from onrecord.adapters.conversation.signals import record_signal
 
-        return record_signal(self.stream, content, documents, name, interrupts, message_id)
+        return record_signal(self._stream, content, documents, name, interrupts, message_id)
 
-    def take(
+    def ingest(
         self, inputs: Iterable[Any], *, behaviour: Literal["wait", "interrupt"] = "wait"
     ) -> NextInput:
         """Record what a process engine hands over at once (docs/signals.md); return `next_input`."""
-        from onrecord.adapters.conversation.ingest import take
+        from onrecord.adapters.conversation.ingest import ingest
 
-        return take(self.stream, inputs, behaviour)
+        return ingest(self._stream, inputs, behaviour)
 
     def next_input(self) -> NextInput:
         """Return "ready" to ask the model, "deferred" while results are awaited, else "nothing"."""
         from onrecord.adapters.conversation.ingest import next_input_of
 
-        return next_input_of(self.stream)
+        return next_input_of(self._stream)
 
     def instruct(self, text: str) -> Done:
         """Put other instructions (a system prompt) in force."""
         said = text_given("an instruction", text)
-        return self.append(*conversation.instruct(self.stream.known_head(), said))
-
-    def tools(self, tools: Iterable[DeclaredTool], sources: Iterable[ToolSource] = ()) -> Done:
-        """Put other tools in force: mappings with `name`, `description`, `input_schema`.
-
-        A provider's own tools are given as `BuiltinTool`, what only one API knows as `Native`.
-        `sources` say where tools come from; what is given as a `Toolset` brings its own. What is in
-        force already is not recorded again.
-        """
-        from onrecord.adapters.streams.stream import declare
-
-        return declare(self.stream, *given_tools(tools, sources))
+        return self.log.append(*conversation.instruct(self._stream.known_head(), said))
 
     def tool_result(self, call_id: str, content: Any, *, is_error: bool = False) -> Done | Rejected:
         """Record what a tool gave: text, JSON, paths, bytes, documents, or a nesting of these.
@@ -140,29 +133,29 @@ class Talk:
         from onrecord.adapters.conversation.tool_results import give_result
 
         call = text_given("a call's id", call_id)
-        return give_result(self.stream, call, content, is_error=bool(is_error))
+        return give_result(self._stream, call, content, is_error=bool(is_error))
 
     def cancel(self, call_id: str) -> Done | Rejected:
         """Record that a call was given up without a result."""
         call = text_given("a call's id", call_id)
-        (result,) = conversation.cancel_call(self.stream.known_head(), call)
-        return record_result(self.stream, result)
+        (result,) = conversation.cancel_call(self._stream.known_head(), call)
+        return record_result(self._stream, result)
 
     def redact(self, version: int, reason: str | None = None) -> Done:
         """Leave the event at a version out of every request from here on; the record keeps it."""
         why = text_if_given("a reason", reason)
-        return self.append(*conversation.redact(self.head(), version_given(version), why))
+        return self.log.append(*conversation.redact(self.head(), version_given(version), why))
 
-    def regenerate(self, *, expected_version: int | None = None) -> Done:
+    def retract_answer(self, *, expected_version: int | None = None) -> Done:
         """Give up the last answer: the next request asks again, byte for byte as before.
 
         That is all behind the last prompt, or the last results of tools: InvalidContent where
         something was said since, or nothing was answered. The record keeps what is given up.
         """
         expected = version_if_given(expected_version)
-        return history_edits.retell(self.stream, history_edits.regenerated, expected)
+        return history_edits.retell(self._stream, history_edits.regenerated, expected)
 
-    def edit(
+    def edit_message(
         self,
         version: int,
         text: str | None = None,
@@ -175,8 +168,8 @@ class Talk:
         InvalidContent where there is no prompt that is history.
         """
         at, expected = version_given(version), version_if_given(expected_version)
-        attached = given.attachments(documents)
-        return stored_again(lambda: history_edits.edit(self.stream, at, text, attached, expected))
+        attached = attachments(documents)
+        return stored_again(lambda: history_edits.edit(self._stream, at, text, attached, expected))
 
     def compact(
         self, summary: str, *, until: int | None = None, expected_version: int | None = None
@@ -189,111 +182,66 @@ class Talk:
         at, expected = version_if_given(until), version_if_given(expected_version)
         said = text_given("a summary", summary)
         decide = partial(history_edits.compacted, summary=said, until=at)
-        return history_edits.retell(self.stream, decide, expected)
+        return history_edits.retell(self._stream, decide, expected)
 
-    def carry(
+    def set_tool_context(
         self, context: Mapping[str, Any] | ToolCallContext, *, persist: Iterable[str]
     ) -> Done:
         """Record what the calls of tools carry from here on: of this context, what `persist` names.
 
         It stands in a header, in clear and for good: short texts, no secret, nothing personal.
         """
-        return carried_context.carry(self.stream, context, persist)
+        return carried_context.carry(self._stream, context, persist)
 
     def annotate(self, labels: dict[str, str], version: int | None = None) -> Done:
         """Put a remark beside an event, or beside the whole conversation."""
         about = version_if_given(version)
-        return self.append(*conversation.annotate(self.head(), labels_given(labels), about))
+        return self.log.append(*conversation.annotate(self.head(), labels_given(labels), about))
 
-    def close(self, reason: str | None = None) -> Done | None:
+    def end(self, reason: str | None = None) -> Done | None:
         """End the conversation; None if it has ended before."""
         decided = conversation.close(self.head(), text_if_given("a reason", reason))
-        done = self.append(*decided) if decided else None
-        self.stream.look_again()
+        done = self.log.append(*decided) if decided else None
+        self._stream.look_again()
         return done
-
-    def append(
-        self, *said: Event, expected_version: int | None = None, causation_id: UUID | None = None
-    ) -> Done:
-        """Record events, all or none, as one durable commit.
-
-        Raises VersionConflict where `expected_version` was given and is not the last one,
-        IdempotencyMismatch where an id stands for other content, and InvalidContent where an event
-        names a version that does not come before its own.
-        """
-        self.stream.must_refer_back(said)
-        return self.stream.append(
-            *said, expected_version=expected_version, causation_id=causation_id
-        )
-
-    async def append_async(
-        self, *said: Event, expected_version: int | None = None, causation_id: UUID | None = None
-    ) -> Done:
-        """Record events as `append` does, without holding up the event loop.
-
-        Where the caller is cancelled they may be recorded or not: `head()` tells.
-        """
-        await self.stream.must_refer_back_async(said)
-        return await self.stream.append_async(
-            *said, expected_version=expected_version, causation_id=causation_id
-        )
 
     # -- asking ------------------------------------------------------------------------------
 
     def head(self) -> Head:
         """Return where the conversation stands."""
-        return self.stream.head()
+        return self._stream.head()
 
-    def since(self, version: int) -> list[RecordedEvent]:
-        """Return the events after a version, in order: only what is new."""
-        return list(self.read(after=version_given(version)))
+    def events(self, *, after: int = 0, until: int | None = None) -> list[RecordedEvent]:
+        """Return the events with after < version <= until, in order."""
+        first, last = version_given(after), version_if_given(until)
+        return list(self._stream.read(after=first, until=last))
 
-    def turns(self, *, since: int = 0, at: int | None = None) -> tuple[Turn, ...]:
-        """Return what the history says, by turns: all, or only what is new since a version.
+    def history(self, *, at: int | None = None, since: int = 0) -> tuple[Turn, ...]:
+        """Return what was said, by turns: all, or only what is new since a version.
 
-        All results of a round are in one turn of the user's, in the order of their calls, told at
-        version `at`. Each block has its `content`, as it came, and its `version`.
+        A turn has its `text`, its `blocks`, and of the answers in it the `stop_reason` and `usage`.
+        All results of a round are in one turn of the user's, in the order of their calls. `at` is
+        the version to tell it at.
         """
-        from onrecord.adapters.conversation.queries import turns_since
+        from onrecord.adapters.conversation.queries import main_line, turns_since
 
-        return turns_since(self.backend, self._main_line(at), version_given(since))
-
-    def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
-        """Yield events with after < version <= until, in order."""
-        return self.stream.read(after=after, until=until)
+        stretches = main_line(self._stream, at)
+        return turns_since(self._stream.backend, stretches, version_given(since))
 
     def blob(self, blob: Blob) -> bytes:
         """Return the bytes of a blob of this conversation, or of one that it was forked from."""
-        return self.stream.blob(blob)
+        return self._stream.blob(blob)
 
     def open_calls(self) -> list[ToolCall]:
         """Return the calls that await a result, in the order in which they were made."""
         from onrecord.adapters.conversation.tails import awaited_calls
 
         head = self.head()
-        return awaited_calls(self.backend, self.stream.lineage(head.version, head), head)
+        return awaited_calls(self._stream.backend, self._stream.lineage(head.version, head), head)
 
-    def declared(self, *, at: int | None = None) -> Declared:
-        """Return the tools in force, where they come from, and which version declared them.
-
-        `at` is the version to tell it at; none, at version 0, where none were declared by then.
-        """
-        from onrecord.adapters.conversation.queries import declared
-
-        return declared(self.backend, self._main_line(at))
-
-    def carried(self) -> ToolCallContext:
+    def tool_context(self) -> ToolCallContext:
         """Return what the conversation carries for its tools, as far as it was recorded."""
-        return carried_context.carried(self.stream)
-
-    def activity(self, *, at: int | None = None) -> tuple[Activity, ...]:
-        """Return what tools did that providers ran, in order: what each was asked, and gave.
-
-        `at` is the version to tell it at. Pictures and texts are whole.
-        """
-        from onrecord.adapters.conversation.queries import activities
-
-        return activities(self.backend, self._main_line(at))
+        return carried_context.carried(self._stream)
 
     def documents(self, *, at: int | None = None) -> tuple[HeldDocument, ...]:
         """Return all documents, in order: whose each is, what it is, and which event holds it.
@@ -301,9 +249,9 @@ class Talk:
         Those of prompts and signals, of results of tools, and those that providers' tools made; `at` is
         the version to tell it at.
         """
-        from onrecord.adapters.conversation.queries import documents_held
+        from onrecord.adapters.conversation.queries import documents_held, main_line
 
-        return documents_held(self.backend, self._main_line(at))
+        return documents_held(self._stream.backend, main_line(self._stream, at))
 
     def request(
         self,
@@ -332,7 +280,7 @@ class Talk:
         from onrecord.adapters.conversation.requests import ask_for, options_given
 
         options = options_given(
-            self.tenancy.matrix,
+            self._tenancy.matrix,
             api=api,
             window=window,
             thinking=thinking,
@@ -343,22 +291,16 @@ class Talk:
             capabilities=capabilities,
             account=self._wire.account(api),
         )
-        asked = ask_for(self.stream, version, head, options, self.tenancy.windows)
+        asked = ask_for(self._stream, version, head, options, self._tenancy.windows)
         self._wire.remember(asked)
         return asked.request
 
-    def render(self, version: int, options: Options) -> Request:
-        """Return the request that the conversation makes at a version, under these options."""
-        from onrecord.adapters.conversation.requests import request_of
-
-        return request_of(self.backend, self.stream.lineage(version), options)
-
     def fork(self, key: str, *, at: int | None = None, reason: str | None = None) -> Talk:
         """Return a new conversation that goes on from this one, or from it at `at`; copies nothing."""
-        forked = Talk(self.tenancy, key)
+        forked = Talk(self._tenancy, key)
         why, version = text_if_given("a reason", reason), version_asked(self.head(), at)
         decided = conversation.fork(forked.head(), self.conversation_id, version, why)
-        forked.append(*decided, expected_version=0)
+        forked.log.append(*decided, expected_version=0)
         return forked
 
     def record(self, client: ClientT, *, after: int | None = None, splice: bool = False) -> ClientT:
@@ -392,7 +334,12 @@ class Talk:
         """
         return self._wire.scope()
 
-    def _main_line(self, at: int | None) -> tuple[Stretch, ...]:
-        """Return what the main line is made of, or was at a version; nothing before it began."""
-        head = self.head()
-        return self.stream.lineage(version_asked(head, at), head) if head.version else ()
+
+def stream_of(talk: Talk) -> Stream:
+    """Return the stream of a conversation: for what is built on both, not for its users."""
+    return talk._stream
+
+
+def tenancy_of(talk: Talk) -> Tenancy:
+    """Return what a conversation shares with its tenant's others: for what is built on both."""
+    return talk._tenancy

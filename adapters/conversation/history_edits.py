@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Final, TypeAlias
 
-from onrecord.adapters.conversation import inputs
 from onrecord.adapters.conversation.tails import tail_of
-from onrecord.adapters.inputs.documents import Unstored
+from onrecord.adapters.inputs.documents import Unstored, prompt
 from onrecord.adapters.streams.lineage import Stretch, parted
 from onrecord.adapters.streams.stream import Stream
 from onrecord.adapters.streams.writing import Done
@@ -57,7 +56,7 @@ def edit(
     expected_version: int | None,
 ) -> Done:
     """Store documents, and record a prompt with them in the place of another one, as `retell` does."""
-    said = inputs.prompt(text, documents, stream)
+    said = prompt(text, documents, stream)
     return retell(stream, partial(edited, version=version, said=said), expected_version)
 
 

@@ -99,7 +99,7 @@ class _Taken:
         }
 
 
-def take(stream: Stream, inputs: object, behaviour: object) -> NextInput:
+def ingest(stream: Stream, inputs: object, behaviour: object) -> NextInput:
     """Record entries, and return whether the model is to be asked now.
 
     Results that no open call awaits are recorded for themselves: late ones, those of no call, and

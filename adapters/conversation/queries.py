@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from onrecord.adapters.conversation.tails import since_prompt, tail_of
+from onrecord.adapters.inputs.arguments import version_asked
 from onrecord.adapters.streams.lineage import Stretch, amendments, parted
 from onrecord.adapters.streams.reading import blob_among, events_for, in_force, told_whole
+from onrecord.adapters.streams.stream import Stream
 from onrecord.domain.blobs import referenced, restore
 from onrecord.domain.content import Native
 from onrecord.domain.encoding import Erased, Unrecognised
@@ -16,22 +18,22 @@ from onrecord.domain.log import Backend, Blobs, Log, RecordedEvent
 from onrecord.projections.apis.declared_tools import Declared, Tool, declared_in
 from onrecord.projections.history.document_bytes import bytes_of
 from onrecord.projections.history.documents import HeldDocument, documents
-from onrecord.projections.history.history import Block, Turn
+from onrecord.projections.history.history import Block, Turn, with_answers
 from onrecord.projections.history.server_tools import Activity, activity
-from onrecord.projections.history.turns import turns
+from onrecord.projections.history.turns import history
+
+
+def main_line(stream: Stream, at: int | None) -> tuple[Stretch, ...]:
+    """Return what the main line is made of, or was at a version; nothing before it began."""
+    head = stream.head()
+    return stream.lineage(version_asked(head, at), head) if head.version else ()
 
 
 def activities(backend: Backend, stretches: tuple[Stretch, ...]) -> tuple[Activity, ...]:
     """Return what providers' tools did in these stretches, each block whole."""
-
-    def whole(native: Native) -> Native:
-        blobs = tuple(referenced(native.value))
-        if not blobs:
-            return native
-        held = {blob.sha256: blob_among(backend, stretches, blob) for blob in blobs}
-        return Native(api=native.api, value=restore(native.value, held))
-
-    return activity(told_whole(backend, stretches), whole)
+    return activity(
+        told_whole(backend, stretches), lambda native: _with_blobs(backend, stretches, native)
+    )
 
 
 # Which tools were declared, and when: read from the log by the head's pointer.
@@ -66,14 +68,16 @@ def declarations(log: Log, stretches: tuple[Stretch, ...]) -> Iterator[RecordedE
 
 
 def _whole(backend: Backend, stretches: tuple[Stretch, ...], tool: Tool) -> Tool:
-    """Return a tool with the strings that were moved to blobs."""
-    if not isinstance(tool, Native):
-        return tool
-    blobs = tuple(referenced(tool.value))
+    return _with_blobs(backend, stretches, tool) if isinstance(tool, Native) else tool
+
+
+def _with_blobs(backend: Backend, stretches: tuple[Stretch, ...], native: Native) -> Native:
+    """Return an API's own JSON with the strings that were moved to blobs."""
+    blobs = tuple(referenced(native.value))
     if not blobs:
-        return tool
-    held = {blob.sha256: blob_among(backend, stretches, blob) for blob in blobs}
-    return Native(api=tool.api, value=restore(tool.value, held))
+        return native
+    data = {blob.sha256: blob_among(backend, stretches, blob) for blob in blobs}
+    return Native(api=native.api, value=restore(native.value, data))
 
 
 # The documents of a conversation, read from what a store holds, and their bytes.
@@ -81,15 +85,9 @@ def _whole(backend: Backend, stretches: tuple[Stretch, ...], tool: Tool) -> Tool
 
 def documents_held(backend: Backend, stretches: tuple[Stretch, ...]) -> tuple[HeldDocument, ...]:
     """Return the documents of these stretches, in order."""
-
-    def whole(native: Native) -> Native:
-        blobs = tuple(referenced(native.value))
-        if not blobs:
-            return native
-        held = {blob.sha256: blob_among(backend, stretches, blob) for blob in blobs}
-        return Native(api=native.api, value=restore(native.value, held))
-
-    return documents(told_whole(backend, stretches), whole)
+    return documents(
+        told_whole(backend, stretches), lambda native: _with_blobs(backend, stretches, native)
+    )
 
 
 def pieces_of(
@@ -118,8 +116,8 @@ def _from(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
 # What is new in a conversation: its turns since a version, as a model is told them.
 
 
-def turns_since(log: Log, stretches: tuple[Stretch, ...], since: int) -> tuple[Turn, ...]:
-    """Return the turns of what came after a version; reads back to the prompt before it.
+def turns_since(backend: Backend, stretches: tuple[Stretch, ...], since: int) -> tuple[Turn, ...]:
+    """Return the turns of what came after a version, whole; reads back to the prompt before it.
 
     All results of a round are in one turn, in the order of its calls; a call that awaits its result
     has none yet. What it was forked from is there only where all is asked for (0).
@@ -127,20 +125,25 @@ def turns_since(log: Log, stretches: tuple[Stretch, ...], since: int) -> tuple[T
     if not stretches:
         return ()
     own = stretches[-1].conversation_id
-    awaited = tail_of(log, stretches).open_calls
+    awaited = tail_of(backend, stretches).open_calls
 
     def is_new(block: Block) -> bool:
         if block.mark == "missing" and block.call_id in awaited:
             return False
         return block.version > since if block.conversation == own else not since
 
-    def new() -> Iterator[Turn]:
-        for turn in turns(events_for(log, _behind(log, stretches, since), None)):
-            blocks = [block for block in turn.blocks if is_new(block)]
-            if blocks:
-                yield Turn(turn.role, blocks)
+    def whole(block: Block) -> Block:
+        if not block.spilled or block.plain["kind"] != "native":
+            return block
+        native = _with_blobs(backend, stretches, Native.model_validate(block.plain))
+        return replace(block, plain={**block.plain, "value": native.value}, spilled=False)
 
-    return tuple(new())
+    folded = history(events_for(backend, _behind(backend, stretches, since), None))
+    new = (
+        Turn(turn.role, [whole(block) for block in turn.blocks if is_new(block)])
+        for turn in folded.turns
+    )
+    return tuple(with_answers(turn, folded.responses) for turn in new if turn.blocks)
 
 
 def _behind(log: Log, stretches: tuple[Stretch, ...], since: int) -> tuple[Stretch, ...]:

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from pydantic import ValidationError
 
-from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.conversation import Talk, stream_of
 from onrecord.adapters.streams.lineage import Stretch
 from onrecord.adapters.streams.reading import blob_among, events_for
 from onrecord.adapters.streams.stream import Stream
@@ -140,8 +140,8 @@ def replays(talk: Talk) -> Iterator[Outcome]:
     Of a fork, only what was sent in it; its origin is read for what its requests refer to.
     """
     until = talk.head().version
-    replayed = _Replay(talk, last_uses(sent_in(talk.stream.read_through(until))))
-    for event in talk.stream.read_through(until):
+    replayed = _Replay(talk, last_uses(sent_in(stream_of(talk).read_through(until))))
+    for event in stream_of(talk).read_through(until):
         outcome = replayed.take(event)
         if outcome is not None and event.conversation_id == talk.conversation_id:
             yield outcome
@@ -202,7 +202,7 @@ class _Replay:
 
     def _rendered(self, outcome: Outcome, recipe: Recipe, body: bytes) -> Outcome:
         try:
-            made = self._talk.render(recipe.version, options_of(recipe.options))
+            made = self._talk.log.render(recipe.version, options_of(recipe.options))
         except OnrecordError as exc:
             return replace(outcome, is_rendered=False, remark=outcome.remark or str(exc))
         if compare(body, made.body_parts()):

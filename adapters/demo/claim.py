@@ -226,7 +226,7 @@ def _must_show(request: Request, version: int, document: Document, data: bytes) 
 
 def _result(talk: Talk, after: int) -> Result:
     """Return the result that was recorded after a version, with the documents found in it."""
-    for recorded in talk.since(after):
+    for recorded in talk.events(after=after):
         event = recorded.event()
         if isinstance(event, ToolResultRecorded) and isinstance(event.content, ToolResult):
             parts = event.content.content

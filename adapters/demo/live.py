@@ -124,7 +124,7 @@ def _conversation(
     results = {"track_parcel": f"Parcel NW-20931 stands at gate {facts.gate}."}
     talk = store.conversation(f"live/{api}")
     talk.instruct(SYSTEM)
-    talk.tools(tool for tool in support_agent.TOOLS if tool["name"] == "track_parcel")
+    talk.tools.declare(tool for tool in support_agent.TOOLS if tool["name"] == "track_parcel")
     has_report = api not in _NO_PDF
     if has_report:
         say(talk, screen, QUESTION, [report])

@@ -90,7 +90,7 @@ def _told(
         with voice(API, telling.models[API], talk, server) as first:
             screen.heading("1  Anthropic", _call(first.api, first.model))
             talk.instruct(support_agent.SYSTEM)
-            talk.tools([*_tools(support_agent.TOOLS), desk])
+            talk.tools.declare([*_tools(support_agent.TOOLS), desk])
             _converse(talk, first, _file(folder, DOCUMENT, support_agent.REPORT), screen)
         for place, crossing in enumerate(handover.CROSSINGS, start=2):
             model = telling.models[crossing.api]
@@ -160,7 +160,7 @@ def _tools(tools: Iterable[JsonObject]) -> list[Mapping[str, Any] | Native]:
 
 
 def _look_back(talk: Talk, screen: Screen) -> None:
-    events = list(talk.read())
+    events = list(talk.log.read())
     shown = [event for event in events if event.exchange <= 1]
     screen.timeline(
         Named(KEY, talk.conversation_id, talk.head()), timeline(shown), len(events) - len(shown)
@@ -185,7 +185,7 @@ def _file(folder: Path, name: str, content: bytes) -> Path:
 def _must_be_right(
     talk: Talk, outcomes: list[Outcome], everywhere: list[ForkProof], server: DemoServer
 ) -> None:
-    refused = [event.version for event in talk.read() if event.type == "attempt.failed"]
+    refused = [event.version for event in talk.log.read() if event.type == "attempt.failed"]
     if refused:
         raise DemoFailed(f"the service refused what was sent: see version {refused[0]}")
     of_forks = [outcome for proof in everywhere for outcome in proof.outcomes]

@@ -26,7 +26,7 @@ from onrecord.adapters.histories.history import (
 from onrecord.adapters.histories.json_files import histories_in
 from onrecord.adapters.histories.llm import conversations_in
 from onrecord.adapters.inputs.arguments import key_given
-from onrecord.adapters.store import Store
+from onrecord.adapters.store import Store, backend_of, spool_of
 from onrecord.adapters.streams.writing import Done, append_to, is_forgotten, stored_again
 from onrecord.domain.draft import Stamp, draft
 from onrecord.domain.errors import IdempotencyMismatch, InvalidInput, VersionConflict
@@ -90,7 +90,7 @@ def take_in(store: Store, history: History, key: str, *, dry_run: bool = False) 
     changes nothing: that is an outcome, not an error. With `dry_run` nothing is recorded, and the
     outcome is what would be. Raises what the store raises.
     """
-    digest = store.backend.digest
+    digest = backend_of(store).digest
     try:
         identity = Identity(digest, store.tenant, key_given(key))
         transcript = history.transcribe(TranscriptContext(identity.responses(), digest))
@@ -110,7 +110,7 @@ def take_in(store: Store, history: History, key: str, *, dry_run: bool = False) 
 
 
 def _taken_in(store: Store, wanted: _Wanted, *, dry_run: bool) -> TakenIn:
-    backend, identity = store.backend, wanted.identity
+    backend, identity = backend_of(store), wanted.identity
     found = backend.find(store.tenant, wanted.key)
     conversation_id = identity.conversation() if found is None else found
     head = backend.head(conversation_id)
@@ -135,7 +135,7 @@ def _taken_in(store: Store, wanted: _Wanted, *, dry_run: bool) -> TakenIn:
 
 
 def _why_foreign(store: Store, conversation_id: UUID, found: UUID | None) -> str:
-    if found is None and is_forgotten(store.backend, conversation_id):
+    if found is None and is_forgotten(backend_of(store), conversation_id):
         return "it was forgotten here: `onrecord audit` says when and why"
     if found is None:
         return "it is in this store under another key: import it under that one"
@@ -145,7 +145,7 @@ def _why_foreign(store: Store, conversation_id: UUID, found: UUID | None) -> str
 def _known(store: Store, conversation_id: UUID, ids: Sequence[UUID]) -> int | None:
     """Return how many of these events the log has; None where something else is among them."""
     known = 0
-    for recorded in store.backend.read(conversation_id):
+    for recorded in backend_of(store).read(conversation_id):
         if known == len(ids):
             break
         if recorded.event_id == ids[known]:
@@ -188,13 +188,13 @@ def _drafted(
 
 def _in_force(store: Store, conversation_id: UUID, event: Event) -> bool:
     pointer: Pointer = "instructions" if isinstance(event, InstructionsSet) else "tools"
-    last = store.backend.latest(conversation_id, pointer)
+    last = backend_of(store).latest(conversation_id, pointer)
     return last is not None and last.event() == event
 
 
 def _record(store: Store, wanted: _Wanted, append: Append) -> Done:
-    backend = store.backend
-    store.spool.settle(backend)
+    backend = backend_of(store)
+    spool_of(store).settle(backend)
     backend.open(store.tenant, wanted.key, append.conversation_id)
     needed = {blob.sha256 for event in append.events for blob in event.blobs}
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import base64
 import logging
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
-from onrecord.adapters.inputs.arguments import kind_of
+from onrecord.adapters.inputs.arguments import kind_of, several, text_if_given
 from onrecord.adapters.streams.stream import Stream
-from onrecord.domain.content import Document
+from onrecord.domain.content import Document, Text
 from onrecord.domain.documents import (
     UNKNOWN,
     essence_of,
@@ -93,6 +93,26 @@ def stored(given: Document | Unstored, stream: Stream) -> Document:
         with _reading(given.source):
             blob = stream.put(_pieces(given.source))
     return Document(media_type=given.media_type, name=given.name, blob=blob)
+
+
+def attachments(documents: object) -> tuple[Document | Unstored, ...]:
+    """Return documents with their types and names, none of them stored."""
+    return tuple(described(given) for given in several("documents", documents))
+
+
+def prompt(
+    text: object, attached: Sequence[Document | Unstored], stream: Stream
+) -> tuple[Text | Document, ...]:
+    """Return what a user says, documents first; InvalidContent where no record can hold it.
+
+    Nothing is stored of what is refused. Blank text alone is: no provider takes it.
+    """
+    said = text_if_given("a prompt's text", text)
+    if said is not None and not said.strip() and not attached:
+        raise InvalidContent("the prompt is blank: give it text or a document")
+    must_hold(stream, attached)
+    kept = tuple(stored(given, stream) for given in attached)
+    return kept if said is None else (*kept, Text(text=said))
 
 
 def from_outside(data: bytes, declared: str | None, named: str | None) -> Unstored:

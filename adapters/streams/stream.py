@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from onrecord.adapters.streams.lineage import Lineages, Stretch, amendments
-from onrecord.adapters.streams.reading import blob_among, has_blob, in_force, read_through
+from onrecord.adapters.streams.lineage import Lineages, Stretch
+from onrecord.adapters.streams.reading import blob_among, has_blob, read_through
 from onrecord.adapters.streams.writing import (
     Done,
     append_first,
@@ -17,15 +17,13 @@ from onrecord.adapters.streams.writing import (
     append_to_async,
     stamped,
 )
-from onrecord.domain import conversation
 from onrecord.domain.admission import must_refer_back, names_versions
-from onrecord.domain.content import Blob, Native
+from onrecord.domain.content import Blob
 from onrecord.domain.errors import CorruptRecord, DocumentMissing
-from onrecord.domain.events import Event, ToolsDeclared
+from onrecord.domain.events import Event
 from onrecord.domain.head import Head
 from onrecord.domain.header import NO_METADATA
-from onrecord.domain.log import Append, Backend, Duplicate, NewEvent, RecordedEvent
-from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource
+from onrecord.domain.log import Append, Backend, NewEvent, RecordedEvent
 
 if TYPE_CHECKING:
     from onrecord.adapters.recording.spool import Spool
@@ -225,40 +223,3 @@ class Stream:
         if self._lineages is None:
             self._lineages = Lineages(self.backend, self.conversation_id)
         return self._lineages
-
-
-# Putting tools in force: what is in force already is not recorded again.
-#
-# Programs declare what they have whenever they begin, and a list of tools may be megabytes.
-
-
-def declare(
-    talk: Stream,
-    tools: Iterable[ToolDefinition | BuiltinTool | Native],
-    sources: Iterable[ToolSource],
-) -> Done:
-    """Record that these tools are in force; where the conversation says so, nothing changes."""
-    (event,) = conversation.declare_tools(talk.known_head(), tools, sources)
-    return _said(talk, event) or talk.append(event)
-
-
-def _said(talk: Stream, declared: Event) -> Duplicate | None:
-    """Return where the conversation itself, not what it was forked from, put the same in force."""
-    head = talk.head()
-    if not head.tools:
-        return None
-    stretches = talk.lineage(head.version, head)
-    redacted = amendments(talk.backend, stretches).redacted
-    found = in_force(talk.backend, stretches, "tools", redacted)
-    if found is None or found.conversation_id != talk.conversation_id:
-        return None
-    return Duplicate(found.version, found.version) if _is_same(found.event(), declared) else None
-
-
-def _is_same(said: object, declared: Event) -> bool:
-    match said, declared:
-        case ToolsDeclared(), ToolsDeclared():
-            # By digest, for of what was recorded long strings were moved to blobs.
-            return (said.sha256, said.sources) == (declared.sha256, declared.sources)
-        case _:
-            return False

@@ -18,7 +18,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from onrecord.adapters.store import Store
+from onrecord.adapters.store import Store, backend_of
 from onrecord.domain import jsontext
 from onrecord.domain.errors import ConversationForgotten, ConversationNotFound, InvalidInput
 from onrecord.domain.events import ConversationStarted
@@ -165,7 +165,7 @@ def named(store: Store, name: str) -> Named:
 
     ConversationNotFound, with the keys that come close, if there is none.
     """
-    backend = store.backend
+    backend = backend_of(store)
     of_key = backend.find(store.tenant, name)
     if of_key is not None and (head := backend.head(of_key)).version:
         return Named(name, of_key, head)

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar, cast
 from uuid import UUID
 
-from onrecord.adapters.store import Store
+from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import ago, counted, key_of
 from onrecord.domain.header import timestamp
@@ -151,7 +151,7 @@ class Names:
     def key(self, conversation_id: UUID) -> str | None:
         """Return the key of a conversation; None once it was forgotten."""
         if conversation_id not in self._keys:
-            self._keys[conversation_id] = key_of(self._store.backend, conversation_id)
+            self._keys[conversation_id] = key_of(backend_of(self._store), conversation_id)
         return self._keys[conversation_id]
 
     def name_of(self, entry: object) -> str:

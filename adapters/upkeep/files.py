@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, cast
 
 from onrecord.adapters.storage.sqlite.header import LOG_FILE, VIEWS_FILE, application_id
 from onrecord.domain.errors import StorageError
+from onrecord.domain.log import Backend
 
 if TYPE_CHECKING:
+    from onrecord.adapters.recording.spool import Spool
     from onrecord.adapters.storage.sqlite.sqlite import Sqlite
-    from onrecord.adapters.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +56,13 @@ class StoreFiles:
         return any(place == spool or _is_same(place, spool) for place in (target, *target.parents))
 
 
-def files_of(store: Store) -> StoreFiles:
-    """Return the files of a store."""
+def files_of(url: str, backend: Backend, spool: Spool) -> StoreFiles:
+    """Return the files of the store at an URL, of which these are the log and the spool."""
     # What waits for other tenants of the store is beside its own.
-    spool = store.spool.folder.parent
-    if not store.url.startswith("sqlite:"):
-        return StoreFiles(None, spool)
-    return StoreFiles(cast("Sqlite", store.backend).file.path, spool)
+    folder = spool.folder.parent
+    if not url.startswith("sqlite:"):
+        return StoreFiles(None, folder)
+    return StoreFiles(cast("Sqlite", backend).file.path, folder)
 
 
 def is_of_a_store(path: Path) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Annotated, Final, Literal, TypeAlias
 from uuid import UUID
 
@@ -18,8 +19,9 @@ from onrecord.domain.content import (
     ToolCall,
     ToolResult,
 )
-from onrecord.domain.events import InstructionsSet, ToolsDeclared
+from onrecord.domain.events import InstructionsSet, ResponseCompleted, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.api import neutral_of
 from onrecord.projections.history.report import Note, frozen
 from onrecord.projections.history.responses import Place, Responses
 
@@ -84,12 +86,68 @@ class Block:
         return _CONTENT.validate_python(self.plain)
 
 
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The tokens of the answers in a turn: those that the model read, and those that it wrote.
+
+    What it read includes what came from a cache. None: nobody told.
+    """
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
 @frozen
 class Turn:
-    """Consecutive blocks of one speaker; a `system` turn is a note of the operator's."""
+    """Consecutive blocks of one speaker; a `system` turn is a note of the operator's.
+
+    `stop_reason` is that of its last answer, in the provider's word, and `usage` sums up the tokens
+    of all of them. A fold leaves them out: `with_answers` adds them.
+    """
 
     role: Role
     blocks: Sequence[Block]
+    stop_reason: str | None = None
+    usage: Usage | None = None
+
+    @property
+    def text(self) -> str:
+        """What was said in words: no reasoning, no call, no result, no document.
+
+        The pieces of one answer, or of one message, are joined as they are, others by a line's end.
+        """
+        pieces = groupby(self.blocks, key=lambda block: block.response or str(block.version))
+        texts = ("".join(map(_text_of, blocks)) for _, blocks in pieces)
+        return "\n".join(text for text in texts if text)
+
+
+def _text_of(block: Block) -> str:
+    if block.mark not in ("", "note"):
+        return ""
+    content = block.content
+    plain = neutral_of(content.api, content.value) if isinstance(content, Native) else content
+    return plain.text if isinstance(plain, Text) else ""
+
+
+def with_answers(turn: Turn, responses: Responses) -> Turn:
+    """Return a turn with how its last answer ended, and the tokens of its answers."""
+    asked = {block.response: block.asked for block in turn.blocks if block.response}
+    closings = [responses.of(response, sent).closing for response, sent in asked.items()]
+    completed = [each for each in closings if isinstance(each, ResponseCompleted)]
+    if not completed:
+        return turn
+    usage = Usage(
+        _sum(each.input_tokens for each in completed),
+        _sum(each.output_tokens for each in completed),
+    )
+    stop_reason = completed[-1].stop_reason if completed[-1] is closings[-1] else None
+    return Turn(turn.role, turn.blocks, stop_reason, usage)
+
+
+def _sum(counts: Iterable[int | None]) -> int | None:
+    """Return the sum of what was counted; None where nothing was."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
 
 
 @dataclass(frozen=True, slots=True)

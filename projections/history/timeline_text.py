@@ -258,7 +258,7 @@ _Retold: TypeAlias = events.LineAdopted | events.HistoryCompacted | events.Conte
 Aside: TypeAlias = (
     events.ConversationStarted
     | events.ConversationForked
-    | events.ConversationClosed
+    | events.ConversationEnded
     | events.InstructionsSet
     | events.ToolsDeclared
     | events.DocumentExtracted
@@ -277,7 +277,7 @@ def aside(event: Aside) -> Told:
         case events.ConversationForked():
             origin = f"from {event.origin} as it stood at version {event.version}"
             return Told("record", "forked", with_reason(origin, event.reason))
-        case events.ConversationClosed():
+        case events.ConversationEnded():
             return Told("record", "closed", event.reason or "")
         case events.InstructionsSet(content=content):
             return Told("system", "instructions", instructions(content))

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import onrecord
+from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.domain.content import Document, Text, ToolCall, ToolResult
 from onrecord.domain.events import (
     DocumentExtracted,
@@ -18,11 +19,11 @@ from onrecord.domain.events import (
 def call(talk: onrecord.Talk, name: str = "look") -> None:
     made = ToolCall(id="call_1", name=name, arguments={})
     talk.user("Look it up.")
-    talk.append(ToolCallRecorded(call_id="call_1", name=name, content=made))
+    talk.log.append(ToolCallRecorded(call_id="call_1", name=name, content=made))
 
 
 def recorded(talk: onrecord.Talk) -> list[Event]:
-    events = [each.event() for each in talk.read()]
+    events = [each.event() for each in talk.log.read()]
     return [each for each in events if isinstance(each, ToolResultRecorded | DocumentExtracted)]
 
 
@@ -49,4 +50,4 @@ def short(document: Document) -> str:
 
 def blob(talk: onrecord.Talk, document: Document) -> list[bytes]:
     assert document.blob is not None
-    return list(talk.backend.get_blob(talk.conversation_id, document.blob))
+    return list(stream_of(talk).backend.get_blob(talk.conversation_id, document.blob))

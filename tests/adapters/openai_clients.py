@@ -71,7 +71,7 @@ class Clients:
 
 def types(talk: Talk) -> list[str]:
     """The names of the events after the first, in order."""
-    return [recorded.type for recorded in talk.since(0)][1:]
+    return [recorded.type for recorded in talk.events(after=0)][1:]
 
 
 ANSWERED = ["message.recorded", "request.sent", "message.recorded", "response.completed"]

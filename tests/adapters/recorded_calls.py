@@ -10,7 +10,7 @@ from typing import Any, Self, cast
 import anthropic
 from anthropic.types import MessageParam
 
-from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.conversation import Talk, stream_of, tenancy_of
 from onrecord.adapters.conversation.tenancy import Tenancy
 from onrecord.adapters.demo.services.scenes import Answer, JsonObject, Script
 from onrecord.adapters.demo.services.server import DemoServer
@@ -94,11 +94,11 @@ class Recorded:
         return self.binding_of(self.new_journal())
 
     def binding_of(self, journal: Journal) -> Binding:
-        return Binding(self.talk.tenancy.journals, OwnJournal(self.talk.stream, journal))
+        return Binding(tenancy_of(self.talk).journals, OwnJournal(stream_of(self.talk), journal))
 
     def new_journal(self) -> Journal:
         """As another process would have it: it knows nothing of what this one did."""
-        return Journal(self.talk.stream, self.spool)
+        return Journal(stream_of(self.talk), self.spool)
 
     @property
     def counting(self) -> Counting:
@@ -106,11 +106,11 @@ class Recorded:
         return self.store
 
     def events(self) -> list[Event]:
-        return [known(recorded) for recorded in self.talk.since(0)]
+        return [known(recorded) for recorded in self.talk.events(after=0)]
 
     def types(self) -> list[str]:
         """The names of the events after the first, in order."""
-        return [recorded.type for recorded in self.talk.since(1)]
+        return [recorded.type for recorded in self.talk.events(after=1)]
 
     def requests(self) -> list[RequestSent]:
         return requests_of(self.talk)
@@ -160,7 +160,7 @@ def calling(recorded: Recorded, script: Script, retries: int = 0) -> Generator[C
 
 
 def requests_of(talk: Talk) -> list[RequestSent]:
-    events = [known(recorded) for recorded in talk.since(0)]
+    events = [known(recorded) for recorded in talk.events(after=0)]
     return [event for event in events if isinstance(event, RequestSent)]
 
 

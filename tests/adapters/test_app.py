@@ -12,7 +12,7 @@ from onrecord import connect
 from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.storage.eventsourcing.operators import BackendRecorder
 from onrecord.adapters.storage.sqlite.sqlite import Sqlite
-from onrecord.adapters.store import Store
+from onrecord.adapters.store import Store, backend_of
 from onrecord.domain.erasures import INTENDED, erasure_id, operators_of
 from onrecord.domain.errors import StorageUnavailable
 
@@ -21,7 +21,7 @@ def test_a_store_with_a_damaged_erasure_opens(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/talks.db"
     with connect(url) as store:
         store.conversation("support/4711").user("Hello")
-        recorder = BackendRecorder(store.backend, operators_of(NO_TENANT))
+        recorder = BackendRecorder(backend_of(store), operators_of(NO_TENANT))
         recorder.insert_events(
             [StoredEvent(erasure_id(NO_TENANT, uuid4(), 0), 1, INTENDED, b'{"reason": 7}')]
         )

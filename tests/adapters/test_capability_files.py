@@ -132,7 +132,7 @@ def test_a_recorded_request_renders_again_without_the_file(file: Path, tmp_path:
         ]
         recipes = [
             event.recipe
-            for event in (recorded.event() for recorded in talk.read())
+            for event in (recorded.event() for recorded in talk.log.read())
             if isinstance(event, RequestSent)
         ]
         told = {"tool_result": ["text"]}

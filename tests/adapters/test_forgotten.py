@@ -9,14 +9,14 @@ import pytest
 
 from onrecord.adapters.app import connect
 from onrecord.adapters.cli.upkeep import erase
-from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.conversation import Talk, stream_of
 from onrecord.adapters.conversation.tenancy import Tenancy
 from onrecord.adapters.demo.services.scenes import Answer, JsonObject
 from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.recording.spool import RecordingWarning, Spool
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
-from onrecord.adapters.store import Store
+from onrecord.adapters.store import Store, backend_of
 from onrecord.domain.errors import (
     ConversationForgotten,
     ConversationNotFound,
@@ -38,18 +38,20 @@ def recorded(tmp_path: Path) -> Recorded:
 def test_a_holder_of_a_forgotten_conversation_says_no_more_in_it(recorded: Recorded) -> None:
     recorded.talk.user("Hello")
     recorded.store.forget(recorded.talk.conversation_id)
-    left = list(recorded.talk.read())
-    other = Talk(Tenancy(recorded.store, recorded.talk.tenant, recorded.spool), recorded.talk.key)
+    left = list(recorded.talk.log.read())
+    other = Talk(
+        Tenancy(recorded.store, stream_of(recorded.talk).tenant, recorded.spool), recorded.talk.key
+    )
     says: list[Callable[[], object]] = [
         lambda: recorded.talk.user("More"),
         lambda: recorded.talk.user("More", documents=[b"%PDF-1.7 more"]),
         lambda: recorded.talk.instruct("Be brief."),
-        lambda: recorded.talk.close(),
+        lambda: recorded.talk.end(),
     ]
     for say in says:
         with pytest.raises(ConversationForgotten, match="start another"):
             say()
-    assert list(recorded.talk.read()) == left
+    assert list(recorded.talk.log.read()) == left
     other.user("Hello again")
     assert other.conversation_id != recorded.talk.conversation_id
 
@@ -72,7 +74,7 @@ def test_the_answer_to_a_call_in_flight_is_dropped(
 
     def forgetting(_: JsonObject) -> Answer:
         if aside:
-            recorded.talk.append(answer("said meanwhile"))
+            recorded.talk.log.append(answer("said meanwhile"))
         recorded.store.forget(recorded.talk.conversation_id)
         return GREETING
 
@@ -80,7 +82,7 @@ def test_the_answer_to_a_call_in_flight_is_dropped(
         with pytest.warns(RecordingWarning, match="forgotten"):
             message = calls.stream() if streamed else calls.ask()
         assert message.content
-    assert {event.body for event in recorded.talk.read()} == {None}
+    assert {event.body for event in recorded.talk.log.read()} == {None}
     assert not list(tmp_path.rglob("*.json"))
     assert "forgotten" in caplog.text
 
@@ -114,7 +116,7 @@ def test_a_call_during_which_the_store_forgets_leaves_nothing(tmp_path: Path) ->
             messages: Any = HELLO
             with pytest.warns(RecordingWarning, match="forgotten"):
                 talk.record(client).messages.create(model=MODEL, max_tokens=9, messages=messages)
-        assert {event.body for event in talk.read()} == {None}
+        assert {event.body for event in talk.log.read()} == {None}
         with pytest.raises(ConversationNotFound):
             store.forget("support/4711", **BECAUSE)
         assert store.verify().is_whole
@@ -144,12 +146,12 @@ def test_forgetting_goes_on_by_id_where_it_could_not_be_finished(
 def test_a_document_that_was_stored_before_anything_was_said_is_forgotten_by_its_key() -> None:
     with connect("memory://") as store:
         talk = store.conversation("support/4711")
-        blob = store.backend.put_blob(store.tenant, talk.conversation_id, [b"report"])
+        blob = backend_of(store).put_blob(store.tenant, talk.conversation_id, [b"report"])
         with pytest.raises(ConversationNotFound):
             store.verify("support/4711")
         assert store.forget("support/4711", **BECAUSE).events == 0
         with pytest.raises(CorruptRecord):
-            list(store.backend.get_blob(talk.conversation_id, blob))
-        assert store.backend.find(store.tenant, "support/4711") is None
+            list(backend_of(store).get_blob(talk.conversation_id, blob))
+        assert backend_of(store).find(store.tenant, "support/4711") is None
         with pytest.raises(ConversationNotFound):
             store.forget("support/4711", **BECAUSE)

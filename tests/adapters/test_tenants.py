@@ -10,10 +10,11 @@ import pytest
 
 import onrecord
 from onrecord.adapters.app import connect
+from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.recording.spool import RecordingWarning
 from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.settings import NO_TENANT
-from onrecord.adapters.store import Store
+from onrecord.adapters.store import Store, backend_of, spool_of
 from onrecord.adapters.terminal.output import named
 from onrecord.domain.errors import (
     ConversationNotFound,
@@ -40,7 +41,7 @@ def test_the_same_key_is_another_conversation_for_another_tenant(tmp_path: Path)
     assert theirs.conversation("ada").head().version == 0
     theirs.conversation("ada").user("Good evening")
     (listed,) = theirs.conversations()
-    assert listed.conversation_id != ours.existing("ada").conversation_id
+    assert listed.conversation_id != ours.get("ada").conversation_id
 
 
 def test_a_store_brings_its_own_tenants_events_only(tmp_path: Path) -> None:
@@ -72,21 +73,21 @@ def test_an_event_of_another_tenants_conversation_is_refused(tmp_path: Path) -> 
     ours, theirs = two(tmp_path)
     talk, other = ours.conversation("ada"), theirs.conversation("ada")
     talk.user("Hello")
-    event = other.stream.draft(ConversationStarted(key="ada"))
+    event = stream_of(other).draft(ConversationStarted(key="ada"))
     with pytest.raises(StorageReadOnly, match="another tenant's"):
-        theirs.backend.append([Append(OTHER_TENANT, talk.conversation_id, (event,))])
+        backend_of(theirs).append([Append(OTHER_TENANT, talk.conversation_id, (event,))])
 
 
 def test_what_waits_for_a_tenant_is_its_own_stores_to_record_or_forget(tmp_path: Path) -> None:
     ours, theirs = two(tmp_path)
     talk = ours.conversation("ada")
     talk.user("Hello")
-    event = talk.stream.draft(prompt("late"))
-    ours.spool.put(PendingAppend(Append(TENANT, talk.conversation_id, (event,)), {}), FULL)
-    theirs.spool.forget(talk.conversation_id)
-    assert theirs.spool.take_in(theirs.backend) == 0
+    event = stream_of(talk).draft(prompt("late"))
+    spool_of(ours).put(PendingAppend(Append(TENANT, talk.conversation_id, (event,)), {}), FULL)
+    spool_of(theirs).forget(talk.conversation_id)
+    assert spool_of(theirs).take_in(backend_of(theirs)) == 0
     with pytest.warns(RecordingWarning, match="recorded late"):
-        assert ours.spool.take_in(ours.backend) == 1
+        assert spool_of(ours).take_in(backend_of(ours)) == 1
 
 
 def test_a_file_of_several_tenants_is_refused(tmp_path: Path) -> None:
@@ -95,7 +96,7 @@ def test_a_file_of_several_tenants_is_refused(tmp_path: Path) -> None:
         drafted(started(), conversation),
         drafted(prompt(), conversation, tenant=OTHER_TENANT),
     )
-    ours.backend.append([Append(TENANT, conversation, mixed)])
+    backend_of(ours).append([Append(TENANT, conversation, mixed)])
     path = written(ours, conversation, tmp_path / "talk.jsonl")
     other = connect("memory://", tenant=TENANT)
     with pytest.raises(InvalidExport, match="another tenant"):
@@ -109,7 +110,7 @@ def test_a_file_that_goes_on_from_another_tenants_conversation_is_refused(tmp_pa
     origin.user("Good evening")
     elsewhere = connect("memory://", tenant=TENANT)
     fork = elsewhere.conversation("fork")
-    fork.append(ConversationForked(origin=origin.conversation_id, version=1))
+    fork.log.append(ConversationForked(origin=origin.conversation_id, version=1))
     path = written(elsewhere, fork.conversation_id, tmp_path / "fork.jsonl", "fork")
     with pytest.raises(InvalidInput, match="not in this store"):
         taken_in(ours, path)

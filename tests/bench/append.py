@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.domain.log import Append
 from tests.bench.measure import Aim, Contender, Figures, Measure, Work, take_turns
 from tests.bench.pairings import GUARANTEES, Pairing
@@ -67,7 +68,7 @@ def _talk(pairing: Pairing, size: int) -> Contender:
     def prepare(number: int) -> Work:
         talk = talks[number % len(talks)]
         said = (prompt(), answer())
-        return lambda: talk.append(*said)
+        return lambda: talk.log.append(*said)
 
     what = f"Talk.append of two messages to one of {size:,}"
     return Contender(what, GUARANTEES[pairing.database], prepare)
@@ -79,11 +80,11 @@ def _backend(pairing: Pairing, size: int) -> Contender:
     def prepare(number: int) -> Work:
         talk = talks[number % len(talks)]
         ready = tuple(
-            drafted(event, talk.conversation_id, tenant=talk.tenant)
+            drafted(event, talk.conversation_id, tenant=stream_of(talk).tenant)
             for event in (prompt(), answer())
         )
-        request = (Append(talk.tenant, talk.conversation_id, ready),)
-        return lambda: talk.backend.append(request)
+        request = (Append(stream_of(talk).tenant, talk.conversation_id, ready),)
+        return lambda: stream_of(talk).backend.append(request)
 
     what = f"Backend.append of two drafted messages to one of {size:,}"
     return Contender(what, GUARANTEES[pairing.database], prepare)

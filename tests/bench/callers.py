@@ -175,7 +175,7 @@ class Threads:
     def __init__(self, url: str, count: int) -> None:
         store = onrecord.connect(url)
         talks = [store.conversation(str(uuid4())) for _ in range(count)]
-        self._calls: list[Call] = [partial(_say, talk.append) for talk in talks]
+        self._calls: list[Call] = [partial(_say, talk.log.append) for talk in talks]
 
     def prepare(self, seconds: float) -> None:
         """Nothing: what is said is made as it is said."""
@@ -222,7 +222,7 @@ class Coroutines:
     async def _append(self, talk: onrecord.Talk, until: float) -> int:
         calls = 0
         while perf_counter() < until:
-            await talk.append_async(prompt())
+            await talk.log.append_async(prompt())
             calls += 1
         return calls
 

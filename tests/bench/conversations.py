@@ -36,7 +36,7 @@ def talks(
     for talk in filled:
         happened = (event for exchange in exchanges(size) for event in shape(exchange))
         for batch in batches(happened, _BATCH):
-            talk.append(*batch)
+            talk.log.append(*batch)
     return filled
 
 

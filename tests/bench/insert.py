@@ -9,6 +9,7 @@ from typing import Final
 import psycopg
 
 import onrecord
+from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.domain.log import Append
 from tests.bench.measure import Aim, Contender, Measure, Work, take_turns
 from tests.bench.pairings import GUARANTEES
@@ -28,14 +29,14 @@ def measures(workspace: Workspace) -> Iterator[Measure]:
 
     def through_talk(_: int) -> Work:
         said = prompt()
-        return lambda: talk.append(said)
+        return lambda: talk.log.append(said)
 
     def through_backend(_: int) -> Work:
-        ready = drafted(prompt(), talk.conversation_id, tenant=talk.tenant)
-        request = (Append(talk.tenant, talk.conversation_id, (ready,)),)
-        return lambda: talk.backend.append(request)
+        ready = drafted(prompt(), talk.conversation_id, tenant=stream_of(talk).tenant)
+        request = (Append(stream_of(talk).tenant, talk.conversation_id, (ready,)),)
+        return lambda: stream_of(talk).backend.append(request)
 
-    talk.append(prompt())
+    talk.log.append(prompt())
     promise = GUARANTEES["postgres"]
     sides = (
         Contender("Talk.append of one message", promise, through_talk),

@@ -21,6 +21,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from onrecord.adapters.app import connect
+from onrecord.adapters.conversation.conversation import stream_of, tenancy_of
 from onrecord.adapters.store import Store
 from onrecord.adapters.wire.bodies.recorded import AnswerRecorder
 from onrecord.adapters.wire.clients.binding import Binding
@@ -120,7 +121,7 @@ class Program:
         """Say the whole list once: what goes on from it is measured."""
         talk = self.talk = self.store.conversation(str(uuid4()))
         self.turns = ExchangeRecorder(
-            Binding(talk.tenancy.journals, TalkWire(talk.stream, talk.tenancy.journals))
+            Binding(tenancy_of(talk).journals, TalkWire(stream_of(talk), tenancy_of(talk).journals))
         )
         self.items = [*_items(self.api, self.size), _prompt()]
         self.body = _spelled(self.api, self.items)

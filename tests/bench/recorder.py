@@ -18,8 +18,8 @@ from time import perf_counter
 from typing import Any, Final
 
 from onrecord.adapters.app import connect
-from onrecord.adapters.conversation.conversation import Talk
-from onrecord.adapters.store import Store
+from onrecord.adapters.conversation.conversation import Talk, stream_of, tenancy_of
+from onrecord.adapters.store import Store, backend_of
 from onrecord.domain.log import Append, Verdict
 from tests.bench.canned import List, Service, services
 from tests.bench.measure import Aim, Contender, Figures, Measure, Pace, Work, take_turns
@@ -129,7 +129,7 @@ def _calls(service: Service, store: Store, talk: Callable[[], Talk]) -> Iterator
 def _durable_prompt(service: Service, talk: Talk) -> Measure:
     """Measure all that a call waits for before it goes out: read, decide, append."""
     client = talk.record(service.client())
-    made = talk.tenancy.journals.of(talk.stream)
+    made = tenancy_of(talk).journals.of(stream_of(talk))
     begin, seconds = made.begin, list[float]()
 
     def timed(outgoing: Any, **more: Any) -> Any:
@@ -175,7 +175,7 @@ def _question() -> List:
 def _watched(store: Store) -> Generator[list[tuple[str, float]]]:
     """Yield a list of what the last event of each durable write is, and how long that took."""
     writes: list[tuple[str, float]] = []
-    append = store.backend.append
+    append = backend_of(store).append
 
     def timed(appends: Sequence[Append]) -> list[Verdict]:
         began = perf_counter()
@@ -183,9 +183,9 @@ def _watched(store: Store) -> Generator[list[tuple[str, float]]]:
         writes.append((appends[-1].events[-1].type, perf_counter() - began))
         return verdicts
 
-    vars(store.backend)["append"] = timed
+    vars(backend_of(store))["append"] = timed
     yield writes
-    del vars(store.backend)["append"]
+    del vars(backend_of(store))["append"]
 
 
 if __name__ == "__main__":

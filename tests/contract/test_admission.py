@@ -26,7 +26,7 @@ from onrecord.domain.events import Event
 from onrecord.domain.log import Backend, Conflict, Recorded
 from tests.factories import TENANT, answer, appending, native_answer, prompt, started, tool_call
 
-CLOSED = events.ConversationClosed()
+CLOSED = events.ConversationEnded()
 FORKED = events.ConversationForked(origin=UUID(int=9), version=1)
 LATE = native_answer(UUID(int=1), "late")
 NOTED = events.AnnotationAdded(labels={"seen": "yes"})
@@ -51,7 +51,7 @@ TAKEN: list[tuple[list[Event], Event]] = [
     ([started(), CLOSED], NOTED),
     ([started(), CLOSED], LATE),
     ([started(), CLOSED], events.ContentRedacted(version=1)),
-    ([started(), events.ConversationClosed(line=UUID(int=3))], prompt()),
+    ([started(), events.ConversationEnded(line=UUID(int=3))], prompt()),
 ]
 
 
@@ -103,11 +103,11 @@ def test_a_caller_is_told_why(backend: Backend, tmp_path: Path) -> None:
     other = store.conversation("support/4711")
     other.user("Hello again")
     with pytest.raises(InvalidContent, match="begins once"):
-        talk.append(started("support/4711"))
-    talk.close()
+        talk.log.append(started("support/4711"))
+    talk.end()
     for refused in (prompt(), started()):
         with pytest.raises((ConversationClosed, InvalidContent)):
-            talk.append(refused)
+            talk.log.append(refused)
     with pytest.raises(ConversationClosed):
         other.user("I had not heard")
     assert talk.head().version == 4
@@ -133,7 +133,7 @@ KINDS: Sequence[Callable[[], Event]] = (
     lambda: LATE,
     lambda: NOTED,
     lambda: tool_call("c1"),
-    lambda: events.ConversationClosed(line=UUID(int=3)),
+    lambda: events.ConversationEnded(line=UUID(int=3)),
     lambda: events.ContentRedacted(version=1),
     lambda: events.DocumentExtracted(
         document={"media_type": "text/plain", "blob": blob_of(b"a")}  # type: ignore[arg-type]

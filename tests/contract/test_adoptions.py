@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.conversation import Talk, stream_of
 from onrecord.adapters.conversation.tenancy import Tenancy
 from onrecord.adapters.upkeep.verifying import verify_conversation
 from onrecord.domain.log import Backend
@@ -33,7 +33,7 @@ def test_two_processes_agree_on_what_is_history(backend: Backend, tmp_path: Path
     edited = program.ask([*history, *program.user("u2b")], "b2")
     other = Program(Recorded(tmp_path, backend), Anthropic())
     other.ask([*edited, *other.user("u3")], "a3")
-    again = Talk(Tenancy(backend, talk.tenant, program.recorded.spool), talk.key)
+    again = Talk(Tenancy(backend, stream_of(talk).tenant, program.recorded.spool), talk.key)
     assert dict(again.request("anthropic-messages")) == dict(talk.request("anthropic-messages"))
     program.ask([*edited, *program.user("u3"), *program.user("u4")], "a4")
     assert program.main()[:5] == ["u1", "a1", "u2b", "b2", "u3"]

@@ -81,17 +81,17 @@ def test_a_conversation_says_things_from_coroutines_as_it_does_from_threads(
         talk = store.conversation("support/4711")
 
         async def say() -> None:
-            first = await talk.append_async(prompt("one"))
+            first = await talk.log.append_async(prompt("one"))
             assert isinstance(first, Recorded)
             assert first.last == talk.head().version
-            again = await talk.append_async(prompt("two"), expected_version=first.last)
+            again = await talk.log.append_async(prompt("two"), expected_version=first.last)
             assert again.first == first.last + 1
             with pytest.raises(VersionConflict):
-                await talk.append_async(prompt("three"), expected_version=first.last)
-            await talk.append_async(prompt("four", message_id="m"))
+                await talk.log.append_async(prompt("three"), expected_version=first.last)
+            await talk.log.append_async(prompt("four", message_id="m"))
             with pytest.raises(IdempotencyMismatch):
-                await talk.append_async(prompt("five", message_id="m"))
+                await talk.log.append_async(prompt("five", message_id="m"))
 
         asyncio.run(say())
-        types = [event.type for event in talk.read()]
+        types = [event.type for event in talk.log.read()]
         assert types == ["conversation.started", *["message.recorded"] * 3]

@@ -15,7 +15,7 @@ from eventsourcing.persistence import StoredEvent
 
 from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.storage.eventsourcing.operators import BackendRecorder, Erasure, Operators
-from onrecord.adapters.store import Store
+from onrecord.adapters.store import Store, backend_of, spool_of
 from onrecord.domain.erasures import INTENDED, erasure_id, operators_of
 from onrecord.domain.errors import ConversationNotFound, InvalidInput, StorageReadOnly
 from onrecord.domain.log import Backend
@@ -55,9 +55,9 @@ def mortal(store: Store, patch: pytest.MonkeyPatch, last: int) -> None:
         return act
 
     for owner, name in (
-        (store.backend, "append"),
-        (store.backend, "forget"),
-        (store.spool, "forget"),
+        (backend_of(store), "append"),
+        (backend_of(store), "forget"),
+        (spool_of(store), "forget"),
         (store, "forks"),
     ):
         patch.setattr(owner, name, dying(getattr(owner, name)))
@@ -137,8 +137,8 @@ def test_what_says_nothing_any_more_is_not_erased_again(store: Store) -> None:
 def test_documents_before_anything_was_said_are_erased_as_often_as_they_come(store: Store) -> None:
     talk = store.conversation(KEY)
     for _ in range(2):
-        store.backend.open(TENANT, KEY, talk.conversation_id)
-        store.backend.put_blob(TENANT, talk.conversation_id, [b"report"])
+        backend_of(store).open(TENANT, KEY, talk.conversation_id)
+        backend_of(store).put_blob(TENANT, talk.conversation_id, [b"report"])
         assert store.forget(KEY, **BECAUSE).events == 0
     entries = store.erasures(talk.conversation_id)
     assert [one.intention.number for one in entries] == [1, 0]
@@ -179,7 +179,7 @@ def test_an_id_that_never_begins_is_erased_with_few_looks_at_the_times_before(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     talk, times = store.conversation(KEY), 40
-    operators = Operators(store.backend, TENANT)
+    operators = Operators(backend_of(store), TENANT)
     for number in range(times):
         begun = operators.intend(talk.conversation_id, "ana", "asked to")
         assert begun.number == number
@@ -251,7 +251,7 @@ def test_who_erases_and_why_have_to_be_told(store: Store) -> None:
         with pytest.raises(InvalidInput) as raised:
             store.forget(KEY, **named)
         assert "swordfish" not in str(raised.value)
-    nobody = Store(store.backend, "a store", spool=store.spool, tenant=TENANT)
+    nobody = Store(backend_of(store), "a store", spool=spool_of(store), tenant=TENANT)
     with pytest.raises(InvalidInput, match="ONRECORD_ACTOR"):
         nobody.forget(KEY, reason="asked to")
     assert store.erasures() == []
@@ -268,9 +268,9 @@ def test_no_list_shows_the_operators_stream_and_nothing_forgets_it(store: Store)
     with pytest.raises(ConversationNotFound):
         store.forget(entry.erasure_id, **BECAUSE)
     with pytest.raises(StorageReadOnly, match="kept"):
-        store.backend.forget(entry.erasure_id)
+        backend_of(store).forget(entry.erasure_id)
     operators = Store(
-        store.backend, "theirs", spool=store.spool, tenant=operators_of(TENANT), actor="eve"
+        backend_of(store), "theirs", spool=spool_of(store), tenant=operators_of(TENANT), actor="eve"
     )
     with pytest.raises(StorageReadOnly, match="kept"):
         operators.forget(entry.erasure_id, reason="to hide it")
@@ -282,9 +282,9 @@ def test_no_header_names_who_or_why(store: Store) -> None:
     store.conversation(KEY).user("swordfish")
     store.forget(KEY, reason="Ms Meier asked to", actor="ana.meier")
     (entry,) = store.erasures()
-    for event in store.backend.read(entry.erasure_id):
+    for event in backend_of(store).read(entry.erasure_id):
         assert b"eier" not in event.header
-        assert event.client_header().actor == store.backend.digest("ana.meier").hex()
+        assert event.client_header().actor == backend_of(store).digest("ana.meier").hex()
 
 
 def test_a_tenant_sees_its_own_erasures_only(backend: Backend, tmp_path: Path) -> None:

@@ -29,10 +29,10 @@ def test_the_history_is_what_surgery_left_of_it(backend: Backend, tmp_path: Path
     told.talk.redact(told.exchange("u2", "a2"))
     told.talk.compact("In short.", until=6)
     told.exchange("u3", "a3")
-    told.talk.regenerate()
+    told.talk.retract_answer()
     told.answered("a3b")
     edited = told.exchange("u4", "a4")
-    told.talk.edit(edited, "u4b")
+    told.talk.edit_message(edited, "u4b")
     assert told.said() == ["In short.", "a2", "u3", "a3b", "u4b"]
     assert "Be brief." in told.words(window=Window(exchanges=1, step=1))
     fork = told.talk.fork("support/4711/fork")
@@ -50,7 +50,7 @@ def test_all_of_many_redactions_hold(backend: Backend, tmp_path: Path) -> None:
     secrets = [told.talk.user("secret").last for _ in range(3)]
     told.talk.user("kept")
     for version in secrets:
-        told.talk.append(*[ContentRedacted(version=version)] * 200)
+        told.talk.log.append(*[ContentRedacted(version=version)] * 200)
     for window in (None, Window(exchanges=1, step=1)):
         assert "secret" not in told.words(window=window)
     assert told.said() == ["kept"]

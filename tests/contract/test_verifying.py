@@ -57,7 +57,7 @@ def story(backend: Backend, conversation: UUID) -> list[Event]:
         events.InstructionsSet(content="Be kind."),
         events.MessageRecorded(role="user", content=(), line=SIDE),
         tool_call("toolu_3"),
-        events.ConversationClosed(),
+        events.ConversationEnded(),
         events.AnnotationAdded(labels={"a": "b"}),
     ]
 

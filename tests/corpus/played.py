@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import cast
 from urllib.parse import unquote
 
-from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.conversation import Talk, stream_of
 from onrecord.adapters.streams.reading import events_in
 from onrecord.adapters.wire.bodies.recorded import AnswerRecorder
 from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder
@@ -49,8 +49,8 @@ class Played:
 
     def history(self) -> Iterator[RecordedEvent]:
         """The events of the main line."""
-        for stretch in self.talk.stream.lineage(self.talk.head().version):
-            told = events_in(self.talk.backend, stretch)
+        for stretch in stream_of(self.talk).lineage(self.talk.head().version):
+            told = events_in(stream_of(self.talk).backend, stretch)
             yield from (event for event in told if known(event).line == stretch.line)
 
     def blocks(self, event: Event) -> list[JsonObject]:
@@ -69,7 +69,7 @@ class Played:
                 raise AssertionError(f"{held} is no block")
 
     def events(self) -> list[Event]:
-        return [known(recorded) for recorded in self.talk.since(0)]
+        return [known(recorded) for recorded in self.talk.events(after=0)]
 
 
 def play(calls: Iterable[Call], folder: Path, backend: Backend | None = None) -> Played:
@@ -86,7 +86,7 @@ def _steps(calls: Iterable[Call], talk: Talk, turns: ExchangeRecorder) -> Iterat
         if attempt is None:
             continue
         if call.api:
-            *said, request = [known(recorded) for recorded in talk.since(version)]
+            *said, request = [known(recorded) for recorded in talk.events(after=version)]
             assert isinstance(request, RequestSent)
             sent = WIRES[call.api].read_request(call.request, unquote(call.path))
             yield Step(call, sent, tuple(said), request, talk.head().version)

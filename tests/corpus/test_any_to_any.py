@@ -163,7 +163,7 @@ def steps_of(one: Played) -> Iterator[int]:
 def test_the_same_events_make_the_same_bytes(name: str, api: str) -> None:
     for one in played(name):
         made, version = one.talk.request(api), one.talk.head().version
-        again = one.talk.render(version, Options(api=api))
+        again = one.talk.log.render(version, Options(api=api))
         assert made.body_parts() == again.body_parts()
         assert made.report == again.report
 

@@ -43,7 +43,7 @@ def requests(name: str) -> Iterator[tuple[str, JsonObject]]:
 def blocks_of(store: Store) -> Iterator[Any]:
     """What was said in the imported conversation, moved strings back in their place."""
     talk = store.conversation("kept")
-    for recorded in talk.read():
+    for recorded in talk.log.read():
         event = recorded.event()
         content: object = getattr(event, "content", ())
         if isinstance(event, InstructionsSet | ToolsDeclared):

@@ -150,7 +150,7 @@ def kinds(played: Played, step: Step, anew: Counter[str]) -> Counter[str]:
     left, found = Counter(anew), Counter[str]()
     before = [
         block
-        for recorded in played.talk.read(until=step.version - 1)
+        for recorded in played.talk.log.read(until=step.version - 1)
         for block in played.blocks(known(recorded))
     ]
     exact = {told(block) for block in before}

@@ -82,7 +82,7 @@ def expected(name: str) -> list[JsonObject]:
     last = found.steps[-1]
     answers = [
         block
-        for event in map(known, found.talk.since(last.version))
+        for event in map(known, found.talk.events(after=last.version))
         if getattr(event, "response", None) is not None
         for block in found.blocks(event)
     ]

@@ -23,7 +23,7 @@ CALL = events.ToolCallRecorded(
 RESULT = events.ToolResultRecorded(
     call_id="toolu_1", content=ToolResult(call_id="toolu_1", content=(Text(text="42"),))
 )
-CLOSED = events.ConversationClosed(reason="done")
+CLOSED = events.ConversationEnded(reason="done")
 
 
 def test_a_conversation_starts_with_its_key() -> None:

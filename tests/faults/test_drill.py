@@ -19,7 +19,7 @@ import pytest
 import onrecord
 from onrecord.adapters.storage.postgres.postgres import migrate, open_postgres
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
-from onrecord.adapters.store import Store
+from onrecord.adapters.store import Store, backend_of
 from onrecord.domain.errors import StaleCursor, StorageReadOnly
 from onrecord.domain.log import Backend, Cursor, Recorded
 from onrecord.projections.views.registry import VIEWS
@@ -45,7 +45,7 @@ ONLINE_BACKUP = (
 def holds(url: str, acknowledged: set[UUID], cursors: list[Cursor]) -> None:
     """Fail unless a restored store has the events, verifies, refuses the cursors, and goes on."""
     with onrecord.connect(url) as store:
-        log = store.backend
+        log = backend_of(store)
         assert acknowledged <= {event.event_id for event in verified_log(log)}
         assert store.verify().faults == ()
         refuses(log, cursors)
@@ -247,7 +247,7 @@ def test_a_standby_reads_as_its_primary_does_and_is_another_log_once_promoted() 
         caught_up(url, VIEWS)
         wait_until(standby.url, REPLAYED.format(written(primary)))
         copied = standby.url_of(urlsplit(url).path[1:])
-        cursors = store.backend.cursors()
+        cursors = backend_of(store).cursors()
         reads_as(copied, store)
     primary.crash()
     run_as_owner(standby, "pg_ctl", "-D", str(folder), "-w", "promote")
@@ -258,18 +258,18 @@ def test_a_standby_reads_as_its_primary_does_and_is_another_log_once_promoted() 
 def reads_as(standby: str, store: Store) -> None:
     """Fail unless a standby answers as its primary does, and takes no writes."""
     with onrecord.connect(standby) as copy:
-        assert verified_log(copy.backend) == verified_log(store.backend)
-        assert copy.backend.cursors() == store.backend.cursors()
+        assert verified_log(backend_of(copy)) == verified_log(backend_of(store))
+        assert backend_of(copy).cursors() == backend_of(store).cursors()
         assert copy.verify().faults == ()
         assert list(copy.views.conversations()) == list(store.views.conversations())
         assert len(list(copy.views.conversations())) == 2
-        talk, original = copy.existing("support/4712"), store.existing("support/4712")
+        talk, original = copy.get("support/4712"), store.get("support/4712")
         assert talk.head() == original.head()
         assert dict(talk.request("anthropic-messages")) == dict(
             original.request("anthropic-messages")
         )
         with pytest.raises(StorageReadOnly, match="use the primary"):
-            talk.append(prompt())
+            talk.log.append(prompt())
 
 
 REPLAYED = "SELECT pg_last_wal_replay_lsn() >= '{}'"

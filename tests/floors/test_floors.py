@@ -77,7 +77,7 @@ def store(tmp_path: Path) -> Generator[Any]:
 
 
 def types(talk: onrecord.Talk) -> list[str]:
-    return [event.type for event in talk.since(0) if event.type != "conversation.started"]
+    return [event.type for event in talk.events(after=0) if event.type != "conversation.started"]
 
 
 def answered(talk: onrecord.Talk, api: str) -> str:
@@ -147,7 +147,7 @@ def test_a_round_of_tools_is_rendered_as_its_sdk_takes_it(
 ) -> None:
     talk, plain = store.conversation("talk"), program.client(calling)
     client = talk.record(plain)
-    talk.tools([TOOL])
+    talk.tools.declare([TOOL])
     talk.user("Where is parcel 1?")
     program.send(client, **talk.request(program.api))
     [call] = talk.open_calls()

@@ -19,6 +19,7 @@ import onrecord
 from onrecord.adapters.storage.postgres.postgres import migrate
 from onrecord.adapters.storage.postgres.schema import FUNCTIONS_REVISION
 from onrecord.adapters.storage.queries import load_functions, load_migrations
+from onrecord.adapters.store import backend_of
 from onrecord.adapters.transfer.export import export
 from onrecord.projections.views.registry import VIEWS
 from tests.adapters.histories.kept_histories import ANTHROPIC, taken_in
@@ -70,7 +71,7 @@ def holding(store: onrecord.Store) -> dict[str, Any]:
     """Return what a store holds: the version of each conversation, and a digest of its events."""
     found: dict[str, Any] = {}
     for listed in store.conversations():
-        events = list(store.backend.read(listed.conversation_id))
+        events = list(backend_of(store).read(listed.conversation_id))
         told = [
             (event.version, event.type, str(event.event_id), event.leaf.hex()) for event in events
         ]
@@ -106,8 +107,8 @@ def _make_sqlite(place: Path, folder: Path) -> dict[str, Any]:
         store.views.conversations(limit=1)
         store.views.tool_calls(limit=1)
         store.views.window(EXPORTED)
-        conversation = store.existing(EXPORTED).conversation_id
-        _pack(folder / EXPORT, b"".join(export(store.backend, conversation, EXPORTED)))
+        conversation = store.get(EXPORTED).conversation_id
+        _pack(folder / EXPORT, b"".join(export(backend_of(store), conversation, EXPORTED)))
         held = holding(store)
     # Closed, so that all of it is in the files themselves.
     _pack(folder / SQLITE, (place / "log.sqlite").read_bytes())

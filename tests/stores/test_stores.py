@@ -21,6 +21,7 @@ from onrecord.adapters.storage.postgres.postgres import migrate as migrate_postg
 from onrecord.adapters.storage.postgres.schema import FUNCTIONS_REVISION
 from onrecord.adapters.storage.queries import Migration, load_functions, load_migrations
 from onrecord.adapters.storage.sqlite.sqlite import migrate_sqlite
+from onrecord.adapters.store import backend_of
 from onrecord.adapters.transfer.importing import import_file
 from onrecord.adapters.views.sqlite.file import ViewsFile
 from onrecord.projections.views.registry import VIEWS
@@ -209,9 +210,9 @@ def test_an_object_that_an_upgrade_leaves_out_is_found(loaded: str) -> None:
 def test_an_export_of_a_release_is_taken_in(kept: Path, tmp_path: Path) -> None:
     path = unpacked(kept / EXPORT, tmp_path / "export.jsonl")
     with closing(onrecord.connect("memory://")) as store:
-        import_file(store.backend, store.tenant, path)
+        import_file(backend_of(store), store.tenant, path)
         versions = {it["key"]: it["version"] for it in of(kept, "holds.json").values()}
-        assert store.existing(EXPORTED).head().version == versions[EXPORTED]
+        assert store.get(EXPORTED).head().version == versions[EXPORTED]
         assert store.verify().faults == ()
 
 
@@ -219,6 +220,6 @@ def must_hold(store: onrecord.Store, held: object) -> None:
     """Verified, the same events as when it was kept, and the next request can be made of it."""
     assert holding(store) == held
     assert store.verify().faults == ()
-    request = store.existing(RENDERED).request("anthropic-messages")
+    request = store.get(RENDERED).request("anthropic-messages")
     assert request["messages"][0]["role"] == "user"
     assert "weather" in json.dumps(request["messages"])

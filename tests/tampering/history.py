@@ -8,6 +8,7 @@ from uuid import UUID, uuid5
 from eventsourcing.persistence import InfrastructureFactory, StoredEvent, Tracking
 
 import onrecord
+from onrecord.adapters.store import backend_of
 from onrecord.domain import events
 from onrecord.domain.content import Blob, Document, Text, ToolCall
 from onrecord.domain.draft import blobs_of
@@ -25,27 +26,27 @@ def record(store: onrecord.Store) -> None:
     """Conversations, documents, forks, changes of the history, and what was forgotten."""
     talk = store.conversation("support/4711")
     talk.instruct("Be brief.")
-    talk.append(events.ToolsDeclared(tools=()))
+    talk.log.append(events.ToolsDeclared(tools=()))
     talk.user("Where is parcel NW-20931?", documents=[b"%PDF the waybill", b"%PDF" + bytes(MIB)])
     call = ToolCall(id="toolu_1", name="track", arguments={})
-    talk.append(events.ToolCallRecorded(call_id="toolu_1", name="track", content=call))
+    talk.log.append(events.ToolCallRecorded(call_id="toolu_1", name="track", content=call))
     answered(talk, 1)
     talk.tool_result("toolu_1", "depot North")
-    talk.append(events.MessageRecorded(role="user", content=(Text(text="aside"),), line=SIDE))
-    talk.append(events.MessageRecorded(role="user", content=(Text(text="x"),), message_id="m1"))
+    talk.log.append(events.MessageRecorded(role="user", content=(Text(text="aside"),), line=SIDE))
+    talk.log.append(events.MessageRecorded(role="user", content=(Text(text="x"),), message_id="m1"))
     answered(talk, 2)
-    (blob, _) = blobs_of(known(talk.since(3)[0]))
-    talk.append(events.HistoryCompacted(summary="A parcel was asked for.", until=4))
-    talk.append(events.LineAdopted(after=8))
-    talk.append(events.ContentRedacted(version=4))
+    (blob, _) = blobs_of(known(talk.events(after=3)[0]))
+    talk.log.append(events.HistoryCompacted(summary="A parcel was asked for.", until=4))
+    talk.log.append(events.LineAdopted(after=8))
+    talk.log.append(events.ContentRedacted(version=4))
     fork = talk.fork("support/4711/again")
     template = Template(spans=(EncodedSpan(blob=blob),), sha256="", size=0)
-    fork.append(events.RequestSent(api="x", endpoint="/", template=template))
+    fork.log.append(events.RequestSent(api="x", endpoint="/", template=template))
     open_call = ToolCall(id="toolu_2", name="track", arguments={})
-    fork.append(events.ToolCallRecorded(call_id="toolu_2", name="track", content=open_call))
+    fork.log.append(events.ToolCallRecorded(call_id="toolu_2", name="track", content=open_call))
     closed = store.conversation("support/4712")
     closed.user("Thank you.", documents=[b"%PDF another"])
-    closed.append(events.ConversationClosed())
+    closed.log.append(events.ConversationEnded())
     for key in ("forgotten/1", "forgotten/2"):
         gone = store.conversation(key)
         gone.instruct("Be kind.")
@@ -56,7 +57,7 @@ def record(store: onrecord.Store) -> None:
 
 
 def answered(talk: Any, number: int) -> None:
-    talk.append(
+    talk.log.append(
         events.ResponseCompleted(
             response=UUID(int=number), api="x", envelope={}, input_tokens=number, output_tokens=5
         )
@@ -65,7 +66,7 @@ def answered(talk: Any, number: int) -> None:
 
 def beside(store: onrecord.Store) -> None:
     """What no event refers to, a key that nobody used yet, and another tenant."""
-    backend = store.backend
+    backend = backend_of(store)
     began = backend.find(store.tenant, "support/4712")
     assert began is not None
     backend.put_blob(store.tenant, began, [b"nobody refers to it"])

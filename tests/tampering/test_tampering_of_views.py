@@ -15,6 +15,7 @@ import psycopg
 import pytest
 
 import onrecord
+from onrecord.adapters.store import backend_of
 from onrecord.adapters.upkeep.verifying_views import VerifiedViews, verify_views
 from onrecord.domain import events
 from onrecord.domain.request_template import Template
@@ -63,7 +64,7 @@ def rows(request: pytest.FixtureRequest) -> Rows:
 def tell(store: onrecord.Store) -> None:
     """What the log's own test tells, and what counts tokens of a tenant that forgets nothing."""
     record(store)
-    conversation = store.backend.open(OTHER, "other/counted")
+    conversation = backend_of(store).open(OTHER, "other/counted")
     template = Template(spans=(), sha256="", size=0)
     asked = events.RequestSent(
         api="bedrock-converse", endpoint="/", model="nova", template=template
@@ -72,7 +73,7 @@ def tell(store: onrecord.Store) -> None:
         response=UUID(int=9), api="x", model="m", envelope={}, input_tokens=3, output_tokens=4
     )
     began = events.ConversationStarted(key="other/counted")
-    store.backend.append([appending(conversation, began, asked, used, tenant=OTHER)])
+    backend_of(store).append([appending(conversation, began, asked, used, tenant=OTHER)])
     talk = store.conversation("support/4713")
     talk.user("What is the weather?")
     answered(talk, 4)
@@ -89,7 +90,7 @@ def read(store: onrecord.Store) -> None:
 
 
 def compared(store: onrecord.Store) -> VerifiedViews:
-    return verify_views(store.backend, store.views.pages.kept())
+    return verify_views(backend_of(store), store.views.pages.kept())
 
 
 def drawn(rows: Rows, table: str) -> list[Tampering]:

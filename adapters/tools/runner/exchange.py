@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from itertools import takewhile
 from typing import Final
 
-from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.conversation import Talk, stream_of
 from onrecord.adapters.streams.lineage import Compaction, amendments, backwards
 from onrecord.adapters.streams.reading import in_force
 from onrecord.adapters.tools.tool import Tool
@@ -31,10 +31,10 @@ def open_exchange(talk: Talk) -> Iterator[Event]:
     head = talk.head()
     if not head.version:
         return
-    stretches = talk.stream.lineage(head.version, head)
-    found = amendments(talk.backend, stretches)
+    stretches = stream_of(talk).lineage(head.version, head)
+    found = amendments(stream_of(talk).backend, stretches)
     lines = {None, *(stretch.line for stretch in stretches)}
-    for recorded in backwards(talk.backend, stretches):
+    for recorded in backwards(stream_of(talk).backend, stretches):
         if recorded.exchange < head.exchange or _is_summarised(recorded, found.compaction):
             return
         if (recorded.conversation_id, recorded.version) in found.redacted:
@@ -87,8 +87,8 @@ def given_in_exchange(talk: Talk) -> frozenset[str]:
     if not called:
         return frozenset()
     head = talk.head()
-    stretches = talk.stream.lineage(head.version, head)
-    declared = in_force(talk.backend, stretches, "tools")
+    stretches = stream_of(talk).lineage(head.version, head)
+    declared = in_force(stream_of(talk).backend, stretches, "tools")
     tools = declared.event() if declared else None
     names = given_names(tools if isinstance(tools, ToolsDeclared) else None)
     return frozenset(names.get(name, name) for name in called)

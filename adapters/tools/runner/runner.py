@@ -13,7 +13,7 @@ from threading import TIMEOUT_MAX
 from typing import Any, Final, TypeAlias, cast
 
 from onrecord.adapters.conversation.context import carried_since, kept
-from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.conversation import Talk, stream_of
 from onrecord.adapters.conversation.tool_results import give_result
 from onrecord.adapters.inputs.arguments import several
 from onrecord.adapters.streams.results import Rejected
@@ -84,7 +84,7 @@ class ToolRunner:
 
     def declare(self) -> Done:
         """Put the tools in force, with where they come from: requests tell models of them."""
-        return self.talk.tools(self.tools.values())
+        return self.talk.tools.declare(self.tools.values())
 
     def run(self, context: Entries = EMPTY) -> tuple[ToolRun, ...]:
         """Run each call that awaits a result, record what it gave, in the order of the calls.
@@ -136,7 +136,7 @@ class ToolRunner:
     def _conversation_level(self) -> ToolCallContext:
         """Return what the conversation carries; only what is new of it is read."""
         until = self.talk.head().version
-        said = carried_since(self.talk.stream, self._seen, until)
+        said = carried_since(stream_of(self.talk), self._seen, until)
         self._carried = self._carried if said is None else said
         self._seen = max(until, self._seen)
         return self._carried
@@ -172,7 +172,7 @@ class ToolRunner:
 
     def _put(self, work: Work, outcome: Outcome) -> Done | Rejected:
         return give_result(
-            self.talk.stream,
+            stream_of(self.talk),
             work.call.id,
             outcome.given,
             is_error=outcome.is_error,

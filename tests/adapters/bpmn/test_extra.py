@@ -44,7 +44,7 @@ def test_what_a_process_gives_is_taken_without_them() -> None:
 import sys
 sys.modules["lark"] = sys.modules["defusedxml"] = None
 import onrecord
-print(onrecord.connect("memory://").conversation("k").take([{"id": None, "content": "Rain"}]))
+print(onrecord.connect("memory://").conversation("k").ingest([{"id": None, "content": "Rain"}]))
 """
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, check=True, text=True

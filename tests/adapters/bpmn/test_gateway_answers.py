@@ -42,7 +42,7 @@ def talk() -> onrecord.Talk:
 
 def taken(talk: onrecord.Talk, given: dict[str, Any]) -> ToolResult:
     """The result of the call, as the log has it."""
-    assert talk.take(answers_of([given], GATEWAYS).inputs) == "ready"
+    assert talk.ingest(answers_of([given], GATEWAYS).inputs) == "ready"
     return result(talk)
 
 
@@ -164,7 +164,7 @@ def test_what_gateways_offer_is_declared_under_names_that_lead_back_to_them() ->
     )
     assert answers.inputs == ()
     talk = onrecord.connect("memory://").conversation("support/4711")
-    talk.tools(answers.discovered)
+    talk.tools.declare(answers.discovered)
     talk.user("Read it")
     told = talk.request("anthropic-messages")["tools"]
     assert [each["name"] for each in told] == ["MCP_Files___read", "A2A_Travel"]

@@ -24,13 +24,13 @@ DESK = Path(__file__).parent / "parcel_desk.bpmn"
 def talk() -> onrecord.Talk:
     talk = onrecord.connect("memory://").conversation("support/4711")
     resolved = tools_of(DESK)
-    talk.tools(resolved.tools, sources=[resolved.source])
+    talk.tools.declare(resolved.tools, sources=[resolved.source])
     talk.user("Where is NW-20931?")
     return talk
 
 
 def events(talk: onrecord.Talk) -> list[object]:
-    return [recorded.event() for recorded in talk.since(0)]
+    return [recorded.event() for recorded in talk.events(after=0)]
 
 
 def test_the_record_says_which_state_of_which_model_declared_the_tools(talk: onrecord.Talk) -> None:
@@ -50,13 +50,13 @@ def test_each_api_is_told_of_the_tools(talk: onrecord.Talk, api: str) -> None:
 
 def test_what_a_process_gives_back_is_recorded_as_results_and_signals(talk: onrecord.Talk) -> None:
     call = ToolCall(id="toolu_01", name="Track", arguments={"number": "NW-20931"})
-    talk.append(ToolCallRecorded(call_id=call.id, name=call.name, content=call))
+    talk.log.append(ToolCallRecorded(call_id=call.id, name=call.name, content=call))
     started = Activation(call.id, call.name, call.arguments).variable()
     meta = started.pop("_meta")
     assert started == {"number": "NW-20931"}
 
     rain = {"id": None, "name": "Weather", "content": "Rain"}
-    assert talk.take(inputs_of([rain, {**meta, "content": {"place": "North"}}])) == "ready"
+    assert talk.ingest(inputs_of([rain, {**meta, "content": {"place": "North"}}])) == "ready"
     (result,) = [event for event in events(talk) if isinstance(event, ToolResultRecorded)]
     assert (result.call_id, "North" in str(result.content)) == ("toolu_01", True)
     (signal,) = [event for event in events(talk) if isinstance(event, SignalReceived)]

@@ -135,7 +135,7 @@ def test_a_program_that_keeps_its_list_gives_each_of_equal_calls_its_result(
         history = [*history, *turns[-1]]
     program.ask([*turns[1], *program.user("u3")], "a3")
     assert program.relations() == [*["extends"] * 4, "view"]
-    recorded = [known(event) for event in told.talk.since(0)]
+    recorded = [known(event) for event in told.talk.events(after=0)]
     kept = [event for event in recorded if isinstance(event, ToolResultRecorded)]
     told_by = [event.model_dump_json() for event in kept]
     assert [f'"{word}"' in text for word, text in zip(WORDS, told_by, strict=True)] == [True] * 4

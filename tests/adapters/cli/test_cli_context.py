@@ -23,7 +23,7 @@ def url(tmp_path: Path) -> str:
 
 def carried(url: str) -> dict[str, str]:
     with onrecord.connect(url) as store:
-        return dict(store.conversation("support/4711").carried())
+        return dict(store.conversation("support/4711").tool_context())
 
 
 def test_it_sets_shows_and_unsets(run: Command, url: str) -> None:

@@ -13,6 +13,7 @@ import pytest
 import onrecord
 from onrecord.adapters.cli.commands import app
 from onrecord.adapters.demo.screen import Screen
+from onrecord.adapters.store import backend_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.transfer.export import export
 from tests.adapters.cli.command import Command, in_process, on_a_terminal
@@ -39,12 +40,14 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[onrecord.
     with onrecord.connect() as store:
         talk = store.conversation(NASTY)
         talk.instruct(NASTY)
-        talk.tools([{"name": "look", "description": NASTY, "input_schema": {"type": "object"}}])
+        talk.tools.declare(
+            [{"name": "look", "description": NASTY, "input_schema": {"type": "object"}}]
+        )
         talk.user(NASTY, documents=[named_document(folder)])
-        talk.append(answer(NASTY), tool_call(NASTY, NASTY))
+        talk.log.append(answer(NASTY), tool_call(NASTY, NASTY))
         talk.tool_result(NASTY, NASTY)
-        talk.append(answer(NASTY))
-        talk.carry({"who": NASTY}, persist=["who"])
+        talk.log.append(answer(NASTY))
+        talk.set_tool_context({"who": NASTY}, persist=["who"])
         talk.fork(FORK)
         yield store
 
@@ -124,7 +127,7 @@ def files(store: onrecord.Store) -> None:
     Path("history.json").write_text(json.dumps(history))
     Path("request.json").write_text(json.dumps({"messages": [{"role": NASTY, NASTY: NASTY}]}))
     Path("model.bpmn").write_text(f"<definitions {NASTY.replace(chr(0), '')}>")
-    lines = export(store.backend, store.conversation(NASTY).conversation_id, NASTY)
+    lines = export(backend_of(store), store.conversation(NASTY).conversation_id, NASTY)
     Path("export.jsonl").write_bytes(b"".join(lines))
 
 
@@ -169,7 +172,7 @@ def test_json_is_exact(command: Command) -> None:
 
 def test_a_lone_surrogate_is_its_escape_in_json(store: onrecord.Store, command: Command) -> None:
     with onrecord.connect() as other:
-        other.conversation("odd").append(answer("half of \ud83d"))
+        other.conversation("odd").log.append(answer("half of \ud83d"))
     assert "\\ud83d" in command("show", "odd", "--json").out
     assert "half of \\ud83d" in command("show", "odd").out
 

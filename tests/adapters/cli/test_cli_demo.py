@@ -269,7 +269,7 @@ class TestReplay:
         self, command: Command, tmp_path: Path
     ) -> None:
         with onrecord.connect(url_of(tmp_path)) as store:
-            store.conversation(KEY).append(sent("not what was sent", digest="00" * 32))
+            store.conversation(KEY).log.append(sent("not what was sent", digest="00" * 32))
         done = command("replay", KEY, "--verify", "--json", "--url", url_of(tmp_path))
         assert done.code == 1
         assert done.document["proven"] is False
@@ -282,7 +282,7 @@ class TestReplay:
     ) -> None:
         spans = (SharedSpan(request=uuid4(), start=0, size=4),)
         with onrecord.connect(url_of(tmp_path)) as store:
-            store.conversation(KEY).append(sent("", digest="00" * 32, spans=spans))
+            store.conversation(KEY).log.append(sent("", digest="00" * 32, spans=spans))
         done = command("replay", KEY, "--verify", "--url", url_of(tmp_path))
         assert done.code == 1
         assert "missing" in done.columns[0][5]

@@ -10,6 +10,7 @@ import pytest
 
 import onrecord
 from onrecord.adapters.conversation import queries
+from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.domain.content import Document
 from onrecord.domain.events import MessageRecorded
 from tests.adapters.cli.command import Command, in_process, on_a_terminal, url_of
@@ -39,9 +40,9 @@ def talk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> onrecord.Talk:
 
 def named(talk: onrecord.Talk, name: str, data: bytes = PDF) -> None:
     """A document of any name, as another writer of the log may have recorded it."""
-    blob = talk.stream.put((data,))
+    blob = stream_of(talk).put((data,))
     held = Document(media_type="application/pdf", name=name, blob=blob)
-    talk.append(MessageRecorded(role="user", content=(held,)))
+    talk.log.append(MessageRecorded(role="user", content=(held,)))
 
 
 def test_each_document_is_a_line(command: Command) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import onrecord
+from onrecord.adapters.store import backend_of
 from onrecord.domain.content import Text
 from onrecord.domain.events import MessageRecorded
 from tests.adapters.cli.command import (
@@ -94,7 +95,9 @@ class TestForget:
         command("forget", KEY, "--yes", "--reason", "asked to")
         with onrecord.connect(url) as store:
             (found,) = store.conversations()
-            assert [event.body for event in store.backend.read(found.conversation_id)] == [None] * 2
+            assert [event.body for event in backend_of(store).read(found.conversation_id)] == [
+                None
+            ] * 2
 
     def test_forks_that_stay_are_named(self, url: str, command: Command) -> None:
         with onrecord.connect(url) as store:
@@ -297,7 +300,7 @@ class TestFailing:
         with onrecord.connect(url) as store:
             talk = store.conversation(KEY)
             said = (Text(text="word " * 200),)
-            talk.append(*[MessageRecorded(role="user", content=said) for _ in range(300)])
+            talk.log.append(*[MessageRecorded(role="user", content=said) for _ in range(300)])
         shell = subprocess.run(
             ["bash", "-c", '"$@" | head -n 1', "bash", *PROGRAM, "show", KEY],
             capture_output=True,

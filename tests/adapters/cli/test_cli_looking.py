@@ -55,7 +55,7 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         talk.user("What is this?", documents=[b"%PDF-1.7 a report"])
         response = talk.conversation_id
         call = {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {"at": 1}}
-        talk.append(
+        talk.log.append(
             ToolCallRecorded(
                 response=response,
                 index=0,
@@ -164,7 +164,7 @@ class TestShow:
 
     def test_control_characters_never_reach_the_terminal(self, url: str, command: Command) -> None:
         with onrecord.connect(url) as store:
-            store.conversation("nasty").append(NASTY_MESSAGE)
+            store.conversation("nasty").log.append(NASTY_MESSAGE)
         piped = command("show", "nasty").columns[1][6]
         assert piped == r"red \x1b[31mtext\x07 and \u202e a\nline\tmore \ud83d"
         drawn = on_a_terminal("show", "nasty")
@@ -188,7 +188,7 @@ class TestShow:
 
     def test_json_says_what_a_providers_tool_did(self, url: str, command: Command) -> None:
         with onrecord.connect(url) as store:
-            store.conversation("drawn").append(DRAWN)
+            store.conversation("drawn").log.append(DRAWN)
         (_, event) = command("show", "drawn", "--json").documents
         assert event["tool"]["asked"] == {
             "tool": "image_generation",
@@ -203,7 +203,7 @@ class TestShow:
 
     def test_json_keeps_what_is_no_character(self, url: str, command: Command) -> None:
         with onrecord.connect(url) as store:
-            store.conversation("nasty").append(NASTY_MESSAGE)
+            store.conversation("nasty").log.append(NASTY_MESSAGE)
         (_, event) = command("show", "nasty", "--json").documents
         assert event["body"]["content"][0]["text"] == NASTY
 
@@ -329,7 +329,7 @@ def test_times_are_told_from_now(seconds: int, shown: str) -> None:
 
 def test_json_is_json_whatever_the_text(url: str, command: Command) -> None:
     with onrecord.connect(url) as store:
-        store.conversation(KEY).append(NASTY_MESSAGE)
+        store.conversation(KEY).log.append(NASTY_MESSAGE)
         last = store.conversation(KEY).head().version
     lines = command("show", KEY, "--json").out.splitlines()
     assert [json.loads(line)["version"] for line in lines] == list(range(1, last + 1))

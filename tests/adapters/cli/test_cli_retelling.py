@@ -28,7 +28,7 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         for number in (1, 2):
             talk.user(f"prompt {number}")
             content = (Text(text=f"answer {number}"),)
-            talk.append(MessageRecorded(role="assistant", content=content))
+            talk.log.append(MessageRecorded(role="assistant", content=content))
     return place
 
 

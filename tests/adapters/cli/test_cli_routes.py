@@ -26,7 +26,7 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     with onrecord.connect(url_of(tmp_path)) as store:
         talk = store.conversation(KEY)
         talk.user("What is this?", documents=[picture])
-        talk.append(MessageRecorded(role="assistant", content=(Text(text="A cat."),)))
+        talk.log.append(MessageRecorded(role="assistant", content=(Text(text="A cat."),)))
     monkeypatch.setenv("ONRECORD_URL", url_of(tmp_path))
     return url_of(tmp_path)
 

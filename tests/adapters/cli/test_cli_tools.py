@@ -40,10 +40,10 @@ def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONRECORD_URL", url_of(tmp_path))
     with onrecord.connect() as store:
         talk = store.conversation(KEY)
-        talk.tools([{"name": "look", "input_schema": {"type": "object"}}])
+        talk.tools.declare([{"name": "look", "input_schema": {"type": "object"}}])
         talk.user("Hello")
         own = Native(api="gemini", value={"codeExecution": {}})
-        talk.tools([TRACK, FILES, BuiltinTool(name="web_search"), own])
+        talk.tools.declare([TRACK, FILES, BuiltinTool(name="web_search"), own])
 
 
 def test_each_tool_is_a_line_with_where_it_comes_from(command: Command) -> None:

@@ -22,9 +22,9 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     with onrecord.connect(url_of(tmp_path)) as store:
         talk = store.conversation("support/4711")
         talk.user("Where is my parcel?")
-        talk.append(tool_call("c1", "track"))
-        talk.append(tool_result("c1", "in depot North"))
-        talk.append(answer("It is in depot North."))
+        talk.log.append(tool_call("c1", "track"))
+        talk.log.append(tool_result("c1", "in depot North"))
+        talk.log.append(answer("It is in depot North."))
         store.conversation("support/4712").user("Is depot North open?")
     return url_of(tmp_path)
 
@@ -188,7 +188,7 @@ def test_usage_says_what_tokens_cost(tmp_path: Path, command: Command, url: str)
     prices.write_text('[models."m-*"]\ninput = 3\noutput = 15\n', encoding="utf-8")
     with onrecord.connect(url) as store:
         for model in ("m-1", "n-1"):
-            store.conversation("support/4711").append(answered(model, 1_000_000, 2))
+            store.conversation("support/4711").log.append(answered(model, 1_000_000, 2))
     done = command("usage", "--prices", str(prices))
     assert [(row[2], *row[3:6], row[9]) for row in done.columns] == [
         ("m-1", "1", "1000000", "2", "3.000030"),
@@ -235,7 +235,7 @@ def test_a_column_that_says_nothing_takes_no_room_on_a_terminal(url: str) -> Non
 def test_how_long_a_call_took_is_not_told_where_nobody_knows(command: Command, url: str) -> None:
     with onrecord.connect(url) as store:
         imported = (tool_call("c2", "weather"), tool_result("c2", "Rain, 12 degrees"))
-        store.conversation("support/4712").append(*imported)
+        store.conversation("support/4712").log.append(*imported)
     took = {row[3]: row[5] for row in command("calls").columns}
     assert (took["weather"], float(took["track"]) > 0) == ("", True)
     (entry,) = command("calls", "--name", "weather", "--json").document["entries"]
@@ -249,8 +249,8 @@ def test_long_texts_leave_room_for_the_next_call(tmp_path: Path, columns: int) -
     url = f"sqlite:///{tmp_path / 'long.db'}"
     with onrecord.connect(url) as store:
         talk = store.conversation("support/customer-4711/parcel-0123456789")
-        talk.append(tool_call("c1", "mcp__filesystem__read_text_file"))
-        talk.append(tool_result("c1", "It left depot North " + "and came to depot South " * 40))
+        talk.log.append(tool_call("c1", "mcp__filesystem__read_text_file"))
+        talk.log.append(tool_result("c1", "It left depot North " + "and came to depot South " * 40))
     shown = on_a_terminal("calls", "--url", url, columns=columns)
     lines = [line.strip() for line in shown.splitlines()]
     assert len(lines[lines.index("\u2500" * (columns - 2)) + 1 :]) <= 8

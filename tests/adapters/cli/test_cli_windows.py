@@ -29,7 +29,7 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         for number in range(1, 6):
             talk.user(f"prompt {number}")
             if number == 3:
-                talk.append(MessageRecorded(role="system", content=(Text(text="A note."),)))
+                talk.log.append(MessageRecorded(role="system", content=(Text(text="A note."),)))
     return url
 
 

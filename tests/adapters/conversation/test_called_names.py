@@ -31,14 +31,14 @@ def native_call(api: str, name: str) -> JsonObject:
 @pytest.fixture
 def talk() -> onrecord.Talk:
     talk = onrecord.connect("memory://").conversation("support/4711")
-    talk.tools(TOOLS)
+    talk.tools.declare(TOOLS)
     talk.user("hi")
     return talk
 
 
 def calls(talk: onrecord.Talk, api: str, name: str) -> None:
     content = Native(api=api, value=native_call(api, name))
-    talk.append(ToolCallRecorded(call_id="call_1", name=name, content=content))
+    talk.log.append(ToolCallRecorded(call_id="call_1", name=name, content=content))
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_name_that_no_tool_in_force_has_stays(talk: onrecord.Talk) -> None:
 
 def test_a_tool_of_just_that_name_is_the_one_that_is_called(talk: onrecord.Talk) -> None:
     spelled = name_for(GIVEN, OPENAI)
-    talk.tools([*TOOLS, {"name": spelled, "input_schema": {"type": "object"}}])
+    talk.tools.declare([*TOOLS, {"name": spelled, "input_schema": {"type": "object"}}])
     calls(talk, "openai-chat", spelled)
     assert [call.name for call in talk.open_calls()] == [spelled]
 
@@ -74,5 +74,7 @@ def test_a_fork_has_the_names_of_its_origin(talk: onrecord.Talk) -> None:
 def test_what_is_shown_bears_the_names_that_the_caller_gave(talk: onrecord.Talk) -> None:
     calls(talk, "openai-chat", name_for(GIVEN, OPENAI))
     talk.tool_result("call_1", "found")
-    told = [row.text for row in timeline(talk.since(0)) if row.kind in ("tool call", "result")]
+    told = [
+        row.text for row in timeline(talk.events(after=0)) if row.kind in ("tool call", "result")
+    ]
     assert told == [f'{GIVEN} {{"q":1}}', f"{GIVEN}: found"]

@@ -11,6 +11,7 @@ from uuid import UUID
 import pytest
 
 import onrecord
+from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.domain.content import Document, Native, Text, ToolCall, ToolResult
 from onrecord.domain.documents import short_id
 from onrecord.domain.events import (
@@ -74,7 +75,7 @@ def test_a_result_of_which_no_document_has_its_event_tells_of_them_itself(
 ) -> None:
     call(talk)
     result = ToolResult(call_id="call_1", content=(Text(text="see"), URL))
-    talk.append(ToolResultRecorded(call_id="call_1", content=result))
+    talk.log.append(ToolResultRecorded(call_id="call_1", content=result))
     (held,) = talk.documents()
     assert told(held) == (4, "tool", "look", "call_1", None)
 
@@ -87,7 +88,7 @@ def test_each_event_places_its_document_in_whatever_order_they_come(
     held = [URL.model_copy(update={"name": f"{number}.png"}) for number in range(4)]
     result = ToolResult(call_id="call_1", content=tuple(held))
     found = [DocumentExtracted(document=held[at], call_id="call_1", path=f"/{at}") for at in order]
-    talk.append(ToolResultRecorded(call_id="call_1", content=result), *found)
+    talk.log.append(ToolResultRecorded(call_id="call_1", content=result), *found)
     expected = {f"{at}.png": (version, f"/{at}") for version, at in enumerate(order, 3)}
     if redacted < len(order):
         talk.redact(expected.pop(f"{redacted}.png")[0])
@@ -106,8 +107,8 @@ def test_a_rejected_result_tells_of_its_documents_too(talk: onrecord.Talk) -> No
 
 def test_documents_of_signals_and_operators_are_theirs(talk: onrecord.Talk) -> None:
     talk.user("Hello")
-    talk.append(SignalReceived(content=(URL,)))
-    talk.append(MessageRecorded(role="system", content=(URL,)))
+    talk.log.append(SignalReceived(content=(URL,)))
+    talk.log.append(MessageRecorded(role="system", content=(URL,)))
     assert [held.origin for held in talk.documents()] == ["signal", "operator"]
 
 
@@ -138,7 +139,7 @@ def test_documents_of_signals_and_operators_are_theirs(talk: onrecord.Talk) -> N
 def test_a_document_in_an_apis_own_json_is_read_from_it(
     talk: onrecord.Talk, native: Native
 ) -> None:
-    talk.append(MessageRecorded(role="user", content=(native,)))
+    talk.log.append(MessageRecorded(role="user", content=(native,)))
     (held,) = talk.documents()
     assert (held.origin, held.document.media_type) == ("user", "image/png")
     assert held.blob is not None
@@ -154,7 +155,7 @@ def test_a_result_in_an_apis_own_json_is_read_from_it(talk: onrecord.Talk) -> No
         "content": [{"type": "image", "source": source}],
     }
     content = Native(api="anthropic-messages", value=value)
-    talk.append(ToolResultRecorded(call_id="call_1", content=content))
+    talk.log.append(ToolResultRecorded(call_id="call_1", content=content))
     (held,) = talk.documents()
     assert told(held) == (4, "tool", "look", "call_1", None)
 
@@ -168,7 +169,7 @@ def test_a_picture_that_a_providers_tool_made_is_told_once(talk: onrecord.Talk) 
         "output_format": "png",
     }
     talk.user("Draw.")
-    blob = talk.stream.put((PNG,))
+    blob = stream_of(talk).put((PNG,))
     picture = Document(media_type="image/png", name="image_0.png", blob=blob)
     content = Native(api="openai-responses", value=value)
     made = ServerToolCallRecorded(
@@ -177,7 +178,7 @@ def test_a_picture_that_a_providers_tool_made_is_told_once(talk: onrecord.Talk) 
     found = DocumentExtracted(
         document=picture, call_id="ig_1", tool_name="image_generation", api="openai-responses"
     )
-    talk.append(made, found)
+    talk.log.append(made, found)
     (held,) = talk.documents()
     assert told(held) == (4, "provider", "image_generation", "ig_1", None)
 
@@ -216,13 +217,13 @@ def test_a_conversation_that_has_not_begun_has_none(talk: onrecord.Talk) -> None
 
 
 def test_a_tool_is_named_as_its_caller_knows_it(talk: onrecord.Talk) -> None:
-    talk.tools([{"name": "find/files", "input_schema": {"type": "object"}}])
+    talk.tools.declare([{"name": "find/files", "input_schema": {"type": "object"}}])
     talk.user("Look it up.")
     name = talk.request("anthropic-messages")["tools"][0]["name"]
     made = ToolCall(id="call_1", name=name, arguments={})
-    talk.append(ToolCallRecorded(call_id="call_1", name=name, content=made))
+    talk.log.append(ToolCallRecorded(call_id="call_1", name=name, content=made))
     result = ToolResult(call_id="call_1", content=(URL,))
-    talk.append(ToolResultRecorded(call_id="call_1", content=result))
+    talk.log.append(ToolResultRecorded(call_id="call_1", content=result))
     (held,) = talk.documents()
     assert held.tool_name == "find/files"
 

@@ -165,9 +165,9 @@ def test_what_was_synthesised_is_pinned_by_what_was_sent_and_is_no_event(
     outcomes = list(replays(talk))
     assert [outcome.is_whole for outcome in outcomes] == [True, True]
     assert [outcome.is_rendered for outcome in outcomes] == [True, True]
-    told = [event.type for event in talk.read()]
+    told = [event.type for event in talk.log.read()]
     assert told.count("tool_result.recorded") == told.count("document.extracted") == 1
-    said = [event.body for event in talk.read() if event.type == "message.recorded"]
+    said = [event.body for event in talk.log.read() if event.type == "message.recorded"]
     assert [json.loads(body or b"")["role"] for body in said].count("user") == 1
 
 
@@ -177,7 +177,7 @@ def test_a_request_that_was_sent_refers_to_the_bytes_of_a_document_and_does_not_
 ) -> None:
     asked_twice(talk, way)
     (document,) = talk.documents()
-    *_, sent = (event.event() for event in talk.read() if event.type == "request.sent")
+    *_, sent = (event.event() for event in talk.log.read() if event.type == "request.sent")
     assert isinstance(sent, RequestSent)
     apart = [span for span in sent.template.spans if isinstance(span, BlobSpan | EncodedSpan)]
     assert document.blob is not None

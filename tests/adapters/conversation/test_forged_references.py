@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import onrecord
+from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.domain.errors import InvalidContent, InvalidExport, OnrecordError
 from onrecord.domain.events import (
     ContentRedacted,
@@ -43,22 +44,22 @@ FORGED = [
 
 
 def texts(talk: onrecord.Talk) -> str:
-    return str(talk.turns())
+    return str(talk.history())
 
 
 def everything(talk: onrecord.Talk) -> None:
     """Read a conversation in every way."""
-    talk.turns()
+    talk.history()
     talk.request(API)
     talk.documents()
     talk.open_calls()
-    talk.declared()
-    talk.activity()
+    talk.tools.in_force()
+    talk.tools.server_calls()
 
 
 def put(talk: onrecord.Talk, *said: Event) -> None:
     """Append as another program may that does not look."""
-    talk.stream.append(*said)
+    stream_of(talk).append(*said)
 
 
 @pytest.fixture
@@ -75,13 +76,13 @@ def test_an_adoption_that_names_no_past_is_refused(
     talk: onrecord.Talk, told: dict[str, Any]
 ) -> None:
     with pytest.raises(InvalidContent):
-        talk.append(LineAdopted(**told))
+        talk.log.append(LineAdopted(**told))
     assert talk.head().version == 3
 
 
 async def test_it_is_refused_of_coroutines_too(talk: onrecord.Talk) -> None:
     with pytest.raises(InvalidContent):
-        await talk.append_async(LineAdopted(after=4))
+        await talk.log.append_async(LineAdopted(after=4))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +90,7 @@ async def test_it_is_refused_of_coroutines_too(talk: onrecord.Talk) -> None:
 )
 def test_what_amends_what_is_to_come_is_refused(talk: onrecord.Talk, event: Event) -> None:
     with pytest.raises(InvalidContent):
-        talk.append(event)
+        talk.log.append(event)
 
 
 @pytest.mark.parametrize("told", FORGED)

@@ -22,7 +22,7 @@ def keys(store: onrecord.Store, which: str) -> list[str | None]:
 
 def says_it(talk: onrecord.Talk) -> list[str]:
     """The types of the events that repeat what was said."""
-    return [event.type for event in talk.read() if SAID.encode() in (event.body or b"")]
+    return [event.type for event in talk.log.read() if SAID.encode() in (event.body or b"")]
 
 
 def test_forks_of_forks_are_forks_and_others_are_not(tmp_path: Path) -> None:

@@ -204,7 +204,7 @@ def test_the_result_and_its_documents_are_one_append(talk: onrecord.Talk) -> Non
     call(talk)
     done = talk.tool_result("call_1", {"a": PDF, "b": PNG})
     assert isinstance(done, Recorded)
-    assert [each.type for each in talk.read(after=done.first - 1)] == [
+    assert [each.type for each in talk.log.read(after=done.first - 1)] == [
         *("tool_result.recorded", "document.extracted", "document.extracted")
     ]
     assert done.last == talk.head().version
@@ -221,12 +221,12 @@ def test_the_same_result_with_documents_again_changes_nothing(talk: onrecord.Tal
 def test_a_document_of_a_result_is_named_by_the_tool_as_its_caller_knows_it(
     talk: onrecord.Talk,
 ) -> None:
-    talk.tools([{"name": "find/files", "input_schema": {"type": "object"}}])
+    talk.tools.declare([{"name": "find/files", "input_schema": {"type": "object"}}])
     talk.user("Look it up.")
     told = talk.request("anthropic-messages")["tools"][0]["name"]
     assert told != "find/files"
     made = ToolCall(id="call_1", name=told, arguments={})
-    talk.append(ToolCallRecorded(call_id="call_1", name=told, content=made))
+    talk.log.append(ToolCallRecorded(call_id="call_1", name=told, content=made))
     talk.tool_result("call_1", PDF)
     (found,) = extracted(talk)
     assert found.tool_name == "find/files"

@@ -13,6 +13,8 @@ import pytest
 from pydantic import ValidationError
 
 import onrecord
+from onrecord.adapters.conversation.conversation import stream_of
+from onrecord.adapters.store import backend_of
 from onrecord.domain import encoding, errors
 from onrecord.domain.content import Document, ToolResult
 from tests.factories import BECAUSE, prompt
@@ -47,9 +49,9 @@ REFUSED: dict[str, tuple[Deed, str]] = {
         "type/subtype",
     ),
     "no instructions": (lambda talk: talk.instruct(None), r"text .* not NoneType"),
-    "a name for tools": (lambda talk: talk.tools("Ada"), "list"),
-    "a number for tools": (lambda talk: talk.tools(5), "list"),
-    "a name for a tool": (lambda talk: talk.tools(["Ada"]), "input_schema"),
+    "a name for tools": (lambda talk: talk.tools.declare("Ada"), "list"),
+    "a number for tools": (lambda talk: talk.tools.declare(5), "list"),
+    "a name for a tool": (lambda talk: talk.tools.declare(["Ada"]), "input_schema"),
     "a call that is a number": (lambda talk: talk.tool_result(5, "a"), r"text .* not int"),
     "a call of no name": (lambda talk: talk.tool_result("", "a"), "id of its call"),
     "a result that is no JSON": (lambda talk: talk.tool_result("a", {"Ada"}), "JSON"),
@@ -58,7 +60,7 @@ REFUSED: dict[str, tuple[Deed, str]] = {
     "a label that is a text": (lambda talk: talk.annotate("Ada"), "labels"),
     "a remark on a text": (lambda talk: talk.annotate({"a": "b"}, "1"), "version"),
     "a redacted text": (lambda talk: talk.redact("Ada"), "version"),
-    "a reason that is a number": (lambda talk: talk.close(5), "reason"),
+    "a reason that is a number": (lambda talk: talk.end(5), "reason"),
     "a fork of a number": (lambda talk: talk.fork(5), "key"),
     "a blank fork": (lambda talk: talk.fork(" "), "key"),
     "a request at a text": (lambda talk: talk.request("anthropic-messages", at="1"), "version"),
@@ -76,7 +78,7 @@ REFUSED: dict[str, tuple[Deed, str]] = {
         r'^missing .* give "cancel", "refuse" or "drop"$',
     ),
     "a function that is no tool yet": (
-        lambda talk: talk.tools([len]),
+        lambda talk: talk.tools.declare([len]),
         r"onrecord\.tool\(function\)",
     ),
 }
@@ -112,7 +114,7 @@ def test_what_is_refused_stores_nothing(deed: Deed, advice: str) -> None:
     with pytest.raises(errors.OnrecordError):
         deed(store.conversation("support/4711"))
     assert list(store.conversations()) == []
-    assert store.backend.sweep_blobs(2**62) == 0
+    assert backend_of(store).sweep_blobs(2**62) == 0
 
 
 @pytest.mark.parametrize("key", [5, None, "", " \t", b"support"])
@@ -170,8 +172,10 @@ def test_a_damaged_body_is_not_shown(body: bytes) -> None:
 @pytest.mark.parametrize("block", [b'{"kind":"Ada"}', b'{"kind":"text","text":["Ada"]}', b'"Ada"'])
 def test_a_request_of_a_damaged_body_does_not_show_it(block: bytes) -> None:
     talk = onrecord.connect("memory://").conversation("support/4711")
-    known = talk.stream.draft(prompt())
-    talk.stream.append_drafted((known._replace(body=b'{"role":"user","content":[%s]}' % block),))
+    known = stream_of(talk).draft(prompt())
+    stream_of(talk).append_drafted(
+        (known._replace(body=b'{"role":"user","content":[%s]}' % block),)
+    )
     with pytest.raises(errors.CorruptRecord) as caught:
         talk.request("anthropic-messages")
     assert "Ada" not in shown(caught.value)
@@ -197,7 +201,7 @@ def test_a_document_of_another_conversation_is_refused_and_nothing_is_stored() -
     for deed in deeds:
         with pytest.raises(errors.InvalidContent, match="not in this conversation"):
             deed(store.conversation("two"))
-    assert store.backend.sweep_blobs(2**62) == 0
+    assert backend_of(store).sweep_blobs(2**62) == 0
 
 
 def test_a_document_of_the_conversation_itself_or_of_its_origin_is_taken() -> None:

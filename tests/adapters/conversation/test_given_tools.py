@@ -1,4 +1,4 @@
-"""What `talk.tools` takes, and what it records of where tools come from."""
+"""What `talk.tools.declare` takes, and what it records of where tools come from."""
 
 from collections.abc import Iterator
 
@@ -23,13 +23,13 @@ def talk() -> Iterator[onrecord.Talk]:
 
 
 def declared(talk: onrecord.Talk) -> ToolsDeclared:
-    event = list(talk.read())[-1].event()
+    event = list(talk.log.read())[-1].event()
     assert isinstance(event, ToolsDeclared)
     return event
 
 
 def test_a_toolset_declares_its_tools_and_where_they_come_from(talk: onrecord.Talk) -> None:
-    talk.tools([OWN, LISTED], sources=[PYTHON])
+    talk.tools.declare([OWN, LISTED], sources=[PYTHON])
     event = declared(talk)
     assert [tool.name for tool in event.tools if not isinstance(tool, Native)] == [
         "track_parcel",
@@ -39,12 +39,12 @@ def test_a_toolset_declares_its_tools_and_where_they_come_from(talk: onrecord.Ta
 
 
 def test_a_declaration_has_the_digest_of_its_tools(talk: onrecord.Talk) -> None:
-    talk.tools([OWN, LISTED])
+    talk.tools.declare([OWN, LISTED])
     assert declared(talk).sha256 == tools_digest(declared(talk).tools)
 
 
 def test_tools_that_a_provider_runs_come_from_the_provider(talk: onrecord.Talk) -> None:
-    talk.tools([OWN, SEARCH, BuiltinTool(name="code_execution")])
+    talk.tools.declare([OWN, SEARCH, BuiltinTool(name="code_execution")])
     (source,) = declared(talk).sources
     assert source == ToolSource(origin="provider", tools=("web_search", "code_execution"))
 
@@ -61,7 +61,7 @@ def test_a_tool_that_can_be_called_is_declared_with_where_it_comes_from(
         return depot
 
     tools = [onrecord.tool(track_parcel), onrecord.tool(depot_status)]
-    talk.tools([*tools, LISTED])
+    talk.tools.declare([*tools, LISTED])
     event = declared(talk)
     definitions = [tool.definition for tool in tools]
     assert event.tools == (*definitions, *LISTED.tools)
@@ -77,22 +77,22 @@ def test_a_tool_that_can_be_called_is_declared_with_where_it_comes_from(
 
 def test_a_source_that_was_told_is_not_told_twice(talk: onrecord.Talk) -> None:
     told = ToolSource(origin="provider", name="anthropic", tools=("web_search",))
-    talk.tools([SEARCH], sources=[told])
+    talk.tools.declare([SEARCH], sources=[told])
     assert declared(talk).sources == (told,)
 
 
 def test_tools_without_a_source_have_none(talk: onrecord.Talk) -> None:
-    talk.tools([OWN])
+    talk.tools.declare([OWN])
     assert declared(talk).sources == ()
 
 
 def test_the_very_same_tools_of_two_servers_need_other_names(talk: onrecord.Talk) -> None:
     with pytest.raises(InvalidContent, match="two tools are named 'read'"):
-        talk.tools([LISTED, LISTED])
+        talk.tools.declare([LISTED, LISTED])
     again = onrecord.mcp_listing(
         [{"name": "read", "inputSchema": {"type": "object"}}], prefix="backup_"
     )
-    talk.tools([LISTED, again])
+    talk.tools.declare([LISTED, again])
     assert [tool.name for tool in declared(talk).tools if not isinstance(tool, Native)] == [
         "read",
         "backup_read",
@@ -102,10 +102,10 @@ def test_the_very_same_tools_of_two_servers_need_other_names(talk: onrecord.Talk
 @pytest.mark.parametrize("sources", [["mcp"], [{"origin": "mcp"}], [LISTED]])
 def test_a_source_is_a_tool_source(talk: onrecord.Talk, sources: list[ToolSource]) -> None:
     with pytest.raises(InvalidContent, match=r"a source of tools is an onrecord\.ToolSource"):
-        talk.tools([OWN], sources=sources)
+        talk.tools.declare([OWN], sources=sources)
 
 
 def test_nothing_is_recorded_of_what_is_refused(talk: onrecord.Talk) -> None:
     with pytest.raises(InvalidContent):
-        talk.tools([OWN, OWN])
+        talk.tools.declare([OWN, OWN])
     assert talk.head().version == 0

@@ -8,6 +8,7 @@ import pytest
 from uuid_utils.compat import uuid7
 
 import onrecord
+from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.streams.lineage import Lineages, lineage
 from onrecord.adapters.streams.reading import events_for, in_force, since_request
 from onrecord.domain import events
@@ -48,8 +49,10 @@ def adopted(line: UUID | None, begun: int | None, after: int, as_of: int | None 
 
 def words(told: onrecord.Talk, window: Window | None = None, at: int | None = None) -> list[str]:
     """What the main line says at a version, in order."""
-    stretches = told.stream.lineage(told.head().version if at is None else at)
-    return [said(item) for item in events_for(told.backend, stretches, window) if said(item)]
+    stretches = stream_of(told).lineage(told.head().version if at is None else at)
+    return [
+        said(item) for item in events_for(stream_of(told).backend, stretches, window) if said(item)
+    ]
 
 
 def said(item: Told) -> str:
@@ -82,13 +85,13 @@ def test_what_the_main_line_was_before_is_still_told(edited: onrecord.Talk) -> N
 
 
 def test_the_next_edit_may_go_on_from_what_was_given_up(edited: onrecord.Talk) -> None:
-    edited.append(adopted(None, None, 7), user("prompt 4"))
+    edited.log.append(adopted(None, None, 7), user("prompt 4"))
     assert words(edited) == ["prompt 1", "answer 1", "prompt 2", "answer 2", "prompt 4"]
 
 
 def test_an_edit_may_be_cut_within_a_line_that_was_adopted(edited: onrecord.Talk) -> None:
     until = edited.head().version
-    edited.append(adopted(None, None, 8, as_of=until), user("prompt 4"))
+    edited.log.append(adopted(None, None, 8, as_of=until), user("prompt 4"))
     assert words(edited) == ["prompt 1", "answer 1", "prompt 2b", "prompt 4"]
 
 
@@ -143,11 +146,11 @@ def test_a_fork_goes_on_from_the_main_line_as_it_stood(edited: onrecord.Talk) ->
 
 
 def test_settled_lineages_are_read_once(edited: onrecord.Talk) -> None:
-    lineages = Lineages(edited.backend, edited.conversation_id)
+    lineages = Lineages(stream_of(edited).backend, edited.conversation_id)
     head = edited.head()
     assert lineages.at(head.version, head) == lineages.at(head.version, head)
     assert lineages.at(head.version) == lineage(
-        edited.backend, edited.conversation_id, head.version
+        stream_of(edited).backend, edited.conversation_id, head.version
     )
 
 

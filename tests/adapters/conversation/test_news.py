@@ -1,11 +1,12 @@
-"""`talk.turns`: what was said by turns, and only what is new since a version."""
+"""`talk.history`: what was said by turns, and only what is new since a version."""
 
 from pathlib import Path
 
 import pytest
 
 import onrecord
-from onrecord.projections.history.history import Turn
+from onrecord.domain.blobs import LIMIT
+from onrecord.projections.history.history import Turn, Usage
 from tests.adapters.recording.own_history import SPELLINGS, Spelling, neutral, worded
 from tests.adapters.recording.retold import Retold
 
@@ -31,18 +32,43 @@ def test_a_turn_gives_only_what_is_new(spelling: Spelling, tmp_path: Path) -> No
     told.talk.tool_result("call_2", "two")
     told.talk.tool_result("call_1", "one")
     told.answered("a2")
-    assert told_in(told.talk.turns(since=before)) == [
+    assert told_in(told.talk.history(since=before)) == [
         ("user", ["u2"]),
         ("assistant", ["looking", "call call_1", "call call_2"]),
         ("user", ["call_1 gave one", "call_2 gave two"]),
         ("assistant", ["a2"]),
     ]
-    assert told_in(told.talk.turns(since=before, at=before)) == []
-    assert told_in(told.talk.turns(at=before)) == [("user", ["u1"]), ("assistant", ["a1"])]
-    assert told_in(told.talk.turns()) == [
-        *told_in(told.talk.turns(at=before)),
-        *told_in(told.talk.turns(since=before)),
+    assert told_in(told.talk.history(since=before, at=before)) == []
+    assert told_in(told.talk.history(at=before)) == [("user", ["u1"]), ("assistant", ["a1"])]
+    assert told_in(told.talk.history()) == [
+        *told_in(told.talk.history(at=before)),
+        *told_in(told.talk.history(since=before)),
     ]
+
+
+@each_api
+def test_a_turn_has_its_text_and_how_its_answer_ended(spelling: Spelling, tmp_path: Path) -> None:
+    told = Retold(tmp_path, spelling)
+    told.talk.user("u1")
+    told.answered("looking", "call_1")
+    told.talk.tool_result("call_1", "one")
+    told.answered("a2")
+    turns = told.talk.history()
+    assert [turn.text for turn in turns] == ["u1", "looking", "", "a2"]
+    ended = [event.event() for event in told.talk.events() if event.type == "response.completed"]
+    answers = [turn for turn in turns if turn.role == "assistant"]
+    assert [turn.stop_reason for turn in answers] == [event.stop_reason for event in ended]
+    assert [turn.usage for turn in answers] == [
+        Usage(event.input_tokens, event.output_tokens) for event in ended
+    ]
+    assert [turn.usage for turn in turns if turn.role == "user"] == [None, None]
+
+
+def test_a_long_text_of_a_provider_is_whole(tmp_path: Path) -> None:
+    """It lies in a blob: no reference to one stands in its place."""
+    told = Retold(tmp_path)
+    told.exchange("u1", long := "a" * (LIMIT + 1))
+    assert told.talk.history()[-1].text == long
 
 
 def test_a_call_that_awaits_its_result_has_none_yet(tmp_path: Path) -> None:
@@ -50,7 +76,7 @@ def test_a_call_that_awaits_its_result_has_none_yet(tmp_path: Path) -> None:
     told.talk.user("u1")
     told.answered(None, "call_1", "call_2")
     told.talk.tool_result("call_2", "two")
-    assert told_in(told.talk.turns())[1:] == [
+    assert told_in(told.talk.history())[1:] == [
         ("assistant", ["call call_1", "call call_2"]),
         ("user", ["call_2 gave two"]),
     ]
@@ -62,8 +88,8 @@ def test_what_was_said_while_an_answer_came_is_new_behind_it(tmp_path: Path) -> 
     begun = told.send()
     version = told.talk.user("wait").last
     told.program.answer(begun, "a1")
-    assert told_in(told.talk.turns(since=version)) == [("assistant", ["a1"])]
-    assert told_in(told.talk.turns(since=version - 1)) == [
+    assert told_in(told.talk.history(since=version)) == [("assistant", ["a1"])]
+    assert told_in(told.talk.history(since=version - 1)) == [
         ("assistant", ["a1"]),
         ("user", ["wait"]),
     ]
@@ -73,12 +99,12 @@ def test_what_is_given_up_is_not_new_and_a_summary_is(tmp_path: Path) -> None:
     told = Retold(tmp_path)
     told.exchange("u1", "a1")
     version = told.exchange("u2", "a2")
-    told.talk.edit(version, "u2b")
-    assert told_in(told.talk.turns(since=version)) == [("user", ["u2b"])]
+    told.talk.edit_message(version, "u2b")
+    assert told_in(told.talk.history(since=version)) == [("user", ["u2b"])]
     told.answered("a2b")
     before = told.talk.head().version
     told.talk.compact("In short.")
-    ((role, (said,)),) = told_in(told.talk.turns(since=before))
+    ((role, (said,)),) = told_in(told.talk.history(since=before))
     assert (role, said[-9:]) == ("user", "In short.")
 
 
@@ -87,10 +113,10 @@ def test_a_fork_has_nothing_new_of_what_it_was_forked_from(tmp_path: Path) -> No
     told.exchange("u1", "a1")
     fork = told.talk.fork("fork")
     fork.user("u2")
-    assert told_in(fork.turns(since=1)) == [("user", ["u2"])]
-    assert [texts for _, texts in told_in(fork.turns())] == [["u1"], ["a1"], ["u2"]]
+    assert told_in(fork.history(since=1)) == [("user", ["u2"])]
+    assert [texts for _, texts in told_in(fork.history())] == [["u1"], ["a1"], ["u2"]]
 
 
 def test_nothing_is_new_before_anything_was_said() -> None:
     with onrecord.connect("memory://") as store:
-        assert store.conversation("new").turns() == ()
+        assert store.conversation("new").history() == ()

@@ -43,7 +43,9 @@ def test_what_a_fork_is_told_does_not_close_the_round_of_its_origin(
     fork.signal("a bell rang")
     fork.user("And?")
     assert awaited(fork) == ["toolu_1"]
-    assert not [block for turn in fork.turns() for block in turn.blocks if block.mark == "missing"]
+    assert not [
+        block for turn in fork.history() for block in turn.blocks if block.mark == "missing"
+    ]
     fork.tool_result("toolu_1", "seen")
     assert awaited(fork) == []
     assert last_turn(fork) == ["toolu_1: seen", "a bell rang", "And?"]
@@ -66,7 +68,7 @@ def test_a_conversation_that_went_back_amid_a_round_awaits_none_of_its_calls(
 ) -> None:
     asks(talk, "toolu_1")
     said = talk.user("And?")
-    talk.edit(said.last, "Or?")
+    talk.edit_message(said.last, "Or?")
     assert awaited(talk) == []
     calls(talk, "toolu_2")
     assert awaited(talk) == ["toolu_2"]
@@ -75,7 +77,7 @@ def test_a_conversation_that_went_back_amid_a_round_awaits_none_of_its_calls(
 def test_a_fork_of_what_went_back_awaits_none_of_the_calls_before(talk: onrecord.Talk) -> None:
     asks(talk, "toolu_1")
     said = talk.user("And?")
-    talk.edit(said.last, "Or?")
+    talk.edit_message(said.last, "Or?")
     assert awaited(talk.fork("support/4711-b")) == []
 
 
@@ -105,7 +107,7 @@ def test_a_request_goes_when_the_round_is_closed(talk: onrecord.Talk) -> None:
 
 def test_a_request_that_drops_calls_keeps_what_was_said_beside_them(talk: onrecord.Talk) -> None:
     talk.user("Look")
-    talk.append(
+    talk.log.append(
         events.MessageRecorded(role="assistant", content=(Text(text="One moment."),)),
     )
     calls(talk, "toolu_1")
@@ -125,7 +127,7 @@ def test_what_was_asked_so_is_made_again_byte_for_byte(
 ) -> None:
     asks(talk, "toolu_1")
     made = talk.request("anthropic-messages", missing=missing)
-    again = talk.render(talk.head().version, made.options)
+    again = talk.log.render(talk.head().version, made.options)
     assert again.body_parts() == made.body_parts()
 
 
@@ -154,7 +156,7 @@ def test_results_are_awaited_until_all_are_there(talk: onrecord.Talk) -> None:
 
 def test_an_answer_leaves_nothing_to_ask_until_a_signal_comes(talk: onrecord.Talk) -> None:
     talk.user("Hello")
-    talk.append(events.MessageRecorded(role="assistant", content=(Text(text="Hi."),)))
+    talk.log.append(events.MessageRecorded(role="assistant", content=(Text(text="Hi."),)))
     assert talk.next_input() == "nothing"
     talk.signal("a bell rang")
     assert talk.next_input() == "ready"
@@ -168,7 +170,7 @@ def test_a_signal_that_interrupts_is_answered_next(talk: onrecord.Talk) -> None:
 
 def test_an_answer_that_is_paused_is_asked_for_again(talk: onrecord.Talk) -> None:
     talk.user("Look it up")
-    talk.append(
+    talk.log.append(
         events.MessageRecorded(role="assistant", content=(Text(text="One moment."),)),
         events.ResponseCompleted(
             response=talk.conversation_id,
@@ -188,7 +190,7 @@ def test_nothing_comes_next_in_a_closed_conversation(
 ) -> None:
     """It takes no results, and the model is not asked there."""
     asks(talk, *call_ids)
-    talk.close()
+    talk.end()
     assert talk.next_input() == "nothing"
 
 

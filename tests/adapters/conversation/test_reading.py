@@ -8,6 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import onrecord
+from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.streams.lineage import lineage
 from onrecord.adapters.streams.reading import events_for
 from onrecord.domain.content import ToolCall
@@ -33,14 +34,14 @@ def do(talk: onrecord.Talk, deed: Deed) -> None:
             talk.user(f"prompt {number}")
         case "answer":
             said = onrecord.Text(text=f"answer {number}")
-            talk.append(MessageRecorded(role="assistant", content=(said,)))
+            talk.log.append(MessageRecorded(role="assistant", content=(said,)))
         case "instruct":
             talk.instruct(f"instructions {number}")
         case "equip":
-            talk.tools([{"name": f"tool_{number}", "input_schema": {"type": "object"}}])
+            talk.tools.declare([{"name": f"tool_{number}", "input_schema": {"type": "object"}}])
         case "call":
             call = ToolCall(id=f"toolu_{uuid4().hex}", name="look", arguments={})
-            talk.append(ToolCallRecorded(call_id=call.id, name="look", content=call))
+            talk.log.append(ToolCallRecorded(call_id=call.id, name="look", content=call))
         case _:
             for call in talk.open_calls():
                 talk.tool_result(call.id, "seen")
@@ -58,8 +59,8 @@ def grown(deeds: Sequence[Deed], forked_at: int | None = None) -> onrecord.Talk:
 
 
 def kept(talk: onrecord.Talk, window: Window | None) -> list[Told]:
-    stretches = lineage(talk.backend, talk.conversation_id, talk.head().version)
-    return list(events_for(talk.backend, stretches, window))
+    stretches = lineage(stream_of(talk).backend, talk.conversation_id, talk.head().version)
+    return list(events_for(stream_of(talk).backend, stretches, window))
 
 
 @given(deeds, st.none() | st.integers(0, 5), windows)
@@ -131,10 +132,10 @@ def test_a_fork_shares_the_documents_of_its_origin() -> None:
 
 def test_a_fork_leaves_its_origin_alone() -> None:
     talk = grown([])
-    before = talk.since(0)
+    before = talk.events(after=0)
     fork = talk.fork("fork", reason="what if")
     fork.user("something else")
-    assert talk.since(0) == before
+    assert talk.events(after=0) == before
 
 
 def test_a_key_that_is_taken_is_no_fork() -> None:

@@ -28,7 +28,7 @@ def talk(tmp_path: Path) -> onrecord.Talk:
 
 
 def versions(talk: onrecord.Talk, name: str) -> list[int]:
-    return [event.version for event in talk.read() if event.type == name]
+    return [event.version for event in talk.log.read() if event.type == name]
 
 
 def sent(talk: onrecord.Talk, api: str) -> str:
@@ -51,7 +51,7 @@ def test_redacting_a_document_takes_it_out_of_the_result(talk: onrecord.Talk, ap
 def test_the_other_documents_of_the_result_stay(talk: onrecord.Talk) -> None:
     first, _ = versions(talk, "document.extracted")
     talk.redact(first)
-    (turn,) = [turn for turn in talk.turns() if turn.blocks[0].call_id and turn.role == "user"]
+    (turn,) = [turn for turn in talk.history() if turn.blocks[0].call_id and turn.role == "user"]
     content = turn.blocks[0].content
     assert isinstance(content, ToolResult)
     told = content.model_dump_json()

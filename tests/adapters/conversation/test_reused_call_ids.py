@@ -36,7 +36,7 @@ def client(talk: onrecord.Talk) -> openai.OpenAI:
 
 
 def results(talk: onrecord.Talk) -> list[ToolResultRecorded]:
-    events = [recorded.event() for recorded in talk.read()]
+    events = [recorded.event() for recorded in talk.log.read()]
     return [event for event in events if isinstance(event, ToolResultRecorded)]
 
 
@@ -82,7 +82,7 @@ def test_a_programs_own_list_may_reuse_ids_and_stays_on_the_main_line(
             {"role": "tool", "tool_call_id": "call_0", "content": text},
         ]
     calling.chat.completions.create(model="m", messages=json.loads(json.dumps(messages)))
-    bodies = [recorded.body or b"" for recorded in talk.read()]
+    bodies = [recorded.body or b"" for recorded in talk.log.read()]
     assert not any(body.startswith(b'{"line"') for body in bodies)
     assert len(results(talk)) == 2
 
@@ -97,7 +97,7 @@ def test_only_a_result_of_an_id_used_again_says_which_call_it_is_of(store: onrec
     first, second = results(talk)
     call = next(
         recorded.version
-        for recorded in talk.read()
+        for recorded in talk.log.read()
         if recorded.version > 5 and recorded.type == "tool_call.recorded"
     )
     assert (first.call, second.call) == (None, call)

@@ -40,24 +40,24 @@ def asks(talk: onrecord.Talk, *call_ids: str) -> None:
 def calls(talk: onrecord.Talk, *call_ids: str) -> None:
     for call_id in call_ids:
         call = ToolCall(id=call_id, name="look", arguments={})
-        talk.append(events.ToolCallRecorded(call_id=call_id, name="look", content=call))
+        talk.log.append(events.ToolCallRecorded(call_id=call_id, name="look", content=call))
 
 
 def types(talk: onrecord.Talk, since: int = 0) -> list[str]:
-    return [recorded.type for recorded in talk.since(since)]
+    return [recorded.type for recorded in talk.events(after=since)]
 
 
 def received(talk: onrecord.Talk) -> events.SignalReceived:
     [event] = [
         event
-        for recorded in talk.since(0)
+        for recorded in talk.events(after=0)
         if isinstance(event := recorded.event(), events.SignalReceived)
     ]
     return event
 
 
 def last_turn(talk: onrecord.Talk) -> list[str]:
-    return [words(block) for block in talk.turns()[-1].blocks]
+    return [words(block) for block in talk.history()[-1].blocks]
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_a_signal_that_interrupts_gives_up_the_open_calls_in_their_order_in_one_
     before = talk.head().version
     done = talk.signal("a bell rang", interrupts=True)
     assert (done.first, done.last) == (before + 1, before + 3)
-    first, third, signal = (recorded.event() for recorded in talk.since(before))
+    first, third, signal = (recorded.event() for recorded in talk.events(after=before))
     assert first == events.ToolResultRecorded(
         call_id="toolu_1", content=CANCELS, is_error=True, cancelled=True
     )
@@ -163,7 +163,9 @@ def test_a_signal_that_interrupts_gives_up_the_open_calls_in_their_order_in_one_
 def test_the_words_for_a_cancelled_result_are_not_stored(talk: onrecord.Talk) -> None:
     asks(talk, "toolu_1")
     talk.cancel("toolu_1")
-    assert not any(CANCELLED.encode() in (recorded.body or b"") for recorded in talk.since(0))
+    assert not any(
+        CANCELLED.encode() in (recorded.body or b"") for recorded in talk.events(after=0)
+    )
     assert last_turn(talk) == [f"toolu_1: {CANCELLED}"]
 
 
@@ -246,7 +248,7 @@ def test_the_same_id_with_another_message_is_an_error(talk: onrecord.Talk) -> No
 
 def test_a_closed_conversation_takes_no_signal(talk: onrecord.Talk) -> None:
     asks(talk, "toolu_1")
-    talk.close()
+    talk.end()
     for interrupts in (False, True):
         with pytest.raises(onrecord.ConversationClosed):
             talk.signal("a bell rang", interrupts=interrupts)
@@ -286,7 +288,7 @@ def test_a_result_that_is_quicker_stands_and_each_call_has_one(where: str) -> No
     talk.signal("a bell rang", interrupts=True)
     for giver in givers:
         join(giver)
-    recorded = [event.event() for event in talk.since(0)]
+    recorded = [event.event() for event in talk.events(after=0)]
     results = [event for event in recorded if isinstance(event, events.ToolResultRecorded)]
     assert sorted(result.call_id for result in results) == sorted(call_ids)
     place = next(

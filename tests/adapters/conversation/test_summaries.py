@@ -63,7 +63,7 @@ def test_a_summary_is_the_first_that_the_user_says(spelling: Spelling, tmp_path:
     told = Retold(tmp_path, spelling)
     told.talk.instruct("Be brief.")
     tool = {"name": "look", "description": "Look.", "input_schema": {"type": "object"}}
-    told.talk.tools([tool])
+    told.talk.tools.declare([tool])
     told.exchange("u1", "a1")
     told.exchange("u2", "a2")
     told.talk.compact("In short.")
@@ -169,7 +169,7 @@ def test_a_summary_needs_words_and_a_version_that_is_history(told: Retold) -> No
         told.talk.compact("In short.", until=99)
     with pytest.raises(InvalidContent, match="nothing was said up to version 1"):
         told.talk.compact("In short.", until=1)
-    told.talk.edit(2, "u1b")
+    told.talk.edit_message(2, "u1b")
     with pytest.raises(InvalidContent, match="not on the main line"):
         told.talk.compact("In short.", until=9)
 
@@ -192,7 +192,7 @@ def test_of_two_summaries_the_last_one_counts(told: Retold) -> None:
 
 def test_a_summary_of_what_is_given_up_stands_for_nothing(told: Retold) -> None:
     told.talk.compact("In short.")
-    told.talk.edit(6, "u2b")
+    told.talk.edit_message(6, "u2b")
     assert told.said() == ["u1", "a1", "u2b"]
 
 
@@ -200,10 +200,10 @@ def test_a_summary_holds_where_only_what_is_behind_it_is_given_up(told: Retold) 
     version = told.talk.user("u3").last
     told.talk.compact("In short.")
     told.answered("a3")
-    told.talk.edit(version, "u3b")
+    told.talk.edit_message(version, "u3b")
     assert told.said() == ["In short.", "u3b"]
     told.answered("a3b")
-    told.talk.regenerate()
+    told.talk.retract_answer()
     assert told.said() == ["In short.", "u3b"]
 
 
@@ -247,9 +247,9 @@ def test_what_a_tool_of_the_providers_did_is_told_though_a_summary_stands_for_it
         name="web_search",
         content=onrecord.Native(api=told.api, value=call),
     )
-    told.talk.append(searched)
+    told.talk.log.append(searched)
     told.talk.compact("In short.")
-    assert [done.tool for done in told.talk.activity()] == ["web_search"]
+    assert [done.tool for done in told.talk.tools.server_calls()] == ["web_search"]
 
 
 def test_what_a_summary_stands_for_is_not_read(tmp_path: Path) -> None:

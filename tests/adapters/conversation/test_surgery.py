@@ -35,7 +35,7 @@ def test_a_regenerated_answer_is_asked_for_with_the_very_bytes(
     told.talk.instruct("Be brief.")
     told.exchange("u1", "a1")
     told.exchange("u2", "a2")
-    told.talk.regenerate()
+    told.talk.retract_answer()
     told.answered("a2b")
     assert told.bodies[-1] == told.bodies[-2]
     assert told.said() == ["u1", "a1", "u2", "a2b"]
@@ -50,7 +50,7 @@ def test_what_came_of_results_is_regenerated_and_the_results_stay(
     told.answered("looking", "call_1")
     told.talk.tool_result("call_1", "found")
     told.answered("a1")
-    told.talk.regenerate()
+    told.talk.retract_answer()
     told.answered("a1b")
     assert told.bodies[-1] == told.bodies[-2]
     assert told.said() == ["u1", "looking", "call call_1", "call_1 gave found", "a1b"]
@@ -60,7 +60,7 @@ def test_a_regenerated_call_is_open_no_more(told: Retold) -> None:
     told.talk.user("u3")
     told.answered("looking", "call_1", "call_2")
     assert len(told.talk.open_calls()) == 2
-    told.talk.regenerate()
+    told.talk.retract_answer()
     assert told.talk.open_calls() == []
     assert told.said()[-1] == "u3"
 
@@ -69,13 +69,13 @@ def test_an_answer_in_several_parts_is_regenerated_as_one(told: Retold) -> None:
     told.talk.user("u3")
     told.program.cut(told.send(), "broken off")
     told.answered("a3")
-    told.talk.regenerate()
+    told.talk.retract_answer()
     assert told.said() == ["u1", "a1", "u2", "a2", "u3"]
 
 
 def test_an_answer_is_regenerated_again_and_again(told: Retold) -> None:
     for number in range(5):
-        told.talk.regenerate()
+        told.talk.retract_answer()
         told.answered(f"a2.{number}")
     assert told.said() == ["u1", "a1", "u2", "a2.4"]
     assert len(set(told.bodies[1:])) == 1
@@ -84,7 +84,7 @@ def test_an_answer_is_regenerated_again_and_again(told: Retold) -> None:
 def test_an_answer_that_another_holder_gave_up_meanwhile_is_no_history(told: Retold) -> None:
     told.talk.user("u3")
     begun = told.send()
-    told.talk.regenerate()
+    told.talk.retract_answer()
     told.program.answer(begun, "too late")
     assert told.said()[-1] == "u3"
     told.answered("a3")
@@ -94,7 +94,7 @@ def test_an_answer_that_another_holder_gave_up_meanwhile_is_no_history(told: Ret
 def test_an_answer_to_what_was_edited_meanwhile_is_no_history(told: Retold) -> None:
     version = told.talk.user("u3").last
     begun = told.send()
-    told.talk.edit(version, "u3b")
+    told.talk.edit_message(version, "u3b")
     told.program.answer(begun, "too late")
     assert told.said()[-1] == "u3b"
 
@@ -102,7 +102,7 @@ def test_an_answer_to_what_was_edited_meanwhile_is_no_history(told: Retold) -> N
 def test_nothing_is_regenerated_where_something_was_said_since(told: Retold) -> None:
     version = told.talk.user("u3").last
     with pytest.raises(InvalidContent, match=f"version {version} is not answered yet"):
-        told.talk.regenerate()
+        told.talk.retract_answer()
 
 
 def test_nothing_is_regenerated_where_something_was_said_while_the_answer_came(
@@ -113,30 +113,30 @@ def test_nothing_is_regenerated_where_something_was_said_while_the_answer_came(
     version = told.talk.user("wait").last
     told.program.answer(begun, "a3")
     with pytest.raises(InvalidContent, match=f"version {version} "):
-        told.talk.regenerate()
+        told.talk.retract_answer()
 
 
 def test_nothing_is_regenerated_where_nothing_was_answered(tmp_path: Path) -> None:
     talk = Retold(tmp_path).talk
     with pytest.raises(NothingToSend):
-        talk.regenerate()
+        talk.retract_answer()
     talk.user("u1")
     with pytest.raises(InvalidContent, match="version 2 is not answered yet"):
-        talk.regenerate()
+        talk.retract_answer()
 
 
 def test_a_fork_does_not_regenerate_what_its_origin_was_answered(told: Retold) -> None:
     fork = told.talk.fork("fork")
     with pytest.raises(InvalidContent, match=f"fork {told.talk.conversation_id} at version 6"):
-        fork.regenerate()
+        fork.retract_answer()
 
 
 def test_a_version_that_is_expected_is_no_other(told: Retold) -> None:
     version = told.talk.head().version
     with pytest.raises(VersionConflict):
-        told.talk.regenerate(expected_version=version - 1)
+        told.talk.retract_answer(expected_version=version - 1)
     with pytest.raises(VersionConflict):
-        told.talk.edit(2, "u1b", expected_version=version + 1)
+        told.talk.edit_message(2, "u1b", expected_version=version + 1)
     with pytest.raises(VersionConflict):
         told.talk.compact("In short.", expected_version=0)
     assert told.talk.head().version == version
@@ -162,7 +162,7 @@ def test_a_prompt_that_another_writer_said_meanwhile_is_not_given_up(tmp_path: P
     told.exchange("u1", "a1")
     log.rival = lambda: told.talk.user("u2")
     with pytest.raises(InvalidContent, match="is not answered yet"):
-        told.talk.regenerate()
+        told.talk.retract_answer()
     assert told.said() == ["u1", "a1", "u2"]
 
 
@@ -171,7 +171,7 @@ def test_what_another_writer_remarked_meanwhile_stands_in_no_ones_way(tmp_path: 
     told = Retold(tmp_path, backend=log)
     told.exchange("u1", "a1")
     log.rival = lambda: told.talk.annotate({"rating": "5"})
-    told.talk.regenerate()
+    told.talk.retract_answer()
     assert told.said() == ["u1"]
 
 
@@ -186,22 +186,22 @@ def test_an_edited_prompt_is_asked_instead_and_what_followed_is_given_up(
     told.exchange("u1", "a1")
     version = told.exchange("u2", "a2")
     told.exchange("u3", "a3")
-    told.talk.edit(version, "u2b")
+    told.talk.edit_message(version, "u2b")
     told.answered("a2b")
     assert told.said() == ["u1", "a1", "u2b", "a2b"]
 
 
 def test_an_edit_is_edited_and_so_is_what_was_said_before_it(told: Retold) -> None:
-    edited = told.talk.edit(6, "u2b").last
+    edited = told.talk.edit_message(6, "u2b").last
     told.answered("a2b")
-    told.talk.edit(edited, "u2c")
+    told.talk.edit_message(edited, "u2c")
     assert told.said() == ["u1", "a1", "u2c"]
-    told.talk.edit(2, "u1b")
+    told.talk.edit_message(2, "u1b")
     assert told.said() == ["u1b"]
 
 
 def test_an_edit_may_bring_documents(told: Retold) -> None:
-    told.talk.edit(
+    told.talk.edit_message(
         6, "see", documents=[onrecord.Document(media_type="image/png", url="https://x/y")]
     )
     assert "https://x/y" in told.words()
@@ -210,36 +210,36 @@ def test_an_edit_may_bring_documents(told: Retold) -> None:
 @pytest.mark.parametrize("version", [0, -1, 10])
 def test_no_version_is_edited_that_is_not_there(told: Retold, version: int) -> None:
     with pytest.raises(InvalidContent, match=f"no event at version {version}"):
-        told.talk.edit(version, "x")
+        told.talk.edit_message(version, "x")
 
 
 def test_only_a_prompt_is_edited(told: Retold) -> None:
     said = r"version 4 is no prompt, but message\.recorded of the assistant"
     with pytest.raises(InvalidContent, match=said):
-        told.talk.edit(4, "x")
+        told.talk.edit_message(4, "x")
     with pytest.raises(InvalidContent, match=r"version 3 is no prompt, but request\.sent"):
-        told.talk.edit(3, "x")
+        told.talk.edit_message(3, "x")
 
 
 def test_what_was_given_up_is_not_edited(told: Retold) -> None:
-    told.talk.edit(2, "u1b")
+    told.talk.edit_message(2, "u1b")
     with pytest.raises(InvalidContent, match="not on the main line"):
-        told.talk.edit(6, "x")
+        told.talk.edit_message(6, "x")
 
 
 def test_instructions_that_were_set_later_are_given_up_with_what_followed(told: Retold) -> None:
     told.talk.instruct("Be loud.")
     assert told.talk.request(told.api)["system"] == "Be loud."
-    told.talk.edit(6, "u2b")
+    told.talk.edit_message(6, "u2b")
     assert "system" not in told.talk.request(told.api)
 
 
 def test_a_closed_conversation_takes_no_surgery(told: Retold) -> None:
-    told.talk.close()
+    told.talk.end()
     with pytest.raises(onrecord.ConversationClosed):
-        told.talk.regenerate()
+        told.talk.retract_answer()
     with pytest.raises(onrecord.ConversationClosed):
-        told.talk.edit(2, "x")
+        told.talk.edit_message(2, "x")
     with pytest.raises(onrecord.ConversationClosed):
         told.talk.compact("In short.")
 
@@ -255,13 +255,15 @@ def test_what_a_program_went_on_with_beside_is_regenerated_and_edited_as_well(
     beside = program.ask([*history, *program.user("u2b")], "b2")
     program.ask([*beside, *program.user("u3")], "a3")
     assert told.said() == ["u1", "a1", "u2b", "b2", "u3", "a3"]
-    told.talk.regenerate()
+    told.talk.retract_answer()
     assert told.said() == ["u1", "a1", "u2b", "b2", "u3"]
-    edited = next(event.version for event in told.talk.since(0) if b"u2b" in (event.body or b""))
-    told.talk.edit(edited, "u2c")
+    edited = next(
+        event.version for event in told.talk.events(after=0) if b"u2b" in (event.body or b"")
+    )
+    told.talk.edit_message(edited, "u2c")
     assert told.said() == ["u1", "a1", "u2c"]
     told.answered("c2")
-    told.talk.regenerate()
+    told.talk.retract_answer()
     assert told.said() == ["u1", "a1", "u2c"]
     told.talk.compact("In short.")
     assert told.said() == ["In short.", "u2c"]
@@ -274,9 +276,11 @@ def test_a_program_goes_on_from_what_was_edited_for_it(spelling: Spelling, tmp_p
     history = program.ask(program.user("u1"), "a1")
     program.ask([*history, *program.user("u2")], "a2")
     version = max(
-        e.version for e in told.talk.since(0) if b"u2" in (e.body or b"") and "message" in e.type
+        e.version
+        for e in told.talk.events(after=0)
+        if b"u2" in (e.body or b"") and "message" in e.type
     )
-    told.talk.edit(version, "u2b")
+    told.talk.edit_message(version, "u2b")
     program.ask([*history, *program.user("u2b")], "b2")
     assert told.said() == ["u1", "a1", "u2b", "b2"]
     assert program.said() == ["u1", "u2", "u2b"]
@@ -287,10 +291,10 @@ def test_a_program_goes_on_from_what_was_edited_for_it(spelling: Spelling, tmp_p
 
 def test_a_redaction_holds_where_what_came_before_it_is_gone_back_to(told: Retold) -> None:
     told.talk.redact(2)
-    told.talk.edit(6, "u2b")
+    told.talk.edit_message(6, "u2b")
     assert "u1" not in told.words()
     told.answered("a2b")
-    told.talk.regenerate()
+    told.talk.retract_answer()
     assert "u1" not in told.words()
 
 

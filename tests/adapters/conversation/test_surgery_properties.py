@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.adapters.check.check import check_request
-from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.conversation import Talk, stream_of
 from onrecord.adapters.streams.lineage import amendments
 from onrecord.adapters.streams.reading import read_through
 from onrecord.adapters.upkeep.verifying import verify_conversation
@@ -67,7 +67,9 @@ class Surgeon:
         """Remember what is rendered now, and what the log holds."""
         for talk in self.talks:
             version = talk.head().version
-            self.logs.setdefault(talk.key, []).extend(talk.since(len(self.logs.get(talk.key, []))))
+            self.logs.setdefault(talk.key, []).extend(
+                talk.events(after=len(self.logs.get(talk.key, [])))
+            )
             for api in FOLDERS:
                 self.seen.setdefault((talk.key, version, api), rendered(talk, api))
 
@@ -107,11 +109,13 @@ class Surgeon:
     # -- surgery -------------------------------------------------------------------------------
 
     def regenerate(self, _: int) -> None:
-        self.talk.regenerate()
+        self.talk.retract_answer()
 
     def edit(self, number: int) -> None:
-        said = [event.version for event in self.talk.since(1) if event.type == "message.recorded"]
-        self.talk.edit(said[number % len(said)], self.word("edited"))
+        said = [
+            event.version for event in self.talk.events(after=1) if event.type == "message.recorded"
+        ]
+        self.talk.edit_message(said[number % len(said)], self.word("edited"))
 
     def compact(self, number: int) -> None:
         self.talk.compact(self.word("in short"), until=number % (self.talk.head().version + 1))
@@ -127,7 +131,7 @@ class Surgeon:
         version = number % (self.talk.head().version + 1)
         fork = self.talk.fork(self.word("fork"), at=version)
         fork.user(self.word("said"))
-        fork.edit(fork.head().version, self.word("edited"))
+        fork.edit_message(fork.head().version, self.word("edited"))
         self.talks.append(fork)
 
 
@@ -141,12 +145,12 @@ def rendered(talk: Talk, api: str, at: int | None = None) -> bytes:
 
 def rendered_whole(talk: Talk, api: str) -> bytes:
     """What a request is if all of the main line is read, what a summary stands for too."""
-    stretches = talk.stream.lineage(talk.head().version)
-    told = [recorded.told() for recorded in read_through(talk.backend, stretches)]
+    stretches = stream_of(talk).lineage(talk.head().version)
+    told = [recorded.told() for recorded in read_through(stream_of(talk).backend, stretches)]
     given_ids = {event.event_id for event in told}
     amended = [
         event
-        for event in amendments(talk.backend, stretches).told()
+        for event in amendments(stream_of(talk).backend, stretches).told()
         if event.event_id not in given_ids
     ]
     try:
@@ -166,9 +170,9 @@ def test_surgery_changes_what_comes_after_it_and_nothing_else(
         for deed in deeds:
             surgeon.do(deed)
         for talk in surgeon.talks:
-            recorded = talk.since(0)
+            recorded = talk.events(after=0)
             assert recorded[: len(surgeon.logs.get(talk.key, []))] == surgeon.logs.get(talk.key, [])
-            assert not verify_conversation(talk.backend, talk.conversation_id).faults
+            assert not verify_conversation(stream_of(talk).backend, talk.conversation_id).faults
             assert rendered_whole(talk, spelling.api) == rendered(talk, spelling.api)
         by_key = {talk.key: talk for talk in surgeon.talks}
         for (key, version, api), body in surgeon.seen.items():

@@ -9,6 +9,8 @@ from uuid import UUID
 import pytest
 
 import onrecord
+from onrecord.adapters.conversation.conversation import stream_of
+from onrecord.adapters.store import backend_of
 from onrecord.domain import events
 from onrecord.domain.content import Document, Native, Text, ToolCall, ToolResult
 from onrecord.domain.errors import UnknownApi
@@ -32,11 +34,11 @@ def talk(store: onrecord.Store) -> onrecord.Talk:
 
 
 def types(talk: onrecord.Talk) -> list[str]:
-    return [recorded.type for recorded in talk.since(0)]
+    return [recorded.type for recorded in talk.events(after=0)]
 
 
 def said(talk: onrecord.Talk) -> list[object]:
-    return [recorded.event() for recorded in talk.since(1)]
+    return [recorded.event() for recorded in talk.events(after=1)]
 
 
 def test_a_conversation_starts_with_its_first_event(talk: onrecord.Talk) -> None:
@@ -74,7 +76,7 @@ def test_only_what_is_new_is_read(talk: onrecord.Talk) -> None:
     talk.user("one")
     version = talk.head().version
     talk.user("two")
-    (new,) = talk.since(version)
+    (new,) = talk.events(after=version)
     assert new.event() == events.MessageRecorded(role="user", content=(Text(text="two"),))
 
 
@@ -114,7 +116,7 @@ def test_a_document_is_stored_once_and_named_by_its_bytes(
     assert first.blob == second.blob
     assert text == Text(text="What does it say?")
     assert first.blob is not None
-    stored = b"".join(talk.backend.get_blob(talk.conversation_id, first.blob))
+    stored = b"".join(stream_of(talk).backend.get_blob(talk.conversation_id, first.blob))
     assert stored == b"%PDF-1.7 the report"
 
 
@@ -159,7 +161,7 @@ def test_open_calls_tell_what_to_run(talk: onrecord.Talk) -> None:
     talk.user("Look twice")
     for call_id in ("toolu_1", "toolu_2"):
         call = ToolCall(id=call_id, name="look", arguments={"at": call_id})
-        talk.append(events.ToolCallRecorded(call_id=call_id, name="look", content=call))
+        talk.log.append(events.ToolCallRecorded(call_id=call_id, name="look", content=call))
     talk.tool_result("toolu_1", "seen")
     assert talk.open_calls() == [ToolCall(id="toolu_2", name="look", arguments={"at": "toolu_2"})]
 
@@ -167,22 +169,22 @@ def test_open_calls_tell_what_to_run(talk: onrecord.Talk) -> None:
 def test_an_open_call_of_an_api_that_is_not_known_is_an_error(talk: onrecord.Talk) -> None:
     talk.user("Look")
     call = Native(api="morse", value={"type": "dash"})
-    talk.append(events.ToolCallRecorded(call_id="toolu_1", name="look", content=call))
+    talk.log.append(events.ToolCallRecorded(call_id="toolu_1", name="look", content=call))
     with pytest.raises(UnknownApi, match="upgrade"):
         talk.open_calls()
 
 
 def test_a_closed_conversation_says_so(talk: onrecord.Talk) -> None:
     talk.user("Hello")
-    talk.close("done")
+    talk.end("done")
     with pytest.raises(onrecord.ConversationClosed, match="fork it"):
         talk.user("one more thing")
-    assert talk.close() is None
+    assert talk.end() is None
 
 
 def test_tools_are_given_as_plain_mappings(talk: onrecord.Talk) -> None:
     schema = {"type": "object"}
-    talk.tools([{"name": "look", "description": "Looks.", "input_schema": schema}])
+    talk.tools.declare([{"name": "look", "description": "Looks.", "input_schema": schema}])
     tool = onrecord.ToolDefinition(name="look", description="Looks.", input_schema=schema)
     assert said(talk) == [events.ToolsDeclared(tools=(tool,), sha256=tools_digest((tool,)))]
 
@@ -199,14 +201,14 @@ def test_a_tool_that_would_lose_something_is_refused(
     talk: onrecord.Talk, given: dict[str, object]
 ) -> None:
     with pytest.raises(onrecord.InvalidInput, match=r"onrecord\.Native"):
-        talk.tools([given])
+        talk.tools.declare([given])
 
 
 def test_a_tool_that_one_api_knows_is_given_in_its_spelling(talk: onrecord.Talk) -> None:
     native = onrecord.Native(
         api="anthropic-messages", value={"type": "web_search_20260209", "name": "web_search"}
     )
-    talk.tools([native])
+    talk.tools.declare([native])
     assert said(talk) == [events.ToolsDeclared(tools=(native,), sha256=tools_digest((native,)))]
 
 
@@ -225,7 +227,7 @@ def test_a_forgotten_conversation_leaves_its_key_free(
 ) -> None:
     talk.user("my name is Ada")
     assert store.forget(KEY, **BECAUSE).events == 2
-    assert [recorded.body for recorded in talk.since(0)] == [None, None]
+    assert [recorded.body for recorded in talk.events(after=0)] == [None, None]
     assert store.conversation(KEY).head().version == 0
     with pytest.raises(onrecord.ConversationNotFound):
         store.forget(KEY, **BECAUSE)
@@ -239,9 +241,9 @@ def test_who_acted_is_a_keyed_digest_in_the_header(
     store = onrecord.connect("memory://")
     talk = store.conversation(KEY)
     talk.user("Hello")
-    header = talk.since(1)[0].client_header()
-    assert header.actor == store.backend.digest("ada@example.org").hex()
-    assert b"ada@" not in talk.since(1)[0].header
+    header = talk.events(after=1)[0].client_header()
+    assert header.actor == backend_of(store).digest("ada@example.org").hex()
+    assert b"ada@" not in talk.events(after=1)[0].header
     assert header.tenant == UUID(int=0)
 
 
@@ -278,7 +280,7 @@ def test_a_holder_made_before_the_beginning_sees_what_another_began(
 ) -> None:
     store.conversation(KEY).user("Hello")
     assert talk.head().version == 2
-    assert len(talk.since(0)) == 2
+    assert len(talk.events(after=0)) == 2
 
 
 @pytest.mark.parametrize("verb", ["user", "instruct", "tool_result"])
@@ -292,7 +294,7 @@ def test_what_no_request_could_carry_is_refused_at_once(talk: onrecord.Talk, ver
 def test_a_version_is_a_number(talk: onrecord.Talk) -> None:
     text: Any = "12"
     with pytest.raises(onrecord.InvalidInput, match="integer"):
-        talk.since(text)
+        talk.events(after=text)
 
 
 def test_a_blank_url_names_no_store() -> None:

@@ -179,7 +179,7 @@ def doubts_in(api: str, *messages: dict[str, Any]) -> tuple[Doubt, ...]:
 
 
 def content_of(store: Store, key: str = "kept") -> list[tuple[UUID, str, bytes | None]]:
-    return [(it.event_id, it.type, it.body) for it in store.conversation(key).read()]
+    return [(it.event_id, it.type, it.body) for it in store.conversation(key).log.read()]
 
 
 def contents_of(store: Store) -> dict[str, list[tuple[UUID, str, bytes | None]]]:
@@ -189,7 +189,7 @@ def contents_of(store: Store) -> dict[str, list[tuple[UUID, str, bytes | None]]]
 
 
 def events_of(store: Store, key: str = "kept") -> list[Event]:
-    return [recorded.event() for recorded in store.conversation(key).read()]  # type: ignore[misc]
+    return [recorded.event() for recorded in store.conversation(key).log.read()]  # type: ignore[misc]
 
 
 def written(path: Path, value: object) -> Path:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import onrecord
 from onrecord.adapters.histories.intake import take_in
-from onrecord.adapters.store import Store
+from onrecord.adapters.store import Store, backend_of
 from onrecord.domain.errors import StorageFull
 from onrecord.domain.events import InstructionsSet
 from onrecord.domain.log import Append, Verdict
@@ -111,8 +111,8 @@ def test_an_import_that_is_interrupted_leaves_whole_conversations_and_is_complet
 
     store, clean = memory(), memory()
     import_all(clean)
-    fault = failing(getattr(store.backend, verb), at, after=after)
-    with patch.object(store.backend, verb, fault), suppress(StorageFull):
+    fault = failing(getattr(backend_of(store), verb), at, after=after)
+    with patch.object(backend_of(store), verb, fault), suppress(StorageFull):
         import_all(store)
     there = contents_of(store)
     assert there.items() <= contents_of(clean).items()
@@ -158,7 +158,7 @@ def test_a_remark_does_not_keep_a_conversation_from_going_on() -> None:
 def test_a_closed_conversation_takes_nothing_new() -> None:
     store = memory()
     taken_in(store, "anthropic-messages", ANTHROPIC[:3])
-    store.conversation("kept").close()
+    store.conversation("kept").end()
     assert taken_in(store, "anthropic-messages", ANTHROPIC[:3]).outcome == "unchanged"
     assert taken_in(store, "anthropic-messages", ANTHROPIC).outcome == "refused"
 
@@ -214,7 +214,7 @@ def test_a_dry_run_says_what_would_be_and_records_nothing() -> None:
 @pytest.mark.parametrize("ahead", [3, 6])
 def test_an_import_that_another_overtakes_records_only_what_that_one_left(ahead: int) -> None:
     store = memory()
-    append = store.backend.append
+    append = backend_of(store).append
     waiting = [ahead]
 
     def overtaken(appends: Sequence[Append]) -> list[Verdict]:
@@ -222,7 +222,7 @@ def test_an_import_that_another_overtakes_records_only_what_that_one_left(ahead:
             taken_in(store, "openai-chat", CHAT[: waiting.pop()])
         return append(appends)
 
-    with patch.object(store.backend, "append", overtaken):
+    with patch.object(backend_of(store), "append", overtaken):
         done = taken_in(store, "openai-chat", CHAT)
     assert done.outcome == ("unchanged" if ahead == len(CHAT) else "extended")
     alone = memory()

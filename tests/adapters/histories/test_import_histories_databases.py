@@ -76,7 +76,7 @@ def test_each_session_is_a_conversation(store: Store, tmp_path: Path) -> None:
 def test_events_have_the_times_of_their_items(store: Store, tmp_path: Path) -> None:
     path = database(tmp_path / "s.db", SESSIONS, agent_messages=rows("a", *RESPONSES))
     all_taken_in(store, "openai-agents-session", path)
-    headers = [it.client_header() for it in store.conversation("kept/a").read()]
+    headers = [it.client_header() for it in store.conversation("kept/a").log.read()]
     assert {timestamp(it.occurred_at) for it in headers} == {"2026-11-20T21:00:00.000000Z"}
     assert {it.metadata["source"] for it in headers} == {"import"}
 
@@ -202,7 +202,7 @@ def test_what_an_attachment_had_only_on_another_machine_is_said(
 
 def test_events_of_llm_have_the_times_of_their_turns(store: Store, tmp_path: Path) -> None:
     all_taken_in(store, "simonw-llm", llm_log.threads(tmp_path / "logs.db"))
-    recorded = list(store.conversation("kept/t1").read())
+    recorded = list(store.conversation("kept/t1").log.read())
     asked, later = microseconds(llm_log.ASKED), microseconds(llm_log.LATER)
     assert [it.client_header().occurred_at for it in recorded] == [asked] * 7 + [later] * 5
 

@@ -17,7 +17,7 @@ def with_open_calls(talk: onrecord.Talk) -> onrecord.Talk:
     talk.user("Look")
     for call_id in ("a", "b"):
         call = ToolCall(id=call_id, name=f"tool_{call_id}", arguments={})
-        talk.append(events.ToolCallRecorded(call_id=call_id, name=call.name, content=call))
+        talk.log.append(events.ToolCallRecorded(call_id=call_id, name=call.name, content=call))
     return talk
 
 
@@ -31,17 +31,17 @@ def bell(content: Any = "a bell rang", **more: Any) -> dict[str, Any]:
 
 
 def last_turn(talk: onrecord.Talk) -> list[str]:
-    return [words(block) for block in talk.turns()[-1].blocks]
+    return [words(block) for block in talk.history()[-1].blocks]
 
 
 def types(talk: onrecord.Talk, since: int) -> list[str]:
-    return [recorded.type for recorded in talk.since(since)]
+    return [recorded.type for recorded in talk.events(after=since)]
 
 
 def result_of(talk: onrecord.Talk, call_id: str) -> events.ToolResultRecorded:
     [found] = [
         event
-        for recorded in talk.since(0)
+        for recorded in talk.events(after=0)
         if isinstance(event := recorded.event(), events.ToolResultRecorded)
         and event.call_id == call_id
     ]

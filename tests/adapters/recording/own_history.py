@@ -282,7 +282,7 @@ class Program:
         """All that callers said, on any line, in order."""
         return [
             text
-            for recorded in self.recorded.talk.since(0)
+            for recorded in self.recorded.talk.events(after=0)
             for event in [known(recorded)]
             for content in _said_in(event)
             for text in [worded(neutral(content))]

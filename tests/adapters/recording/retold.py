@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.conversation import Talk, stream_of
 from onrecord.adapters.conversation.requests import ask
 from onrecord.adapters.recording.plan import Outgoing
 from onrecord.adapters.recording.state import OpenRequest
@@ -32,7 +32,9 @@ class Retold:
         """Send what is rendered now."""
         head = self.talk.head()
         asked = ask(
-            self.talk.backend, self.talk.stream.lineage(head.version, head), Options(api=self.api)
+            stream_of(self.talk).backend,
+            stream_of(self.talk).lineage(head.version, head),
+            Options(api=self.api),
         )
         journal = self.program.recorded.journal
         journal.remember(asked)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from uuid_utils.compat import uuid7
 
-from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.conversation import Talk, stream_of
 from onrecord.adapters.conversation.requests import ask
 from onrecord.adapters.conversation.tenancy import Tenancy
 from onrecord.adapters.recording.plan import Outgoing
@@ -30,12 +30,14 @@ class Tab:
     def __init__(self, backend: Backend, folder: Path) -> None:
         spool = Spool(folder / "spool")
         self.talk = Talk(Tenancy(backend, TENANT, spool), "support/4711")
-        self.journal = Journal(self.talk.stream, spool)
+        self.journal = Journal(stream_of(self.talk), spool)
 
     def render(self, at: int | None = None) -> Request:
         """What `talk.request` does: render, and remember the recipe."""
         version = self.talk.head().version if at is None else at
-        self.asked = ask(self.talk.backend, self.talk.stream.lineage(version), Options())
+        self.asked = ask(
+            stream_of(self.talk).backend, stream_of(self.talk).lineage(version), Options()
+        )
         self.journal.remember(self.asked)
         return self.asked.request
 
@@ -106,7 +108,7 @@ def words(request: Request) -> list[str]:
 def told(tab: Tab) -> dict[str, bool]:
     """Each text that an answer said, and whether it is on the main line."""
     found: dict[str, bool] = {}
-    for recorded in tab.talk.since(0):
+    for recorded in tab.talk.events(after=0):
         event = recorded.event()
         if isinstance(event, events.MessageRecorded) and event.role == "assistant":
             for block in event.content:

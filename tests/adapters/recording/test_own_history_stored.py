@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.conversation import Talk, stream_of
 from onrecord.adapters.conversation.requests import replays
 from onrecord.adapters.conversation.tenancy import Tenancy
 from onrecord.adapters.terminal.timeline import losses_at
@@ -39,8 +39,8 @@ def test_each_line_is_shown_with_where_it_stands_and_what_became_of_it(recorded:
     program.ask(program.user("x1"), "y1", system="You give titles.")
     program.ask([*edited, *program.user("u3")], "a3")
     talk = recorded.talk
-    stands = losses_at(talk.backend, talk.conversation_id, talk.head().version)
-    rows = list(timeline(recorded.talk.since(0), side_lines=True, standing=stands))
+    stands = losses_at(stream_of(talk).backend, talk.conversation_id, talk.head().version)
+    rows = list(timeline(recorded.talk.events(after=0), side_lines=True, standing=stands))
     edit, other = (row for row in rows if row.kind == "line")
     assert edit.text.endswith("branches after version 5, 4 events, history since version 18")
     given_up = {row.version for row in rows if row.marks == ("given up",)}
@@ -77,7 +77,9 @@ def test_a_key_of_the_conversation_tells_all_holders_the_same(program: Program) 
     program.ask([*program.ask(program.user("u1"), "b1"), *program.user("u2")], "b2")
     program.ask([*history, *program.user("u3")], "a3")
     talk = program.recorded.talk
-    other = Talk(Tenancy(talk.backend, talk.tenant, program.recorded.spool), talk.key)
+    other = Talk(
+        Tenancy(stream_of(talk).backend, stream_of(talk).tenant, program.recorded.spool), talk.key
+    )
     api = program.spelling.api
     assert jsontext.write(dict(other.request(api))) == jsontext.write(dict(talk.request(api)))
 
@@ -88,7 +90,7 @@ def test_a_request_goes_back_to_few_others(program: Program) -> None:
         history = program.ask(history, f"a{number} " + "y" * 500)
         history = [*history, *program.user(f"u{number} " + "z" * 500)]
     depths: dict[UUID, int] = {}
-    for recorded in program.recorded.talk.since(0):
+    for recorded in program.recorded.talk.events(after=0):
         sent = recorded.event()
         if isinstance(sent, events.RequestSent):
             shared = [s.request for s in sent.template.spans if isinstance(s, SharedSpan)]

@@ -53,7 +53,7 @@ def test_a_rendered_signal_is_not_said_again(talk: onrecord.Talk, client: openai
     talk.signal("another bell")
     ask(client, talk.request("openai-chat")["messages"])
     assert told(talk) == ["Hello", "a bell rang", WAITED, "Answer 1.", "another bell", "Answer 2."]
-    assert [event.type for event in talk.since(0)].count("message.recorded") == 3
+    assert [event.type for event in talk.events(after=0)].count("message.recorded") == 3
 
 
 def test_a_program_that_keeps_its_own_list_goes_on_from_a_signal(
@@ -84,7 +84,7 @@ def test_a_signal_that_a_program_knows_nothing_of_stays_in_its_history(
         *("Hello", "Answer 1.", "a bell rang", "And?", "Answer 2.", "More?", "Answer 3."),
         *("another bell", "Answer 4."),
     ]
-    assert "line.adopted" not in {event.type for event in talk.since(0)}
+    assert "line.adopted" not in {event.type for event in talk.events(after=0)}
 
 
 def test_a_result_of_a_programs_own_list_closes_the_round_amid_which_a_signal_came(
@@ -92,7 +92,7 @@ def test_a_result_of_a_programs_own_list_closes_the_round_amid_which_a_signal_ca
 ) -> None:
     talk.user("Look")
     call = ToolCall(id="call_1", name="look", arguments={})
-    talk.append(ToolCallRecorded(call_id="call_1", name="look", content=call))
+    talk.log.append(ToolCallRecorded(call_id="call_1", name="look", content=call))
     talk.signal("a bell rang")
     function = {"name": "look", "arguments": "{}"}
     made = {"id": "call_1", "type": "function", "function": function}
@@ -136,7 +136,7 @@ def test_an_answer_to_a_signal_is_given_up_and_asked_for_again(
 ) -> None:
     talk.signal("a bell rang")
     ask(client, talk.request("openai-chat")["messages"])
-    talk.regenerate()
+    talk.retract_answer()
     ask(client, talk.request("openai-chat")["messages"])
     assert told(talk) == ["a bell rang", "Answer 2."]
 
@@ -157,7 +157,7 @@ def test_no_summary_parts_cancelled_results_from_the_signal_that_interrupted(
 ) -> None:
     talk.user("Look")
     call = ToolCall(id="toolu_1", name="look", arguments={})
-    talk.append(ToolCallRecorded(call_id="toolu_1", name="look", content=call))
+    talk.log.append(ToolCallRecorded(call_id="toolu_1", name="look", content=call))
     talk.signal("a bell rang", interrupts=True)
     with pytest.raises(onrecord.InvalidContent, match="nothing to sum up"):
         talk.compact("They looked.")

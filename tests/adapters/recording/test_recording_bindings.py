@@ -11,6 +11,7 @@ import openai
 import pytest
 
 import onrecord
+from onrecord.adapters.store import backend_of
 from onrecord.domain.events import MessageRecorded
 from tests.adapters.openai_clients import (
     ANSWERED,
@@ -289,7 +290,7 @@ def test_threads_share_a_client_and_each_call_is_where_it_belongs(
         talk = store.conversation(f"talk/{number}")
         texts = [
             event.model_dump_json()
-            for event in map(known, talk.since(0))
+            for event in map(known, talk.events(after=0))
             if isinstance(event, MessageRecorded)
         ]
         assert types(talk).count("response.completed") == 8
@@ -357,4 +358,4 @@ def test_recording_a_client_writes_nothing(
     talk.record(clients.of(openai.OpenAI, server))
     with talk.recording():
         pass
-    assert store.backend.find(store.tenant, "one") is None
+    assert backend_of(store).find(store.tenant, "one") is None

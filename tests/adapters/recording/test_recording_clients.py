@@ -115,7 +115,7 @@ def test_a_call_that_cannot_be_recorded_is_refused_and_not_tried_again(
     talk: onrecord.Talk, clients: Clients, server: OpenAIServer, kind: type[Any], api: Api
 ) -> None:
     talk.user("Hello")
-    talk.close()
+    talk.end()
     client = talk.record(clients.of(kind, server, max_retries=3))
     with pytest.raises(onrecord.NotRecorded, match="the conversation is closed") as refused:
         clients.ask(client, api)
@@ -148,7 +148,7 @@ def test_a_request_that_is_redirected_to_an_unknown_place_goes_there(
     ):
         clients.ask(talk.record(clients.of(openai.OpenAI, gate)))
     assert server.received[0].path == "/maintenance"
-    failed = [known(recorded) for recorded in talk.since(3)]
+    failed = [known(recorded) for recorded in talk.events(after=3)]
     assert [event.status for event in failed if isinstance(event, AttemptFailed)] == [307, 404]
 
 
@@ -162,7 +162,7 @@ def test_other_endpoints_pass_through(
     with pytest.raises(openai.NotFoundError):
         client.embeddings.create(model="e", input="x")
     assert len(server.received) == 2
-    assert talk.since(0) == []
+    assert talk.events(after=0) == []
 
 
 def test_connections_hooks_and_timeouts_are_the_callers(

@@ -95,7 +95,7 @@ def test_a_stream_that_is_not_read_on_is_abandoned(
         client = talk.record(plain)
         with client.chat.completions.create(model=MODEL, messages=HELLO, stream=True) as stream:
             next(iter(stream))
-    last = known(talk.since(0)[-1])
+    last = known(talk.events(after=0)[-1])
     assert isinstance(last, ResponseInterrupted)
     assert last.reason == "abandoned"
 

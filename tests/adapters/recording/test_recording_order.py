@@ -96,7 +96,7 @@ def test_a_program_with_its_own_history_goes_on_after_what_was_not_seen(tab: Tab
         {"role": "user", "content": "slipped in"},
     ]
     assert tab.send_own(history).line is None
-    assert len(tab.talk.since(tab.talk.head().version - 1)) == 1
+    assert len(tab.talk.events(after=tab.talk.head().version - 1)) == 1
 
 
 def test_what_goes_on_supersedes_what_is_still_out(tab: Tab) -> None:
@@ -108,7 +108,7 @@ def test_what_goes_on_supersedes_what_is_still_out(tab: Tab) -> None:
     tab.answer(first, "first answer")
     assert told(tab) == {"second answer": True, "first answer": False}
     assert words(tab.render()) == ["one", "two", "second answer"]
-    aside = [e for e in tab.talk.since(0) if getattr(e.event(), "line", None)]
+    aside = [e for e in tab.talk.events(after=0) if getattr(e.event(), "line", None)]
     assert {getattr(e.event(), "line", None) for e in aside} == {first.request}
 
 
@@ -239,7 +239,7 @@ def test_a_superseded_call_awaits_no_result(tab: Tab) -> None:
     tab.send(tab.render())
     tab.answer(first, tool_use("toolu_1"))
     assert tab.talk.open_calls() == []
-    assert any(isinstance(e.event(), events.ToolCallRecorded) for e in tab.talk.since(0))
+    assert any(isinstance(e.event(), events.ToolCallRecorded) for e in tab.talk.events(after=0))
 
 
 def test_two_holders_that_ask_at_once_get_one_answer_into_the_history(tab: Tab, other: Tab) -> None:

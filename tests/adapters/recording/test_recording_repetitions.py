@@ -82,7 +82,7 @@ def test_a_key_in_an_answer_that_is_not_packed_as_it_says_is_cut(
             asked = create(model="m", max_tokens=9, **recorded.talk.request("anthropic-messages"))
             assert asked.content[0]
     assert recorded.types()[-1] == "response.interrupted"
-    event = recorded.talk.since(0)[-1].event()
+    event = recorded.talk.events(after=0)[-1].event()
     assert isinstance(event, ResponseInterrupted)
     assert event.raw is not None
     assert KEY.encode() not in recorded.talk.blob(event.raw)

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 
+from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.conversation.requests import ask
 from onrecord.adapters.demo.services.scenes import HttpError, JsonObject, internal_error
 from onrecord.domain.events import InstructionsSet, MessageRecorded, RequestSent, ToolsDeclared
@@ -45,7 +46,9 @@ def recorded(tmp_path: Path) -> Recorded:
 def rendered(recorded: Recorded, **options: Any) -> Request:
     """What `talk.request` does: render, and remember the recipe."""
     talk = recorded.talk
-    asked = ask(talk.backend, talk.stream.lineage(talk.head().version), Options(**options))
+    asked = ask(
+        stream_of(talk).backend, stream_of(talk).lineage(talk.head().version), Options(**options)
+    )
     recorded.journal.remember(asked)
     return asked.request
 
@@ -85,7 +88,7 @@ def test_a_request_that_goes_on_adds_only_what_is_new(recorded: Recorded) -> Non
         first = calls.ask(HELLO, tools=[TOOL])
         before = recorded.talk.head().version
         calls.ask([*HELLO, said(first), results("toolu_02", "toolu_01"), QUESTION], tools=[TOOL])
-    new = [event.type for event in recorded.talk.since(before)]
+    new = [event.type for event in recorded.talk.events(after=before)]
     assert new == [
         "tool_result.recorded",
         "tool_result.recorded",
@@ -95,7 +98,7 @@ def test_a_request_that_goes_on_adds_only_what_is_new(recorded: Recorded) -> Non
         "response.completed",
     ]
     assert [request.line for request in recorded.requests()] == [None, None]
-    assert recorded.requests()[1].parent == recorded.talk.since(0)[3].event_id
+    assert recorded.requests()[1].parent == recorded.talk.events(after=0)[3].event_id
 
 
 def test_a_program_may_spell_history_in_its_own_way(recorded: Recorded) -> None:
@@ -114,7 +117,7 @@ def test_a_program_may_spell_history_in_its_own_way(recorded: Recorded) -> None:
         ]
         before = recorded.talk.head().version
         calls.ask([*history, QUESTION])
-    assert [event.type for event in recorded.talk.since(before)][:2] == [
+    assert [event.type for event in recorded.talk.events(after=before)][:2] == [
         "message.recorded",
         "request.sent",
     ]
@@ -122,7 +125,7 @@ def test_a_program_may_spell_history_in_its_own_way(recorded: Recorded) -> None:
 
 def test_what_was_said_before_the_first_request_is_not_recorded_twice(recorded: Recorded) -> None:
     recorded.talk.instruct("Be brief.")
-    recorded.talk.tools([ToolDefinition(name="look_up", input_schema={"type": "object"})])
+    recorded.talk.tools.declare([ToolDefinition(name="look_up", input_schema={"type": "object"})])
     recorded.talk.user("Hello")
     tool: JsonObject = {"name": "look_up", "input_schema": {"type": "object"}}
     with calling(recorded, [GREETING]) as calls:
@@ -143,7 +146,7 @@ def test_a_result_given_before_is_found_by_its_call(recorded: Recorded) -> None:
         recorded.talk.tool_result("toolu_02", "found")
         before = recorded.talk.head().version
         calls.ask([*HELLO, said(first), results("toolu_01", "toolu_02")], tools=[TOOL])
-    new = recorded.talk.since(before)
+    new = recorded.talk.events(after=before)
     assert [event.type for event in new][:2] == ["tool_result.recorded", "request.sent"]
     assert recorded.requests()[-1].line is None
 
@@ -165,7 +168,7 @@ def test_a_request_that_does_not_go_on_stands_on_a_line_of_its_own(
         calls.ask(HELLO)
         head = recorded.talk.head()
         calls.ask(history)
-        aside = recorded.talk.since(head.version)
+        aside = recorded.talk.events(after=head.version)
         sent = bodies(calls)[-1]
     assert recorded.talk.head().request == head.request
     assert recorded.talk.head().exchange == head.exchange
@@ -179,7 +182,7 @@ def body_of(recorded: Recorded, place: int) -> bytes:
     """The body of a request, joined from what is stored."""
     said: dict[UUID, bytes] = {}
     joined: dict[UUID, bytes] = {}
-    for event in recorded.talk.since(0):
+    for event in recorded.talk.events(after=0):
         said[event.event_id] = event.body or b""
         request = event.event()
         if isinstance(request, RequestSent):
@@ -216,7 +219,9 @@ def test_the_bodies_that_were_sent_come_back_byte_for_byte(recorded: Recorded) -
 def test_a_rendered_request_keeps_its_recipe_and_not_its_text(recorded: Recorded) -> None:
     long = "Be brief. " * 20
     recorded.talk.instruct(long)
-    recorded.talk.tools([ToolDefinition(name="look_up", description=long.upper(), input_schema={})])
+    recorded.talk.tools.declare(
+        [ToolDefinition(name="look_up", description=long.upper(), input_schema={})]
+    )
     recorded.talk.user("Hello " * 40)
     request = rendered(recorded)
     with calling(recorded, [GREETING]) as calls:
@@ -379,7 +384,7 @@ def test_a_program_goes_on_in_a_fork_with_the_history_it_keeps(recorded: Recorde
     (request,) = requests_of(fork)
     assert request.line is None
     assert request.parent is not None
-    assert [event.type for event in fork.since(0)] == [
+    assert [event.type for event in fork.events(after=0)] == [
         "conversation.started",
         "conversation.forked",
         "message.recorded",

@@ -63,7 +63,7 @@ def runner() -> Iterator[asyncio.Runner]:
 
 
 def types(talk: onrecord.Talk) -> list[str]:
-    return [recorded.type for recorded in talk.since(1)]
+    return [recorded.type for recorded in talk.events(after=1)]
 
 
 # -- boto3 -----------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ def test_a_caller_who_leaves_at_the_stop_of_a_message_has_all_of_it_recorded(
         assert types(talk) == ANSWERED
         told.close()
         client.close()
-    closing = known(talk.since(0)[-1])
+    closing = known(talk.events(after=0)[-1])
     assert isinstance(closing, ResponseCompleted)
     assert COUNTED.items() <= closing.envelope.items()
 
@@ -178,7 +178,7 @@ def test_a_stream_of_frames_that_breaks_off_is_cut(
         with pytest.raises(Exception, match="ended prematurely"):
             BOTO.asks(client, runner, Asked(streams=True))
         client.close()
-    closing = known(talk.since(0)[-1])
+    closing = known(talk.events(after=0)[-1])
     assert isinstance(closing, ResponseInterrupted)
     assert closing.reason == "cut"
 
@@ -289,6 +289,6 @@ def test_a_line_that_says_what_went_wrong_reaches_the_caller(
         with pytest.raises(sdk.family, match="out of memory"):
             sdk.asks(client, runner, Asked(streams=True))
         client.close()
-    closing = known(talk.since(0)[-1])
+    closing = known(talk.events(after=0)[-1])
     assert isinstance(closing, ResponseInterrupted)
     assert closing.reason == "error"

@@ -67,7 +67,7 @@ def serving(sdk: Sdk, runner: asyncio.Runner, *replies: Reply) -> Generator[tupl
 
 
 def types(talk: onrecord.Talk) -> list[str]:
-    return [recorded.type for recorded in talk.since(1)]
+    return [recorded.type for recorded in talk.events(after=1)]
 
 
 # -- what is recorded ------------------------------------------------------------------------
@@ -146,7 +146,7 @@ def test_streamed_and_whole_answers_are_recorded_alike(
         talk = store.conversation(f"talk-{streams}")
         with serving(sdk, runner, answer) as (_, plain):
             sdk.asks(talk.record(plain), runner, Asked(streams))
-        message, closing = [known(event) for event in talk.since(0)][-2:]
+        message, closing = [known(event) for event in talk.events(after=0)][-2:]
         assert isinstance(closing, ResponseCompleted)
         said.append((getattr(message, "content", None), closing.stop_reason))
     assert said[0] == said[1]
@@ -218,7 +218,7 @@ def test_what_the_sdk_tries_again_is_an_attempt_of_one_request(
         assert sdk.asks(talk.record(plain), runner, Asked()) == ["Hello!"]
     assert len(server.requests) == 2
     assert types(talk) == [*SAID, "attempt.failed", "message.recorded", "response.completed"]
-    failed = [known(event) for event in talk.since(0) if event.type == "attempt.failed"]
+    failed = [known(event) for event in talk.events(after=0) if event.type == "attempt.failed"]
     assert isinstance(failed[0], AttemptFailed)
     assert failed[0].status == BUSY.status
 
@@ -301,7 +301,7 @@ def test_a_stream_that_nobody_reads_to_its_end_is_interrupted(
         pytest.raises(Left),
     ):
         sdk.asks(talk.record(plain), own, Asked(streams=True, each=leave))
-    closing = known(talk.since(0)[-1])
+    closing = known(talk.events(after=0)[-1])
     assert isinstance(closing, ResponseInterrupted)
     assert closing.reason == "abandoned"
 
@@ -323,6 +323,6 @@ def test_a_task_that_is_cancelled_amid_a_stream_leaves_it_interrupted(
         pytest.raises(asyncio.CancelledError),
     ):
         sdk.asks(talk.record(plain), own, Asked(streams=True, each=cancel))
-    closing = known(talk.since(0)[-1])
+    closing = known(talk.events(after=0)[-1])
     assert isinstance(closing, ResponseInterrupted)
     assert closing.reason == "abandoned"

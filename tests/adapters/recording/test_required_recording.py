@@ -97,7 +97,7 @@ def test_what_is_bound_passes(store: onrecord.Store, server: DemoServer, program
     with talk.recording():
         program.ask(plain, False)
     program.close(plain)
-    assert [event.type for event in talk.since(0)].count("response.completed") == 2
+    assert [event.type for event in talk.events(after=0)].count("response.completed") == 2
 
 
 @sync_programs

@@ -140,7 +140,7 @@ def talk(tmp_path: Path) -> Iterator[onrecord.Talk]:
     with onrecord.connect(f"sqlite:///{tmp_path / 'talks.db'}") as store:
         talk = store.conversation("talk")
         talk.instruct("Be brief.")
-        talk.tools([LOOK])
+        talk.tools.declare([LOOK])
         talk.user("What is there?")
         yield talk
 
@@ -193,7 +193,7 @@ def test_either_way_nothing_is_recorded_twice(talk: onrecord.Talk, spelling: Spe
     for splice in (False, True):
         branch = talk.fork(f"fork-{splice}")
         two_calls(spelling, branch, splice=splice)
-        types = [event.type for event in branch.since(2)]
+        types = [event.type for event in branch.events(after=2)]
         asked = ["request.sent", "tool_call.recorded", "response.completed"]
         said = ["message.recorded"] if spelling.api == "ollama" else []
         asked[1:1] = said
@@ -257,7 +257,7 @@ def test_what_a_caller_puts_beside_the_tools_stays(talk: onrecord.Talk) -> None:
 
 def test_tools_are_spliced_whatever_order_the_sdk_sends_them_in(talk: onrecord.Talk) -> None:
     tool: JsonObject = {"googleSearch": {}}
-    talk.tools([LOOK, Native(api="gemini", value=tool)])
+    talk.tools.declare([LOOK, Native(api="gemini", value=tool)])
     request = talk.request("gemini")
     with replaying(answered(SAID), answered(SAID)) as server:
         for splice in (False, True):
@@ -273,9 +273,9 @@ def test_tools_that_could_not_travel_stay_in_force(
     talk: onrecord.Talk, spelling: Spelling, splice: bool
 ) -> None:
     search: JsonObject = {"type": "web_search_20250305", "name": "web_search"}
-    talk.tools([LOOK, Native(api="anthropic-messages", value=search)])
+    talk.tools.declare([LOOK, Native(api="anthropic-messages", value=search)])
     two_calls(spelling, talk, splice=splice)
-    assert [event.type for event in talk.read()].count("tools.declared") == 2
+    assert [event.type for event in talk.log.read()].count("tools.declared") == 2
 
 
 JSON_VALUES: Any = st.recursive(

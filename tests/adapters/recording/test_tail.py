@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.conversation.requests import ask
 from onrecord.adapters.recording import bodies as tail
 from onrecord.adapters.recording.plan import Outgoing
@@ -93,7 +94,7 @@ def grow_rendered(program: Program) -> list[bytes]:
     for number in range(4):
         talk.user(f"u{number} " + "x" * 5000)
         options = Options(api=spelling.api)
-        asked = ask(talk.backend, talk.stream.lineage(talk.head().version), options)
+        asked = ask(stream_of(talk).backend, stream_of(talk).lineage(talk.head().version), options)
         program.recorded.journal.remember(asked)
         bodies.append(jsontext.write({"model": "m", "max_tokens": 9, **asked.request}))
         outgoing = Outgoing(spelling.api, spelling.endpoint, bodies[-1])

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import onrecord
+from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.domain import events
 from onrecord.domain.blobs import blob_of
 from onrecord.domain.content import Document, Text, ToolCall
@@ -42,10 +43,10 @@ def test_documents_of_two_calls_are_found_in_each(round_of_two: onrecord.Talk) -
         result("a", {"files": [PDF]}),
         result("b", [{"deep": [b"%PDF-1.7 another"]}]),
     ]
-    assert round_of_two.take(given) == "ready"
+    assert round_of_two.ingest(given) == "ready"
     found = [
         event
-        for recorded in round_of_two.since(0)
+        for recorded in round_of_two.events(after=0)
         if isinstance(event := recorded.event(), events.DocumentExtracted)
     ]
     assert [(event.call_id, event.tool_name, event.path) for event in found] == [
@@ -58,7 +59,7 @@ def test_documents_of_results_go_before_signals_and_theirs_behind_them(
     round_of_two: onrecord.Talk,
 ) -> None:
     """As sent: results, their documents; then the signal's text, preamble, tag, document."""
-    round_of_two.take(
+    round_of_two.ingest(
         [result("a", {"file": PDF}), bell({"picture": b"\x89PNG\r\n\x1a\n"}), result("b")]
     )
     messages = round_of_two.request("openai-chat", model="gpt-4.1")["messages"]
@@ -74,15 +75,15 @@ def test_what_is_found_is_logged_without_its_names(
     round_of_two: onrecord.Talk, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO, "onrecord"):
-        round_of_two.take([result("a", {"private": PDF}), result("b")])
+        round_of_two.ingest([result("a", {"private": PDF}), result("b")])
     [line] = [record.getMessage() for record in caplog.records]
     assert "1 of application/pdf" in line
     assert "private" not in line
 
 
 def test_a_document_of_a_signal_is_its_own(talk: onrecord.Talk) -> None:
-    talk.take([bell({"report": PDF})])
-    event = talk.since(1)[0].event()
+    talk.ingest([bell({"report": PDF})])
+    event = talk.events(after=1)[0].event()
     assert isinstance(event, events.SignalReceived)
     assert [type(part) for part in event.content] == [Text, Document]
 
@@ -93,17 +94,17 @@ def test_a_document_of_a_signal_is_its_own(talk: onrecord.Talk) -> None:
 def test_results_of_no_call_are_recorded_and_leave_the_round_open(
     round_of_two: onrecord.Talk,
 ) -> None:
-    assert round_of_two.take([result("a"), result("stranger")]) == "deferred"
+    assert round_of_two.ingest([result("a"), result("stranger")]) == "deferred"
     assert result_of(round_of_two, "stranger")
-    assert round_of_two.take([result("b")]) == "ready"
+    assert round_of_two.ingest([result("b")]) == "ready"
     assert last_turn(round_of_two)[:2] == ["a: a gave", "b: b gave"]
 
 
 def test_the_same_results_again_change_nothing(round_of_two: onrecord.Talk) -> None:
     given = [result("a"), result("b"), bell(message_id="s1")]
-    round_of_two.take(given)
+    round_of_two.ingest(given)
     version = round_of_two.head().version
-    assert round_of_two.take(given) == "ready"
+    assert round_of_two.ingest(given) == "ready"
     assert round_of_two.head().version == version
 
 
@@ -111,7 +112,7 @@ def test_a_result_that_comes_twice_at_once_counts_once(round_of_two: onrecord.Ta
     """Where Camunda raises: the other one is kept beside the history."""
     version = round_of_two.head().version
     given = [result("a"), result("a"), result("a", "other"), result("b")]
-    assert round_of_two.take(given) == "ready"
+    assert round_of_two.ingest(given) == "ready"
     assert types(round_of_two, version) == [
         "tool_result.recorded",
         "tool_result.recorded",
@@ -123,10 +124,10 @@ def test_a_result_that_comes_twice_at_once_counts_once(round_of_two: onrecord.Ta
 def test_a_result_that_comes_after_its_call_was_given_up_is_kept_and_rejected(
     round_of_two: onrecord.Talk,
 ) -> None:
-    round_of_two.take([bell()], behaviour="interrupt")
+    round_of_two.ingest([bell()], behaviour="interrupt")
     version = round_of_two.head().version
-    round_of_two.take([result("a")])
-    [recorded] = round_of_two.since(version)
+    round_of_two.ingest([result("a")])
+    [recorded] = round_of_two.events(after=version)
     event = recorded.event()
     assert isinstance(event, events.ToolResultRejected)
     assert event.reason == "cancelled"
@@ -134,10 +135,10 @@ def test_a_result_that_comes_after_its_call_was_given_up_is_kept_and_rejected(
 
 
 def test_an_id_that_an_earlier_round_used_is_answered_again(round_of_two: onrecord.Talk) -> None:
-    round_of_two.take([result("a"), result("b")])
+    round_of_two.ingest([result("a"), result("b")])
     call = ToolCall(id="a", name="tool_a", arguments={})
-    round_of_two.append(events.ToolCallRecorded(call_id="a", name="tool_a", content=call))
-    assert round_of_two.take([result("a")]) == "ready"
+    round_of_two.log.append(events.ToolCallRecorded(call_id="a", name="tool_a", content=call))
+    assert round_of_two.ingest([result("a")]) == "ready"
     assert last_turn(round_of_two) == ["a: a gave"]
 
 
@@ -149,7 +150,7 @@ def test_any_object_with_the_members_of_an_entry_is_one(round_of_two: onrecord.T
     cancelled = SimpleNamespace(
         id="b", name="tool_b", content=None, properties={"interrupted": True}
     )
-    assert round_of_two.take([given, cancelled]) == "ready"
+    assert round_of_two.ingest([given, cancelled]) == "ready"
     assert last_turn(round_of_two) == ["a: seen", f"b: {CANCELLED}"]
 
 
@@ -170,7 +171,7 @@ def test_what_is_no_entry_is_refused_and_nothing_recorded(
 ) -> None:
     version = round_of_two.head().version
     with pytest.raises(onrecord.InvalidContent, match=why):
-        round_of_two.take(inputs)
+        round_of_two.ingest(inputs)
     assert round_of_two.head().version == version
 
 
@@ -181,25 +182,25 @@ def test_nothing_is_stored_of_entries_of_which_one_is_none(
     def put(chunks: object) -> object:
         raise AssertionError("stored")
 
-    monkeypatch.setattr(round_of_two.stream, "put", put)
+    monkeypatch.setattr(stream_of(round_of_two), "put", put)
     with pytest.raises(onrecord.InvalidContent):
-        round_of_two.take([result("a", {"file": PDF}), bell([PDF]), bad])
+        round_of_two.ingest([result("a", {"file": PDF}), bell([PDF]), bad])
 
 
 def test_another_behaviour_is_refused(round_of_two: onrecord.Talk) -> None:
     with pytest.raises(onrecord.InvalidContent, match='"wait" or "interrupt"'):
-        round_of_two.take([bell()], behaviour="stop")  # type: ignore[arg-type]  # the test
+        round_of_two.ingest([bell()], behaviour="stop")  # type: ignore[arg-type]  # the test
 
 
 def test_results_of_an_engine_say_more_than_is_recorded(round_of_two: onrecord.Talk) -> None:
     more = {"completedAt": "2026-07-02T11:55:00+02:00[Europe/Berlin]", "elementId": "Tool_A"}
-    round_of_two.take([result("a", **more), result("b", properties=more)])
+    round_of_two.ingest([result("a", **more), result("b", properties=more)])
     assert last_turn(round_of_two) == ["a: a gave", "b: b gave"]
 
 
 def test_a_signal_that_comes_twice_at_once_is_recorded_once(round_of_two: onrecord.Talk) -> None:
     said = bell("rings", message_id="s1")
-    assert round_of_two.take([said, bell("rings"), said], behaviour="interrupt") == "ready"
+    assert round_of_two.ingest([said, bell("rings"), said], behaviour="interrupt") == "ready"
     assert types(round_of_two, 0).count("signal.received") == 2
 
 
@@ -207,7 +208,7 @@ def test_a_signal_that_comes_twice_at_once_is_recorded_once(round_of_two: onreco
 def test_a_closed_conversation_takes_nothing_and_stores_nothing(
     round_of_two: onrecord.Talk, given: list[dict[str, Any]]
 ) -> None:
-    round_of_two.close()
+    round_of_two.end()
     with pytest.raises(onrecord.ConversationClosed):
-        round_of_two.take(given)
-    assert not round_of_two.stream.holds(blob_of(PDF))
+        round_of_two.ingest(given)
+    assert not stream_of(round_of_two).holds(blob_of(PDF))

@@ -42,7 +42,7 @@ def round_of_two(talk: onrecord.Talk) -> onrecord.Talk:
 
 def answered(talk: onrecord.Talk) -> onrecord.Talk:
     talk.user("Hello")
-    talk.append(events.MessageRecorded(role="assistant", content=(Text(text="Hi."),)))
+    talk.log.append(events.MessageRecorded(role="assistant", content=(Text(text="Hi."),)))
     return talk
 
 
@@ -51,7 +51,7 @@ def answered(talk: onrecord.Talk) -> onrecord.Talk:
 
 def test_results_on_an_empty_conversation_are_an_error_with_its_code(talk: onrecord.Talk) -> None:
     with pytest.raises(onrecord.ResultsWithoutConversation) as caught:
-        talk.take([bell(), result("a")])
+        talk.ingest([bell(), result("a")])
     assert caught.value.code == "TOOL_CALL_RESULTS_ON_EMPTY_CONTEXT"
     assert str(caught.value) == (
         "Agent received tool call results, but the agent context was empty (no previous "
@@ -61,12 +61,12 @@ def test_results_on_an_empty_conversation_are_an_error_with_its_code(talk: onrec
 
 
 def test_signals_may_begin_a_conversation(talk: onrecord.Talk) -> None:
-    assert talk.take([bell()]) == "ready"
+    assert talk.ingest([bell()]) == "ready"
     assert last_turn(talk) == ["a bell rang"]
 
 
 def test_nothing_at_all_is_no_input(talk: onrecord.Talk) -> None:
-    assert talk.take([]) == "nothing"
+    assert talk.ingest([]) == "nothing"
     assert talk.head().version == 0
 
 
@@ -75,24 +75,24 @@ def test_nothing_at_all_is_no_input(talk: onrecord.Talk) -> None:
 
 def test_a_prompt_after_nothing_goes_alone(talk: onrecord.Talk) -> None:
     talk.user("Hello")
-    assert talk.take([]) == "ready"
+    assert talk.ingest([]) == "ready"
     assert last_turn(talk) == ["Hello"]
 
 
 def test_a_prompt_after_the_instructions_goes_alone(talk: onrecord.Talk) -> None:
     talk.instruct("Be kind.")
     talk.user("Hello")
-    assert talk.take([]) == "ready"
+    assert talk.ingest([]) == "ready"
 
 
 def test_a_prompt_after_an_answer_goes(talk: onrecord.Talk) -> None:
     answered(talk).user("And?")
-    assert talk.take([]) == "ready"
+    assert talk.ingest([]) == "ready"
     assert last_turn(talk) == ["And?"]
 
 
 def test_an_answer_alone_is_no_input(talk: onrecord.Talk) -> None:
-    assert answered(talk).take([]) == "nothing"
+    assert answered(talk).ingest([]) == "nothing"
 
 
 @pytest.mark.parametrize("before", ["prompt", "answer"])
@@ -102,32 +102,32 @@ def test_stray_results_beside_a_prompt_are_recorded_and_are_no_results_of_a_roun
     """Where Camunda drops them silently: they are told as the words they are."""
     talk.user("Hello") if before == "prompt" else answered(talk)
     version = talk.head().version
-    assert talk.take([result("a"), result("b")]) == "ready"
+    assert talk.ingest([result("a"), result("b")]) == "ready"
     assert types(talk, version) == ["tool_result.recorded", "tool_result.recorded"]
-    assert {block.mark for block in talk.turns()[-1].blocks} <= {"", "late"}
+    assert {block.mark for block in talk.history()[-1].blocks} <= {"", "late"}
 
 
 def test_documents_alone_are_a_prompt(talk: onrecord.Talk) -> None:
     talk.user(documents=[PDF])
-    assert talk.take([]) == "ready"
+    assert talk.ingest([]) == "ready"
 
 
 def test_a_prompt_and_its_documents_go_as_one(talk: onrecord.Talk) -> None:
     talk.user("Read", documents=[PDF])
-    talk.take([])
-    assert len(talk.turns()[-1].blocks) == 2
+    talk.ingest([])
+    assert len(talk.history()[-1].blocks) == 2
 
 
 @pytest.mark.parametrize("said", ["", " ", "\n"])
 def test_a_blank_prompt_is_none(talk: onrecord.Talk, said: str) -> None:
     with pytest.raises(onrecord.InvalidContent, match="blank"):
         talk.user(said)
-    assert talk.take([]) == "nothing"
+    assert talk.ingest([]) == "nothing"
 
 
 def test_signals_stand_behind_the_prompt_in_their_order(talk: onrecord.Talk) -> None:
     talk.user("Hello")
-    assert talk.take([bell("one"), bell({"two": 2})]) == "ready"
+    assert talk.ingest([bell("one"), bell({"two": 2})]) == "ready"
     assert last_turn(talk) == ["Hello", "one", '{"two":2}']
 
 
@@ -136,7 +136,7 @@ def test_a_signal_without_content_says_that_the_calls_were_waited_for(
     talk: onrecord.Talk, content: object
 ) -> None:
     talk.user("Hello")
-    talk.take([bell(content)])
+    talk.ingest([bell(content)])
     assert last_turn(talk) == ["Hello", WAITED]
 
 
@@ -144,7 +144,7 @@ def test_a_signal_without_content_says_that_the_calls_were_waited_for(
 def test_a_signal_without_content_says_that_calls_were_cancelled_where_it_interrupts(
     round_of_two: onrecord.Talk, content: object
 ) -> None:
-    round_of_two.take([bell(content)], behaviour="interrupt")
+    round_of_two.ingest([bell(content)], behaviour="interrupt")
     assert last_turn(round_of_two)[-1] == INTERRUPTED
 
 
@@ -155,7 +155,7 @@ def test_a_signal_without_content_says_that_calls_were_cancelled_where_it_interr
 def test_all_results_stand_in_the_order_of_the_calls(
     round_of_two: onrecord.Talk, order: tuple[str, ...]
 ) -> None:
-    assert round_of_two.take([result(call_id) for call_id in order]) == "ready"
+    assert round_of_two.ingest([result(call_id) for call_id in order]) == "ready"
     assert last_turn(round_of_two) == ["a: a gave", "b: b gave"]
 
 
@@ -165,7 +165,7 @@ def test_nothing_goes_while_results_are_missing(
     round_of_two: onrecord.Talk, behaviour: Behaviour, given: list[str]
 ) -> None:
     """An interruption without a signal still waits."""
-    taken = round_of_two.take([result(call_id) for call_id in given], behaviour=behaviour)
+    taken = round_of_two.ingest([result(call_id) for call_id in given], behaviour=behaviour)
     assert taken == "deferred"
     with pytest.raises(onrecord.RoundOpen):
         round_of_two.request("openai-chat", missing="refuse")
@@ -179,31 +179,31 @@ def test_signals_stand_behind_all_results_however_they_are_mixed(
     inputs = [bell() if each == "s" else result(each) for each in order]
     version = round_of_two.head().version
     how: dict[str, Any] = {} if behaviour is None else {"behaviour": behaviour}
-    assert round_of_two.take(inputs, **how) == "ready"
+    assert round_of_two.ingest(inputs, **how) == "ready"
     assert last_turn(round_of_two) == ["a: a gave", "b: b gave", "a bell rang"]
     [signal] = [
         event
-        for recorded in round_of_two.since(version)
+        for recorded in round_of_two.events(after=version)
         if isinstance(event := recorded.event(), events.SignalReceived)
     ]
     assert signal.interrupts is False
 
 
 def test_a_signal_waits_while_results_are_missing(round_of_two: onrecord.Talk) -> None:
-    assert round_of_two.take([bell(), result("b")], behaviour="wait") == "deferred"
-    assert round_of_two.take([result("a")]) == "ready"
+    assert round_of_two.ingest([bell(), result("b")], behaviour="wait") == "deferred"
+    assert round_of_two.ingest([result("a")]) == "ready"
     assert last_turn(round_of_two) == ["a: a gave", "b: b gave", "a bell rang"]
 
 
 def test_a_signal_that_interrupts_gives_up_what_is_missing_in_the_order_of_the_calls(
     round_of_two: onrecord.Talk,
 ) -> None:
-    assert round_of_two.take([bell(), result("b")], behaviour="interrupt") == "ready"
+    assert round_of_two.ingest([bell(), result("b")], behaviour="interrupt") == "ready"
     assert last_turn(round_of_two) == [f"a: {CANCELLED}", "b: b gave", "a bell rang"]
 
 
 def test_several_signals_interrupt_once(round_of_two: onrecord.Talk) -> None:
-    round_of_two.take([bell(), bell(None)], behaviour="interrupt")
+    round_of_two.ingest([bell(), bell(None)], behaviour="interrupt")
     assert last_turn(round_of_two) == [
         f"a: {CANCELLED}",
         f"b: {CANCELLED}",
@@ -214,8 +214,8 @@ def test_several_signals_interrupt_once(round_of_two: onrecord.Talk) -> None:
 
 def test_a_round_and_its_signals_are_one_commit(round_of_two: onrecord.Talk) -> None:
     version = round_of_two.head().version
-    round_of_two.take([result("b"), bell()], behaviour="interrupt")
-    recorded = round_of_two.since(version)
+    round_of_two.ingest([result("b"), bell()], behaviour="interrupt")
+    recorded = round_of_two.events(after=version)
     assert [event.type for event in recorded] == [
         "tool_result.recorded",
         "tool_result.recorded",
@@ -230,8 +230,8 @@ def test_a_result_that_says_it_was_interrupted_is_a_cancelled_one(
 ) -> None:
     said = True if flag == "interrupted" else {"interrupted": True}
     given = result("a", CANCELLED, **{flag: said})
-    assert round_of_two.take([given, result("b")]) == "ready"
-    event = round_of_two.since(round_of_two.head().version - 2)[0].event()
+    assert round_of_two.ingest([given, result("b")]) == "ready"
+    event = round_of_two.events(after=round_of_two.head().version - 2)[0].event()
     assert isinstance(event, events.ToolResultRecorded)
     assert event.cancelled
     assert CANCELLED not in event.model_dump_json()
@@ -242,12 +242,12 @@ def test_a_result_that_says_it_was_interrupted_is_a_cancelled_one(
 def test_only_true_says_that_a_result_was_interrupted(
     round_of_two: onrecord.Talk, flag: object
 ) -> None:
-    round_of_two.take([result("a", interrupted=flag), result("b")])
+    round_of_two.ingest([result("a", interrupted=flag), result("b")])
     assert last_turn(round_of_two)[0] == "a: a gave"
 
 
 def test_what_an_interrupted_call_gave_so_far_is_kept(round_of_two: onrecord.Talk) -> None:
-    round_of_two.take([result("a", "half of it", interrupted=True), result("b")])
+    round_of_two.ingest([result("a", "half of it", interrupted=True), result("b")])
     assert last_turn(round_of_two)[0] == "a: half of it"
     assert result_of(round_of_two, "a").cancelled
 

@@ -112,7 +112,7 @@ def said(talk: onrecord.Talk, exchanges: int = 2) -> None:
         answer = MessageRecorded(
             role="assistant", content=(onrecord.Text(text=f"Answer {number}"),)
         )
-        talk.append(answer)
+        talk.log.append(answer)
 
 
 def kept(beside: Connection, backend: Backend) -> list[bytes]:

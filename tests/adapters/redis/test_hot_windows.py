@@ -14,6 +14,7 @@ from onrecord.adapters.conversation import requests
 from onrecord.adapters.demo.services.scenes import Answer
 from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.redis import hot_windows
+from onrecord.adapters.store import backend_of
 from onrecord.domain.events import RequestSent
 from onrecord.domain.request_template import ContentSpan
 from tests.adapters.redis.stores import API, KEY, Stores, kept, said, same, store_on
@@ -34,7 +35,7 @@ def test_a_request_is_rendered_once(stores: Stores) -> None:
 
 def test_another_store_of_the_log_finds_it_too(stores: Stores, tmp_path: Path) -> None:
     stores.request()
-    other = store_on(stores.hot.backend, tmp_path, stores.beside)
+    other = store_on(backend_of(stores.hot), tmp_path, stores.beside)
     assert stores.renders(lambda: other.conversation(KEY).request(API)) == 0
 
 
@@ -91,7 +92,7 @@ def test_a_request_of_another_log_is_another(own: Stores, tmp_path: Path) -> Non
     own.request()
     with closing(PLACES["memory"](tmp_path).open()) as backend:
         other = store_on(backend, tmp_path, own.beside)
-        other.backend.open(other.tenant, KEY, own.hot.conversation(KEY).conversation_id)
+        backend_of(other).open(other.tenant, KEY, own.hot.conversation(KEY).conversation_id)
         said(other.conversation(KEY))
         assert own.renders(lambda: other.conversation(KEY).request(API)) == 1
 
@@ -120,7 +121,9 @@ def test_a_request_from_redis_is_known_again_when_it_is_sent(own: Stores) -> Non
             assert own.renders(lambda: talk.request(api, model="claude-sonnet-5")) == 0
             request = talk.request(api, model="claude-sonnet-5")
             client.messages.create(model="claude-sonnet-5", max_tokens=64, **request)
-    (sent,) = [event for found in talk.read() if isinstance(event := found.event(), RequestSent)]
+    (sent,) = [
+        event for found in talk.log.read() if isinstance(event := found.event(), RequestSent)
+    ]
     assert sent.recipe is not None
     assert any(isinstance(span, ContentSpan) for span in sent.template.spans)
 
@@ -130,7 +133,7 @@ def test_a_request_from_redis_is_known_again_when_it_is_sent(own: Stores) -> Non
 
 def test_what_is_kept_goes_by_itself(own: Stores) -> None:
     own.request()
-    (key,) = kept(own.beside, own.hot.backend)
+    (key,) = kept(own.beside, backend_of(own.hot))
     answers = own.beside.ask(("TTL", key))
     assert answers is not None
     assert 0 < answers[0] <= hot_windows.KEPT_SECONDS
@@ -138,7 +141,7 @@ def test_what_is_kept_goes_by_itself(own: Stores) -> None:
 
 def test_what_is_kept_goes_no_later_for_what_is_kept_after_it(own: Stores) -> None:
     own.request()
-    (key,) = kept(own.beside, own.hot.backend)
+    (key,) = kept(own.beside, backend_of(own.hot))
     own.beside.ask(("EXPIRE", key, 20))
     own.hot.conversation(KEY).user("And?")
     own.request()
@@ -153,7 +156,7 @@ def test_of_a_conversation_few_requests_are_kept(own: Stores) -> None:
     for number in range(3 * hot_windows.MOST):
         talk.user(f"More {number}")
         own.request()
-        (key,) = kept(own.beside, own.hot.backend)
+        (key,) = kept(own.beside, backend_of(own.hot))
         answers = own.beside.ask(("HLEN", key))
         assert answers is not None
         assert 0 < answers[0] <= hot_windows.MOST
@@ -163,7 +166,7 @@ def test_of_a_conversation_few_requests_are_kept(own: Stores) -> None:
 def test_a_large_request_is_not_kept(own: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hot_windows, "LARGEST", 64)
     own.request()
-    assert kept(own.beside, own.hot.backend) == []
+    assert kept(own.beside, backend_of(own.hot)) == []
     assert not own.is_hot()
 
 
@@ -188,7 +191,7 @@ def test_a_forgotten_conversation_is_deleted_from_redis(stores: Stores) -> None:
     talk = stores.hot.conversation(KEY)
     talk.head()
     stores.hot.forget(KEY, **BECAUSE)
-    assert kept(stores.beside, stores.hot.backend) == []
+    assert kept(stores.beside, backend_of(stores.hot)) == []
     with pytest.raises(onrecord.NothingToSend):
         talk.request(API)
 
@@ -198,7 +201,7 @@ def test_what_another_process_forgot_without_redis_is_not_served(stores: Stores)
     talk = stores.hot.conversation(KEY)
     talk.head()
     stores.cold.forget(KEY, **BECAUSE)
-    assert len(kept(stores.beside, stores.hot.backend)) == 1
+    assert len(kept(stores.beside, backend_of(stores.hot))) == 1
     with pytest.raises(onrecord.NothingToSend):
         talk.request(API)
 
@@ -237,7 +240,7 @@ def test_what_is_erased_while_it_is_rendered_does_not_stay(
 
     monkeypatch.setattr(hot_windows, "ask", erased_meanwhile)
     own.hot.conversation(KEY).request(API)
-    assert kept(own.beside, own.hot.backend) == []
+    assert kept(own.beside, backend_of(own.hot)) == []
 
 
 def test_an_erasure_that_redis_could_not_be_told_of_is_said(

@@ -13,6 +13,7 @@ import onrecord
 from onrecord.adapters.redis import connection as breaker
 from onrecord.adapters.redis import connection as pace
 from onrecord.adapters.redis.connection import Connection
+from onrecord.adapters.store import backend_of
 from tests.adapters.redis.stores import API, KEY, Stores, kept, store_on
 from tests.patience import until
 from tests.redis_server import Server
@@ -89,7 +90,7 @@ def test_a_redis_with_another_password_costs_nothing_but_time(
     with own_server.client() as client, closing(Connection(own_server.url)) as late:
         client.config_set("requirepass", "swordfish")
         try:
-            store = store_on(own.hot.backend, tmp_path, late)
+            store = store_on(backend_of(own.hot), tmp_path, late)
             assert store.conversation(KEY).request(API)["messages"]
         finally:
             client.config_set("requirepass", "")
@@ -98,7 +99,7 @@ def test_a_redis_with_another_password_costs_nothing_but_time(
 @pytest.mark.parametrize("damage", [b"", b"{}", b"\x00" * 64])
 def test_what_another_put_there_is_as_good_as_missing(own: Stores, damage: bytes) -> None:
     own.request()
-    (key,) = kept(own.beside, own.hot.backend)
+    (key,) = kept(own.beside, backend_of(own.hot))
     answers = own.beside.ask(("HKEYS", key))
     assert answers is not None
     own.beside.ask(("HSET", key, answers[0][0], damage))
@@ -109,7 +110,7 @@ def test_what_another_put_there_is_as_good_as_missing(own: Stores, damage: bytes
 def test_a_request_that_was_kept_for_another_is_as_good_as_missing(own: Stores) -> None:
     own.request()
     own.request(window=onrecord.Window(exchanges=1, step=1))
-    (key,) = kept(own.beside, own.hot.backend)
+    (key,) = kept(own.beside, backend_of(own.hot))
     answers = own.beside.ask(("HGETALL", key))
     assert answers is not None
     (one, first), (other, second) = answers[0].items()
@@ -119,6 +120,6 @@ def test_a_request_that_was_kept_for_another_is_as_good_as_missing(own: Stores) 
 
 def test_a_key_that_holds_something_else_costs_nothing_but_time(own: Stores) -> None:
     own.request()
-    (key,) = kept(own.beside, own.hot.backend)
+    (key,) = kept(own.beside, backend_of(own.hot))
     own.beside.ask(("DEL", key), ("SET", key, b"another program's"))
     assert not own.is_hot()

@@ -40,15 +40,15 @@ def do(store: Store, deed: str, number: int) -> None:
         match deed:
             case "answer":
                 text = onrecord.Text(text=f"Answer {number}")
-                talk.append(MessageRecorded(role="assistant", content=(text,)))
+                talk.log.append(MessageRecorded(role="assistant", content=(text,)))
             case "instruct":
                 talk.instruct(f"Instruction {number}")
             case "equip":
-                talk.tools([{"name": f"tool_{number}", "input_schema": {"type": "object"}}])
+                talk.tools.declare([{"name": f"tool_{number}", "input_schema": {"type": "object"}}])
             case "redact":
                 talk.redact(version)
             case "edit":
-                talk.edit(version, f"Edited {number}")
+                talk.edit_message(version, f"Edited {number}")
             case "compact":
                 talk.compact(f"In short {number}")
             case "fork":

@@ -67,7 +67,7 @@ def test_a_scope_ends_with_an_error(talk: onrecord.Talk, client: openai.OpenAI) 
     with pytest.raises(LookupError), talk.recording():
         raise LookupError
     ask(client)
-    assert talk.since(0) == []
+    assert talk.events(after=0) == []
 
 
 def test_a_scope_is_entered_once(talk: onrecord.Talk) -> None:
@@ -91,7 +91,7 @@ def test_other_requests_are_left_alone(talk: onrecord.Talk, server: OpenAIServer
         http.get(f"{server.origin}/elsewhere")
         http.post(f"{server.origin}/v1/embeddings", json={"input": "x"})
     assert len(server.received) == 2
-    assert talk.since(0) == []
+    assert talk.events(after=0) == []
 
 
 def test_any_http_client_that_speaks_a_providers_wire_is_recorded(
@@ -118,7 +118,7 @@ def test_a_call_that_cannot_be_recorded_in_its_scope_is_refused(
     talk: onrecord.Talk, server: OpenAIServer, kind: type[Any]
 ) -> None:
     talk.user("Hello")
-    talk.close()
+    talk.end()
 
     async def refused() -> BaseException:
         async with openai.AsyncOpenAI(api_key=KEY, base_url=server.url) as client:
@@ -156,7 +156,7 @@ def test_a_stream_belongs_to_the_scope_that_it_was_begun_in(
         for _ in stream:
             pass
     assert types(talk) == ANSWERED
-    assert other.since(0) == []
+    assert other.events(after=0) == []
 
 
 def test_a_proxy_is_recorded_in_a_scope(talk: onrecord.Talk, server: OpenAIServer) -> None:

@@ -110,7 +110,7 @@ async def test_a_dropped_generator_is_closed_as_it_would_be_without_a_scope(
     finally:
         gc.enable()
     await ask_later(later)
-    assert talk.since(0) == []
+    assert talk.events(after=0) == []
 
 
 async def test_work_that_a_generator_began_goes_on_in_its_scope_while_it_waits(

@@ -68,7 +68,7 @@ def settled(url: str, tenant: UUID) -> Neighbour:
     word = f"secret{tenant.hex[-6:]}x"
     with onrecord.connect(url, tenant=tenant) as store:
         kept, gone = store.conversation(f"kept {word}"), store.conversation(f"gone {word}")
-        kept.append(prompt(word), tool_call("c1"), answer(word))
+        kept.log.append(prompt(word), tool_call("c1"), answer(word))
         gone.user(word)
         store.forget(f"gone {word}", **BECAUSE)
     log = open_postgres(url)

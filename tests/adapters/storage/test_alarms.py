@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 import pytest
 
 import onrecord
+from onrecord.adapters.store import backend_of
 from tests.factories import appending, raw_event
 from tests.ledger import verified_log
 from tests.postgres_places import fresh_log
@@ -37,14 +38,14 @@ def goes_on(url: str, seed: int, times: int) -> None:
         assert program.stdout is not None
         said = program.stdout.readline()
         while said == "pause\n":
-            store.backend.append([appending(uuid4(), raw_event())])
+            backend_of(store).append([appending(uuid4(), raw_event())])
             program.stdin.write("go on\n")
             program.stdin.flush()
             said = program.stdout.readline()
         assert said, "the program failed: its error is above"
         told = json.loads(said)
         conversation = UUID(told["conversation"])
-        own = [e for e in verified_log(store.backend) if e.conversation_id == conversation]
+        own = [e for e in verified_log(backend_of(store)) if e.conversation_id == conversation]
         ids = [str(event.event_id) for event in own]
         assert len(ids) == len(set(ids))
         assert set(told["acknowledged"]) <= set(ids)

@@ -42,10 +42,11 @@ import sys
 from uuid import uuid4
 sys.path.insert(0, sys.argv[2])
 import onrecord
+from onrecord.adapters.store import backend_of
 from tests.factories import appending, raw_event
 store = onrecord.connect(sys.argv[1])
 for _ in sys.stdin:
-    store.backend.append([appending(uuid4(), raw_event())])
+    backend_of(store).append([appending(uuid4(), raw_event())])
     print("appended", flush=True)
 store.close()
 """

@@ -17,7 +17,7 @@ def asked(talk: onrecord.Talk, *calls: tuple[str, Any]) -> onrecord.Talk:
     first = len(list(results(talk))) + len(talk.open_calls()) + 1
     for number, (name, arguments) in enumerate(calls, first):
         call = ToolCall(id=f"call_{number}", name=name, arguments=arguments)
-        talk.append(ToolCallRecorded(call_id=call.id, name=name, content=call))
+        talk.log.append(ToolCallRecorded(call_id=call.id, name=name, content=call))
     return talk
 
 
@@ -26,12 +26,12 @@ def again(talk: onrecord.Talk, name: str) -> None:
     if not talk.head().version:
         talk.user("Where is it?")
     call = ToolCall(id=f"id_{name}", name=name, arguments={})
-    talk.append(ToolCallRecorded(call_id=call.id, name=name, content=call))
+    talk.log.append(ToolCallRecorded(call_id=call.id, name=name, content=call))
 
 
 def results(talk: onrecord.Talk) -> Iterator[ToolResultRecorded]:
     """The results that are recorded, in the order of the log."""
-    for recorded in talk.read():
+    for recorded in talk.log.read():
         event = recorded.event()
         if isinstance(event, ToolResultRecorded):
             yield event
@@ -55,6 +55,6 @@ def kept(talk: onrecord.Talk) -> list[dict[str, str]]:
     """The metadata in the header of each result."""
     return [
         dict(recorded.client_header().metadata)
-        for recorded in talk.read()
+        for recorded in talk.log.read()
         if recorded.type == "tool_result.recorded"
     ]

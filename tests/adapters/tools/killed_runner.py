@@ -29,7 +29,7 @@ def main(url: str, file: Path, fatal: int, way: str) -> None:
         talk = store.conversation("support/4711")
 
         def recorded() -> list[str]:
-            return [each.type for each in talk.read() if each.type == "tool_result.recorded"]
+            return [each.type for each in talk.log.read() if each.type == "tool_result.recorded"]
 
         onrecord.ToolRunner(talk, [leave], parallel=way == "parallel").run()
 

@@ -51,7 +51,7 @@ def test_nothing_that_shows_the_tool_shows_it() -> None:
     talk = onrecord.connect("memory://").conversation("support/4711")
     runner = onrecord.ToolRunner(talk, [tool])
     runner.declare()
-    shown = f"{tool!r} {vars(runner)} {[recorded.event() for recorded in talk.read()]}"
+    shown = f"{tool!r} {vars(runner)} {[recorded.event() for recorded in talk.log.read()]}"
     assert BOUND not in shown
     assert "name='look'" in shown
 

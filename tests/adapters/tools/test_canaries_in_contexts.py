@@ -120,7 +120,7 @@ async def test_no_file_no_event_and_no_request_shows_a_canary(
     sent = Sent()
     with onrecord.connect(f"sqlite:///{tmp_path / 'talks.db'}") as store:
         talk = store.conversation("support/4711")
-        talk.carry(CONTEXT, persist=KEPT)
+        talk.set_tool_context(CONTEXT, persist=KEPT)
         async with mcp.Client(sent.server()) as client:
             tools = await onrecord.mcp_tools(client, meta=onrecord.allow("tenant_id"))
             runner = onrecord.ToolRunner(
@@ -131,7 +131,7 @@ async def test_no_file_no_event_and_no_request_shows_a_canary(
             runs = await runner.run_async({"trace": canary("trace")})
         assert len(runs) == len(told(talk)) == len(CALLS)
         assert "canary-" not in repr(runs)
-        for recorded in talk.read():
+        for recorded in talk.log.read():
             assert b"canary-" not in recorded.header + (recorded.body or b"")
         for api in APIS:
             request = talk.request(api, model="m")

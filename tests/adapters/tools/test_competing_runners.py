@@ -34,7 +34,7 @@ def url(tmp_path: Path) -> str:
 
 
 def rejected(talk: onrecord.Talk) -> list[str]:
-    events = (recorded.event() for recorded in talk.read())
+    events = (recorded.event() for recorded in talk.log.read())
     return [event.call_id for event in events if isinstance(event, ToolResultRejected)]
 
 

@@ -1,4 +1,4 @@
-"""`talk.declared`: the tools in force at any version, and where they come from."""
+"""`talk.tools.in_force`: the tools in force at any version, and where they come from."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,9 +7,11 @@ import anthropic
 import pytest
 
 import onrecord
+from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.conversation.queries import declarations
 from onrecord.adapters.demo.services.scenes import Answer
 from onrecord.adapters.demo.services.server import DemoServer
+from onrecord.adapters.store import backend_of
 from onrecord.domain.content import Native
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.tools import ToolDefinition, ToolSource, tools_digest
@@ -29,25 +31,27 @@ def store(tmp_path: Path) -> Iterator[onrecord.Store]:
 
 
 def names(talk: onrecord.Talk, at: int | None = None) -> list[str]:
-    return [tool.name for tool in talk.declared(at=at).tools if isinstance(tool, ToolDefinition)]
+    return [
+        tool.name for tool in talk.tools.in_force(at=at).tools if isinstance(tool, ToolDefinition)
+    ]
 
 
 def test_no_tools_are_in_force_where_none_were_declared(store: onrecord.Store) -> None:
     talk = store.conversation("k")
-    assert (talk.declared().version, talk.declared().tools) == (0, ())
+    assert (talk.tools.in_force().version, talk.tools.in_force().tools) == (0, ())
     talk.user("Hello")
-    assert (talk.declared().version, talk.declared().sha256) == (0, None)
+    assert (talk.tools.in_force().version, talk.tools.in_force().sha256) == (0, None)
 
 
 def test_the_last_declaration_is_in_force_and_the_ones_before_were(store: onrecord.Store) -> None:
     talk = store.conversation("k")
-    talk.tools([READ])
+    talk.tools.declare([READ])
     talk.user("Hello")
-    talk.tools([WRITE, LISTED])
+    talk.tools.declare([WRITE, LISTED])
     assert names(talk) == ["write", "list"]
     assert names(talk, at=3) == ["read"]
     assert names(talk, at=1) == []
-    declared = talk.declared()
+    declared = talk.tools.in_force()
     assert (declared.version, declared.conversation_id) == (4, talk.conversation_id)
     assert declared.sources == (LISTED.source,)
     assert declared.sha256 == tools_digest(declared.tools)
@@ -55,9 +59,11 @@ def test_the_last_declaration_is_in_force_and_the_ones_before_were(store: onreco
 
 def test_what_is_in_force_already_is_not_declared_again(store: onrecord.Store) -> None:
     talk = store.conversation("k")
-    done = talk.tools([READ, LISTED])
-    assert talk.tools([READ, LISTED]) == onrecord.Duplicate(done.last, done.last)
-    assert store.conversation("k").tools([READ, LISTED]) == onrecord.Duplicate(done.last, done.last)
+    done = talk.tools.declare([READ, LISTED])
+    assert talk.tools.declare([READ, LISTED]) == onrecord.Duplicate(done.last, done.last)
+    assert store.conversation("k").tools.declare([READ, LISTED]) == onrecord.Duplicate(
+        done.last, done.last
+    )
     assert talk.head().version == done.last
 
 
@@ -66,69 +72,69 @@ def test_another_source_or_order_or_what_was_in_force_before_is_declared(
 ) -> None:
     talk = store.conversation("k")
     for version, tools in enumerate(([READ], [READ, WRITE], [WRITE, READ], [READ]), 2):
-        talk.tools(tools)
-        assert talk.declared().version == version
-    talk.tools([READ], sources=[ToolSource(origin="python", tools=("read",))])
-    assert talk.declared().version == 6
+        talk.tools.declare(tools)
+        assert talk.tools.in_force().version == version
+    talk.tools.declare([READ], sources=[ToolSource(origin="python", tools=("read",))])
+    assert talk.tools.in_force().version == 6
 
 
 def test_what_was_redacted_or_is_another_conversation_s_is_declared_again(
     store: onrecord.Store,
 ) -> None:
     talk = store.conversation("k")
-    first = talk.tools([READ]).last
+    first = talk.tools.declare([READ]).last
     fork = talk.fork("f")
-    fork.tools([READ])
-    assert fork.declared().conversation_id == fork.conversation_id
+    fork.tools.declare([READ])
+    assert fork.tools.in_force().conversation_id == fork.conversation_id
     talk.redact(first)
-    talk.tools([READ])
-    assert talk.declared().version == first + 2
+    talk.tools.declare([READ])
+    assert talk.tools.in_force().version == first + 2
 
 
 def test_no_tools_at_all_is_a_declaration_too(store: onrecord.Store) -> None:
     talk = store.conversation("k")
-    talk.tools([READ])
-    talk.tools([])
-    assert (talk.declared().version, names(talk)) == (3, [])
+    talk.tools.declare([READ])
+    talk.tools.declare([])
+    assert (talk.tools.in_force().version, names(talk)) == (3, [])
 
 
 def test_there_is_no_version_that_is_not_there(store: onrecord.Store) -> None:
     talk = store.conversation("k")
-    talk.tools([READ])
+    talk.tools.declare([READ])
     with pytest.raises(InvalidContent, match="there is no version 9"):
-        talk.declared(at=9)
+        talk.tools.in_force(at=9)
 
 
 def test_a_declaration_that_was_redacted_is_not_in_force(store: onrecord.Store) -> None:
     talk = store.conversation("k")
-    talk.tools([READ])
-    talk.tools([WRITE])
+    talk.tools.declare([READ])
+    talk.tools.declare([WRITE])
     talk.redact(3)
     assert names(talk) == ["read"]
 
 
 def test_a_fork_has_the_tools_of_what_it_was_forked_from(store: onrecord.Store) -> None:
     talk = store.conversation("k")
-    talk.tools([READ])
+    talk.tools.declare([READ])
     talk.user("Hello")
     fork = talk.fork("k/other")
-    talk.tools([WRITE])
+    talk.tools.declare([WRITE])
     assert names(fork) == ["read"]
-    assert fork.declared().conversation_id == talk.conversation_id
-    fork.tools([WRITE])
+    assert fork.tools.in_force().conversation_id == talk.conversation_id
+    fork.tools.declare([WRITE])
     assert names(fork) == ["write"]
-    assert fork.declared().conversation_id == fork.conversation_id
+    assert fork.tools.in_force().conversation_id == fork.conversation_id
 
 
 def test_declarations_are_told_without_reading_what_lies_between(store: onrecord.Store) -> None:
     talk = store.conversation("k")
-    talk.tools([READ])
+    talk.tools.declare([READ])
     for _ in range(20):
         talk.user("Hello")
-    talk.tools([WRITE])
+    talk.tools.declare([WRITE])
     fork = talk.fork("k/other")
-    fork.tools([])
-    told = list(declarations(store.backend, fork.stream.lineage(fork.head().version)))
+    fork.tools.declare([])
+    told = list(declarations(backend_of(store), stream_of(fork).lineage(fork.head().version)))
     assert [event.version for event in told] == [fork.head().version, 23, 2]
 
 
@@ -144,7 +150,7 @@ def test_tools_that_a_program_sends_are_declared_with_their_digest(store: onreco
             messages=[{"role": "user", "content": "Hello"}],
             tools=[{"name": "read", "input_schema": {"type": "object"}}],
         )
-    declared = talk.declared()
+    declared = talk.tools.in_force()
     assert isinstance(declared.tools[0], Native)
     assert declared.sha256 == tools_digest(declared.tools)
 
@@ -161,14 +167,14 @@ def test_a_tool_with_a_string_that_was_moved_aside_is_whole(store: onrecord.Stor
             messages=[{"role": "user", "content": "Hello"}],
             tools=[{"name": "read", "description": long, "input_schema": {"type": "object"}}],
         )
-    (tool,) = talk.declared().tools
+    (tool,) = talk.tools.in_force().tools
     assert isinstance(tool, Native)
     assert tool.value["description"] == long
 
 
 def test_what_was_forgotten_had_no_tools(store: onrecord.Store) -> None:
     talk = store.conversation("k")
-    talk.tools([READ])
+    talk.tools.declare([READ])
     last = talk.fork("k/other")
     store.forget("k", **BECAUSE)
-    assert last.declared().tools == ()
+    assert last.tools.in_force().tools == ()

@@ -26,7 +26,9 @@ def test_a_call_is_told_of_the_conversation_s_context_and_its_own_wins(
     def look(context: onrecord.ToolCallContext) -> None:
         seen.append(context)
 
-    talk.carry({"tenant_id": "acme", "locale": "de", "desk": "1"}, persist=["tenant_id", "locale"])
+    talk.set_tool_context(
+        {"tenant_id": "acme", "locale": "de", "desk": "1"}, persist=["tenant_id", "locale"]
+    )
     runner = onrecord.ToolRunner(
         talk, [look], context={"locale": "fr", "token": "t"}, parallel=parallel
     )
@@ -58,17 +60,17 @@ def test_what_is_carried_meanwhile_is_told_of(talk: onrecord.Talk) -> None:
 
     runner = onrecord.ToolRunner(talk, [look])
     for locale in ("de", "fr"):
-        talk.carry({"locale": locale}, persist=["locale"])
+        talk.set_tool_context({"locale": locale}, persist=["locale"])
         asked(talk, ("look", {}))
         runner.run()
-    talk.carry({}, persist=["locale"])
+    talk.set_tool_context({}, persist=["locale"])
     asked(talk, ("look", {}))
     runner.run()
     assert seen == ["de", "fr", None]
 
 
 def test_only_what_is_allowed_stands_in_the_headers_of_results(talk: onrecord.Talk) -> None:
-    talk.carry({"tenant_id": "acme"}, persist=["tenant_id"])
+    talk.set_tool_context({"tenant_id": "acme"}, persist=["tenant_id"])
     asked(talk, ("track", {"parcel": "NW-1"}), ("weather", {}))
     runner = onrecord.ToolRunner(
         talk, [track], context={"token": "secret", "run": "7"}, persist=["run", "absent"]

@@ -165,8 +165,8 @@ def test_a_source_stands_beside_its_tools_in_the_record() -> None:
     with onrecord.connect("memory://") as store:
         talk = store.conversation("k")
         listed = onrecord.mcp_listing([ENTRY], server=SERVER)
-        talk.tools([listed])
-        declared = list(talk.read())[-1].event()
+        talk.tools.declare([listed])
+        declared = list(talk.log.read())[-1].event()
     assert isinstance(declared, ToolsDeclared)
     assert declared.tools == listed.tools
     assert declared.sources == (listed.source,)

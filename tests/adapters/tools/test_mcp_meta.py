@@ -131,7 +131,7 @@ async def test_allowing_some_is_denying_the_others(
 
 async def test_a_call_s_own_context_wins_over_that_of_the_conversation(talk: onrecord.Talk) -> None:
     sent = Sent()
-    talk.carry({"tenantId": "acme", "channel": "mail"}, persist=("tenantId", "channel"))
+    talk.set_tool_context({"tenantId": "acme", "channel": "mail"}, persist=("tenantId", "channel"))
     asked(talk, ("echo", {}))
     async with mcp.Client(sent.server(), mode="legacy") as client:
         tools = await onrecord.mcp_tools(client, meta=onrecord.allow("tenantId", "channel"))

@@ -143,7 +143,7 @@ def test_structured_content_of_another_number_is_not_the_same(talk: onrecord.Tal
 def test_structured_content_that_is_null_is_not_absent(talk: onrecord.Talk) -> None:
     talk.tool_result("call_1", told({"content": [], "structuredContent": None}))
     talk.tool_result("call_2", told({"content": []}))
-    null, nothing = (each for each in talk.read() if each.type == "tool_result.recorded")
+    null, nothing = (each for each in talk.log.read() if each.type == "tool_result.recorded")
     assert b'"null"' in (null.body or b"")
     assert b'"null"' not in (nothing.body or b"")
 

@@ -73,7 +73,7 @@ async def test_all_pages_of_a_server_s_tools_are_listed_with_their_source(
     names = ("parcels_echo", "parcels_fail", "parcels_sleep", "parcels_picture", "parcels_die")
     assert tuple(tool.name for tool in tools) == names
     assert tools[0].definition.title == "Echo"
-    (recorded,) = talk.since(done.last - 1)
+    (recorded,) = talk.events(after=done.last - 1)
     event: Any = recorded.event()
     (source,) = event.sources
     assert (source.origin, source.name, source.version) == ("mcp", "parcels", "1.2.3")
@@ -105,7 +105,7 @@ async def test_python_s_and_a_server_s_tools_are_run_together(talk: onrecord.Tal
         ("call_2", "{}", False),
         ("call_3", "no such parcel", True),
     ]
-    (recorded, *_) = talk.since(done.last - 1)
+    (recorded, *_) = talk.events(after=done.last - 1)
     event: Any = recorded.event()
     assert [(source.origin, len(source.tools)) for source in event.sources] == [
         ("python", 1),

@@ -32,7 +32,9 @@ def talk(request: pytest.FixtureRequest, tmp_path: Any) -> onrecord.Talk:
 
 
 def events(talk: onrecord.Talk) -> list[Event]:
-    return [event for each in talk.read() if isinstance(event := each.event(), ToolResultRejected)]
+    return [
+        event for each in talk.log.read() if isinstance(event := each.event(), ToolResultRejected)
+    ]
 
 
 def test_a_second_result_is_kept_beside_the_history(talk: onrecord.Talk) -> None:

@@ -10,6 +10,7 @@ import pytest
 from pydantic import BaseModel, RootModel
 
 import onrecord
+from onrecord.adapters.store import backend_of
 from tests.adapters.found_results import call, text
 
 PDF = b"%PDF-1.7 the report"
@@ -52,7 +53,7 @@ def test_what_has_no_json_form_is_refused_by_place_and_type_and_nothing_is_store
         store.conversation("support/4711").tool_result("call_1", given)
     assert "Ada" not in str(caught.value)
     assert list(store.conversations()) == []
-    assert store.backend.sweep_blobs(0) == 0
+    assert backend_of(store).sweep_blobs(0) == 0
 
 
 @pytest.mark.parametrize("missing", ["missing.pdf", "."])
@@ -64,17 +65,17 @@ def test_a_file_that_cannot_be_read_leaves_no_other_document_behind(
         store.conversation("support/4711").tool_result("call_1", [PDF, tmp_path / missing])
     assert repr((tmp_path / missing).name) in str(caught.value)
     assert str(tmp_path.parent) not in str(caught.value)
-    assert store.backend.sweep_blobs(0) == 0
+    assert backend_of(store).sweep_blobs(0) == 0
 
 
 def test_a_closed_conversation_takes_no_document() -> None:
     store = onrecord.connect("memory://")
     talk = store.conversation("support/4711")
     talk.user("Hello")
-    talk.close()
+    talk.end()
     with pytest.raises(onrecord.ConversationClosed):
         talk.tool_result("call_1", PDF)
-    assert store.backend.sweep_blobs(0) == 0
+    assert backend_of(store).sweep_blobs(0) == 0
 
 
 def in_lists(depth: int) -> list[Any]:

@@ -322,7 +322,7 @@ def test_calls_that_a_provider_runs_itself_never_come_to_the_runner(talk: onreco
         "input": {"query": "x"},
     }
     native = Native(api="anthropic-messages", value=block)
-    talk.append(
+    talk.log.append(
         ServerToolCallRecorded(
             response=uuid4(), index=0, call_id="srv_1", name="web_search", content=native
         ),
@@ -335,7 +335,7 @@ def test_calls_that_a_provider_runs_itself_never_come_to_the_runner(talk: onreco
 def test_a_closed_conversation_takes_no_result(talk: onrecord.Talk) -> None:
     asked(talk, ("track", {"parcel": "NW-1"}))
     runner = onrecord.ToolRunner(talk, [track])
-    talk.close()
+    talk.end()
     with pytest.raises(ConversationClosed):
         runner.run()
 

@@ -52,7 +52,7 @@ def texts(talk: onrecord.Talk) -> list[str]:
 def called(talk: onrecord.Talk, call_id: str, name: str = "manual") -> None:
     """The model calls a tool again, in the same exchange."""
     call = ToolCall(id=call_id, name=name, arguments={})
-    talk.append(ToolCallRecorded(call_id=call_id, name=name, content=call))
+    talk.log.append(ToolCallRecorded(call_id=call_id, name=name, content=call))
 
 
 @pytest.mark.parametrize("parallel", [False, True])
@@ -144,7 +144,7 @@ def test_an_answer_that_was_given_up_does_not_count(talk: onrecord.Talk) -> None
     asked(talk, ("manual", {}))
     runner = onrecord.ToolRunner(talk, [onrecord.tool(manual).once()])
     runner.run()
-    talk.edit(2, "Where is the other one?")
+    talk.edit_message(2, "Where is the other one?")
     called(talk, "later")
     runner.run()
     assert texts(talk) == ["Press the button."] * 2
@@ -177,8 +177,8 @@ def test_a_result_on_a_line_of_its_own_does_not_count(talk: onrecord.Talk) -> No
     line = uuid4()
     result = ToolResult(call_id="aside", content=(Text(text="Press the button."),))
     call = ToolCall(id="aside", name="manual", arguments={})
-    talk.append(ToolCallRecorded(line=line, call_id="aside", name="manual", content=call))
-    talk.append(ToolResultRecorded(line=line, call_id="aside", content=result))
+    talk.log.append(ToolCallRecorded(line=line, call_id="aside", name="manual", content=call))
+    talk.log.append(ToolResultRecorded(line=line, call_id="aside", content=result))
     onrecord.ToolRunner(talk, [onrecord.tool(manual).once()]).run()
     assert texts(talk)[-1] == "Press the button."
 

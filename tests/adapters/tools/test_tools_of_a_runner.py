@@ -43,7 +43,7 @@ def test_what_is_no_list_of_tools_is_refused(talk: onrecord.Talk, tools: Any) ->
 
 def test_declaring_says_where_tools_come_from(talk: onrecord.Talk) -> None:
     done = onrecord.ToolRunner(talk, [track, [onrecord.tool(refuse)]]).declare()
-    (recorded,) = talk.since(done.last - 1)
+    (recorded,) = talk.events(after=done.last - 1)
     event: Any = recorded.event()
     assert [tool.name for tool in event.tools] == ["track", "refuse"]
     (source,) = event.sources

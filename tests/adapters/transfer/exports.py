@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from onrecord.adapters.settings import NO_TENANT
-from onrecord.adapters.store import Store
+from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.transfer.export import export
 from onrecord.adapters.transfer.importing import Imported, import_file
 from onrecord.domain.blobs import spill
@@ -29,15 +29,15 @@ def talked(store: Store, key: str = KEY) -> UUID:
     talk.user("What is this?", documents=[LARGE])
     text, moved = spill({"type": "text", "odd": "\ud83d", "text": "x" * 100_000})
     for data in moved.values():
-        store.backend.put_blob(NO_TENANT, talk.conversation_id, [data])
+        backend_of(store).put_blob(NO_TENANT, talk.conversation_id, [data])
     block = Native(api=API, value=text)
-    talk.append(MessageRecorded(role="assistant", content=(block,)))
+    talk.log.append(MessageRecorded(role="assistant", content=(block,)))
     return talk.conversation_id
 
 
 def asking(store: Store, origin: UUID) -> RequestSent:
     """A request that holds a document which the conversation's origin owns."""
-    drafted = (event.event() for event in store.backend.read(origin))
+    drafted = (event.event() for event in backend_of(store).read(origin))
     said = next(event for event in drafted if isinstance(event, MessageRecorded))
     document = next(block for block in said.content if isinstance(block, Document))
     assert document.blob is not None
@@ -46,18 +46,18 @@ def asking(store: Store, origin: UUID) -> RequestSent:
 
 
 def written(store: Store, conversation_id: UUID, path: Path, key: str | None = KEY) -> Path:
-    path.write_bytes(b"".join(export(store.backend, conversation_id, key)))
+    path.write_bytes(b"".join(export(backend_of(store), conversation_id, key)))
     return path
 
 
 def taken_in(store: Store, path: Path, key: str | None = None) -> Imported:
-    return import_file(store.backend, store.tenant, path, key=key)
+    return import_file(backend_of(store), store.tenant, path, key=key)
 
 
 def content_of(store: Store, conversation_id: UUID) -> list[tuple[object, ...]]:
     return [
         (e.version, e.exchange, e.event_id, e.type, e.header, e.salt, e.body, e.digest)
-        for e in store.backend.read(conversation_id)
+        for e in backend_of(store).read(conversation_id)
     ]
 
 

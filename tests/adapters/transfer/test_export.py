@@ -8,7 +8,7 @@ import pytest
 
 import onrecord
 from onrecord.adapters.settings import NO_TENANT
-from onrecord.adapters.store import Store
+from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.transfer.export import export
 from onrecord.adapters.transfer.exported import read_export
 from onrecord.adapters.transfer.importing import Imported, check, import_file
@@ -110,10 +110,10 @@ def test_an_import_that_was_interrupted_goes_on_where_it_stopped(
 
     def stop_after_one_batch(done: int, total: int) -> None:
         if done > total // 2 + 300:
-            monkeypatch.setattr(other.backend, "append", full)
+            monkeypatch.setattr(backend_of(other), "append", full)
 
     with pytest.raises(StorageFull):
-        import_file(other.backend, other.tenant, path, progress=stop_after_one_batch)
+        import_file(backend_of(other), other.tenant, path, progress=stop_after_one_batch)
     monkeypatch.undo()
     begun = other.conversation(KEY).head().version
     assert 0 < begun < 601
@@ -127,7 +127,10 @@ def test_progress_is_told_from_the_first_event_to_the_end(
     path = written(store, talked(store), tmp_path / "talk.jsonl")
     told: list[tuple[int, int]] = []
     import_file(
-        other.backend, other.tenant, path, progress=lambda done, total: told.append((done, total))
+        backend_of(other),
+        other.tenant,
+        path,
+        progress=lambda done, total: told.append((done, total)),
     )
     assert told == [(done, 8) for done in range(1, 9)]
 
@@ -195,7 +198,7 @@ def test_an_event_of_a_newer_release_travels_as_it_is(
     path = written(store, conversation_id, tmp_path / "talk.jsonl")
     newer = rewritten(path, 4, lambda line: line | as_newer(line))
     assert taken_in(other, newer).recorded == 4
-    (event,) = other.backend.read(conversation_id, after=3)
+    (event,) = backend_of(other).read(conversation_id, after=3)
     assert event.type == "message.sung"
 
 
@@ -204,7 +207,7 @@ def test_a_fork_brings_what_its_requests_hold_of_its_origin(
 ) -> None:
     origin = talked(store)
     talk = store.conversation(KEY).fork("the other way")
-    talk.append(asking(store, origin))
+    talk.log.append(asking(store, origin))
     path = written(store, talk.conversation_id, tmp_path / "fork.jsonl", talk.key)
     with pytest.raises(InvalidInput, match="import that one first"):
         taken_in(other, path)
@@ -217,12 +220,12 @@ def test_a_fork_brings_what_its_requests_hold_of_its_origin(
 def test_memory_does_not_grow_with_the_document(store: Store, tmp_path: Path) -> None:
     talk = store.conversation(KEY)
     pieces = (bytes([number]) * 1024 * 1024 for number in range(48))
-    blob = store.backend.put_blob(NO_TENANT, talk.conversation_id, pieces)
+    blob = backend_of(store).put_blob(NO_TENANT, talk.conversation_id, pieces)
     talk.user(documents=[Document(media_type="video/mp4", blob=blob)])
     path = tmp_path / "talk.jsonl"
     tracemalloc.start()
     with path.open("wb") as file:
-        file.writelines(export(store.backend, talk.conversation_id, KEY))
+        file.writelines(export(backend_of(store), talk.conversation_id, KEY))
     check(path)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -234,4 +237,4 @@ def test_recorded_events_are_what_the_lines_hold(store: Store, tmp_path: Path) -
     path = written(store, conversation_id, tmp_path / "talk.jsonl")
     with path.open("rb") as file:
         events = [line for line in read_export(file) if isinstance(line, RecordedEvent)]
-    assert events == list(store.backend.read(conversation_id))
+    assert events == list(backend_of(store).read(conversation_id))

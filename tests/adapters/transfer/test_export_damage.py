@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import onrecord
-from onrecord.adapters.store import Store
+from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.transfer.export import export
 from onrecord.adapters.transfer.importing import check
 from onrecord.domain.errors import (
@@ -116,7 +116,7 @@ def test_a_flipped_bit_is_noticed(data: st.DataObject, tmp_path_factory: Any) ->
     store = onrecord.connect("memory://")
     talk = store.conversation(KEY)
     talk.user("hello", documents=[b"some bytes"])
-    lines = b"".join(export(store.backend, talk.conversation_id, KEY))
+    lines = b"".join(export(backend_of(store), talk.conversation_id, KEY))
     at = data.draw(st.integers(0, len(lines) - 1))
     bit = data.draw(st.integers(0, 7))
     flipped = bytearray(lines)

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import onrecord
+from onrecord.adapters.store import backend_of
 from onrecord.adapters.transfer.export import export
 from onrecord.adapters.transfer.importing import check
 from onrecord.domain.content import Document
@@ -42,9 +43,9 @@ def whole() -> tuple[dict[str, Any], ...]:
         talk = store.conversation(KEY)
         talk.instruct("Be kind.")
         talk.user("What is this?", documents=[b"%PDF-1.7", b""])
-        talk.append(answer("half of \ud83d"), tool_call("call_1"))
+        talk.log.append(answer("half of \ud83d"), tool_call("call_1"))
         talk.tool_result("call_1", {"found": Document(media_type="image/png", url="https://x.y/z")})
-        lines = b"".join(export(store.backend, talk.conversation_id, KEY))
+        lines = b"".join(export(backend_of(store), talk.conversation_id, KEY))
     return tuple(json.loads(line) for line in lines.splitlines())
 
 
@@ -129,10 +130,10 @@ def must_be_taken_or_refused(data: bytes) -> None:
             assert "\x1b" not in str(exc)
             return
         assert store.verify().faults == ()
-        talk = store.existing(done.key)
+        talk = store.get(done.key)
         assert [listed.key for listed in store.conversations()] == [done.key]
-        assert len(list(talk.read())) == done.events
-        assert list(export(store.backend, talk.conversation_id, done.key))
+        assert len(list(talk.log.read())) == done.events
+        assert list(export(backend_of(store), talk.conversation_id, done.key))
 
 
 def test_the_whole_file_is_taken_in() -> None:
@@ -203,7 +204,7 @@ def test_a_file_in_which_two_events_have_one_id_keeps_no_key(tmp_path: Path) -> 
     with onrecord.connect("memory://") as store:
         with pytest.raises(InvalidExport, match="version 3 has the id of an event before it"):
             taken_in(store, bad)
-        assert store.backend.find(store.tenant, KEY) is None
+        assert backend_of(store).find(store.tenant, KEY) is None
         assert taken_in(store, good).recorded
 
 

@@ -9,9 +9,9 @@ import pytest
 
 import onrecord
 from onrecord.adapters.app import connect
-from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.conversation import Talk, stream_of
 from onrecord.adapters.storage.memory.memory import Memory
-from onrecord.adapters.store import Store
+from onrecord.adapters.store import Store, backend_of
 from onrecord.domain.blobs import blob_of
 from onrecord.domain.content import Document
 from onrecord.domain.errors import DocumentMissing
@@ -46,15 +46,15 @@ def store() -> Iterator[Store]:
 def talk(store: Store) -> Talk:
     begun = store.conversation("support/4711")
     begun.user("Hello")
-    begun.append(tool_call("c1"))
+    begun.log.append(tool_call("c1"))
     return begun
 
 
 @pytest.fixture
 def sweeping(store: Store, talk: Talk, monkeypatch: pytest.MonkeyPatch) -> Sweeping:
-    assert isinstance(store.backend, Memory)
-    swept = Sweeping(store.backend)
-    monkeypatch.setattr(store.backend, "append", swept.append)
+    assert isinstance(backend_of(store), Memory)
+    swept = Sweeping(backend_of(store))
+    monkeypatch.setattr(backend_of(store), "append", swept.append)
     return swept
 
 
@@ -67,7 +67,9 @@ def test_each_verb_stores_its_documents_again(
         lambda: talk.tool_result("c1", {"file": report}),
         lambda: talk.user("What does it say?", documents=(each for each in [report])),
         lambda: talk.signal("It came", documents=[REPORT + b" signalled"]),
-        lambda: talk.edit(talk.head().version - 1, "Well?", documents=[REPORT + b" edited"]),
+        lambda: talk.edit_message(
+            talk.head().version - 1, "Well?", documents=[REPORT + b" edited"]
+        ),
     ]
     for number, say in enumerate(says, 1):
         sweeping.due = True
@@ -75,28 +77,28 @@ def test_each_verb_stores_its_documents_again(
         assert len(sweeping.swept) == number
     assert sweeping.swept[-1] == 1
     blobs = [blob_of(REPORT), blob_of(REPORT + b" signalled"), blob_of(REPORT + b" edited")]
-    assert [talk.stream.blob(blob)[:8] for blob in blobs] == [REPORT[:8]] * 3
+    assert [stream_of(talk).blob(blob)[:8] for blob in blobs] == [REPORT[:8]] * 3
 
 
 def test_a_document_whose_bytes_the_caller_no_longer_has_is_said_to_be_missing(talk: Talk) -> None:
     gone = attachment(blob_of(b"never stored"))
     with pytest.raises(onrecord.DocumentMissing, match="store the document again"):
-        talk.append(gone)
+        talk.log.append(gone)
     with pytest.raises(DocumentMissing):
-        asyncio.run(talk.append_async(gone))
+        asyncio.run(talk.log.append_async(gone))
     assert talk.head().version == 3
 
 
 def test_a_fork_owns_a_copy_of_what_its_events_repeat(store: Store, talk: Talk) -> None:
-    document = Document(media_type="application/pdf", blob=talk.stream.put([REPORT]))
+    document = Document(media_type="application/pdf", blob=stream_of(talk).put([REPORT]))
     talk.user("What does it say?", documents=[document])
     fork, other = talk.fork("other"), talk.fork("another")
     assert fork.user("And this one?", documents=[document])
-    assert isinstance(asyncio.run(other.append_async(attachment(blob_of(REPORT)))), Recorded)
+    assert isinstance(asyncio.run(other.log.append_async(attachment(blob_of(REPORT)))), Recorded)
     store.forget(talk.conversation_id, **BECAUSE)
     for owner in (fork.conversation_id, other.conversation_id):
         assert held(store, owner) == REPORT
 
 
 def held(store: Store, owner: UUID) -> bytes:
-    return b"".join(store.backend.get_blob(owner, blob_of(REPORT)))
+    return b"".join(backend_of(store).get_blob(owner, blob_of(REPORT)))

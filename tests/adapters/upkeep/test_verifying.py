@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 import onrecord
+from onrecord.adapters.conversation.conversation import stream_of
+from onrecord.adapters.store import backend_of
 from onrecord.adapters.upkeep.verifying import Verified
 from onrecord.domain.content import Blob, Document, ToolCall
 from onrecord.domain.draft import blobs_of
@@ -46,8 +48,8 @@ def speak(store: onrecord.Store) -> None:
     talk = store.conversation(KEY)
     talk.user("Where is parcel NW-20931?", documents=[b"%PDF the waybill"])
     call = ToolCall(id="toolu_1", name="track", arguments={})
-    talk.append(ToolCallRecorded(call_id="toolu_1", name="track", content=call))
-    talk.append(ResponseCompleted(response=talk.conversation_id, api="x", envelope={}))
+    talk.log.append(ToolCallRecorded(call_id="toolu_1", name="track", content=call))
+    talk.log.append(ResponseCompleted(response=talk.conversation_id, api="x", envelope={}))
     store.conversation("support/4712").user("Where is parcel NW-20932?")
     talk.tool_result("toolu_1", "depot North")
     talk.user("Thank you.")
@@ -57,10 +59,10 @@ def repeating(store: onrecord.Store) -> Blob:
     """A document, a fork of a fork, and a request there that repeats the document."""
     origin = store.conversation(KEY)
     origin.user("Read this.", documents=[b"%PDF the waybill"])
-    (blob,) = blobs_of(known(origin.since(1)[0]))
+    (blob,) = blobs_of(known(origin.events(after=1)[0]))
     fork = origin.fork("twice").fork("again")
     spans = (EncodedSpan(blob=blob),)
-    fork.append(
+    fork.log.append(
         RequestSent(api="x", endpoint="/", template=Template(spans=spans, sha256="", size=0))
     )
     return blob
@@ -118,8 +120,10 @@ def test_a_fork_whose_origin_was_forgotten_holds(tmp_path: Path) -> None:
 def test_a_document_of_a_fork_is_missed_though_its_origin_was_forgotten(tmp_path: Path) -> None:
     with onrecord.connect(url_of(tmp_path)) as store:
         blob = repeating(store)
-        fork = store.existing("again")
-        fork.append(MessageRecorded(role="user", content=(Document(media_type="x", blob=blob),)))
+        fork = store.get("again")
+        fork.log.append(
+            MessageRecorded(role="user", content=(Document(media_type="x", blob=blob),))
+        )
         store.forget(KEY, **BECAUSE)
         by_hand = ByHand.open(tmp_path / "talks.db")
         for table in ("blob_piece", "blob"):
@@ -149,10 +153,10 @@ def test_what_was_forgotten_still_holds(url: str) -> None:
 def test_events_of_a_newer_release_hold(url: str) -> None:
     with onrecord.connect(url) as store:
         talk = store.conversation(KEY)
-        known = talk.stream.draft(prompt())
+        known = stream_of(talk).draft(prompt())
         header = parse_header(known.header)._replace(type="message.superseded")
         newer = known._replace(type=header.type, header=header_bytes(header))
-        talk.stream.append_drafted((newer,))
+        stream_of(talk).append_drafted((newer,))
         talk.user("Go on.")
         assert store.verify(KEY).faults == store.verify().faults == ()
 
@@ -319,7 +323,7 @@ def test_a_file_that_is_set_back_is_noticed_by_the_mark_beside_it(url: str, file
 
 def test_a_tail_that_is_cut_while_the_file_is_open_is_noticed(url: str, by_hand: ByHand) -> None:
     with onrecord.connect(url) as store:
-        before = store.backend.incarnation()
+        before = backend_of(store).incarnation()
         store.conversation("support/4713").user("Is anybody there?")
         for table, column in (("event", "position"), ("conversation_head", "position")):
             by_hand.run(f"DELETE FROM {table} WHERE {column} > 8")
@@ -330,7 +334,7 @@ def test_a_tail_that_is_cut_while_the_file_is_open_is_noticed(url: str, by_hand:
         assert len(store.verify().faults) == 1
         store.conversation(KEY).user("And then?")
         store.conversation(KEY).user("And now?")
-        assert store.backend.incarnation() != before
+        assert backend_of(store).incarnation() != before
         (fault,) = store.verify().faults
     assert "it went to position 10 once" in fault.why
 

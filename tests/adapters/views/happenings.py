@@ -199,7 +199,7 @@ def beside(draw: st.DrawFn) -> Event:
     possible: list[Event] = [
         events.ConversationStarted(key=said),
         events.ConversationForked(origin=UUID(int=9), version=at),
-        events.ConversationClosed(line=line),
+        events.ConversationEnded(line=line),
         signal,
         events.DocumentExtracted(document=_document, call_id=call_id, line=line),
         events.LineAdopted(adopted=line, begun=at, after=at // 2),

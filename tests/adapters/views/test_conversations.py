@@ -155,12 +155,12 @@ def test_rejected_and_late_results_count_nothing_but_time(rows: RowStore) -> Non
 def test_a_fork_names_its_origin_and_a_closed_conversation_is_closed(rows: RowStore) -> None:
     origin = uuid4()
     forked = events.ConversationForked(origin=origin, version=3)
-    told = overview(row_of(rows, started(), forked, events.ConversationClosed()))
+    told = overview(row_of(rows, started(), forked, events.ConversationEnded()))
     assert (told.origin, told.closed) == (origin, True)
 
 
 def test_the_end_of_a_side_line_closes_nothing(rows: RowStore) -> None:
-    row = row_of(rows, started(), on_a_side_line(events.ConversationClosed()))
+    row = row_of(rows, started(), on_a_side_line(events.ConversationEnded()))
     assert row["closed"] is False
 
 
@@ -218,7 +218,7 @@ def test_filters_find_what_they_name(rows: RowStore) -> None:
             Happening(0, used("gemini", "g-3"), "ann", 10),
             Happening(1, started("b"), "bob", 10),
             Happening(1, used("ollama", "llama"), "ann", 10),
-            Happening(1, events.ConversationClosed(), None, 10),
+            Happening(1, events.ConversationEnded(), None, 10),
         ]
     )
     rows.step(CONVERSATIONS, history)

@@ -15,7 +15,7 @@ import pytest
 
 import onrecord
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
-from onrecord.adapters.store import Store
+from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.views.ports import PageQuery
 from onrecord.adapters.views.sqlite.file import ViewsFile
 from onrecord.adapters.views.sqlite.views import SqliteViews
@@ -36,7 +36,7 @@ def connected(folder: Path) -> Store:
 def said(store: Store) -> None:
     talk = store.conversation(KEY)
     talk.user("Where is my marmalade?")
-    talk.append(tool_call("c1", "zeppelin"))
+    talk.log.append(tool_call("c1", "zeppelin"))
     store.conversation("other").user("And my toast?")
 
 
@@ -127,7 +127,7 @@ def test_a_reader_in_the_way_is_told_and_the_next_try_finishes(
     with connected(tmp_path) as store:
         said(store)
         read(store)
-        conversation = store.existing(KEY).conversation_id
+        conversation = store.get(KEY).conversation_id
         with closing(apsw.Connection(str(tmp_path / "talks.db-views"))) as reader:
             reading = cast("Any", reader).execute("SELECT * FROM generation")
             next(reading)
@@ -153,12 +153,12 @@ def test_who_reads_does_not_wait_until_a_reader_in_the_way_is_gone(
     with connected(tmp_path) as store:
         said(store)
         read(store)
-        conversation = store.existing(KEY).conversation_id
+        conversation = store.get(KEY).conversation_id
         monkeypatch.setattr(ViewsFile, "empty_wal", watched)
         with closing(apsw.Connection(str(tmp_path / "talks.db-views"))) as reader:
             reading = cast("Any", reader).execute("SELECT * FROM generation")
             next(reading)
-            store.backend.forget(conversation)
+            backend_of(store).forget(conversation)
             assert len(store.views.search("marmalade")) == 0
             reading.close()
         assert waited == [False]
@@ -179,7 +179,7 @@ def test_an_older_file_put_in_the_logs_place_is_read_anew(tmp_path: Path) -> Non
     # Into the same file, so that nothing but its content says that it is another.
     (tmp_path / "talks.db").write_bytes(backup)
     with connected(tmp_path) as store:
-        assert store.backend.erasures() == 1
+        assert backend_of(store).erasures() == 1
         assert read(store) == 4
         assert store.views.search("marmalade").behind == 0
 

@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 
 import onrecord
-from onrecord.adapters.store import Store
+from onrecord.adapters.store import Store, backend_of
 from onrecord.domain.events import ResponseCompleted
 from tests.factories import appending, prompt, started
 from tests.patience import PATIENCE
@@ -29,7 +29,7 @@ def filled(store: Store) -> None:
     for number in range(CONVERSATIONS):
         answers = (_answer() for _ in range(ANSWERS))
         begun = (started(f"talk {number}"), prompt("How much?"), *answers)
-        store.backend.append([appending(uuid4(), *begun, tenant=store.tenant)])
+        backend_of(store).append([appending(uuid4(), *begun, tenant=store.tenant)])
 
 
 def _answer() -> ResponseCompleted:

@@ -16,7 +16,7 @@ from pydantic_core import from_json, to_json
 
 import onrecord
 from onrecord.adapters.storage.postgres.postgres import migrate
-from onrecord.adapters.store import Store
+from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.views.pages import Page
 from onrecord.adapters.views.reading import Views
 from onrecord.domain.errors import ConversationNotFound, InvalidInput
@@ -63,7 +63,7 @@ def said(store: Store, key: str, *texts: str) -> UUID:
     talk = store.conversation(key)
     talk.user(texts[0])
     for text in texts[1:]:
-        talk.append(answer(text))
+        talk.log.append(answer(text))
     return talk.conversation_id
 
 
@@ -131,7 +131,7 @@ def test_a_cursor_tells_nothing_of_the_filters(place: Place) -> None:
     assert after is not None
     told = urlsafe_b64decode(after + "==")
     assert b"ann" not in told
-    assert place.store.backend.digest("ann").hex().encode() not in told
+    assert backend_of(place.store).digest("ann").hex().encode() not in told
 
 
 @pytest.mark.parametrize("position", ["x", -5, 2**70, "\0", 1])
@@ -207,8 +207,8 @@ def test_a_day_is_no_time(place: Place) -> None:
 def test_audit_is_filtered_by_who_what_and_when(place: Place) -> None:
     talk = place.store.conversation("support/4711")
     talk.user("Hello")
-    talk.append(tool_call("c1", "look_up"))
-    talk.append(tool_result("c1"))
+    talk.log.append(tool_call("c1", "look_up"))
+    talk.log.append(tool_result("c1"))
     other = said(place.store, "support/4712", "Hello")
     views = place.views
     assert [deed.tool for deed in views.audit(tool="look_up")] == ["look_up"]
@@ -234,9 +234,9 @@ def test_a_conversation_that_is_not_there_is_told(place: Place) -> None:
 
 def test_another_tenants_conversations_are_on_no_page(place: Place) -> None:
     answered(place.store, "support/4711", "model-1", 5)
-    conversation = place.store.existing("support/4711").conversation_id
+    conversation = place.store.get("support/4711").conversation_id
     ours = place.views
-    theirs = Views(ours.pages, lambda: ours.keeper, place.store.backend, uuid4())
+    theirs = Views(ours.pages, lambda: ours.keeper, backend_of(place.store), uuid4())
 
     def pages(views: Views) -> list[int]:
         return [
@@ -301,8 +301,8 @@ def answered(store: Store, key: str, model: str, tokens: int) -> None:
     response = uuid4()
     talk = store.conversation(key)
     talk.user("Track it.")
-    talk.append(tool_call(f"{key}/1", "track"))
-    talk.append(
+    talk.log.append(tool_call(f"{key}/1", "track"))
+    talk.log.append(
         ResponseCompleted(
             response=response,
             request=uuid4(),
@@ -314,8 +314,8 @@ def answered(store: Store, key: str, model: str, tokens: int) -> None:
             envelope={},
         )
     )
-    talk.append(tool_result(f"{key}/1", "in depot North"))
-    talk.append(answer("It is in depot North."))
+    talk.log.append(tool_result(f"{key}/1", "in depot North"))
+    talk.log.append(answer("It is in depot North."))
 
 
 def test_tokens_are_added_up_by_day_and_model_and_cost_what_the_prices_say(
@@ -349,7 +349,7 @@ def test_calls_of_tools_are_shown_with_what_they_gave(place: Place) -> None:
     answered(place.store, "a", "model-1", 1)
     talk = place.store.conversation("b")
     talk.user("Track it.")
-    talk.append(tool_call("open", "weigh"))
+    talk.log.append(tool_call("open", "weigh"))
     views = place.views
     assert [(call.name, call.status) for call in views.tool_calls()] == [
         ("weigh", "open"),

@@ -101,7 +101,7 @@ def test_only_its_conversation_waits_and_is_folded_once_it_is_mended(
         bad, good = store.conversation("bad"), store.conversation("good")
         bad.user("Where is parcel 1?")
         good.user("Where is parcel 2?")
-        whole = bad.since(0)[0].header
+        whole = bad.events(after=0)[0].header
         place.put(whole[:20], bad.conversation_id, 1)
         place.catch_up(store)
         good.user("And parcel 3?")

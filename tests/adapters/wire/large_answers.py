@@ -295,7 +295,7 @@ def _closing(talk: Any) -> Any:
     """Return the event that closes the response: a client may leave its stream before the end."""
     ends = time.monotonic() + PATIENCE
     while time.monotonic() < ends:
-        last = [known.event() for known in talk.since(1)][-1]
+        last = [known.event() for known in talk.events(after=1)][-1]
         if type(last).__name__ in ("ResponseCompleted", "ResponseInterrupted"):
             return last
         time.sleep(0.05)

@@ -10,6 +10,7 @@ import pytest
 from uuid_utils.compat import uuid7
 
 import onrecord
+from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.wire.answer import Answer, Block
 from onrecord.adapters.wire.answer_events import events_of
 from onrecord.domain.content import Document, Text, Url
@@ -36,8 +37,8 @@ def answer(talk: onrecord.Talk, *blocks: JsonObject, api: str = ANTHROPIC) -> UU
     )
     events, spilled = events_of(told, response=response)
     for data in spilled.values():
-        talk.backend.put_blob(talk.tenant, talk.conversation_id, (data,))
-    talk.append(*events)
+        stream_of(talk).backend.put_blob(stream_of(talk).tenant, talk.conversation_id, (data,))
+    talk.log.append(*events)
     return response
 
 
@@ -52,7 +53,7 @@ def found(call: str = "srvtoolu_1", content: Any = HITS) -> JsonObject:
 def test_a_call_has_its_result_with_it(talk: onrecord.Talk) -> None:
     talk.user("Look.")
     answer(talk, search(), found(), {"type": "text", "text": "There."})
-    (did,) = talk.activity()
+    (did,) = talk.tools.server_calls()
     assert (did.call_id, did.tool, did.arguments) == ("srvtoolu_1", "web_search", {"query": "q"})
     assert did.parts == (Url(url="https://a", title="A"),)
     assert did.metadata == {"count": 1}
@@ -63,7 +64,7 @@ def test_a_call_has_its_result_with_it(talk: onrecord.Talk) -> None:
 def test_a_result_with_nothing_in_it_is_a_result(talk: onrecord.Talk) -> None:
     talk.user("Look.")
     answer(talk, search(), found(content=[]))
-    (did,) = talk.activity()
+    (did,) = talk.tools.server_calls()
     assert (did.is_done, did.parts, did.metadata) == (True, (), {"count": 0})
 
 
@@ -71,9 +72,9 @@ def test_a_result_in_a_later_answer_belongs_to_its_call(talk: onrecord.Talk) -> 
     talk.user("Look.")
     tool: JsonObject = {"type": "tool_use", "id": "toolu_1", "name": "ask", "input": {}}
     answer(talk, search("srvtoolu_1"), search("srvtoolu_2"), tool)
-    assert [did.is_done for did in talk.activity()] == [False, False]
+    assert [did.is_done for did in talk.tools.server_calls()] == [False, False]
     answer(talk, found("srvtoolu_2", []), found("srvtoolu_1"))
-    first, second = talk.activity()
+    first, second = talk.tools.server_calls()
     assert (first.call_id, len(first.parts)) == ("srvtoolu_1", 1)
     assert (second.call_id, len(second.parts)) == ("srvtoolu_2", 0)
 
@@ -81,7 +82,7 @@ def test_a_result_in_a_later_answer_belongs_to_its_call(talk: onrecord.Talk) -> 
 def test_a_result_without_its_call_is_told_alone(talk: onrecord.Talk) -> None:
     talk.user("Look.")
     answer(talk, found())
-    (did,) = talk.activity()
+    (did,) = talk.tools.server_calls()
     assert (did.tool, did.call_id, did.is_done, did.arguments) == (
         "web_search",
         "srvtoolu_1",
@@ -95,17 +96,17 @@ def test_a_fork_tells_of_what_was_done_before_it(talk: onrecord.Talk) -> None:
     answer(talk, search())
     fork = talk.fork("other")
     answer(fork, found())
-    (did,) = fork.activity()
+    (did,) = fork.tools.server_calls()
     assert did.is_done
-    (before,) = talk.activity()
+    (before,) = talk.tools.server_calls()
     assert not before.is_done
 
 
 def test_what_was_redacted_is_not_told(talk: onrecord.Talk) -> None:
     talk.user("Look.")
     answer(talk, search(), found())
-    talk.redact(talk.activity()[0].version)
-    (did,) = talk.activity()
+    talk.redact(talk.tools.server_calls()[0].version)
+    (did,) = talk.tools.server_calls()
     assert did.arguments == {}
 
 
@@ -113,7 +114,7 @@ def test_one_item_may_hold_a_call_and_its_result(talk: onrecord.Talk) -> None:
     talk.user("Draw.")
     item = {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": "AAAA"}
     answer(talk, item, api=RESPONSES)
-    (did,) = talk.activity()
+    (did,) = talk.tools.server_calls()
     assert did.tool == "image_generation"
     assert did.parts == (Document(media_type="image/png", url="data:image/png;base64,AAAA"),)
     assert len(did.native) == 1
@@ -129,7 +130,7 @@ def test_long_results_are_whole(talk: onrecord.Talk) -> None:
         "outputs": [{"type": "logs", "logs": long}],
     }
     answer(talk, run, api=RESPONSES)
-    (did,) = talk.activity()
+    (did,) = talk.tools.server_calls()
     assert did.parts == (Text(text=long),)
 
 
@@ -147,9 +148,9 @@ def test_an_item_whose_id_differs_from_its_calls_is_its_result(talk: onrecord.Ta
         },
         api=RESPONSES,
     )
-    (did,) = talk.activity()
+    (did,) = talk.tools.server_calls()
     assert (did.tool, did.parts, did.is_done) == ("tool_search", (Text(text="f"),), True)
 
 
 def test_a_conversation_that_did_not_begin_did_nothing(talk: onrecord.Talk) -> None:
-    assert talk.activity() == ()
+    assert talk.tools.server_calls() == ()

@@ -35,7 +35,7 @@ def told(*blocks: JsonObject, stop: str) -> onrecord.Talk:
     talk.user("Is it open?")
     answer = answered(*stream_events(message(*blocks, stop_reason=stop)))
     assert [block.value for block in answer.blocks] == list(blocks)
-    talk.append(*events_of(answer, response=uuid7())[0])
+    talk.log.append(*events_of(answer, response=uuid7())[0])
     return talk
 
 

@@ -11,6 +11,7 @@ import pytest
 from uuid_utils.compat import uuid7
 
 import onrecord
+from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.wire.answer import Answer, Block
 from onrecord.adapters.wire.answer_events import events_of
 from onrecord.domain import jsontext
@@ -78,8 +79,8 @@ def answer(talk: onrecord.Talk, *blocks: JsonObject, api: str = RESPONSES) -> UU
     )
     events, spilled = events_of(told, response=response)
     for data in spilled.values():
-        talk.backend.put_blob(talk.tenant, talk.conversation_id, (data,))
-    talk.append(*events)
+        stream_of(talk).backend.put_blob(stream_of(talk).tenant, talk.conversation_id, (data,))
+    talk.log.append(*events)
     return response
 
 
@@ -186,7 +187,7 @@ def test_a_request_refers_to_the_picture_by_its_bytes(talk: onrecord.Talk) -> No
     answer(talk, drawn(LARGE))
     request = talk.request(RESPONSES)
     body = jsontext.write(dict(request))
-    known = sources_in(event.told() for event in talk.read())
+    known = sources_in(event.told() for event in talk.log.read())
     template, spilled = split(body, known=known)
     assert EncodedSpan(blob=blob_of(LARGE)) in template.spans
     assert spilled == {}
@@ -263,12 +264,12 @@ def test_a_picture_of_an_answer_that_came_again_is_told_once(talk: onrecord.Talk
     cut = Answer(api=RESPONSES, envelope={}, blocks=(Block(0, drawn(SMALL)),), interruption="cut")
     whole = Answer(api=RESPONSES, envelope={}, blocks=(Block(0, drawn(LARGE)),))
     request = uuid7()
-    talk.append(RequestSent(api=RESPONSES, endpoint="/v1/responses", template=NO_TEMPLATE))
+    talk.log.append(RequestSent(api=RESPONSES, endpoint="/v1/responses", template=NO_TEMPLATE))
     for told in (cut, whole):
         events, spilled = events_of(told, response=uuid7(), request=request)
         for data in spilled.values():
-            talk.backend.put_blob(talk.tenant, talk.conversation_id, (data,))
-        talk.append(*events)
+            stream_of(talk).backend.put_blob(stream_of(talk).tenant, talk.conversation_id, (data,))
+        talk.log.append(*events)
     talk.user("Thanks.")
     shown = json.dumps(talk.request("anthropic-messages")["messages"])
     assert shown.count('"image"') == 1
@@ -278,8 +279,8 @@ def test_a_picture_of_an_answer_that_came_again_is_told_once(talk: onrecord.Talk
 def test_a_picture_amid_an_answer_comes_after_all_of_it(talk: onrecord.Talk) -> None:
     talk.user("Draw.")
     events, _ = recorded(drawn(SMALL), {"type": "message", "role": "assistant", "content": "So."})
-    talk.backend.put_blob(talk.tenant, talk.conversation_id, (SMALL,))
-    talk.append(*events)
+    stream_of(talk).backend.put_blob(stream_of(talk).tenant, talk.conversation_id, (SMALL,))
+    talk.log.append(*events)
     talk.user("Thanks.")
     told = [message["role"] for message in talk.request("anthropic-messages")["messages"]]
     assert told == ["user", "assistant", "user"]

@@ -11,13 +11,14 @@ import pytest
 
 from onrecord.adapters import app
 from onrecord.adapters.app import connect
+from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.demo.services.scenes import Answer, JsonObject, overloaded
 from onrecord.adapters.recording.spool import RecordingWarning, Spool, spool_folder
 from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
-from onrecord.adapters.store import Store
+from onrecord.adapters.store import Store, backend_of, spool_of
 from onrecord.domain.errors import NotRecorded, StorageUnavailable
 from onrecord.domain.log import Append, Verdict
 from onrecord.domain.log import Recorded as LogRecorded
@@ -179,7 +180,7 @@ def test_an_answer_whose_recording_aside_was_not_acknowledged_is_recorded_once(
     before = len(list(store.read(tab.talk.conversation_id)))
     with pytest.warns(RecordingWarning, match="recorded late.*: 1 "):
         tab.journal.spool.take_in(store)
-    assert tab.talk.head().version == before == len(tab.talk.since(0))
+    assert tab.talk.head().version == before == len(tab.talk.events(after=0))
     assert told(tab) == {"first answer": False, "second answer": True}
     assert not [record for record in caplog.records if record.levelno == logging.CRITICAL]
     assert not list(tmp_path.rglob("*.json"))
@@ -253,14 +254,16 @@ def test_stores_that_share_a_folder_do_not_take_each_others(
     ours, theirs = opened
     talk = ours.conversation("ada")
     talk.user("Hello")
-    event = talk.stream.draft(prompt("late"))
-    ours.spool.put(PendingAppend(Append(talk.tenant, talk.conversation_id, (event,)), {}), FULL)
-    assert theirs.spool.take_in(theirs.backend) == 0
+    event = stream_of(talk).draft(prompt("late"))
+    spool_of(ours).put(
+        PendingAppend(Append(stream_of(talk).tenant, talk.conversation_id, (event,)), {}), FULL
+    )
+    assert spool_of(theirs).take_in(backend_of(theirs)) == 0
     assert list(theirs.conversations()) == []
     ours.close()
     again = connect(f"sqlite:///{tmp_path / 'one' / 'support.db'}")
     with pytest.warns(RecordingWarning, match="recorded late"):
-        assert again.spool.take_in(again.backend) == 1
+        assert spool_of(again).take_in(backend_of(again)) == 1
     again.close()
     theirs.close()
 
@@ -278,7 +281,7 @@ def test_a_servers_url_is_not_taken_apart(
         return log
 
     monkeypatch.setattr(app, "_backend", opened)
-    connect(url).spool.put(unstored("Hello"), FULL)
+    spool_of(connect(url)).put(unstored("Hello"), FULL)
     (file,) = tmp_path.rglob("*.json")
     assert file.parent == tmp_path / log.digest("spool").hex() / str(NO_TENANT)
 
@@ -308,8 +311,10 @@ def test_a_spool_beside_the_wrong_file_stays_whole(tmp_path: Path) -> None:
     one = connect(f"sqlite:///{tmp_path / 'one.db'}")
     talk = one.conversation("ada")
     talk.user("Hello")
-    event = talk.stream.draft(prompt("late"))
-    one.spool.put(PendingAppend(Append(talk.tenant, talk.conversation_id, (event,)), {}), FULL)
+    event = stream_of(talk).draft(prompt("late"))
+    spool_of(one).put(
+        PendingAppend(Append(stream_of(talk).tenant, talk.conversation_id, (event,)), {}), FULL
+    )
     one.close()
     shutil.copytree(tmp_path / "one.db-spool", tmp_path / "two.db-spool")
     two = connect(f"sqlite:///{tmp_path / 'two.db'}")

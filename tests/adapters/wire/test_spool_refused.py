@@ -18,6 +18,7 @@ from onrecord.adapters.recording.spool import RecordingWarning, Spool
 from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
+from onrecord.adapters.store import backend_of
 from onrecord.domain import jsontext
 from onrecord.domain.errors import StorageError
 from onrecord.domain.log import Append, Verdict
@@ -182,11 +183,11 @@ def test_forgetting_a_conversation_deletes_the_answer_that_waits_for_it(
         return append(appends)
 
     def script(_: JsonObject) -> Answer:
-        monkeypatch.setattr(store.backend, "append", full)
+        monkeypatch.setattr(backend_of(store), "append", full)
         return GREETING
 
     with connect(f"sqlite:///{tmp_path / 'talks.db'}") as store, DemoServer(script) as server:
-        append = store.backend.append
+        append = backend_of(store).append
         talk = store.conversation("support/4711")
         with anthropic.Anthropic(api_key=KEY, base_url=server.url, max_retries=0) as client:
             messages: Any = HELLO

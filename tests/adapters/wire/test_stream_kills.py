@@ -100,7 +100,7 @@ def test_what_was_acknowledged_before_a_kill_amid_a_stream_is_there(
         assert process.stdout.readline() == b"a piece\n"
     with onrecord.connect(url) as store:
         talk = store.conversation(KEY)
-        types = [recorded.type for recorded in talk.read()]
+        types = [recorded.type for recorded in talk.log.read()]
         assert {"message.recorded", "request.sent"} <= set(types)
         assert "response.completed" not in types
         assert store.verify().faults == ()

@@ -137,7 +137,7 @@ def test_a_tool_of_another_api_that_was_recorded_is_left_out() -> None:
 def test_a_tool_that_no_api_has_is_refused_with_the_names_of_those_there_are() -> None:
     asked = onrecord.connect("memory://").conversation("a")
     with pytest.raises(onrecord.InvalidContent, match=r"'websearch': name one of .*web_search"):
-        asked.tools([BuiltinTool(name="websearch")])
+        asked.tools.declare([BuiltinTool(name="websearch")])
 
 
 def test_options_for_an_api_that_is_none_are_refused() -> None:

@@ -153,7 +153,7 @@ def body(request: Request) -> str:
 def test_windows_never_part_a_call(api: str, exchanges: int) -> None:
     talk = onrecord.connect("memory://").conversation("support/4711")
     for _, event in loops(5).events:
-        talk.append(event)
+        talk.log.append(event)
     request = talk.request(api, window=Window(exchanges=exchanges, step=1))
     assert refused(api, request) == ()
     assert "prompt 0" not in body(request)

@@ -132,7 +132,7 @@ def test_case_19_tools_go_along_wherever_the_history_has_calls(
     call: JsonObject = {"toolUse": {"toolUseId": "tooluse_1", "name": "look", "input": {"q": 1}}}
     played = play([converse(call, stop="tool_use", is_stream=is_stream)], tmp_path)
     played.talk.tool_result("tooluse_1", "found")
-    played.talk.tools([])
+    played.talk.tools.declare([])
     body = sent_to_amazon(played)
     assert body["messages"][1]["content"] == [call]
     assert [tool["toolSpec"]["name"] for tool in body["toolConfig"]["tools"]] == ["look"]

@@ -40,7 +40,7 @@ def told(*items: JsonObject) -> onrecord.Talk:
         blocks = tuple(Block(index, value) for index, value in enumerate(items))
         envelope = {"id": f"resp_{number}", "store": True, "model": "gpt-5"}
         answer = Answer(api="openai-responses", envelope=envelope, blocks=blocks)
-        talk.append(*events_of(answer, response=uuid7())[0])
+        talk.log.append(*events_of(answer, response=uuid7())[0])
         talk.user("On.")
     return talk
 

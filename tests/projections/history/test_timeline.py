@@ -85,7 +85,7 @@ EACH: Sequence[tuple[Event, tuple[str, str, str]]] = (
         events.ConversationForked(origin=UUID(int=5), version=3, reason="again"),
         ("record", "forked", f"from {UUID(int=5)} as it stood at version 3: again"),
     ),
-    (events.ConversationClosed(), ("record", "closed", "")),
+    (events.ConversationEnded(), ("record", "closed", "")),
     (events.InstructionsSet(content="Be kind."), ("system", "instructions", "Be kind.")),
     (
         events.InstructionsSet(content=native(text="Be kind.", type="text")),

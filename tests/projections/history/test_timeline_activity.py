@@ -15,8 +15,8 @@ RESPONSE = UUID("01932f1e-5d00-7000-8000-0000000000aa")
 
 def rows(*happened: Event) -> list[Row]:
     talk = onrecord.connect("memory://").conversation("talk")
-    talk.append(*happened)
-    return list(timeline(talk.read(after=1)))
+    talk.log.append(*happened)
+    return list(timeline(talk.log.read(after=1)))
 
 
 def server_call(api: str, value: JsonObject, name: str) -> Event:

@@ -30,6 +30,7 @@ from onrecord.adapters.storage.queries import (
 )
 from onrecord.adapters.storage.sqlite import file
 from onrecord.adapters.storage.sqlite.sqlite import Sqlite, migrate_sqlite, open_sqlite
+from onrecord.adapters.store import backend_of
 from onrecord.domain.errors import SchemaOlder, StorageBusy
 from onrecord.domain.log import Recorded
 from tests.factories import appending, prompt
@@ -119,7 +120,7 @@ def test_threads_and_processes_write_on_while_two_migrate(url: str) -> None:
     assert writer.exitcode == 0
     assert steps == [0, len(load_migrations("postgres")) - BEFORE]
     with onrecord.connect(url) as store:
-        assert {event.event_id for event in verified_log(store.backend)} == acknowledged
+        assert {event.event_id for event in verified_log(backend_of(store))} == acknowledged
         assert store.verify().faults == ()
 
 
@@ -192,5 +193,5 @@ def test_a_file_is_migrated_while_it_is_written_to(
     log.close()
     assert steps == [0, len(load_migrations("sqlite")) - SQLITE_BEFORE]
     with onrecord.connect(f"sqlite:///{path}") as store:
-        assert {event.event_id for event in verified_log(store.backend)} == load.told()
+        assert {event.event_id for event in verified_log(backend_of(store))} == load.told()
         assert store.verify().faults == ()

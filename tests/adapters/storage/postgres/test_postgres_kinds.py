@@ -12,6 +12,7 @@ from psycopg import errors
 
 import onrecord
 from onrecord.adapters.storage.postgres.postgres import migrate, open_postgres
+from onrecord.adapters.store import backend_of
 from onrecord.domain.errors import StorageReadOnly
 from onrecord.projections.views.registry import VIEWS
 from tests.adapters.storage.postgres.test_postgres import as_role
@@ -35,7 +36,7 @@ def url(running: Server) -> Iterator[str]:
     created = running.create("log", migrate)
     running.execute("CREATE ROLE {} LOGIN", ROLE)
     with onrecord.connect(created, tenant=TENANT) as store:
-        store.conversation(KEY).append(prompt("Hello"), answer("Hi"))
+        store.conversation(KEY).log.append(prompt("Hello"), answer("Hi"))
     caught_up(created, VIEWS)
     yield created
     running.drop(created)
@@ -67,7 +68,7 @@ def test_an_operator_keeps_views_and_appends_nothing(url: str) -> None:
         keeper.rebuild("search")
         assert len(store.views.search("hello")) == 1
         with pytest.raises(StorageReadOnly):
-            store.backend.append([appending(uuid4(), prompt())])
+            backend_of(store).append([appending(uuid4(), prompt())])
         with pytest.raises(StorageReadOnly):
             store.forget(KEY, **BECAUSE)
 
@@ -82,7 +83,7 @@ def test_a_worker_folds_and_pauses_nothing(url: str) -> None:
         with pytest.raises(StorageReadOnly):
             store.views.keeper.pause("audit")
         with pytest.raises(StorageReadOnly):
-            store.backend.append([appending(uuid4(), prompt())])
+            backend_of(store).append([appending(uuid4(), prompt())])
 
 
 @pytest.mark.parametrize("bound", [(), (TENANT,)])
@@ -95,7 +96,9 @@ def test_an_auditor_reads_all_of_it_and_changes_nothing(
         store.forget("support/4712", **BECAUSE)
     as_auditor = let_in(url, "admit_auditor", *bound)
     with onrecord.connect(as_auditor, tenant=TENANT) as store:
-        assert [event.type for event in store.backend.read(store.backend.open(TENANT, KEY))][1:]
+        assert [
+            event.type for event in backend_of(store).read(backend_of(store).open(TENANT, KEY))
+        ][1:]
         assert len(store.views.search("hello")) == 1
         assert len(list(store.erasures())) == 1
         if not bound:

@@ -20,6 +20,7 @@ from onrecord.adapters.conversation.requests import replays
 from onrecord.adapters.demo.services.connection import Received, Reply
 from onrecord.adapters.demo.services.scenes import Cut
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
+from onrecord.adapters.store import backend_of
 from onrecord.adapters.wire.clients import unrecorded
 from onrecord.adapters.wire.clients.record import record
 from onrecord.domain.errors import StorageBusy
@@ -105,7 +106,7 @@ def test_results_are_recorded_as_the_answers_of_their_requests(
     assert texts(events) == ALL
     sent = [
         (stored.event_id, event)
-        for stored, event in zip(recorded.talk.since(0), events, strict=True)
+        for stored, event in zip(recorded.talk.events(after=0), events, strict=True)
         if isinstance(event, RequestSent)
     ]
     done = [event for event in events if isinstance(event, ResponseCompleted)]
@@ -334,7 +335,7 @@ def test_one_process_makes_a_batch_and_another_one_reads_it(
     run("read", reads)
     with onrecord.connect(url) as store:
         held = [known for known in store.conversations() if known.head.version > 2]
-        events = [event.event() for event in store.backend.read(held[0].conversation_id)]
+        events = [event.event() for event in backend_of(store).read(held[0].conversation_id)]
     assert len(held) == 1
     assert texts(events) == ALL  # type: ignore[arg-type]
 

@@ -16,7 +16,7 @@ import openai
 import pytest
 
 import onrecord
-from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.conversation import Talk, tenancy_of
 from onrecord.adapters.recording import batches as batch_answers
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.adapters.wire import answer_events
@@ -183,7 +183,7 @@ def test_a_conversation_that_is_named_like_ours_costs_no_call(
     recorded: Recorded, labels: dict[str, str]
 ) -> None:
     for key in (OUTPUT, GIVEN, BATCH):
-        talk = Talk(recorded.talk.tenancy, f"batch/{key}")
+        talk = Talk(tenancy_of(recorded.talk), f"batch/{key}")
         talk.annotate(labels={**labels, "batch": BATCH, "requests": GIVEN})
     assert read(recorded, lines(*ANSWERED)) == lines(*ANSWERED)
     assert answers(recorded.events()) == [("a", "said"), ("b", "said")]
@@ -209,7 +209,7 @@ def test_a_list_of_many_batches_makes_few_conversations(recorded: Recorded) -> N
     many = [{**made, "id": f"batch_{n}", "output_file_id": f"file-{n}"} for n in range(5000)]
     own = client(recorded, lines(*ANSWERED), status={"object": "list", "data": many})
     create(client(recorded), asking("a", "b"))
-    tenant = recorded.talk.tenancy.tenant
+    tenant = tenancy_of(recorded.talk).tenant
     before = len(list(recorded.store.conversations(tenant)))
     own.batches.list()
     assert 0 < len(list(recorded.store.conversations(tenant))) - before <= 64

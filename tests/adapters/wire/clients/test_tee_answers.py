@@ -195,7 +195,7 @@ def test_each_way_to_call_records_the_same(recorded: Recorded, way: str) -> None
     ]
     last = recorded.events()[-1]
     assert isinstance(last, ResponseCompleted)
-    assert last.request == recorded.talk.since(0)[2].event_id
+    assert last.request == recorded.talk.events(after=0)[2].event_id
     assert last.request_id is not None
     assert last.raw is None
 

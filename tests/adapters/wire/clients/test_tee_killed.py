@@ -19,6 +19,7 @@ import pytest
 import onrecord
 from onrecord.adapters.demo.services.scenes import Answer
 from onrecord.adapters.demo.services.server import DemoServer
+from onrecord.adapters.store import backend_of
 from onrecord.domain.events import (
     MessageRecorded,
     RequestSent,
@@ -108,7 +109,7 @@ def kill_and_look(folder: Path, times: int) -> None:
         }
         with onrecord.connect(f"sqlite:///{file}") as store:
             positions = [
-                event.position for event in store.backend.read_log(start_of(store), 1_000_000)
+                event.position for event in backend_of(store).read_log(start_of(store), 1_000_000)
             ]
             assert positions == list(range(1, len(positions) + 1))
             recorded: set[str] = set()
@@ -127,7 +128,7 @@ def start_of(store: onrecord.Store) -> Cursor:
 
 def look(talk: onrecord.Talk, relied_on: Acknowledged) -> set[str]:
     """Check what a caller relied on; return the digests of the requests that are recorded."""
-    events = [known(event) for event in talk.since(0)]
+    events = [known(event) for event in talk.events(after=0)]
     said = [
         block.model_dump()["text"]
         for event in events
@@ -149,7 +150,7 @@ def go_on(talk: onrecord.Talk, url: str) -> None:
     with anthropic.Anthropic(api_key="demo", base_url=url, max_retries=0) as client:
         request: Any = talk.request("anthropic-messages")
         talk.record(client).messages.create(model="m", max_tokens=9, **request)
-    last = known(talk.since(0)[-1])
+    last = known(talk.events(after=0)[-1])
     assert isinstance(last, ResponseCompleted)
     assert not isinstance(last, ResponseInterrupted)
     assert last.line is None

@@ -177,7 +177,7 @@ def test_an_open_call_without_an_id_has_the_one_under_which_it_was_recorded() ->
     talk = onrecord.connect("memory://").conversation("support/4711")
     talk.user("hi")
     content = gemini.native(call("a"))
-    talk.append(ToolCallRecorded(call_id="a-0123", name="a", content=content))
+    talk.log.append(ToolCallRecorded(call_id="a-0123", name="a", content=content))
     (opened,) = talk.open_calls()
     talk.tool_result(opened.id, "1")
     assert talk.open_calls() == []

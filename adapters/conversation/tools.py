@@ -1,0 +1,230 @@
+"""A conversation's tools: those that its callers declare, and what providers' own tools did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from pydantic import ValidationError
+
+from onrecord.adapters.inputs.arguments import kind_of, several
+from onrecord.adapters.streams.lineage import amendments
+from onrecord.adapters.streams.reading import in_force
+from onrecord.adapters.streams.stream import Stream
+from onrecord.adapters.streams.writing import Done
+from onrecord.adapters.tools.tool import Tool, Toolset
+from onrecord.domain import conversation
+from onrecord.domain.content import Native
+from onrecord.domain.errors import InvalidContent
+from onrecord.domain.events import Event, ToolsDeclared
+from onrecord.domain.log import Duplicate
+from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource, tools_digest
+from onrecord.projections.api import known_api
+
+if TYPE_CHECKING:
+    from onrecord.projections.apis.declared_tools import Declared
+    from onrecord.projections.history.server_tools import Activity
+
+GivenTool: TypeAlias = ToolDefinition | BuiltinTool | Native | Mapping[str, Any]
+"""A tool as callers give it: a definition, a mapping of its fields, or one API's own JSON."""
+
+_Tool: TypeAlias = ToolDefinition | BuiltinTool | Native
+
+
+DeclaredTool: TypeAlias = GivenTool | Toolset | Tool
+"""A tool as callers declare it, or several with where they come from, or one that can be called."""
+
+
+class ConversationTools:
+    """The tools of one conversation: `conversation.tools`."""
+
+    def __init__(self, stream: Stream) -> None:
+        """Declare and tell the tools of a conversation."""
+        self._stream = stream
+
+    def declare(self, tools: Iterable[DeclaredTool], sources: Iterable[ToolSource] = ()) -> Done:
+        """Put other tools in force: mappings with `name`, `description`, `input_schema`.
+
+        A provider's own tools are given as `BuiltinTool`, what only one API knows as `Native`.
+        `sources` say where tools come from; what is given as a `Toolset` brings its own. What is in
+        force already is not recorded again.
+        """
+        return declare(self._stream, *given_tools(tools, sources))
+
+    def in_force(self, *, at: int | None = None) -> Declared:
+        """Return the tools in force, where they come from, and which version declared them.
+
+        `at` is the version to tell it at; none, at version 0, where none were declared by then.
+        """
+        from onrecord.adapters.conversation.queries import declared, main_line
+
+        return declared(self._stream.backend, main_line(self._stream, at))
+
+    def server_calls(self, *, at: int | None = None) -> tuple[Activity, ...]:
+        """Return what tools did that providers ran, in order: what each was asked, and gave.
+
+        `at` is the version to tell it at. Pictures and texts are whole.
+        """
+        from onrecord.adapters.conversation.queries import activities, main_line
+
+        return activities(self._stream.backend, main_line(self._stream, at))
+
+
+# Putting tools in force: what is in force already is not recorded again.
+#
+# Programs declare what they have whenever they begin, and a list of tools may be megabytes.
+
+
+def declare(
+    stream: Stream,
+    tools: Iterable[ToolDefinition | BuiltinTool | Native],
+    sources: Iterable[ToolSource],
+) -> Done:
+    """Record that these tools are in force; where the conversation says so, nothing changes."""
+    (event,) = conversation.declare_tools(stream.known_head(), tools, sources)
+    return _recorded_before(stream, event) or stream.append(event)
+
+
+def _recorded_before(stream: Stream, declared: Event) -> Duplicate | None:
+    """Return where the conversation itself, not what it was forked from, put the same in force."""
+    head = stream.head()
+    if not head.tools:
+        return None
+    stretches = stream.lineage(head.version, head)
+    redacted = amendments(stream.backend, stretches).redacted
+    found = in_force(stream.backend, stretches, "tools", redacted)
+    if found is None or found.conversation_id != stream.conversation_id:
+        return None
+    return Duplicate(found.version, found.version) if _is_same(found.event(), declared) else None
+
+
+def _is_same(recorded: object, declared: Event) -> bool:
+    match recorded, declared:
+        case ToolsDeclared(), ToolsDeclared():
+            # By digest, for of what was recorded long strings were moved to blobs.
+            return (recorded.sha256, recorded.sources) == (declared.sha256, declared.sources)
+        case _:
+            return False
+
+
+# What callers give as tools, as it is recorded.
+
+
+def given_tools(tools: object, sources: object) -> tuple[tuple[_Tool, ...], tuple[ToolSource, ...]]:
+    """Return tools and their sources as they are recorded.
+
+    Those that a provider runs for any API have the provider as their source. InvalidContent where
+    one is no tool, or no source, and where two have the same name: no API takes those.
+    """
+    listed = several("tools", tools)
+    declared = known_tools([tool for each in listed for tool in _flat(each)])
+    _must_differ(declared)
+    told = (*_places(listed), *known_sources(sources))
+    return declared, (*told, *_providers(declared, told))
+
+
+def _flat(each: object) -> Sequence[object]:
+    match each:
+        case Toolset(tools=tools):
+            return tools
+        case Tool(definition=definition):
+            return (definition,)
+        case _:
+            return (each,)
+
+
+def _places(listed: Iterable[object]) -> tuple[ToolSource, ...]:
+    """Return where toolsets and tools that can be called come from, each place once."""
+    places: dict[ToolSource, list[ToolDefinition]] = {}
+    for each in listed:
+        match each:
+            case Toolset(source=source):
+                places.setdefault(source, [])
+            case Tool(definition=definition, source=source):
+                places.setdefault(source, []).append(definition)
+            case _:
+                pass
+    return tuple(_with(source, tools) if tools else source for source, tools in places.items())
+
+
+def _with(source: ToolSource, tools: Sequence[ToolDefinition]) -> ToolSource:
+    """Return a source with the names of the tools that it gave, and the digest of what it lists.
+
+    Where nobody lists them, that is the digest of the tools themselves.
+    """
+    names = tuple(tool.name for tool in tools)
+    return source.model_copy(
+        update={"tools": names, "sha256": source.sha256 or tools_digest(tools)}
+    )
+
+
+def _must_differ(tools: Iterable[_Tool]) -> None:
+    seen = set[str]()
+    for tool in tools:
+        if isinstance(tool, Native):
+            continue
+        if tool.name in seen:
+            raise InvalidContent(
+                f"two tools are named {tool.name!r}: no model could tell their calls apart; "
+                "declare one of them under another name"
+            )
+        seen.add(tool.name)
+
+
+def _providers(tools: Iterable[_Tool], told: Iterable[ToolSource]) -> Iterator[ToolSource]:
+    """Yield the source of the tools that providers run, unless somebody told it."""
+    known = {name for source in told for name in source.tools}
+    names = [tool.name for tool in tools if isinstance(tool, BuiltinTool)]
+    if own := tuple(name for name in names if name not in known):
+        yield ToolSource(origin="provider", tools=own)
+
+
+def known_tools(given: object) -> tuple[_Tool, ...]:
+    """Return tools as they are recorded; InvalidContent where one is no neutral definition.
+
+    UnknownApi where the options of a provider's tool are for an API that is none of ours.
+    """
+    return tuple(_tool(each) for each in several("tools", given))
+
+
+def known_sources(given: object) -> tuple[ToolSource, ...]:
+    """Return where tools come from; InvalidContent where one is no `ToolSource`."""
+    listed = tuple(several("sources", given))
+    for each in listed:
+        if not isinstance(each, ToolSource):
+            raise InvalidContent(
+                f"a source of tools is an onrecord.ToolSource, not {kind_of(each)}"
+            )
+    return cast("tuple[ToolSource, ...]", listed)
+
+
+def _tool(given: object) -> _Tool:
+    if isinstance(given, BuiltinTool):
+        _check_builtin(given)
+    if isinstance(given, _Tool):
+        return given
+    try:
+        return ToolDefinition.model_validate(given)
+    except ValidationError:
+        # The cause would show the tool.
+        raise InvalidContent(
+            "a tool for any model has `name`, `input_schema` (a JSON Schema object) and perhaps "
+            "`description`, `title`, `output_schema`, `annotations`, nothing else; give a function "
+            "as onrecord.tool(function), the list of an MCP server as onrecord.mcp_listing(...), a "
+            'provider\'s own tool as onrecord.BuiltinTool(name="web_search"), what only one API '
+            'knows as onrecord.Native(api="anthropic-messages", value={...})'
+        ) from None
+
+
+def _check_builtin(tool: BuiltinTool) -> None:
+    """Raise InvalidContent where no API has such a tool, UnknownApi for options of none."""
+    # What spells requests takes a while to import, and few callers declare such tools.
+    from onrecord.projections.apis.tools import builtin_names
+
+    known = sorted(builtin_names())
+    if tool.name not in known:
+        raise InvalidContent(
+            f"no API runs a tool named {tool.name!r}: name one of {', '.join(known)}"
+        )
+    for api in tool.options:
+        known_api(api)

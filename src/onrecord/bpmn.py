@@ -1,0 +1,16 @@
+"""BPMN models whose sub-processes are tools of an agent, as process engines run them (docs/bpmn.md)."""
+
+from onrecord.adapters.bpmn.gateways import answers_of, mcp_call, mcp_discovery
+from onrecord.adapters.bpmn.inputs import inputs_of
+from onrecord.adapters.bpmn.lint import lint
+from onrecord.adapters.bpmn.tools import tools_of, wiring_of
+
+__all__ = [
+    "answers_of",
+    "inputs_of",
+    "lint",
+    "mcp_call",
+    "mcp_discovery",
+    "tools_of",
+    "wiring_of",
+]

@@ -1,0 +1,127 @@
+"""The tree of errors: all that Onrecord raises on purpose is an `OnrecordError`.
+
+::
+
+    OnrecordError
+        InvalidInput
+            MalformedJson
+            InvalidContent
+            UnknownApi
+            NothingToSend
+            UnsupportedDocument
+            ResultsWithoutConversation
+            UnsupportedTool
+            InvalidExport
+            InvalidModel
+            UnsupportedClient
+        InvalidProvider
+        ConversationNotFound
+        ConversationClosed
+        ConversationForgotten
+        VersionConflict
+        RoundOpen
+        IdempotencyMismatch
+        DocumentMissing
+        NotInstalled
+        UnknownTool
+        TooManyModelCalls
+        NotRecorded
+        ViewStopped
+        StorageError
+            StorageBusy
+            StorageFull
+            StorageReadOnly
+            StorageUnavailable
+            ForeignDatabase
+            SchemaNewer
+            SchemaOlder
+            SchemaUnreleased
+            WrongNode
+            UnsupportedFilesystem
+            StaleCursor
+            CorruptRecord
+
+Some are errors of Python too: `InvalidInput` is a `ValueError`, `NotInstalled` an `ImportError`.
+"""
+
+from onrecord.domain.errors import (
+    ConversationClosed,
+    ConversationForgotten,
+    ConversationNotFound,
+    CorruptRecord,
+    DocumentMissing,
+    ForeignDatabase,
+    IdempotencyMismatch,
+    InvalidContent,
+    InvalidExport,
+    InvalidInput,
+    InvalidModel,
+    InvalidProvider,
+    MalformedJson,
+    NothingToSend,
+    NotInstalled,
+    NotRecorded,
+    OnrecordError,
+    ResultsWithoutConversation,
+    RoundOpen,
+    SchemaNewer,
+    SchemaOlder,
+    SchemaUnreleased,
+    StaleCursor,
+    StorageBusy,
+    StorageError,
+    StorageFull,
+    StorageReadOnly,
+    StorageUnavailable,
+    TooManyModelCalls,
+    UnknownApi,
+    UnknownTool,
+    UnsupportedClient,
+    UnsupportedDocument,
+    UnsupportedFilesystem,
+    UnsupportedTool,
+    VersionConflict,
+    ViewStopped,
+    WrongNode,
+)
+
+__all__ = [
+    "ConversationClosed",
+    "ConversationForgotten",
+    "ConversationNotFound",
+    "CorruptRecord",
+    "DocumentMissing",
+    "ForeignDatabase",
+    "IdempotencyMismatch",
+    "InvalidContent",
+    "InvalidExport",
+    "InvalidInput",
+    "InvalidModel",
+    "InvalidProvider",
+    "MalformedJson",
+    "NotInstalled",
+    "NotRecorded",
+    "NothingToSend",
+    "OnrecordError",
+    "ResultsWithoutConversation",
+    "RoundOpen",
+    "SchemaNewer",
+    "SchemaOlder",
+    "SchemaUnreleased",
+    "StaleCursor",
+    "StorageBusy",
+    "StorageError",
+    "StorageFull",
+    "StorageReadOnly",
+    "StorageUnavailable",
+    "TooManyModelCalls",
+    "UnknownApi",
+    "UnknownTool",
+    "UnsupportedClient",
+    "UnsupportedDocument",
+    "UnsupportedFilesystem",
+    "UnsupportedTool",
+    "VersionConflict",
+    "ViewStopped",
+    "WrongNode",
+]
