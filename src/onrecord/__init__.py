@@ -73,8 +73,8 @@ if TYPE_CHECKING:
     from onrecord.adapters.tools.runner.runner import ToolRun, ToolRunner, run_until_answered
     from onrecord.adapters.tools.tool import Failed, Tool, Toolset
     from onrecord.adapters.upkeep.verifying import Verified, VerifiedView
-    from onrecord.adapters.views.keeping import Keeper
     from onrecord.adapters.views.pages import Page
+    from onrecord.adapters.views.ports import Keeper
     from onrecord.adapters.views.reading import Views
     from onrecord.adapters.wire.clients.requirement import require_recording
     from onrecord.domain.content import Blob, Reasoning, ToolCall, ToolResult
@@ -110,7 +110,7 @@ if TYPE_CHECKING:
     )
     from onrecord.domain.head import Head
     from onrecord.domain.header import ClientHeader, Root
-    from onrecord.domain.log import Cursor, RecordedEvent, Subscription
+    from onrecord.domain.log import Cursor, RecordedEvent, Subscription, Told
     from onrecord.projections.apis.capabilities import Capabilities, Given
     from onrecord.projections.apis.declared_tools import Declared
     from onrecord.projections.apis.request import Options, Request
@@ -228,6 +228,7 @@ __all__ = [
     "SweepResult",
     "Talk",
     "Text",
+    "Told",
     "TooManyModelCalls",
     "Tool",
     "ToolCall",
@@ -302,7 +303,7 @@ _LATER: Final = {
     "Erased": "onrecord.domain.encoding",
     "ErasureCompleted": "onrecord.domain.erasures",
     "ErasureDeed": "onrecord.projections.views.audit",
-    "Keeper": "onrecord.adapters.views.keeping",
+    "Keeper": "onrecord.adapters.views.ports",
     "ErasureEntry": "onrecord.projections.history.erasures",
     "ErasureIntended": "onrecord.domain.erasures",
     "Exchange": "onrecord.projections.views.window",
@@ -336,6 +337,7 @@ _LATER: Final = {
     "ServerToolResultRecorded": "onrecord.domain.events",
     "SignalReceived": "onrecord.domain.events",
     "Subscription": "onrecord.domain.log",
+    "Told": "onrecord.domain.log",
     "Tool": "onrecord.adapters.tools.tool",
     "ToolCall": "onrecord.domain.content",
     "ToolCallRecorded": "onrecord.domain.events",

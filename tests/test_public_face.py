@@ -1,0 +1,138 @@
+"""What a program needs comes from `onrecord`: the types of its verbs, and its errors."""
+
+import ast
+import importlib
+import inspect
+import re
+import types
+import typing
+from collections.abc import Iterator
+from dataclasses import is_dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+import onrecord
+from onrecord import errors
+from onrecord.domain.events import Event
+
+ROOT = Path(__file__).parents[1]
+FACES: tuple[type, ...] = (
+    *(onrecord.Store, onrecord.Talk, onrecord.ConversationTools, onrecord.ConversationLog),
+    *(onrecord.Views, onrecord.ToolRunner, onrecord.Tool, onrecord.Toolset),
+)
+BACKSTAGE = {"backend", "stream", "tenancy", "spool"}
+PAGES = [
+    ROOT / "README.md",
+    *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.name != "adding-a-provider.md"),
+    *sorted((ROOT / "examples").rglob("*.*")),
+]
+"""What users read. Who adds a provider works inside."""
+
+
+def for_checkers(module: types.ModuleType) -> dict[str, Any]:
+    """The names that a module imports for type checkers only."""
+    tree = ast.parse(inspect.getsource(module))
+    blocks = [each for each in tree.body if isinstance(each, ast.If)]
+    within = [each for block in blocks for each in ast.walk(block)]
+    return {
+        name.asname or name.name: getattr(importlib.import_module(each.module), name.name)
+        for each in within
+        if isinstance(each, ast.ImportFrom) and each.module is not None
+        for name in each.names
+    }
+
+
+def hints(owner: Any, module: types.ModuleType) -> dict[str, Any]:
+    names = {**for_checkers(module), **vars(module)}
+    return typing.get_type_hints(owner, localns=names)
+
+
+def signatures(face: type) -> Iterator[tuple[str, Any]]:
+    """Each public attribute of a class, each argument and each answer of its verbs, with its type."""
+    module = importlib.import_module(face.__module__)
+    yield from ((k, each) for k, each in hints(face, module).items() if not k.startswith("_"))
+    for name, member in list(vars(face).items()):
+        function = getattr(member, "fget", None) or getattr(member, "func", None)
+        function = function or getattr(member, "__func__", member)
+        if not name.startswith("_") and inspect.isfunction(function):
+            told = hints(function, module)
+            yield from ((f"{name}: {argument}", each) for argument, each in told.items())
+
+
+def ours(annotation: Any) -> Iterator[type]:
+    """The classes of Onrecord's own that an annotation names."""
+    for part in (annotation, typing.get_origin(annotation)):
+        if isinstance(part, type) and part.__module__.startswith("onrecord."):
+            yield part
+    for part in typing.get_args(annotation):
+        yield from (
+            each for one in (part if isinstance(part, list) else [part]) for each in ours(one)
+        )
+
+
+def needed() -> Iterator[tuple[str, type]]:
+    """All that verbs take and give, and what these values consist of, events left whole."""
+    whole = set(typing.get_args(Event))
+    waiting, seen = list(FACES), set[type]()
+    while waiting:
+        face = waiting.pop()
+        for name, annotation in signatures(face):
+            for each in ours(annotation):
+                yield f"{face.__name__}.{name}", each
+                is_value = is_dataclass(each) or issubclass(each, BaseModel | tuple)
+                if is_value and each not in whole and each not in seen:
+                    waiting.append(each)
+                seen.add(each)
+
+
+def test_all_that_a_verb_takes_or_gives_comes_from_onrecord() -> None:
+    absent = {
+        f"{where}: {each.__module__}.{each.__name__}"
+        for where, each in needed()
+        if each.__name__ not in onrecord.__all__ or getattr(onrecord, each.__name__) is not each
+    }
+    assert sorted(absent) == []
+
+
+def test_the_walk_finds_types_of_every_kind() -> None:
+    found = {each.__name__ for _, each in needed()}
+    assert {"Recorded", "Turn", "Usage", "MessageRecorded", "Request", "Window", "Head"} <= found
+
+
+@pytest.mark.parametrize("name", sorted(set(onrecord.__all__)))
+def test_a_name_of_onrecord_is_there(name: str) -> None:
+    assert getattr(onrecord, name) is not None
+
+
+def test_nothing_public_leads_backstage() -> None:
+    store = onrecord.connect("memory://")
+    for face in (store, store.conversation("a"), store.views):
+        assert {name for name in dir(face) if not name.startswith("_")} & BACKSTAGE == set()
+
+
+def test_errors_are_a_module_and_stay_on_onrecord() -> None:
+    tree = {name for name, each in vars(errors).items() if inspect.isclass(each)}
+    assert tree == set(errors.__all__)
+    assert [name for name in tree if getattr(onrecord, name) is not getattr(errors, name)] == []
+    inner = importlib.import_module("onrecord.domain.errors")
+    raised = {
+        name
+        for name, each in vars(inner).items()
+        if inspect.isclass(each) and issubclass(each, errors.OnrecordError)
+    }
+    assert raised == tree
+    assert all(re.search(rf"^ +{name}$", errors.__doc__ or "", re.MULTILINE) for name in tree)
+
+
+def test_no_page_sends_a_user_inside() -> None:
+    inside = [
+        f"{page.relative_to(ROOT)}: {line}"
+        for page in PAGES
+        if page.is_file()
+        for line in page.read_text("utf-8").splitlines()
+        if re.search(r"onrecord\.(domain|adapters|projections)\b", line)
+    ]
+    assert inside == []
