@@ -18,11 +18,11 @@ import onrecord
 from onrecord.adapters.storage.eventsourcing.postgres import PostgresFactory
 from onrecord.adapters.storage.eventsourcing.sqlite import SqliteFactory
 from onrecord.domain.errors import OnrecordError
-from onrecord.projections.verification.limits import LIMITS
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
 from tests.search import SEED, is_whole
 from tests.tampering.history import APPLICATION, keep_aggregates, record
+from tests.tampering.limits import LIMITS
 from tests.tampering.postgres_rows import PostgresRows
 from tests.tampering.rows import Row, Rows, Tampering, tamperings
 from tests.tampering.sqlite_rows import SqliteRows

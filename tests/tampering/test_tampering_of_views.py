@@ -19,7 +19,6 @@ from onrecord.adapters.store import backend_of
 from onrecord.adapters.upkeep.verifying_views import VerifiedViews, verify_views
 from onrecord.domain import events
 from onrecord.domain.request_template import Template
-from onrecord.projections.verification.limits import LIMITS
 from onrecord.projections.views.registry import VIEWS
 from tests.adapters.views.workers import caught_up
 from tests.factories import appending
@@ -27,6 +26,7 @@ from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
 from tests.search import SEED, is_whole
 from tests.tampering.history import OTHER, answered, record
+from tests.tampering.limits import LIMITS
 from tests.tampering.postgres_rows import PostgresRows
 from tests.tampering.rows import Rows, Tampering, tamperings
 from tests.tampering.sqlite_view_rows import SqliteViewRows

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.members import placed_objects, text
+from onrecord.projections.apis.openai_responses.items import CALLS
 from onrecord.projections.apis.openai_rules import (
     media_type_of,
     no_data_url,
@@ -26,41 +27,8 @@ CALLED: Final = {
 }
 """Calls that are refused without their output, by the name that the service gives them."""
 
-ANSWERS: Final = {
-    "function_call_output": "function_call",
-    "custom_tool_call_output": "custom_tool_call",
-    "computer_call_output": "computer_call",
-    "local_shell_call_output": "local_shell_call",
-    "shell_call_output": "shell_call",
-    "apply_patch_call_output": "apply_patch_call",
-    "tool_search_output": "tool_search_call",
-    "program_output": "program",
-    "mcp_approval_response": "mcp_approval_request",
-}
-"""What an item answers, by type."""
-
-PREFIXES: Final = {
-    "message": "msg",
-    "reasoning": "rs",
-    "function_call": "fc",
-    "custom_tool_call": "ctc",
-    "web_search_call": "ws",
-    "file_search_call": "fs",
-    "code_interpreter_call": "ci",
-    "image_generation_call": "ig",
-    "mcp_call": "mcp",
-    "mcp_list_tools": "mcpl",
-    "mcp_approval_request": "mcpr",
-    "computer_call": "cu",
-    "shell_call": "sh",
-    "apply_patch_call": "apc",
-    "tool_search_call": "tsc",
-    "compaction": "cmp",
-}
-"""What the id of an item begins with, by type."""
-
 _CALLERS: Final = frozenset(
-    {*ANSWERS, "item_reference", "additional_tools", "configuration_update", "compaction_trigger"}
+    {*CALLS, "item_reference", "additional_tools", "configuration_update", "compaction_trigger"}
 )
 """What a caller says; all else is an answer's, kinds that are not yet known among it."""
 

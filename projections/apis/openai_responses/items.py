@@ -27,7 +27,7 @@ OUTPUTS: Final[Mapping[str, str]] = {
 CALLS: Final[Mapping[str, str]] = {output: call for call, output in OUTPUTS.items()}
 """Items that answer, and what they do."""
 
-_PREFIXES: Final[Mapping[str, str]] = {
+PREFIXES: Final[Mapping[str, str]] = {
     "message": "msg",
     "reasoning": "rs",
     "function_call": "fc",
@@ -45,6 +45,8 @@ _PREFIXES: Final[Mapping[str, str]] = {
     "tool_search_call": "tsc",
     "compaction": "cmp",
 }
+"""What the id of an item begins with, by type."""
+
 _LONGEST: Final = 64
 _WITHOUT_ID: Final = frozenset(
     {
@@ -74,7 +76,7 @@ def has_fitting_id(value: JsonObject) -> bool:
     if item_id is None or kind == "local_shell_call_output":
         return True
     fits = isinstance(item_id, str) and 0 < len(item_id) <= _LONGEST
-    return fits and str(item_id).startswith(_PREFIXES.get(kind, ""))
+    return fits and str(item_id).startswith(PREFIXES.get(kind, ""))
 
 
 def without_id(value: JsonObject) -> JsonObject | None:

@@ -13,9 +13,7 @@ from typing import Any, Final
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.members import placed_objects, text
 from onrecord.projections.apis.openai_responses.content_rules import (
-    ANSWERS,
     CALLED,
-    PREFIXES,
     answered_id,
     call_ids,
     goes_on_from_storage,
@@ -26,6 +24,7 @@ from onrecord.projections.apis.openai_responses.content_rules import (
     misplaced_parts,
     refused_media,
 )
+from onrecord.projections.apis.openai_responses.items import CALLS, PREFIXES
 from onrecord.projections.apis.openai_rules import (
     malformed_name,
     repeated_tools,
@@ -85,7 +84,7 @@ def unanswered_calls(request: Mapping[str, Any]) -> Iterator[Found]:
         kind = kind_of(item)
         if kind in CALLED and not item.get("async"):
             open_calls.append((index, item))
-        if kind in ANSWERS:
+        if kind in CALLS:
             answered = answered_id(item)
             open_calls = [held for held in open_calls if answered not in call_ids(held[1])]
     for index, item in open_calls:
@@ -101,12 +100,12 @@ def outputs_without_call(request: Mapping[str, Any]) -> Iterator[Found]:
     for index, item in items_of(request):
         kind = kind_of(item)
         called.setdefault(kind, set()).update(call_ids(item))
-        if kind not in ANSWERS or not (call := answered_id(item)):
+        if kind not in CALLS or not (call := answered_id(item)):
             continue
-        if call not in called.get(ANSWERS[kind], ()):
+        if call not in called.get(CALLS[kind], ()):
             name = kind.replace("_", " ")
             yield ("input", index), f"No tool call found for {name} with call_id {call}."
-        called.get(ANSWERS[kind], set[str]()).discard(call)
+        called.get(CALLS[kind], set[str]()).discard(call)
 
 
 def wrong_prefixes(request: Mapping[str, Any]) -> Iterator[Found]:
@@ -169,7 +168,7 @@ def repeated_calls(request: Mapping[str, Any]) -> Iterator[Found]:
             if call in open_calls:
                 yield ("input", index, "call_id"), f"Duplicate 'call_id': {call}"
             open_calls.add(call)
-        if kind in ANSWERS:
+        if kind in CALLS:
             open_calls.discard(answered_id(item))
 
 
