@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from onrecord.adapters.check.check import Verdict
     from onrecord.projections.apis.request import Request
     from onrecord.projections.apis.rules import Violation
-    from onrecord.projections.matching.replay import Outcome
+    from onrecord.projections.matching.template import Outcome
 
 _STEP: Final = 1
 _STANDARD_INPUT: Final = Path("-")
@@ -176,7 +176,7 @@ def _replay(store: Store, key: str, *, verify: bool, as_json: bool) -> bool:
 
 def _list(talk: Talk, *, as_json: bool) -> None:
     from onrecord.adapters.terminal.requests import columns, request_document
-    from onrecord.projections.matching.replay import sent_in
+    from onrecord.projections.matching.template import sent_in
 
     for sent in sent_in(talk.log.read()):
         if as_json:

@@ -16,8 +16,7 @@ from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.log import Backend, Blobs, Log, RecordedEvent
 from onrecord.projections.apis.declared_tools import Declared, Tool, declared_in
-from onrecord.projections.history.document_bytes import bytes_of
-from onrecord.projections.history.documents import HeldDocument, documents
+from onrecord.projections.history.documents import HeldDocument, bytes_of, documents
 from onrecord.projections.history.history import Block, Turn, with_answers
 from onrecord.projections.history.server_tools import Activity, activity
 from onrecord.projections.history.turns import history

@@ -27,17 +27,18 @@ from onrecord.projections.apis.request import Options, Request, options_of
 from onrecord.projections.apis.routing import needed_blobs
 from onrecord.projections.history.turns import history
 from onrecord.projections.history.window import exchanges_of
-from onrecord.projections.matching.replay import (
+from onrecord.projections.matching.sources import Source, sources_in
+from onrecord.projections.matching.template import (
     Outcome,
     Sent,
+    Stored,
     compare,
     held_blobs,
     last_uses,
+    references_of,
     replay,
     sent_in,
 )
-from onrecord.projections.matching.sources import Source, sources_in
-from onrecord.projections.matching.template import Stored, references_of
 
 _TAKEN: Final = MappingProxyType(
     {

@@ -29,7 +29,7 @@ from onrecord.projections.apis.documents import words_for
 from onrecord.projections.apis.request import Request
 from onrecord.projections.apis.rules import pointer
 from onrecord.projections.history.report import Where
-from onrecord.projections.matching.replay import Outcome
+from onrecord.projections.matching.template import Outcome
 
 # Where in a request each document of a tool's result stands, read from the request itself.
 

@@ -19,7 +19,7 @@ from onrecord.projections.apis.request import Request
 from onrecord.projections.history.report import Report, Where
 from onrecord.projections.history.timeline import Row
 from onrecord.projections.history.timeline_text import Speaker
-from onrecord.projections.matching.replay import Outcome
+from onrecord.projections.matching.template import Outcome
 
 if TYPE_CHECKING:
     from anthropic.lib.streaming import ParsedMessageStreamEvent

@@ -39,7 +39,7 @@ from onrecord.domain.content import Native
 from onrecord.projections.apis.request import Request
 from onrecord.projections.history.timeline import timeline
 from onrecord.projections.history.window import Window
-from onrecord.projections.matching.replay import Outcome
+from onrecord.projections.matching.template import Outcome
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,8 +36,7 @@ from onrecord.domain.head import Head
 from onrecord.domain.request_template import Recipe, Template
 from onrecord.domain.tools import tools_digest
 from onrecord.projections.api import known_api
-from onrecord.projections.matching.in_force import same_instructions, same_tools
-from onrecord.projections.matching.recorded_units import RecordedUnit
+from onrecord.projections.matching.recorded_units import RecordedUnit, same_instructions, same_tools
 from onrecord.projections.matching.sources import Source
 from onrecord.projections.matching.units import Piece, digest_of
 

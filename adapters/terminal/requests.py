@@ -11,7 +11,7 @@ from onrecord.domain import jsontext
 from onrecord.projections.api import known_api
 from onrecord.projections.apis.request import Request
 from onrecord.projections.history.report import Deed, Where
-from onrecord.projections.matching.replay import Outcome, Sent
+from onrecord.projections.matching.template import Outcome, Sent
 
 if TYPE_CHECKING:
     from rich.console import Console

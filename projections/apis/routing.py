@@ -17,7 +17,7 @@ from onrecord.domain.errors import UnsupportedDocument
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.capabilities import Capabilities, capabilities_of
 from onrecord.projections.apis.request import Options
-from onrecord.projections.history.document_bytes import is_remote
+from onrecord.projections.history.documents import is_remote
 from onrecord.projections.history.history import Block, History
 from onrecord.projections.history.report import Route, Where
 from onrecord.projections.history.responses import Place

@@ -14,8 +14,7 @@ from onrecord.domain.encoding import Erased, Unrecognised, name_of
 from onrecord.domain.events import HistoryCompacted, InstructionsSet, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Told
-from onrecord.projections.history.plain import plain_of, plain_of_event
-from onrecord.projections.history.responses import Item, Place, event_of
+from onrecord.projections.history.responses import Item, Place, event_of, plain_of, plain_of_event
 
 SUMMARY: Final = "Summary of the conversation so far:\n\n"
 """Stands before the caller's own summary: bare, a model takes it for something the user says."""

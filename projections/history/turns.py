@@ -38,9 +38,15 @@ from onrecord.projections.history.omissions import (
     taken_out,
     without,
 )
-from onrecord.projections.history.plain import plain_of, plain_of_event
 from onrecord.projections.history.report import Note
-from onrecord.projections.history.responses import Item, Place, Responses, event_of
+from onrecord.projections.history.responses import (
+    Item,
+    Place,
+    Responses,
+    event_of,
+    plain_of,
+    plain_of_event,
+)
 from onrecord.projections.history.rounds import Rounds, given_up, says_nothing, signal_blocks
 from onrecord.projections.history.seen import as_seen
 from onrecord.projections.history.tool_names import given_names

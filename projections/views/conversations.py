@@ -21,7 +21,7 @@ from onrecord.domain.content import Text
 from onrecord.domain.head import MOST_TOKENS
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.history.plain import plain_of
+from onrecord.projections.history.responses import plain_of
 from onrecord.projections.views.texts import prompt_parts, title_of
 from onrecord.projections.views.usage import count_of, name_of
 from onrecord.projections.views.view import NOTHING, Changes, EventBatch, Row, storable

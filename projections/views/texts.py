@@ -26,7 +26,7 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.api import neutral_of, parts_of
 from onrecord.projections.history import timeline_text
-from onrecord.projections.history.plain import plain_of
+from onrecord.projections.history.responses import plain_of
 from onrecord.projections.views.view import storable
 
 _BETWEEN: Final = "\n\n"

@@ -31,7 +31,7 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.api import Path, UsagePlaces, api_of
 from onrecord.projections.apis.capabilities import MODELS, Entry, entries_in, entry_for
-from onrecord.projections.history.plain import plain_of
+from onrecord.projections.history.responses import plain_of
 from onrecord.projections.views.view import Changes, EventBatch, Row, storable
 
 # What providers say of tokens beside the two counts that every response has; `Api.usage` of each

@@ -8,7 +8,6 @@ from typing import Any, Final, cast
 from onrecord.domain.content import ServerToolCall, ServerToolResult
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import neutral_of
-from onrecord.projections.apis.activity_words import words_of
 from onrecord.projections.apis.answers import words_for_nothing
 from onrecord.projections.apis.anthropic.draft import (
     API,
@@ -24,6 +23,7 @@ from onrecord.projections.apis.anthropic.draft import (
     stopped_code,
     text_member,
 )
+from onrecord.projections.apis.foreign import words_of
 from onrecord.projections.history.responses import Place
 
 _CHANGES: Final = frozenset({"tool_addition", "tool_removal"})

@@ -12,8 +12,7 @@ from onrecord.domain.content import Document, Native, Reasoning, Role, Text, Too
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.answers import FAILURE, words_for_nothing
 from onrecord.projections.apis.anthropic.draft import Message
-from onrecord.projections.apis.bedrock.documents import MEDIA, Media
-from onrecord.projections.apis.bedrock.draft import MARK, BedrockDraft
+from onrecord.projections.apis.bedrock.draft import MARK, MEDIA, BedrockDraft, Media
 from onrecord.projections.apis.bedrock.read import NAME, Part, document, held, kind_of
 from onrecord.projections.apis.documents import Behind, words_for
 from onrecord.projections.apis.foreign import arguments_of

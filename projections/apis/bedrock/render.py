@@ -16,8 +16,7 @@ from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import Api, Reader, UsagePlaces
 from onrecord.projections.apis.anthropic.draft import Message, Piece, joined, message_of
 from onrecord.projections.apis.bedrock import read
-from onrecord.projections.apis.bedrock.documents import MEDIA
-from onrecord.projections.apis.bedrock.draft import MARK, BedrockDraft, draft_of
+from onrecord.projections.apis.bedrock.draft import MARK, MEDIA, BedrockDraft, draft_of
 from onrecord.projections.apis.bedrock.encode import Encoder
 from onrecord.projections.apis.bedrock.pairing import (
     REASONING,

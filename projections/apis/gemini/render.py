@@ -15,8 +15,13 @@ from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import Api, Reader, UsagePlaces
 from onrecord.projections.apis.draft import present
 from onrecord.projections.apis.gemini import read
-from onrecord.projections.apis.gemini.answers import Continuation, continuation_of, parts_spoken
 from onrecord.projections.apis.gemini.draft import GeminiDraft, draft_of
+from onrecord.projections.apis.gemini.encode import (
+    Continuation,
+    GeminiMessages,
+    continuation_of,
+    parts_spoken,
+)
 from onrecord.projections.apis.gemini.server_tools import (
     camel,
     kind_of,
@@ -26,7 +31,6 @@ from onrecord.projections.apis.gemini.server_tools import (
     replay,
     snake,
 )
-from onrecord.projections.apis.gemini.user_messages import GeminiMessages
 from onrecord.projections.apis.request import Options, Request, nothing_to_send, outside
 from onrecord.projections.apis.tools import GEMINI
 from onrecord.projections.apis.user_messages import messages_of

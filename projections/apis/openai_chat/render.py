@@ -16,11 +16,10 @@ from onrecord.projections.api import Api, Reader, UsagePlaces
 from onrecord.projections.apis.answers import answers_in
 from onrecord.projections.apis.draft import present
 from onrecord.projections.apis.openai_chat import read
-from onrecord.projections.apis.openai_chat.answers import ChatAnswer, message_of
 from onrecord.projections.apis.openai_chat.draft import ChatDraft, draft_of
+from onrecord.projections.apis.openai_chat.encode import ChatAnswer, ChatMessages, message_of
 from onrecord.projections.apis.openai_chat.members import plain_back
 from onrecord.projections.apis.openai_chat.read import objects_in
-from onrecord.projections.apis.openai_chat.user_messages import ChatMessages
 from onrecord.projections.apis.request import Options, Request, nothing_to_send, outside
 from onrecord.projections.apis.tools import OPENAI
 from onrecord.projections.apis.user_messages import messages_of

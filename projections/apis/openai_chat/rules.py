@@ -14,7 +14,11 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.members import member, placed_objects, text
 from onrecord.projections.apis.openai_chat import rules as openai_chat_calls
 from onrecord.projections.apis.openai_chat import rules as openai_chat_contents
-from onrecord.projections.apis.openai_rules import (
+from onrecord.projections.apis.rules import (
+    Found,
+    Path,
+    Rule,
+    bracketed,
     malformed_name,
     media_type_of,
     no_data_url,
@@ -24,7 +28,6 @@ from onrecord.projections.apis.openai_rules import (
     unread_file,
     unread_image,
 )
-from onrecord.projections.apis.rules import Found, Path, Rule, bracketed
 
 # The messages of a request to Chat Completions, their calls, and whom it is for.
 

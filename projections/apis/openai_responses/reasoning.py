@@ -25,9 +25,9 @@ from onrecord.domain.content import (
 from onrecord.domain.events import ResponseCompleted
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import neutral_of, outcome_of
-from onrecord.projections.apis.activity_words import words_of
 from onrecord.projections.apis.answers import headline
 from onrecord.projections.apis.documents import Behind, words_for
+from onrecord.projections.apis.foreign import words_of
 from onrecord.projections.apis.openai_responses.draft import (
     Piece,
     ResponsesDraft,

@@ -18,16 +18,14 @@ from onrecord.projections.apis.openai_responses import read, server_tools
 from onrecord.projections.apis.openai_responses.draft import Piece, ResponsesDraft
 from onrecord.projections.apis.openai_responses.encode import Encoder
 from onrecord.projections.apis.openai_responses.items import id_of
-from onrecord.projections.apis.openai_responses.pairing import (
-    pair_outputs,
-    resolve_references,
-    tell_of_expired_containers,
-)
 from onrecord.projections.apis.openai_responses.reasoning import check_reasoning, show_pictures
 from onrecord.projections.apis.openai_responses.repair import (
     begin_at_compaction,
     load_what_none_searches,
+    pair_outputs,
     put_calls_last,
+    resolve_references,
+    tell_of_expired_containers,
 )
 from onrecord.projections.apis.request import Options, Request, nothing_to_send, outside
 from onrecord.projections.apis.routing import Router

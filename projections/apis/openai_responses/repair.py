@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import groupby
 from typing import Any, Final, cast
 
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.openai_chat.draft import family_of
-from onrecord.projections.apis.openai_responses.draft import Piece, ResponsesDraft
-from onrecord.projections.apis.openai_responses.items import CALLS, OUTPUTS
+from onrecord.projections.apis.openai_responses.draft import Piece, ResponsesDraft, piece_of
+from onrecord.projections.apis.openai_responses.items import (
+    CALLS,
+    OUTPUTS,
+    caller_of,
+    id_of,
+    link_of,
+)
 from onrecord.projections.apis.openai_responses.read import NAME
+from onrecord.projections.apis.openai_responses.reasoning import as_words
 from onrecord.projections.apis.request import Options
 from onrecord.projections.history.history import History
+from onrecord.projections.history.report import Deed
 from onrecord.projections.history.responses import Responses
 
 _WHOLE: Final = "response.compaction"
@@ -145,3 +154,163 @@ def _loaded(draft: ResponsesDraft, tool: JsonObject) -> JsonObject:
         for member in cast("list[Any]", held)
     ]
     return tool if members == held else {**tool, "tools": members}
+
+
+# Calls and their outputs, in pairs over the whole input (O1, O2, O8).
+
+_PROGRAM: Final = "program"
+_SEARCH: Final = "tool_search_call"
+
+
+def pair_outputs(draft: ResponsesDraft) -> None:
+    """Tell calls and outputs in words that lack the other half.
+
+    "No tool output found for function call call_..." and "No tool call found for function call
+    output with call_id call_...". A program may be in flight while only outputs of the calls that
+    it made follow it.
+    """
+    alone = _unpaired(draft.pieces)
+    if alone:
+        draft.pieces = [
+            kept
+            for index, piece in enumerate(draft.pieces)
+            if (kept := _told(draft, piece) if index in alone else piece) is not None
+        ]
+    if _PROGRAM in draft.types:
+        _forget_callers(draft)
+
+
+def _unpaired(pieces: list[Piece]) -> set[int]:
+    """Return the places of the calls and outputs that lack the other half."""
+    waiting: dict[tuple[str, str | None], int] = {}
+    alone: set[int] = set()
+    for index, piece in enumerate(pieces):
+        kind = piece.kind
+        if kind in OUTPUTS:
+            before = waiting.pop((kind, link_of(piece.value)), None)
+            alone |= set[int]() if before is None else {before}
+            waiting[kind, link_of(piece.value)] = index
+        elif kind in CALLS and waiting.pop((CALLS[kind], link_of(piece.value)), None) is None:
+            alone.add(index)
+    alone.update(waiting.values())
+    return {index for index in alone if not _may_stand_alone(pieces, index)}
+
+
+def _may_stand_alone(pieces: list[Piece], place: int) -> bool:
+    """Whether a call may go without output: a program in flight, a search that the service ran.
+
+    Recorded: such a search was taken without what it found.
+    """
+    piece = pieces[place]
+    if piece.kind == _PROGRAM:
+        return _is_in_flight(pieces, place)
+    return piece.kind == _SEARCH and piece.value.get("execution") != "client"
+
+
+def _is_in_flight(pieces: list[Piece], place: int) -> bool:
+    """Whether nothing but the calls that a program made, and their outputs, follows it."""
+    return all(
+        piece.kind in CALLS or caller_of(piece.value) == link_of(pieces[place].value)
+        for piece in pieces[place + 1 :]
+    )
+
+
+def _told(draft: ResponsesDraft, piece: Piece) -> Piece | None:
+    is_call = piece.kind in OUTPUTS
+    why = "a call without output" if is_call else "an output without call"
+    draft.break_up(piece.block, f"it holds {why}")
+    told = as_words(piece)
+    rule = "O1" if is_call else "O2"
+    if piece.block.response is not None and piece.block.call is None:
+        rule = "O8"
+    deed: Deed = "translated" if told else "left out"
+    draft.note(deed, rule, piece.block.version, f"{why} goes as words" if told else why)
+    return told
+
+
+def _forget_callers(draft: ResponsesDraft) -> None:
+    """Take the program out of calls and outputs that it made, where it does not go itself."""
+    programs = {link_of(piece.value) for piece in draft.pieces if piece.kind == _PROGRAM}
+    for index, piece in enumerate(draft.pieces):
+        caller = caller_of(piece.value)
+        if caller is not None and caller not in programs:
+            draft.note("repaired", "O8", piece.block.version, "the caller of the call is gone")
+            value = {key: held for key, held in piece.value.items() if key != "caller"}
+            draft.pieces[index] = piece_of(value, piece.block)
+
+
+# What the service holds only for a time: containers of code, and items that go by reference.
+
+_IDLE: Final = 20 * 60
+"""Seconds after its last use that a container is gone (platform.openai.com, "Code Interpreter")."""
+
+_REFERENCE: Final = "item_reference"
+
+
+def tell_of_expired_containers(draft: ResponsesDraft, history: History) -> None:
+    """Tell in words what code did whose container is gone (O9).
+
+    "Expected container_id: cntr_...", and so for ever. The time is that of the last event; a
+    container's last use is the last response that names it. Where a time is not known it stays.
+    """
+    used = _last_uses(draft, history)
+    kept: list[Piece] = []
+    for piece in draft.pieces:
+        container = _container_of(piece.value)
+        if container is None or not _is_gone(used.get(container), history.as_of):
+            kept.append(piece)
+            continue
+        draft.break_up(piece.block, "the container of its code has expired")
+        why = "its container has expired: what the code did goes as words"
+        draft.note("translated", "O9", piece.block.version, why)
+        if (told := as_words(piece)) is not None:
+            kept.append(told)
+    draft.pieces = kept
+
+
+def resolve_references(draft: ResponsesDraft) -> None:
+    """Leave out references to items that stand in the request themselves, and to calls (O11).
+
+    A call that goes by reference does not pair with its output.
+    """
+    standing = {id_of(piece.value) for piece in draft.pieces if piece.kind != _REFERENCE}
+    kept: list[Piece] = []
+    for piece in draft.pieces:
+        item_id = id_of(piece.value)
+        if piece.kind != _REFERENCE:
+            kept.append(piece)
+        elif item_id is not None and (item_id in standing or item_id.startswith("fc")):
+            why = "the item goes itself, not by reference"
+            draft.note("left out", "O11", piece.block.version, why)
+        else:
+            why = "refers to an item that the provider keeps: it may be gone"
+            draft.note("noted", "O11", piece.block.version, why)
+            kept.append(piece)
+    draft.pieces = kept
+
+
+def _last_uses(draft: ResponsesDraft, history: History) -> Mapping[str, float]:
+    """Return when each container was last used, in seconds since 1970, as far as that is known."""
+    uses: dict[str, float] = {}
+    for piece in draft.pieces:
+        container, block = _container_of(piece.value), piece.block
+        if container is None or block.response is None:
+            continue
+        closing = history.responses.of(block.response, block.asked).closing
+        envelope = closing.envelope if closing else {}
+        moment: Any = envelope.get("completed_at") or envelope.get("created_at")
+        if isinstance(moment, int | float):
+            uses[container] = max(moment, uses.get(container, 0))
+    return uses
+
+
+def _container_of(value: JsonObject) -> str | None:
+    """Return the container that an item's code ran in, if it names one."""
+    if value.get("type") != "code_interpreter_call":
+        return None
+    container: Any = value.get("container_id")
+    return container if isinstance(container, str) else None
+
+
+def _is_gone(used: float | None, as_of: int | None) -> bool:
+    return used is not None and as_of is not None and used + _IDLE < as_of / 1_000_000

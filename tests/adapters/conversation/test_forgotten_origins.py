@@ -8,7 +8,7 @@ import pytest
 
 from onrecord.adapters.conversation.requests import replays
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.matching.replay import Outcome
+from onrecord.projections.matching.template import Outcome
 from tests.adapters.recorded_calls import Counting, Recorded
 from tests.adapters.recording.own_history import Anthropic, Program
 

@@ -16,7 +16,7 @@ from onrecord.domain.content import (
     ToolCall,
     Url,
 )
-from onrecord.projections.apis.activity_words import words_of
+from onrecord.projections.apis.foreign import words_of
 
 
 def gave(*parts: Text | Url | Document | HeldFile, **about: Any) -> str:

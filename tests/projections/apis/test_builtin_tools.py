@@ -10,7 +10,7 @@ from onrecord.domain.events import ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import BuiltinTool, ToolDefinition
 from onrecord.projections.apis.tools import SPELLINGS, spelled, tools_for
-from onrecord.projections.matching.in_force import same_tools
+from onrecord.projections.matching.recorded_units import same_tools
 
 SEARCH = BuiltinTool(name="web_search")
 CLOCK = ToolDefinition(name="clock", input_schema={"type": "object"})

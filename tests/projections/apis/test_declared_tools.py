@@ -17,7 +17,7 @@ from onrecord.projections.apis.declared_tools import (
     parameters,
     told_to,
 )
-from onrecord.projections.matching.in_force import same_tools
+from onrecord.projections.matching.recorded_units import same_tools
 
 READ = ToolDefinition(name="read", description="Reads.", input_schema={"type": "object"})
 SEARCH = BuiltinTool(name="web_search")

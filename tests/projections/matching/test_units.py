@@ -20,7 +20,7 @@ from onrecord.domain.events import InstructionsSet, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.prefix import encoded
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.matching.in_force import same_instructions, same_tools
+from onrecord.projections.matching.recorded_units import same_instructions, same_tools
 from onrecord.projections.matching.units import Content, Piece, Unit, unit_of, unit_of_piece
 
 ANTHROPIC, CHAT, RESPONSES = "anthropic-messages", "openai-chat", "openai-responses"

@@ -8,7 +8,7 @@ import onrecord
 from onrecord.domain.content import ToolCall
 from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.events import ToolCallRecorded
-from onrecord.projections.apis.gemini.answers import UNSIGNED
+from onrecord.projections.apis.gemini.encode import UNSIGNED
 from tests.projections.apis.gemini import gemini_happenings as gemini
 from tests.projections.apis.gemini.gemini_happenings import (
     call,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from onrecord.projections.apis.gemini.answers import UNSIGNED
+from onrecord.projections.apis.gemini.encode import UNSIGNED
 from onrecord.projections.apis.gemini.read import NAME
 from onrecord.projections.apis.request import Options
 from tests.projections.apis.gemini import gemini_happenings as gemini
