@@ -71,13 +71,11 @@ def unread_image(path: Path, url: Any) -> Iterator[Found]:
     """Find an image of another kind than png, jpeg, gif and webp (the vision guide's list)."""
     media_type = media_type_of(url)
     if media_type is not None and media_type not in _IMAGES:
-        yield (
-            path,
-            (
-                "You uploaded an unsupported image. Please make sure your image has of one the "
-                "following formats: ['png', 'jpeg', 'gif', 'webp']."
-            ),
+        message = (
+            "You uploaded an unsupported image. Please make sure your image has of one the "
+            "following formats: ['png', 'jpeg', 'gif', 'webp']."
         )
+        yield path, message
 
 
 def no_data_url(path: Path, data: Any, wanted: str) -> Iterator[Found]:
@@ -116,13 +114,11 @@ def malformed_name(path: Path, name: Any) -> Iterator[Found]:
     if not isinstance(name, str):
         return
     if not re.fullmatch(_PATTERN, name):
-        yield (
-            path,
-            (
-                f"Invalid '{bracketed(path)}': string does not match pattern. Expected a string that "
-                f"matches the pattern '{_PATTERN}'."
-            ),
+        message = (
+            f"Invalid '{bracketed(path)}': string does not match pattern. Expected a string that "
+            f"matches the pattern '{_PATTERN}'."
         )
+        yield path, message
     elif len(name) > _LONGEST_NAME:
         yield path, too_long(path, len(name), _LONGEST_NAME)
 

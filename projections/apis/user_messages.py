@@ -14,7 +14,7 @@ from uuid import UUID
 
 from onrecord.domain.content import Document, Native, Role, Text
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.answers import headline, words_for_nothing
+from onrecord.projections.apis.answers import AnswerT, answers_in, headline, words_for_nothing
 from onrecord.projections.apis.documents import Behind, texts_before, words_for
 from onrecord.projections.apis.draft import Draft
 from onrecord.projections.apis.foreign import Part, told_of
@@ -56,6 +56,22 @@ def messages_of(
         else:
             rest = [block for block in turn.blocks if block.mark not in RESULTS or not went(block)]
             yield from user.messages(turn.role, rest)
+
+
+def answered_messages(
+    draft: DraftT,
+    user: UserMessages[Any],
+    begin: Callable[[Block], AnswerT],
+    message_of: Callable[[DraftT, AnswerT, Mapping[int | None, Block]], JsonObject | None],
+    turn: Turn,
+    results: Mapping[int | None, Block],
+) -> Iterator[JsonObject]:
+    """Yield the messages of an assistant's turn, behind each the results of its calls."""
+    for answer in answers_in(draft, turn.blocks, begin):
+        message = message_of(draft, answer, results)
+        if message is not None:
+            yield message
+        yield from user.results(results[it.call] for it in answer.calls if it.call in results)
 
 
 def event_of(block: Block) -> tuple[int, str, UUID | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, ClassVar, Final, NamedTuple, cast
@@ -174,6 +174,24 @@ def is_blank(value: JsonObject) -> bool:
     """Whether a block is a text that says nothing."""
     text = value.get("text")
     return isinstance(text, str) and not text.strip() and value.get("type") == "text"
+
+
+def ending_with_words(
+    draft: Draft, pieces: list[Piece], rule: str, without_space: Callable[[Piece], Piece | None]
+) -> list[Piece]:
+    """Return pieces that end with words, as those must with which a request ended.
+
+    `without_space` returns a piece as it may come last, itself if it may; None where it may not.
+    """
+    left = list(pieces)
+    while left and (ending := without_space(left[-1])) is not left[-1]:
+        version = left.pop().block.version
+        if ending is not None:
+            draft.note("repaired", rule, version, "whitespace at the end of the last text")
+            left.append(ending)
+            break
+        draft.note("left out", rule, version, "nothing but text may come last")
+    return left
 
 
 def joined(messages: Iterable[Message]) -> list[Message]:

@@ -14,6 +14,7 @@ from onrecord.projections.apis.anthropic.draft import (
     AnthropicDraft,
     Message,
     Piece,
+    ending_with_words,
     is_server_result,
     message_of,
     text_member,
@@ -142,15 +143,7 @@ def _as_prefill(draft: AnthropicDraft, pieces: list[Piece], responses: Responses
     """Return pieces that end with words, if a request ended with them."""
     if _goes_on(pieces, responses):
         return pieces
-    kept = list(pieces)
-    while kept and (ending := _without_space(kept[-1])) is not kept[-1]:
-        version = kept.pop().block.version
-        if ending is not None:
-            draft.note("repaired", "R11", version, "whitespace at the end of the last text")
-            kept.append(ending)
-            break
-        draft.note("left out", "R11", version, "nothing but text may come last")
-    return kept
+    return ending_with_words(draft, pieces, "R11", _without_space)
 
 
 def _without_space(piece: Piece) -> Piece | None:

@@ -13,10 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.anthropic import rules as anthropic_contents
-from onrecord.projections.apis.anthropic import rules as anthropic_fallbacks
-from onrecord.projections.apis.anthropic import tool_rules as anthropic_server_tools
-from onrecord.projections.apis.anthropic import tool_rules as anthropic_tools
+from onrecord.projections.apis.anthropic import tool_rules
 from onrecord.projections.apis.anthropic.tool_rules import (
     THINKING,
     Placed,
@@ -45,13 +42,11 @@ def empty_messages(request: Mapping[str, Any]) -> Iterator[Found]:
         yield ("messages",), f"messages: List should have at most {_MOST_MESSAGES} items"
     for index, message in messages:
         if not message.get("content") and not _is_final_assistant(messages, index):
-            yield (
-                ("messages", index, "content"),
-                (
-                    f"messages.{index}: all messages must have non-empty content except for the "
-                    "optional final assistant message"
-                ),
+            words = (
+                f"messages.{index}: all messages must have non-empty content except for the "
+                "optional final assistant message"
             )
+            yield ("messages", index, "content"), words
 
 
 def _is_final_assistant(messages: list[tuple[int, JsonObject]], index: int) -> bool:
@@ -114,15 +109,13 @@ def loop_without_thinking(request: Mapping[str, Any]) -> Iterator[Found]:
         return
     first = turns[prompt + 1].blocks[0]
     if first.kind not in THINKING:
-        yield (
-            first.path,
-            (
-                f"{dotted(first.path)}.type: Expected `thinking` or `redacted_thinking`, but found "
-                f"`{first.kind}`. When `thinking` is enabled, a final `assistant` message must start "
-                "with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` "
-                "blocks)."
-            ),
+        message = (
+            f"{dotted(first.path)}.type: Expected `thinking` or `redacted_thinking`, but found "
+            f"`{first.kind}`. When `thinking` is enabled, a final `assistant` message must start "
+            "with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` "
+            "blocks)."
         )
+        yield first.path, message
 
 
 def _is_prompt(turn: Turn) -> bool:
@@ -157,14 +150,12 @@ def cache_times(request: Mapping[str, Any]) -> Iterator[Found]:
         mark = _mark(block)
         is_long = member(mark, "ttl") == "1h"
         if is_long and has_short:
-            yield (
-                path,
-                (
-                    f"{dotted((*path, 'cache_control', 'ttl'))}: a ttl='1h' cache_control block must "
-                    "not come after a ttl='5m' cache_control block. Note that blocks are processed "
-                    "in the following order: `tools`, `system`, `messages`."
-                ),
+            message = (
+                f"{dotted((*path, 'cache_control', 'ttl'))}: a ttl='1h' cache_control block must "
+                "not come after a ttl='5m' cache_control block. Note that blocks are processed "
+                "in the following order: `tools`, `system`, `messages`."
             )
+            yield path, message
         has_short = has_short or bool(mark and not is_long)
 
 
@@ -216,13 +207,11 @@ def operators_messages(request: Mapping[str, Any]) -> Iterator[Found]:
         if role == "system" and roles.get(index - 1) != "user":
             yield ("messages", index), f"messages.{index}: a `system` message must follow a user's"
         if role == "system" and roles.get(index + 1, "assistant") != "assistant":
-            yield (
-                ("messages", index),
-                (
-                    f"messages.{index}: a `system` message must come immediately before an "
-                    "assistant's, or last"
-                ),
+            words = (
+                f"messages.{index}: a `system` message must come immediately before an "
+                "assistant's, or last"
             )
+            yield ("messages", index), words
     for placed in blocks_of(request):
         is_change = placed.kind in _TOOL_CHANGES
         if is_change if placed.role != "system" else not is_change and placed.kind != "text":
@@ -244,92 +233,64 @@ def declined_calls(request: Mapping[str, Any]) -> Iterator[Found]:
         last = max((place for place, kind in enumerate(kinds) if kind == "fallback"), default=0)
         for placed in turn.blocks[:last]:
             if placed.kind == "tool_use":
-                yield (
-                    placed.path,
-                    (
-                        f"messages.{turn.index}: `tool_use` ids were found without `tool_result` "
-                        f"blocks immediately after: {placed.id}. Each `tool_use` block must have a "
-                        "corresponding `tool_result` block in the next message."
-                    ),
+                message = (
+                    f"messages.{turn.index}: `tool_use` ids were found without `tool_result` "
+                    f"blocks immediately after: {placed.id}. Each `tool_use` block must have a "
+                    "corresponding `tool_result` block in the next message."
                 )
+                yield placed.path, message
 
 
 RULES: Final = (
     Rule(
         "R1",
         "answer each call at the beginning of the next message, before any text",
-        anthropic_tools.unanswered_calls,
+        tool_rules.unanswered_calls,
     ),
+    Rule("R2", "leave the result out, or bring its call back", tool_rules.results_without_call),
+    Rule("R2", "keep one of the results", tool_rules.repeated_results),
     Rule(
-        "R2",
-        "leave the result out, or bring its call back",
-        anthropic_tools.results_without_call,
-    ),
-    Rule("R2", "keep one of the results", anthropic_tools.repeated_results),
-    Rule(
-        "R2",
-        "leave the result out, or bring its call back",
-        anthropic_server_tools.server_results_without_call,
+        "R2", "leave the result out, or bring its call back", tool_rules.server_results_without_call
     ),
     Rule(
         "R3",
         "put its result back, or leave the call out with what its code called",
-        anthropic_server_tools.unanswered_server_calls,
+        tool_rules.unanswered_server_calls,
     ),
-    Rule("R5", "leave the empty message out", anthropic_contents.empty_messages),
+    Rule("R5", "leave the empty message out", empty_messages),
     Rule(
         "R6",
         "put the turn's thinking back as it came, or turn thinking off for this request",
-        anthropic_contents.loop_without_thinking,
+        loop_without_thinking,
     ),
+    Rule("R9", "send thinking back as it came, or not at all", unsigned_thinking),
+    Rule("R10", "leave blank text out", blank_texts),
+    Rule("R11", "let the user have the last word, or cut what the turn ends with", endings),
     Rule(
-        "R9", "send thinking back as it came, or not at all", anthropic_contents.unsigned_thinking
+        "R13", "send `container`: the id that came with the response", tool_rules.missing_container
     ),
-    Rule("R10", "leave blank text out", anthropic_contents.blank_texts),
-    Rule(
-        "R11",
-        "let the user have the last word, or cut what the turn ends with",
-        anthropic_contents.endings,
-    ),
-    Rule(
-        "R13",
-        "send `container`: the id that came with the response",
-        anthropic_tools.missing_container,
-    ),
-    Rule(
-        "R14",
-        "send the advisor's tool, or leave its blocks out",
-        anthropic_server_tools.absent_advisor,
-    ),
-    Rule("R14", "leave `content` out, or say something", anthropic_server_tools.empty_results),
+    Rule("R14", "send the advisor's tool, or leave its blocks out", tool_rules.absent_advisor),
+    Rule("R14", "leave `content` out, or say something", tool_rules.empty_results),
     Rule(
         "R14",
         "send the definition of that tool, or leave the reference out",
-        anthropic_server_tools.unknown_tools,
+        tool_rules.unknown_tools,
     ),
-    Rule(
-        "R15",
-        "map the id, on both ends of the pair alike",
-        anthropic_tools.malformed_ids,
-    ),
-    Rule("R15", "give each call an id of its own", anthropic_tools.repeated_ids),
-    Rule("R16", "place fewer cache marks, and none on empty text", anthropic_contents.cache_marks),
-    Rule("R16", "place the marks of an hour before the others", anthropic_contents.cache_times),
+    Rule("R15", "map the id, on both ends of the pair alike", tool_rules.malformed_ids),
+    Rule("R15", "give each call an id of its own", tool_rules.repeated_ids),
+    Rule("R16", "place fewer cache marks, and none on empty text", cache_marks),
+    Rule("R16", "place the marks of an hour before the others", cache_times),
     Rule(
         "R18",
         "begin with the last compaction, as the first block of an assistant's message",
-        anthropic_contents.compactions,
+        compactions,
     ),
-    Rule(
-        "R19",
-        "leave the call out, with its result: its model declined to go on",
-        anthropic_fallbacks.declined_calls,
-    ),
+    Rule("R19", "leave the call out, with its result: its model declined to go on", declined_calls),
     Rule(
         "R21",
         "put the message right after a user's, and nothing but text in it",
-        anthropic_contents.operators_messages,
+        operators_messages,
     ),
-    Rule("roles", "move the block to a message of that role", anthropic_tools.misplaced_blocks),
-    Rule("tools", "name each tool once, in letters, digits, _ and -", anthropic_tools.tool_names),
+    Rule("roles", "move the block to a message of that role", tool_rules.misplaced_blocks),
+    Rule("tools", "name each tool once, in letters, digits, _ and -", tool_rules.tool_names),
 )

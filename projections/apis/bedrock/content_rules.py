@@ -153,14 +153,12 @@ def bad_document_names(request: Mapping[str, Any]) -> Iterator[Found]:
     seen: set[str] = set()
     for path, name in _names(request):
         if not _NAME.fullmatch(name):
-            yield (
-                path,
-                (
-                    "The document file name can only contain alphanumeric characters, whitespace "
-                    "characters, hyphens, parentheses, and square brackets. The name can't contain "
-                    "more than one consecutive whitespace character."
-                ),
+            message = (
+                "The document file name can only contain alphanumeric characters, whitespace "
+                "characters, hyphens, parentheses, and square brackets. The name can't contain "
+                "more than one consecutive whitespace character."
             )
+            yield path, message
         elif name in seen:
             yield path, f"The document file name {name} is there twice"
         seen.add(name)

@@ -9,7 +9,13 @@ from typing import Final
 
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.prefix import Prefix
-from onrecord.projections.apis.anthropic.draft import Message, Piece, joined, message_of
+from onrecord.projections.apis.anthropic.draft import (
+    Message,
+    Piece,
+    ending_with_words,
+    joined,
+    message_of,
+)
 from onrecord.projections.apis.bedrock.draft import BedrockDraft, model_of
 from onrecord.projections.apis.bedrock.read import held, kind_of
 from onrecord.projections.history.history import Block
@@ -209,23 +215,11 @@ def _mended(draft: BedrockDraft, message: Message, asked_after: int) -> Message:
     pieces: list[Piece] = []
     for piece in message.pieces:
         if pieces and pieces[-1].block.asked != piece.block.asked:
-            pieces = _as_prefill(draft, pieces)
+            pieces = ending_with_words(draft, pieces, "B14", _without_space)
         pieces.append(piece)
     if pieces and asked_after > pieces[-1].block.asked:
-        pieces = _as_prefill(draft, pieces)
+        pieces = ending_with_words(draft, pieces, "B14", _without_space)
     return message_of("assistant", pieces)
-
-
-def _as_prefill(draft: BedrockDraft, pieces: list[Piece]) -> list[Piece]:
-    kept = list(pieces)
-    while kept and (ending := _without_space(kept[-1])) is not kept[-1]:
-        version = kept.pop().block.version
-        if ending is not None:
-            draft.note("repaired", "B14", version, "whitespace at the end of the last text")
-            kept.append(ending)
-            break
-        draft.note("left out", "B14", version, "nothing but text may come last")
-    return kept
 
 
 def _without_space(piece: Piece) -> Piece | None:

@@ -180,11 +180,7 @@ RULES: Final = (
     Rule("B5", "join the messages", content_rules.neighbours_of_one_role),
     Rule("B4", "leave the message out, or say something", content_rules.no_content),
     Rule("B4", "leave the text out, or say something", content_rules.blank_texts),
-    Rule(
-        "B1",
-        "put a result for each call into the message right after them",
-        unanswered_calls,
-    ),
+    Rule("B1", "put a result for each call into the message right after them", unanswered_calls),
     Rule(
         "B2",
         "leave the result out, or put it right after the message that called it",

@@ -12,8 +12,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.gemini import rules as gemini_calls
-from onrecord.projections.apis.gemini import rules as gemini_contents
 from onrecord.projections.apis.members import member, placed_objects, text
 from onrecord.projections.apis.rules import Found, Path, Rule, bracketed
 
@@ -250,28 +248,20 @@ def _dotted(path: Path) -> str:
 
 
 RULES: Final = (
-    Rule("messages", "say something first", gemini_contents.no_contents),
-    Rule("G7", "say it as the user, or as the model", gemini_contents.refused_roles),
-    Rule("G6", "leave the content out, or say something", gemini_contents.no_parts),
-    Rule("G6", "leave the part out, or say something", gemini_contents.empty_parts),
-    Rule("G6", "make it several parts", gemini_contents.parts_of_two_kinds),
-    Rule(
-        "G1",
-        "put a response for each call into the one content after them",
-        gemini_calls.unequal_responses,
-    ),
+    Rule("messages", "say something first", no_contents),
+    Rule("G7", "say it as the user, or as the model", refused_roles),
+    Rule("G6", "leave the content out, or say something", no_parts),
+    Rule("G6", "leave the part out, or say something", empty_parts),
+    Rule("G6", "make it several parts", parts_of_two_kinds),
+    Rule("G1", "put a response for each call into the one content after them", unequal_responses),
     Rule(
         "G2",
         "leave the response out, or put it right after the content that called it",
-        gemini_calls.responses_without_call,
+        responses_without_call,
     ),
-    Rule("G3", "let the user speak before, or join the contents", gemini_calls.calls_out_of_turn),
-    Rule(
-        "G4",
-        "give the signature back where it came, or leave the call out",
-        gemini_calls.unsigned_calls,
-    ),
-    Rule("G9", "spell it anew, in calls, responses and tools alike", gemini_calls.bad_names),
-    Rule("names", "declare each function once", gemini_calls.repeated_names),
+    Rule("G3", "let the user speak before, or join the contents", calls_out_of_turn),
+    Rule("G4", "give the signature back where it came, or leave the call out", unsigned_calls),
+    Rule("G9", "spell it anew, in calls, responses and tools alike", bad_names),
+    Rule("names", "declare each function once", repeated_names),
 )
 """The rules of Gemini's API, in the order in which they are told."""

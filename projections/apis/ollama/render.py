@@ -21,7 +21,6 @@ from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import Api, Reader
 from onrecord.projections.apis.answers import (
     Answer,
-    answers_in,
     failed,
     paragraphs,
     words_for_nothing,
@@ -35,7 +34,7 @@ from onrecord.projections.apis.openai_chat import read as read_openai_chat
 from onrecord.projections.apis.request import Options, Request, nothing_to_send, outside
 from onrecord.projections.apis.routing import Router
 from onrecord.projections.apis.tools import OLLAMA
-from onrecord.projections.apis.user_messages import UserMessages, messages_of
+from onrecord.projections.apis.user_messages import UserMessages, answered_messages, messages_of
 from onrecord.projections.history.documents import INLINE, bytes_of, is_base64, is_remote, told_in
 from onrecord.projections.history.history import Block, History, Turn
 
@@ -323,7 +322,7 @@ def _messages(draft: OllamaDraft) -> Iterator[JsonObject]:
         draft.history.turns,
         user,
         plain=_plain,
-        answered=partial(_answered, draft, user),
+        answered=partial(answered_messages, draft, user, OllamaAnswer, message_of),
         went=lambda block: block.call in draft.answered,
     )
 
@@ -339,17 +338,6 @@ def _plain(turn: Turn) -> JsonObject | None:
             return {"role": turn.role, "content": text}
         case _:
             return None
-
-
-def _answered(
-    draft: OllamaDraft, user: OllamaMessages, turn: Turn, results: Mapping[int | None, Block]
-) -> Iterator[JsonObject]:
-    """Yield the messages of an assistant's turn, behind each the results of its calls."""
-    for answer in answers_in(draft, turn.blocks, OllamaAnswer):
-        message = message_of(draft, answer, results)
-        if message is not None:
-            yield message
-        yield from user.results(results[it.call] for it in answer.calls if it.call in results)
 
 
 API: Final = Api(

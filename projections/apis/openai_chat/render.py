@@ -13,7 +13,6 @@ from typing import Any, Final
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import Api, Reader, UsagePlaces
-from onrecord.projections.apis.answers import answers_in
 from onrecord.projections.apis.draft import present
 from onrecord.projections.apis.openai_chat import read
 from onrecord.projections.apis.openai_chat.draft import ChatDraft, draft_of
@@ -22,8 +21,8 @@ from onrecord.projections.apis.openai_chat.members import plain_back
 from onrecord.projections.apis.openai_chat.read import objects_in
 from onrecord.projections.apis.request import Options, Request, nothing_to_send, outside
 from onrecord.projections.apis.tools import OPENAI
-from onrecord.projections.apis.user_messages import messages_of
-from onrecord.projections.history.history import Block, History, Turn
+from onrecord.projections.apis.user_messages import answered_messages, messages_of
+from onrecord.projections.history.history import History, Turn
 
 # Instructions and tools.
 
@@ -106,7 +105,7 @@ def _messages(draft: ChatDraft) -> Iterator[JsonObject]:
         draft.history.turns,
         user,
         plain=partial(_plain, draft),
-        answered=partial(_answered, draft, user),
+        answered=partial(answered_messages, draft, user, ChatAnswer, message_of),
         went=lambda block: draft.ids.of_result(block) is not None,
     )
 
@@ -138,17 +137,6 @@ def _plain(draft: ChatDraft, turn: Turn) -> JsonObject | None:
     if plain["kind"] != "native" or plain["api"] != API.name or turn.role != "assistant":
         return None
     return plain_back(draft, plain["value"])
-
-
-def _answered(
-    draft: ChatDraft, user: ChatMessages, turn: Turn, results: Mapping[int | None, Block]
-) -> Iterator[JsonObject]:
-    """Yield the messages of an assistant's turn, behind each the results of its calls."""
-    for answer in answers_in(draft, turn.blocks, ChatAnswer):
-        message = message_of(draft, answer, results)
-        if message is not None:
-            yield message
-        yield from user.results(results[it.call] for it in answer.calls if it.call in results)
 
 
 _USAGE: Final = (("usage",), ("x_groq", "usage"))

@@ -12,8 +12,6 @@ from typing import Any, Final
 
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.members import member, placed_objects, text
-from onrecord.projections.apis.openai_chat import rules as openai_chat_calls
-from onrecord.projections.apis.openai_chat import rules as openai_chat_contents
 from onrecord.projections.apis.rules import (
     Found,
     Path,
@@ -75,14 +73,12 @@ def unanswered_calls(request: Mapping[str, Any]) -> Iterator[Found]:
                 break
             answered.add(text(later.get("tool_call_id")))
         if missing := [call for call in calls if call not in answered]:
-            yield (
-                ("messages", index, "tool_calls"),
-                (
-                    "An assistant message with 'tool_calls' must be followed by tool messages "
-                    "responding to each 'tool_call_id'. The following tool_call_ids did not have "
-                    f"response messages: {', '.join(missing)}"
-                ),
+            words = (
+                "An assistant message with 'tool_calls' must be followed by tool messages "
+                "responding to each 'tool_call_id'. The following tool_call_ids did not have "
+                f"response messages: {', '.join(missing)}"
             )
+            yield ("messages", index, "tool_calls"), words
 
 
 def results_without_call(request: Mapping[str, Any]) -> Iterator[Found]:
@@ -95,21 +91,17 @@ def results_without_call(request: Mapping[str, Any]) -> Iterator[Found]:
             continue
         call = text(message.get("tool_call_id"))
         if called is None:
-            yield (
-                ("messages", index),
-                (
-                    "Invalid parameter: messages with role 'tool' must be a response to a preceeding "
-                    "message with 'tool_calls'."
-                ),
+            words = (
+                "Invalid parameter: messages with role 'tool' must be a response to a preceeding "
+                "message with 'tool_calls'."
             )
+            yield ("messages", index), words
         elif call not in called:
-            yield (
-                ("messages", index, "tool_call_id"),
-                (
-                    f"Invalid parameter: 'tool_call_id' of '{call}' not found in 'tool_calls' of "
-                    "previous message."
-                ),
+            words = (
+                f"Invalid parameter: 'tool_call_id' of '{call}' not found in 'tool_calls' of "
+                "previous message."
             )
+            yield ("messages", index, "tool_call_id"), words
 
 
 def repeated_results(request: Mapping[str, Any]) -> Iterator[Found]:
@@ -121,13 +113,11 @@ def repeated_results(request: Mapping[str, Any]) -> Iterator[Found]:
             continue
         call = text(message.get("tool_call_id"))
         if call in answered:
-            yield (
-                ("messages", index, "tool_call_id"),
-                (
-                    f"Invalid parameter: Duplicate value for 'tool_call_id' of '{call}', in "
-                    f"messages[{answered[call]}] and messages[{index}]."
-                ),
+            words = (
+                f"Invalid parameter: Duplicate value for 'tool_call_id' of '{call}', in "
+                f"messages[{answered[call]}] and messages[{index}]."
             )
+            yield ("messages", index, "tool_call_id"), words
         answered[call] = index
 
 
@@ -220,13 +210,11 @@ def bad_names(request: Mapping[str, Any]) -> Iterator[Found]:
         name = text(message.get("name"))
         if name and message.get("role") != "tool" and not re.fullmatch(_NAME, name):
             at = ("messages", index, "name")
-            yield (
-                at,
-                (
-                    f"Invalid '{bracketed(at)}': string does not match pattern. Expected a string "
-                    f"that matches the pattern '{_NAME}'."
-                ),
+            words = (
+                f"Invalid '{bracketed(at)}': string does not match pattern. Expected a string "
+                f"that matches the pattern '{_NAME}'."
             )
+            yield at, words
     for place, tool in placed_objects(request.get("tools")):
         kind = text(tool.get("type"))
         yield from malformed_name(("tools", place, kind, "name"), member(tool.get(kind), "name"))
@@ -247,13 +235,10 @@ def refused_roles(request: Mapping[str, Any]) -> Iterator[Found]:
     for index, message in messages_of(request):
         if (role := message.get("role")) in ("system", "developer"):
             path = ("messages", index, "role")
-            yield (
-                path,
-                (
-                    f"Unsupported value: '{bracketed(path)}' does not support '{role}' with this "
-                    "model."
-                ),
+            words = (
+                f"Unsupported value: '{bracketed(path)}' does not support '{role}' with this model."
             )
+            yield path, words
 
 
 def unheard_audio(request: Mapping[str, Any]) -> Iterator[Found]:
@@ -263,13 +248,11 @@ def unheard_audio(request: Mapping[str, Any]) -> Iterator[Found]:
     for index, message in messages_of(request):
         for place, part in placed_objects(message.get("content")):
             if part.get("type") == "input_audio":
-                yield (
-                    ("messages", index, "content", place),
-                    (
-                        f"Invalid 'messages[{index}]'. Content blocks are expected to be either text "
-                        "or image_url type."
-                    ),
+                words = (
+                    f"Invalid 'messages[{index}]'. Content blocks are expected to be either text "
+                    "or image_url type."
                 )
+                yield ("messages", index, "content", place), words
 
 
 def refused_media(request: Mapping[str, Any]) -> Iterator[Found]:
@@ -287,41 +270,23 @@ def refused_media(request: Mapping[str, Any]) -> Iterator[Found]:
 
 
 RULES: Final = (
-    Rule("messages", "say something first", openai_chat_contents.no_messages),
+    Rule("messages", "say something first", no_messages),
     Rule(
-        "C1",
-        "put a result for each call right after the message that made them",
-        openai_chat_calls.unanswered_calls,
+        "C1", "put a result for each call right after the message that made them", unanswered_calls
     ),
     Rule(
         "C2",
         "leave the result out, or put it right after the message that called it",
-        openai_chat_calls.results_without_call,
+        results_without_call,
     ),
-    Rule("C2", "keep one of the results", openai_chat_calls.repeated_results),
-    Rule(
-        "C5",
-        "give each call an id of its own, and its result the same",
-        openai_chat_calls.repeated_calls,
-    ),
-    Rule("C5", "map the id, on both ends of the pair alike", openai_chat_calls.bad_ids),
-    Rule("C4", "leave the message out, or say something", openai_chat_contents.no_content),
-    Rule("C4", "leave `tool_calls` out where nothing is called", openai_chat_calls.no_calls),
-    Rule(
-        "names",
-        "use letters, digits, _ and - only, at most 64 of them",
-        openai_chat_contents.bad_names,
-    ),
-    Rule("names", "give each tool a name of its own", openai_chat_contents.repeated_tool_names),
-    Rule("C6", "say it as the user", openai_chat_contents.refused_roles),
-    Rule(
-        "files",
-        "send it as a part that the API reads, or its text",
-        openai_chat_contents.refused_media,
-    ),
-    Rule(
-        "audio",
-        "choose a model that hears, or send a transcript",
-        openai_chat_contents.unheard_audio,
-    ),
+    Rule("C2", "keep one of the results", repeated_results),
+    Rule("C5", "give each call an id of its own, and its result the same", repeated_calls),
+    Rule("C5", "map the id, on both ends of the pair alike", bad_ids),
+    Rule("C4", "leave the message out, or say something", no_content),
+    Rule("C4", "leave `tool_calls` out where nothing is called", no_calls),
+    Rule("names", "use letters, digits, _ and - only, at most 64 of them", bad_names),
+    Rule("names", "give each tool a name of its own", repeated_tool_names),
+    Rule("C6", "say it as the user", refused_roles),
+    Rule("files", "send it as a part that the API reads, or its text", refused_media),
+    Rule("audio", "choose a model that hears, or send a transcript", unheard_audio),
 )

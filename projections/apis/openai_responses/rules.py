@@ -175,13 +175,11 @@ def reasoning_without_follower(request: Mapping[str, Any]) -> Iterator[Found]:
             continue
         follower = next((it for _, it in items[place + 1 :] if kind_of(it) != "reasoning"), None)
         if follower is None or not is_said_by_model(follower) or _is_anonymous_message(follower):
-            yield (
-                ("input", index),
-                (
-                    f"Item '{item_id}' of type 'reasoning' was provided without its required "
-                    "following item."
-                ),
+            message = (
+                f"Item '{item_id}' of type 'reasoning' was provided without its required "
+                "following item."
             )
+            yield ("input", index), message
 
 
 def _is_anonymous_message(item: JsonObject) -> bool:
@@ -194,14 +192,12 @@ def reasoning_not_stored(request: Mapping[str, Any]) -> Iterator[Found]:
         return
     for index, item in items_of(request):
         if kind_of(item) == "reasoning" and not item.get("encrypted_content"):
-            yield (
-                ("input", index),
-                (
-                    f"Item with id '{text(item.get('id'))}' not found. Items are not persisted when "
-                    "`store` is set to false. Try again with `store` set to true, or remove this "
-                    "item from your input."
-                ),
+            message = (
+                f"Item with id '{text(item.get('id'))}' not found. Items are not persisted when "
+                "`store` is set to false. Try again with `store` set to true, or remove this "
+                "item from your input."
             )
+            yield ("input", index), message
 
 
 def unanswered_calls(request: Mapping[str, Any]) -> Iterator[Found]:
@@ -241,13 +237,11 @@ def wrong_prefixes(request: Mapping[str, Any]) -> Iterator[Found]:
         item_id, prefix = text(item.get("id")), PREFIXES.get(kind_of(item), "")
         if item_id and not item_id.startswith(prefix):
             path = ("input", index, "id")
-            yield (
-                path,
-                (
-                    f"Invalid '{bracketed(path)}': '{item_id}'. Expected an ID that begins with "
-                    f"'{prefix}'."
-                ),
+            message = (
+                f"Invalid '{bracketed(path)}': '{item_id}'. Expected an ID that begins with "
+                f"'{prefix}'."
             )
+            yield path, message
 
 
 def long_ids(request: Mapping[str, Any]) -> Iterator[Found]:
@@ -276,13 +270,11 @@ def repeated_items(request: Mapping[str, Any]) -> Iterator[Found]:
         # The output of a local shell goes by the id of its call.
         item_id = "" if kind_of(item) == "local_shell_call_output" else text(item.get("id"))
         if item_id and item_id in seen:
-            yield (
-                ("input", index, "id"),
-                (
-                    f"Duplicate item found with id {item_id}. Remove duplicate items from your input "
-                    "and try again."
-                ),
+            message = (
+                f"Duplicate item found with id {item_id}. Remove duplicate items from your input "
+                "and try again."
             )
+            yield ("input", index, "id"), message
         seen.add(item_id)
 
 
@@ -302,13 +294,11 @@ def repeated_calls(request: Mapping[str, Any]) -> Iterator[Found]:
 def two_histories(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find a history that is named in two ways."""
     if request.get("previous_response_id") and request.get("conversation"):
-        yield (
-            ("previous_response_id",),
-            (
-                "Mutually exclusive parameters: 'previous_response_id' and 'conversation' cannot be "
-                "used together."
-            ),
+        message = (
+            "Mutually exclusive parameters: 'previous_response_id' and 'conversation' cannot be "
+            "used together."
         )
+        yield ("previous_response_id",), message
 
 
 def bad_names(request: Mapping[str, Any]) -> Iterator[Found]:
