@@ -84,25 +84,25 @@ def answers_in(
 def texts_of(draft: Draft, block: Block) -> list[str]:
     """Return what a block that is not of the request's API says."""
     if (native := draft.native(block)) is not None:
-        told, note = told_of(native, block)
+        parts, note = told_of(native, block)
         draft.notes.append(note)
-        texts = [part.text if isinstance(part, Text) else words_for(part) for part in told]
+        texts = [part.text if isinstance(part, Text) else words_for(part) for part in parts]
     else:
         texts = _neutral_texts(draft, block)
-    kept = [text for text in texts if text.strip()]
-    if len(kept) < len(texts):
+    rest = [text for text in texts if text.strip()]
+    if len(rest) < len(texts):
         draft.leave_out(draft.RULES.blank, block, "blank text")
-    return kept
+    return rest
 
 
 def paragraphs(texts: Iterable[tuple[Block, str]]) -> str:
     """Return texts as one, each a paragraph, but for the pieces of one that was cut in several."""
-    said = ""
+    words = ""
     before: Block | None = None
     for block, text in texts:
-        said += ("" if not said or goes_on(before, block) else "\n\n") + text
+        words += ("" if not words or goes_on(before, block) else "\n\n") + text
         before = block
-    return said
+    return words
 
 
 def _neutral_texts(draft: Draft, block: Block) -> list[str]:
@@ -137,12 +137,12 @@ def words_for_nothing(*, is_error: bool) -> str:
     return FAILED if is_error else NO_RESULT
 
 
-def failed(said: str) -> str:
+def failed(text: str) -> str:
     """Return what a failed result says where an API has no mark for it: words tell of it.
 
     A call that was given up says so itself.
     """
-    return said if said == CANCELLED else f"{FAILURE}\n{said}"
+    return text if text == CANCELLED else f"{FAILURE}\n{text}"
 
 
 def headline(block: Block) -> str:

@@ -49,11 +49,11 @@ def names_of(model: str) -> tuple[str, ...]:
     the model that a fine-tuned one was made of (`ft:gpt-4o:acme::id` is a `gpt-4o:acme::id`),
     without the region and the vendor of Bedrock's, and with Vertex's `@` as the `-` of others.
     """
-    given = model.strip().lower()
-    own = given.rpartition(_PATH)[2].removeprefix("ft:").replace("@", "-")
+    name = model.strip().lower()
+    own = name.rpartition(_PATH)[2].removeprefix("ft:").replace("@", "-")
     anywhere = _REGION.sub("", own, count=1) if _REGION.match(own) else own
     bare = _VENDOR.sub("", anywhere, count=1) if _VENDOR.match(anywhere) else anywhere
-    return tuple(dict.fromkeys((given, own, anywhere, bare)))
+    return tuple(dict.fromkeys((name, own, anywhere, bare)))
 
 
 @dataclass(frozen=True)
@@ -160,15 +160,15 @@ def check_tables(tables: Mapping[str, Any], apis: Container[str]) -> None:
 
 
 def _check_models(api: str, models: JsonObject) -> None:
-    taken: set[str] = set()
+    seen: set[str] = set()
     for key, plain in models.items():
         where = f"{api}.{MODELS}.{key}"
         entry = _entry(api, key, _table(where, plain))
         Told.read(where, entry.told)
         for name in (*entry.ids, *(pattern.text.lower() for pattern in entry.patterns)):
-            if name in taken:
+            if name in seen:
                 raise InvalidInput(f"{where}: another entry is for {name!r}")
-            taken.add(name)
+            seen.add(name)
 
 
 def _table(where: str, plain: Any) -> JsonObject:
@@ -197,12 +197,12 @@ def _entry(api: str, key: str, plain: JsonObject) -> Entry:
     aliases = _texts(where, "aliases", plain.get("aliases", []))
     if is_pattern and aliases:
         raise InvalidInput(f"{where}: a pattern cannot declare aliases")
-    told = _told_by(plain)
+    content = _told_by(plain)
     if is_pattern:
         patterns = _texts(where, "pattern", plain.get("pattern", key))
-        return Entry((), tuple(map(Pattern, patterns)), told)
+        return Entry((), tuple(map(Pattern, patterns)), content)
     ids = (*_texts(where, "id", plain.get("id", key)), *aliases)
-    return Entry(tuple(name.lower() for name in ids), (), told)
+    return Entry(tuple(name.lower() for name in ids), (), content)
 
 
 def _texts(where: str, member: str, plain: Any) -> tuple[str, ...]:
@@ -302,8 +302,8 @@ def _table_of(api: str) -> JsonObject:
     """Return what is said of an API: by Onrecord, else by the package that adds it."""
     if api in bundled():
         return bundled()[api]
-    found = api_of(api)
-    return dict(found.capabilities) if found else {}
+    known_api = api_of(api)
+    return dict(known_api.capabilities) if known_api else {}
 
 
 @lru_cache(maxsize=256)
@@ -316,10 +316,10 @@ def _known(api: str, model: str | None, own: bytes) -> Capabilities:
     defaults = laid_over(told_in(under), told_in(over))
     if not model:
         return _capabilities(f"{api} {ANY_MODEL}", api, defaults)
-    found = entry_for(model, entries_in(api, under, over))
-    if found is None:
+    known = entry_for(model, entries_in(api, under, over))
+    if known is None:
         return Capabilities(f"{api} ({model} not listed)")
-    name, entry = found
+    name, entry = known
     return _capabilities(f"{api} {name}", api, laid_over(defaults, entry.told))
 
 
@@ -339,34 +339,38 @@ def entry_for(model: str, entries: tuple[Entry, ...]) -> tuple[str, Entry] | Non
         for pattern in entry.patterns
         if any(pattern.matches(name) for name in names)
     ]
-    longest = max(matching, key=lambda found: len(found[0].text), default=None)
+    longest = max(matching, key=lambda pair: len(pair[0].text), default=None)
     return None if longest is None else (longest[0].text, longest[1])
 
 
 def _capabilities(row: str, api: str, plain: JsonObject) -> Capabilities:
-    told = Told.read(api, plain)
+    stated = Told.read(api, plain)
     return Capabilities(
         row=row,
-        user=frozenset(told.user),
-        tool_result=frozenset(told.tool_result),
-        document_bytes=MappingProxyType(told.document_bytes),
-        reasoning=told.reasoning,
-        signatures=told.signatures,
-        cache=told.cache,
-        parallel_calls=told.parallel_calls,
-        context_tokens=told.context_tokens,
-        output_tokens=told.output_tokens,
+        user=frozenset(stated.user),
+        tool_result=frozenset(stated.tool_result),
+        document_bytes=MappingProxyType(stated.document_bytes),
+        reasoning=stated.reasoning,
+        signatures=stated.signatures,
+        cache=stated.cache,
+        parallel_calls=stated.parallel_calls,
+        context_tokens=stated.context_tokens,
+        output_tokens=stated.output_tokens,
     )
 
 
-def _as_given(found: Capabilities, options: Options) -> Capabilities:
-    given = options.capabilities
-    if given is None:
-        return found
-    user = found.user if given.user is None else frozenset(given.user)
-    results = found.tool_result if given.tool_result is None else frozenset(given.tool_result)
-    limits = found.document_bytes
-    if given.document_bytes is not None:
-        limits = MappingProxyType(dict.fromkeys(sorted(user | results), given.document_bytes))
-    row = f"{found.row}, as given"
-    return replace(found, row=row, user=user, tool_result=results, document_bytes=limits)
+def _as_given(capabilities: Capabilities, options: Options) -> Capabilities:
+    override = options.capabilities
+    if override is None:
+        return capabilities
+    user = capabilities.user if override.user is None else frozenset(override.user)
+    results = (
+        capabilities.tool_result
+        if override.tool_result is None
+        else frozenset(override.tool_result)
+    )
+    limits = capabilities.document_bytes
+    if override.document_bytes is not None:
+        limits = MappingProxyType(dict.fromkeys(sorted(user | results), override.document_bytes))
+    row = f"{capabilities.row}, as given"
+    return replace(capabilities, row=row, user=user, tool_result=results, document_bytes=limits)

@@ -92,7 +92,7 @@ def parameters(tool: ToolDefinition) -> tuple[Parameter, ...]:
     """Return what a tool takes, in the order of its schema; what a schema says oddly is passed over."""
     properties = _object(tool.input_schema.get("properties"))
     required = _list(tool.input_schema.get("required"))
-    return tuple(_parameter(name, held, required) for name, held in properties.items())
+    return tuple(_parameter(name, item, required) for name, item in properties.items())
 
 
 def told_to(tools: Iterable[Tool], api: str) -> tuple[JsonObject, Report]:
@@ -106,8 +106,8 @@ def told_to(tools: Iterable[Tool], api: str) -> tuple[JsonObject, Report]:
     return members, request.report
 
 
-def _parameter(name: str, held: object, required: Iterable[object]) -> Parameter:
-    schema = _object(held)
+def _parameter(name: str, value: object, required: Iterable[object]) -> Parameter:
+    schema = _object(value)
     about = schema.get("description")
     description = about if isinstance(about, str) and about.strip() else None
     return Parameter(name, _kind(schema), name in required, description)

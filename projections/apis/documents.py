@@ -89,20 +89,20 @@ def _reference(block: Block, document: Document) -> dict[str, str | None]:
     """Return the attributes of the later form; of what another server holds, its address."""
     call = {"toolName": block.name, "toolCallId": block.call_id}
     if document.blob is not None:
-        held = {"documentId": document_id(document.blob.sha256), "storeId": _STORE}
-        return {**call, **held, "contentType": document.media_type, "fileName": document.name}
+        stored = {"documentId": document_id(document.blob.sha256), "storeId": _STORE}
+        return {**call, **stored, "contentType": document.media_type, "fileName": document.name}
     if is_remote(document):
         return {**call, "url": document.url, "name": document.name}
     return dict(call)
 
 
 def _tag(name: str, attributes: dict[str, str | None]) -> str:
-    told = (
+    pairs = (
         f'{attribute}="{_escaped(value)}" '
         for attribute, value in attributes.items()
         if value and value.strip()
     )
-    return f"<{name} {''.join(told)}/>"
+    return f"<{name} {''.join(pairs)}/>"
 
 
 def _escaped(value: str) -> str:
@@ -123,17 +123,17 @@ class Behind(Generic[PartT]):
     """
 
     def __init__(self, form: Form, text: Callable[[str], PartT]) -> None:
-        """Collect for one round; `text` spells a text as a part."""
+        """Collect for one round; `text` makes a part of a text."""
         self.parts: list[PartT] = []
         self.blocks: list[Block] = []
         self._form: Form = form
         self._text = text
 
-    def add(self, block: Block, document: Document, spelled: PartT) -> str:
+    def add(self, block: Block, document: Document, part: PartT) -> str:
         """Add a document of a result; return its tag, which stands in its place there."""
         tag = tag_of(block, document, self._form)
         before = [tag] if self.parts else [preamble(self._form), tag]
-        told = [*map(self._text, before), spelled]
-        self.parts += told
-        self.blocks += [block] * len(told)
+        parts = [*map(self._text, before), part]
+        self.parts += parts
+        self.blocks += [block] * len(parts)
         return tag

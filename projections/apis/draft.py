@@ -180,16 +180,16 @@ class Draft:
             self.note("translated", "schema", None, f"the schema of {tool.name}: {done}")
         return named, schema
 
-    def tool_name(self, given: str, version: int | None) -> str:
+    def tool_name(self, own_name: str, version: int | None) -> str:
         """Return the name under which a tool goes, with a note if it is another one."""
-        name = self.fitting_name(given)
-        if name != given:
-            self.note("translated", self.RULES.names, version, renamed(given, name))
+        name = self.fitting_name(own_name)
+        if name != own_name:
+            self.note("translated", self.RULES.names, version, renamed(own_name, name))
         return name
 
-    def fitting_name(self, given: str) -> str:
+    def fitting_name(self, own_name: str) -> str:
         """Return the name under which a tool goes."""
-        return name_for(given, self.LONGEST_NAME)
+        return name_for(own_name, self.LONGEST_NAME)
 
     # The request.
 

@@ -43,8 +43,8 @@ def words_of(activity: ToolCall | ServerToolCall | ServerToolResult) -> str:
             return "\n".join([f"[{activity.name} was used.]", *_asked(activity.arguments)])
         case ServerToolResult():
             ended = "failed" if activity.is_error else "gave"
-            told = [*map(part_told, activity.content), *_ended(activity.metadata)]
-            return "\n".join([f"[{activity.name} {ended}:]", *(told or ["nothing"])])
+            entries = [*map(part_told, activity.content), *_ended(activity.metadata)]
+            return "\n".join([f"[{activity.name} {ended}:]", *(entries or ["nothing"])])
         case _:
             assert_never(activity)
 
@@ -55,7 +55,7 @@ def part_told(part: Text | Url | Document | HeldFile) -> str:
         case Text(text=text):
             return text
         case Url(url=url, title=title, about=about):
-            beside = [held for held in about.values() if isinstance(held, str) and held]
+            beside = [item for item in about.values() if isinstance(item, str) and item]
             return "\n".join([*([title] if title else []), url, *beside])
         case HeldFile(file_id=file_id):
             return f"[file held by the provider as {file_id}]"
@@ -81,19 +81,19 @@ def _asked(arguments: Any) -> Iterator[str]:
     if not isinstance(arguments, dict):
         yield _value(arguments)
         return
-    for name, held in cast("JsonObject", arguments).items():
-        said = _value(held)
-        yield f"{name}:\n{said}" if "\n" in said else f"{name}: {said}"
+    for name, item in cast("JsonObject", arguments).items():
+        text = _value(item)
+        yield f"{name}:\n{text}" if "\n" in text else f"{name}: {text}"
 
 
-def _value(held: Any) -> str:
-    match held:
+def _value(value: Any) -> str:
+    match value:
         case str():
-            return held
+            return value
         case [*items] if all(isinstance(item, str) for item in items):
             return "; ".join(items)
         case _:
-            return jsontext.write(held).decode()
+            return jsontext.write(value).decode()
 
 
 def _ended(metadata: JsonObject) -> Iterator[str]:
@@ -123,39 +123,41 @@ Told = tuple[tuple[Part, ...], Note]
 
 def told_of(native: Native, block: history.Block) -> Told:
     """Return what a block says, and the note on it; `native` is its content, whole."""
-    if block.response is None and (held := parts_of(native.api, native.value)):
-        return held, _note("translated", block, f"a message of {native.api}")
+    if block.response is None and (parts := parts_of(native.api, native.value)):
+        return parts, _note("translated", block, f"a message of {native.api}")
     return _said(native, block)
 
 
 def _said(native: Native, block: history.Block) -> Told:
-    said = neutral_of(native.api, native.value)
-    match said:
+    neutral = neutral_of(native.api, native.value)
+    match neutral:
         case Text(text=text):
             why = f"a text of {native.api}" if text else f"a message of {native.api} without text"
-            return (said,) if text else (), _note("translated", block, why + _untold(native.value))
+            return (neutral,) if text else (), _note(
+                "translated", block, why + _untold(native.value)
+            )
         case Document() if block.response is None:
-            return (said,), _note("translated", block, f"a document of {native.api}")
+            return (neutral,), _note("translated", block, f"a document of {native.api}")
         case Document():
             why = "an assistant's turn holds no document: it goes as words"
-            return (Text(text=document_told(said)),), _note("translated", block, why)
+            return (Text(text=document_told(neutral)),), _note("translated", block, why)
         case ServerToolCall() | ServerToolResult():
             why = f"what a tool of {native.api} did goes as words"
-            words = [words_of(said)]
+            words = [words_of(neutral)]
             gave = outcome_of(native.api, native.value)
             if gave is not None and (gave.content or gave.is_error):
                 words.append(words_of(gave))
             return (Text(text="\n".join(words)),), _note("translated", block, why)
         case ToolResult():
-            return said.content, _note("moved", block, "a result of no call goes as text")
+            return neutral.content, _note("moved", block, "a result of no call goes as text")
         case ToolCall():
             return (), _note("left out", block, "a call that was not recorded as one")
         case Reasoning():
             return (), _note("left out", block, f"reasoning that only {native.api} can check")
         case Opaque():
-            return (), _unread(block, native, said)
+            return (), _unread(block, native, neutral)
         case _:
-            assert_never(said)
+            assert_never(neutral)
 
 
 def _untold(value: JsonObject) -> str:
@@ -163,8 +165,8 @@ def _untold(value: JsonObject) -> str:
     content: Any = value.get("content")
     parts = cast("list[Any]", content) if isinstance(content, list) else []
     within = [value, *value.values(), *parts]
-    held = [cast("JsonObject", each) for each in within if isinstance(each, dict)]
-    names = [name for name in _BESIDE if any(part.get(name) for part in held)]
+    fields = [cast("JsonObject", each) for each in within if isinstance(each, dict)]
+    names = [name for name in _BESIDE if any(part.get(name) for part in fields)]
     return f", without its {' and '.join(names)}" if names else ""
 
 
@@ -201,8 +203,8 @@ def content_of(native: Native, block: history.Block) -> Told:
 
 def instructions_told(native: Native) -> tuple[str, Note]:
     """Return the text of another API's instructions, empty where there is none, and the note."""
-    if (told := instructions_of(native)).strip():
-        return told, Note("translated", "foreign", None, f"instructions of {native.api}")
+    if (text := instructions_of(native)).strip():
+        return text, Note("translated", "foreign", None, f"instructions of {native.api}")
     why = f"instructions in the form of {native.api}"
     return "", Note("left out", "foreign", None, why)
 
@@ -223,8 +225,8 @@ def whole(native: Native, blobs: Mapping[str, bytes]) -> Native:
     return Native(api=native.api, value=restore(native.value, blobs))
 
 
-def _unread(block: history.Block, native: Native, said: Block) -> Note:
-    kind = said.type if isinstance(said, Opaque) else said.kind
+def _unread(block: history.Block, native: Native, neutral: Block) -> Note:
+    kind = neutral.type if isinstance(neutral, Opaque) else neutral.kind
     why = f"a {kind or 'block'} of {native.api} that only that API can read"
     return _note("left out", block, why)
 

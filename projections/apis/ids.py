@@ -28,9 +28,9 @@ class IdForm:
     digits: int = 24
     doubles: bool = False
 
-    def made_of(self, tried: str, given: str, version: int) -> str:
+    def made_of(self, tried: str, original: str, version: int) -> str:
         """Return an id for a call whose id, or the last one tried for it, does not fit."""
-        name = f"{version}:{tried}:{given}" if self.doubles else f"{version}:{tried}"
+        name = f"{version}:{tried}:{original}" if self.doubles else f"{version}:{tried}"
         digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
         return self.prefix + digest[: self.digits]
 
@@ -68,11 +68,11 @@ class CallIds:
 
     def of_call(self, block: Block, fits: Callable[[str], object] | None = None) -> str:
         """Return the id of a call, and keep it for its result; `fits` judges in place of the form."""
-        given = wire = block.call_id or ""
+        original = wire = block.call_id or ""
         fits = fits or self._form.fits.match
         is_fit = wire not in self._taken and bool(fits(wire))
         while not is_fit:
-            wire = self._form.made_of(wire, given, block.version)
+            wire = self._form.made_of(wire, original, block.version)
             is_fit = wire not in self._taken
         self._taken.add(wire)
         self._by_call[block.call] = wire

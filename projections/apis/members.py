@@ -8,25 +8,25 @@ from onrecord.domain.content import Text
 from onrecord.domain.jsontext import JsonObject
 
 
-def members(held: JsonObject, *names: str) -> JsonObject:
+def members(value: JsonObject, *names: str) -> JsonObject:
     """Return those of the named members that say something: null says nothing."""
-    return {name: held[name] for name in names if held.get(name) is not None}
+    return {name: value[name] for name in names if value.get(name) is not None}
 
 
-def objects(found: Any) -> list[JsonObject]:
+def objects(value: Any) -> list[JsonObject]:
     """Return the objects of a list; none of anything else."""
-    listed = cast("list[Any]", found) if isinstance(found, list) else []
-    return [cast("JsonObject", held) for held in listed if isinstance(held, dict)]
+    listed = cast("list[Any]", value) if isinstance(value, list) else []
+    return [cast("JsonObject", item) for item in listed if isinstance(item, dict)]
 
 
-def texts(*said: Any) -> tuple[Text, ...]:
+def texts(*values: Any) -> tuple[Text, ...]:
     """Return a text for each string that says something."""
-    return tuple(Text(text=text) for text in said if isinstance(text, str) and text)
+    return tuple(Text(text=text) for text in values if isinstance(text, str) and text)
 
 
-def text_or_none(said: Any) -> str | None:
+def text_or_none(value: Any) -> str | None:
     """Return a string; None for anything else, and for an empty one."""
-    return said if isinstance(said, str) and said else None
+    return value if isinstance(value, str) and value else None
 
 
 # The members of a request, read without trust: what is not of the expected kind is not there.
@@ -38,8 +38,8 @@ def placed_objects(value: Any) -> list[tuple[int, JsonObject]]:
     """Return the objects of a list, each with its place in it."""
     if not isinstance(value, list):
         return []
-    held = enumerate(cast("list[Any]", value))
-    return [(place, cast("JsonObject", one)) for place, one in held if isinstance(one, dict)]
+    places = enumerate(cast("list[Any]", value))
+    return [(place, cast("JsonObject", one)) for place, one in places if isinstance(one, dict)]
 
 
 def member(value: Any, name: str) -> Any:

@@ -22,7 +22,7 @@ from onrecord.projections.history.history import Block, History
 from onrecord.projections.history.report import Route, Where
 from onrecord.projections.history.responses import Place
 
-SpelledT = TypeVar("SpelledT")
+EncodedT = TypeVar("EncodedT")
 
 LARGEST: Final = 100 * 1024 * 1024
 """No API takes a larger document within a request, in bytes; it is not even read."""
@@ -64,13 +64,13 @@ class Router:
         self,
         block: Block,
         document: Document,
-        spell: Callable[[Document], SpelledT | None],
-        spell_behind: Callable[[Document], SpelledT | None] | None = None,
-    ) -> tuple[Where, SpelledT | None]:
+        encode: Callable[[Document], EncodedT | None],
+        encode_behind: Callable[[Document], EncodedT | None] | None = None,
+    ) -> tuple[Where, EncodedT | None]:
         """Return where a document of a result goes, and its spelling; None where it goes in words.
 
         `inline` is in the result itself, `behind` in the user's message that follows its round.
-        `spell_behind` is given where that is another spelling: what cannot be spelled in the result
+        `encode_behind` is given where that is another spelling: what cannot be spelled in the result
         may go behind it.
         """
         modality = modality_of(document.media_type)
@@ -78,20 +78,20 @@ class Router:
         why = _objection(self._takes, document) if inline or behind else "is not taken"
         if why is None:
             why = "cannot be spelled"
-            if inline and (spelled := spell(document)) is not None:
+            if inline and (encoded := encode(document)) is not None:
                 self._note(block, document, "result", "inline", "is taken")
-                return "inline", spelled
-            if not inline or spell_behind is not None:
-                spelled = (spell_behind or spell)(document) if behind else None
-                if spelled is not None:
+                return "inline", encoded
+            if not inline or encode_behind is not None:
+                encoded = (encode_behind or encode)(document) if behind else None
+                if encoded is not None:
                     self._note(block, document, "result", "behind", "is taken")
-                    return "behind", spelled
+                    return "behind", encoded
         self._note(block, document, "result", "words", why)
         return "words", None
 
     def in_message(
-        self, block: Block, document: Document, spell: Callable[[Document], SpelledT | None]
-    ) -> SpelledT | None:
+        self, block: Block, document: Document, encode: Callable[[Document], EncodedT | None]
+    ) -> EncodedT | None:
         """Return the spelling of a document in a message; None where it goes in words.
 
         UnsupportedDocument where a document that was given to the record cannot go and nobody
@@ -101,10 +101,10 @@ class Router:
         modality = modality_of(document.media_type)
         holder: _Holder = "message" if block.call_id is None else "result"
         why = _objection(self._takes, document) if self.reads(modality) else "is not taken"
-        spelled = spell(document) if why is None else None
-        if spelled is not None:
+        encoded = encode(document) if why is None else None
+        if encoded is not None:
             self._note(block, document, holder, "inline", "is taken")
-            return spelled
+            return encoded
         why = why or "cannot be spelled"
         if self._is_asked_about(block):
             raise self._unsupported(block, document, why)
@@ -151,8 +151,8 @@ def model_read_by(history: History, options: Options) -> str | None:
 
     It is the one that is wished, or that answered last through the API, or was asked last.
     """
-    told, api = history.responses, options.api
-    return options.model or told.last_model(api) or told.last_asked(api)
+    responses, api = history.responses, options.api
+    return options.model or responses.last_model(api) or responses.last_asked(api)
 
 
 def takes_of(history: History, options: Options) -> Capabilities:
@@ -191,12 +191,12 @@ def _objection(takes: Capabilities, document: Document) -> str | None:
 
 def _unanswered(history: History) -> frozenset[Place]:
     """Return what stands behind the last answer."""
-    found: set[Place] = set()
+    places: set[Place] = set()
     for turn in reversed(history.turns):
         if turn.role == "assistant":
             break
-        found.update(block.place for block in turn.blocks)
-    return frozenset(found)
+        places.update(block.place for block in turn.blocks)
+    return frozenset(places)
 
 
 # Which blobs a request needs.
@@ -209,7 +209,7 @@ def needed_blobs(history: History, options: Options) -> tuple[Blob, ...]:
 
     Not those of documents that the model does not take, or not of that size: they go in words.
     """
-    found = {
+    blobs = {
         blob: None
         for event in (history.instructions, history.tools)
         if event is not None
@@ -222,12 +222,12 @@ def needed_blobs(history: History, options: Options) -> tuple[Blob, ...]:
             if plain["kind"] in _WITH_DOCUMENTS:
                 documents.update(dict.fromkeys(_documents(plain)))
             elif block.spilled and plain["kind"] == "native":
-                found.update(dict.fromkeys(_spilled(plain["value"])))
+                blobs.update(dict.fromkeys(_spilled(plain["value"])))
     if documents:
         takes = takes_of(history, options)
         read = (blob for kind, blob in documents if is_read(takes, kind, blob.size))
-        found.update(dict.fromkeys(read))
-    return tuple(found)
+        blobs.update(dict.fromkeys(read))
+    return tuple(blobs)
 
 
 def _documents(content: JsonObject) -> Iterator[tuple[str, Blob]]:
@@ -252,10 +252,10 @@ def _spilled(value: Any) -> Iterator[Blob]:
         case {"$onrecord.blob": str() as digest, "size": int() as size}:
             yield Blob(sha256=digest, size=size)
         case dict():
-            for held in cast("dict[str, Any]", value).values():
-                yield from _spilled(held)
+            for member in cast("dict[str, Any]", value).values():
+                yield from _spilled(member)
         case list():
-            for held in cast("list[Any]", value):
-                yield from _spilled(held)
+            for member in cast("list[Any]", value):
+                yield from _spilled(member)
         case _:
             return

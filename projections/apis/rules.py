@@ -40,9 +40,9 @@ class Rule:
 def violations(rules: tuple[Rule, ...], request: Mapping[str, Any]) -> tuple[Violation, ...]:
     """Return each breach of the rules in a request, in the order of the rules."""
     return tuple(
-        Violation(pointer(path), rule.name, said, rule.advice)
+        Violation(pointer(path), rule.name, words, rule.advice)
         for rule in rules
-        for path, said in rule.breaches(request)
+        for path, words in rule.breaches(request)
     )
 
 
@@ -58,8 +58,8 @@ def dotted(path: Path) -> str:
 
 def bracketed(path: Path) -> str:
     """Return a path as OpenAI spells it: `messages[1].tool_calls[0].id`."""
-    spelled = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-    return spelled.removeprefix(".")
+    path_text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return path_text.removeprefix(".")
 
 
 # Images and files that are sent as data URLs, as both of OpenAI's APIs want them.
@@ -86,8 +86,8 @@ def no_data_url(path: Path, data: Any, wanted: str) -> Iterator[Found]:
 
 def unread_file(path: Path, data: Any, wanted: str) -> Found:
     """Return what the service says of a file of a kind that it does not read."""
-    said = f"{_expected(path, wanted)}, but got unsupported MIME type '{media_type_of(data)}'."
-    return path, said
+    words = f"{_expected(path, wanted)}, but got unsupported MIME type '{media_type_of(data)}'."
+    return path, words
 
 
 def media_type_of(url: Any) -> str | None:

@@ -17,7 +17,7 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import BuiltinTool, ToolDefinition
 from onrecord.projections.api import api_of, names
 
-_Spelling: TypeAlias = Callable[[BuiltinTool, JsonObject], JsonObject]
+_Encode: TypeAlias = Callable[[BuiltinTool, JsonObject], JsonObject]
 
 
 def tools_for(defined: ToolsDeclared | None, api: str) -> Iterator[ToolDefinition | Native]:
@@ -26,56 +26,56 @@ def tools_for(defined: ToolsDeclared | None, api: str) -> Iterator[ToolDefinitio
     Raises UnsupportedTool where the API has no such tool.
     """
     for tool in defined.tools if defined else ():
-        yield spelled(tool, api) if isinstance(tool, BuiltinTool) else tool
+        yield encode_tool(tool, api) if isinstance(tool, BuiltinTool) else tool
 
 
-def spelled(tool: BuiltinTool, api: str) -> Native:
+def encode_tool(tool: BuiltinTool, api: str) -> Native:
     """Return a provider's tool as an API spells it; UnsupportedTool where it has none."""
-    spelling = _spellings(api).get(tool.name)
-    if spelling is None:
-        able = tuple(name for name in names() if tool.name in _spellings(name))
+    encode = _encoders(api).get(tool.name)
+    if encode is None:
+        able = tuple(name for name in names() if tool.name in _encoders(name))
         raise UnsupportedTool(tool.name, api, able)
-    return Native(api=api, value=spelling(tool, tool.options.get(api, {})))
+    return Native(api=api, value=encode(tool, tool.options.get(api, {})))
 
 
 def builtin_names() -> frozenset[str]:
     """Return the names of all tools that some provider runs."""
-    return frozenset(name for api in names() for name in _spellings(api))
+    return frozenset(name for api in names() for name in _encoders(api))
 
 
-def _spellings(api: str) -> Mapping[str, _Spelling]:
-    if api in SPELLINGS:
-        return SPELLINGS[api]
-    found = api_of(api)
-    return found.builtin_tools if found else {}
+def _encoders(api: str) -> Mapping[str, _Encode]:
+    if api in ENCODERS:
+        return ENCODERS[api]
+    known = api_of(api)
+    return known.builtin_tools if known else {}
 
 
-def _dated(kind: str, version: str, name: str | None = None) -> _Spelling:
-    """Return the spelling of a tool whose type ends with a date."""
+def _dated(kind: str, version: str, name: str | None = None) -> _Encode:
+    """Return what encodes a tool whose type ends with a date."""
 
-    def spell(tool: BuiltinTool, options: JsonObject) -> JsonObject:
+    def encode(tool: BuiltinTool, options: JsonObject) -> JsonObject:
         typed = f"{kind}_{tool.version or version}"
         return {"type": typed, "name": name or kind, **options}
 
-    return spell
+    return encode
 
 
-def _typed(kind: str, **members: JsonObject) -> _Spelling:
-    """Return the spelling of a tool that its type names."""
+def _typed(kind: str, **members: JsonObject) -> _Encode:
+    """Return what encodes a tool that its type names."""
     return lambda _, options: {"type": kind, **members, **options}
 
 
-def _member(name: str) -> _Spelling:
-    """Return the spelling of a tool that is a member of its own."""
+def _member(name: str) -> _Encode:
+    """Return what encodes a tool that is a member of its own."""
     return lambda _, options: {name: options}
 
 
-def _system(name: str) -> _Spelling:
-    """Return the spelling of a tool of Bedrock's."""
+def _system(name: str) -> _Encode:
+    """Return what encodes a tool of Bedrock's."""
     return lambda _, options: {"systemTool": {"name": name, **options}}
 
 
-SPELLINGS: Final[Mapping[str, Mapping[str, _Spelling]]] = {
+ENCODERS: Final[Mapping[str, Mapping[str, _Encode]]] = {
     "anthropic-messages": {
         "web_search": _dated("web_search", "20250305"),
         "web_fetch": _dated("web_fetch", "20250910"),
@@ -179,9 +179,9 @@ OLLAMA: Final = Wants(objects=True)
 OPENAI: Final = Wants(frozenset({*_UNIONS, "enum", "const", "not"}), properties=True, objects=True)
 
 
-def schema_for(given: JsonObject, wants: Wants) -> tuple[JsonObject, str]:
+def schema_for(declared: JsonObject, wants: Wants) -> tuple[JsonObject, str]:
     """Return a tool's schema as a service takes it, and what was done; its own and "" if nothing."""
-    schema: JsonObject = given
+    schema: JsonObject = declared
     done = list[str]()
     if schema.get("type") != "object" and _may_be_object(schema):
         schema = {"type": "object", **{word: schema[word] for word in schema if word != "type"}}
@@ -216,9 +216,9 @@ def _flat(schema: JsonObject, bare: frozenset[str]) -> JsonObject:
             properties.setdefault(name, kinds[0] if len(kinds) == 1 else {"anyOf": kinds})
         wanted = [_texts(part.get("required")) for part in parts]
         some = dict.fromkeys(name for names in wanted for name in names)
-        held = any if union == "allOf" else all
-        required += [name for name in some if held(name in names for names in wanted)]
-    rest = {word: held for word, held in schema.items() if word not in bare}
+        holds = any if union == "allOf" else all
+        required += [name for name in some if holds(name in names for names in wanted)]
+    rest = {word: holds for word, holds in schema.items() if word not in bare}
     flat = {**rest, "properties": properties}
     return {**flat, "required": list(dict.fromkeys(required))} if required else flat
 
@@ -227,32 +227,32 @@ def _kinds(parts: Iterable[JsonObject]) -> dict[str, list[Any]]:
     """Return what the parts say of each property, each saying once."""
     kinds: dict[str, list[Any]] = {}
     for part in parts:
-        for name, held in _object(part.get("properties")).items():
-            if held not in kinds.setdefault(name, []):
-                kinds[name].append(held)
+        for name, item in _object(part.get("properties")).items():
+            if item not in kinds.setdefault(name, []):
+                kinds[name].append(item)
     return kinds
 
 
 def _resolved(schema: JsonObject, part: object) -> JsonObject:
     """Return a part, or the definition in the same schema that it names."""
-    held = _object(part)
-    match str(held.get("$ref", "")).split("/"):
+    value = _object(part)
+    match str(value.get("$ref", "")).split("/"):
         case ["#", ("$defs" | "definitions") as where, name]:
             return _object(_object(schema.get(where)).get(name))
         case _:
-            return held
+            return value
 
 
 def _has_booleans(schema: JsonObject) -> bool:
-    return any(isinstance(held[place], bool) for held, place in _places(schema))
+    return any(isinstance(holder[place], bool) for holder, place in _places(schema))
 
 
 def _without_booleans(schema: JsonObject) -> JsonObject:
     """Return a copy in which every schema is an object."""
     copy = jsontext.read_object(jsontext.write(schema))
-    for held, place in _places(copy):
-        if isinstance(held[place], bool):
-            held[place] = dict(_ANYTHING if held[place] else _NOTHING)
+    for holder, place in _places(copy):
+        if isinstance(holder[place], bool):
+            holder[place] = dict(_ANYTHING if holder[place] else _NOTHING)
     return copy
 
 
@@ -260,19 +260,19 @@ def _places(schema: JsonObject) -> Iterator[tuple[Any, str | int]]:
     """Yield every place where a schema stands; without recursion, as they may nest deeply."""
     waiting = [schema]
     while waiting:
-        for held, place in _places_in(waiting.pop()):
-            yield held, place
-            if isinstance(held[place], dict):
-                waiting.append(held[place])
+        for holder, place in _places_in(waiting.pop()):
+            yield holder, place
+            if isinstance(holder[place], dict):
+                waiting.append(holder[place])
 
 
 def _places_in(schema: JsonObject) -> Iterator[tuple[Any, str | int]]:
-    for word, held in schema.items():
-        if word in _SEVERAL and isinstance(held, list):
-            yield from ((held, place) for place in range(len(cast("list[Any]", held))))
-        elif word in _NAMED and isinstance(held, dict):
-            yield from ((held, name) for name in cast("JsonObject", held))
-        elif word in _ONE and not (word in _PLAIN and isinstance(held, bool)):
+    for word, item in schema.items():
+        if word in _SEVERAL and isinstance(item, list):
+            yield from ((item, place) for place in range(len(cast("list[Any]", item))))
+        elif word in _NAMED and isinstance(item, dict):
+            yield from ((item, name) for name in cast("JsonObject", item))
+        elif word in _ONE and not (word in _PLAIN and isinstance(item, bool)):
             yield schema, word
 
 
@@ -299,5 +299,5 @@ _SCHEMA: Final[JsonObject] = {
 
 def custom_tool(name: str, description: Any) -> ToolDefinition:
     """Return the definition of a tool whose input is one free text: it stands in `arguments`."""
-    told = description if isinstance(description, str) else None
-    return ToolDefinition(name=name, description=told, input_schema=_SCHEMA)
+    text = description if isinstance(description, str) else None
+    return ToolDefinition(name=name, description=text, input_schema=_SCHEMA)

@@ -14,7 +14,7 @@ from onrecord.domain.events import Event
 from onrecord.domain.prefix import canonical
 from onrecord.domain.tools import BuiltinTool, ToolDefinition
 from onrecord.projections.api import instructions_of, tool_of
-from onrecord.projections.apis.tools import spelled
+from onrecord.projections.apis.tools import encode_tool
 from onrecord.projections.history.answers import text_blocks
 from onrecord.projections.history.omissions import SUMMARY
 from onrecord.projections.history.rounds import said_by
@@ -182,17 +182,17 @@ def same_tools(recorded: events.ToolsDeclared | None, sent: events.ToolsDeclared
 
 def _is_same_tool(one: _Tool, other: _Tool) -> bool:
     if isinstance(one, BuiltinTool) and isinstance(other, Native):
-        return _is_spelled(one, other)
+        return _is_encoded(one, other)
     if isinstance(one, Native) and isinstance(other, Native) and one.api == other.api:
         return _is_same(one, other)
     neutral = _definition(one)
     return neutral is not None and neutral == _definition(other)
 
 
-def _is_spelled(tool: BuiltinTool, sent: Native) -> bool:
+def _is_encoded(tool: BuiltinTool, sent: Native) -> bool:
     """Whether a request has a provider's tool as it was rendered for its API."""
     try:
-        return _is_same(spelled(tool, sent.api), sent)
+        return _is_same(encode_tool(tool, sent.api), sent)
     except UnsupportedTool:
         return False
 

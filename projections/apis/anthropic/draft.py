@@ -96,8 +96,8 @@ class Message:
 
 def message_of(role: Role, pieces: Iterable[Piece]) -> Message:
     """Return the message that holds these pieces."""
-    kept = list(pieces)
-    return Message(role, [value for value, _ in kept], [block for _, block in kept])
+    rest = list(pieces)
+    return Message(role, [value for value, _ in rest], [block for _, block in rest])
 
 
 @dataclass(slots=True)
@@ -155,8 +155,8 @@ def kind_of(value: JsonObject) -> str:
 
 def text_member(value: JsonObject, member: str) -> str | None:
     """Return a member of a block, such as an id; None for one that is no text."""
-    found = value.get(member)
-    return found if isinstance(found, str) else None
+    text = value.get(member)
+    return text if isinstance(text, str) else None
 
 
 def code_of(value: JsonObject) -> str | None:
@@ -196,17 +196,17 @@ def ending_with_words(
 
 def joined(messages: Iterable[Message]) -> list[Message]:
     """Return the messages without empty ones, neighbours of one role made one (R5)."""
-    kept: list[Message] = []
+    rest: list[Message] = []
     for message in messages:
         if not message.content:
             continue
-        if kept and kept[-1].role == message.role:
-            last = kept[-1]
+        if rest and rest[-1].role == message.role:
+            last = rest[-1]
             content, blocks = [*last.content, *message.content], [*last.blocks, *message.blocks]
-            kept[-1] = Message(message.role, content, blocks)
+            rest[-1] = Message(message.role, content, blocks)
         else:
-            kept.append(message)
-    return kept
+            rest.append(message)
+    return rest
 
 
 # Containers of Anthropic's code: which one goes with a request, and what cannot go without (R13).
@@ -230,9 +230,9 @@ def container_of(history: History, options: Options) -> str | None:
     if closing is None:
         return None
     container: Any = closing.envelope.get("container")
-    held = cast("JsonObject", container) if isinstance(container, dict) else {}
-    container_id = held.get("id")
-    if not isinstance(container_id, str) or _is_over(held.get("expires_at"), history.as_of):
+    fields = cast("JsonObject", container) if isinstance(container, dict) else {}
+    container_id = fields.get("id")
+    if not isinstance(container_id, str) or _is_over(fields.get("expires_at"), history.as_of):
         return None
     if options.account is not None:
         sent = history.responses.of(str(closing.response), 0).sent

@@ -84,37 +84,37 @@ class Results:
         content = value.get("content")
         if not isinstance(content, list):
             return value
-        kept = self._kept(block, cast("list[Any]", content))
-        if kept == content:
+        rest = self._kept(block, cast("list[Any]", content))
+        if rest == content:
             return value
-        return {**value, "content": kept or nothing(is_error=block.is_error)}
+        return {**value, "content": rest or nothing(is_error=block.is_error)}
 
     def _kept(self, block: Block, content: list[Any]) -> list[Any]:
         """Return a result's blocks without blank texts (R10) and marks (R16)."""
         draft = self._draft
-        kept: list[Any] = []
+        rest: list[Any] = []
         for part in content:
             if not isinstance(part, dict):
-                kept.append(part)
+                rest.append(part)
                 continue
             value = cast("JsonObject", part)
             if is_blank(value):
                 draft.note("left out", "R10", block.version, "blank text in a result")
             else:
-                kept.append(draft.unmarked(value, block.version))
+                rest.append(draft.unmarked(value, block.version))
                 if "tool_name" in value:
                     draft.types.add(REFERENCE)
-        if not kept:
+        if not rest:
             draft.note("repaired", "R14", block.version, "a result without content")
-        return kept
+        return rest
 
 
-def worded(draft: AnthropicDraft, block: Block, told: list[JsonObject]) -> list[JsonObject]:
+def worded(draft: AnthropicDraft, block: Block, blocks: list[JsonObject]) -> list[JsonObject]:
     """Return the blocks of a result without blank text; words where nothing is left."""
-    kept = [value for value in told if not is_blank(value)]
-    if len(kept) < len(told):
+    rest = [value for value in blocks if not is_blank(value)]
+    if len(rest) < len(blocks):
         draft.note("left out", "R10", block.version, "blank text in a result")
-    return kept or nothing(is_error=block.is_error)
+    return rest or nothing(is_error=block.is_error)
 
 
 def nothing(*, is_error: bool) -> list[JsonObject]:
@@ -205,9 +205,9 @@ class Encoder:
         return [value]
 
     def _foreign(self, block: Block, native: Native) -> list[JsonObject]:
-        told, note = told_of(whole(native, self._draft.blobs), block)
+        parts, note = told_of(whole(native, self._draft.blobs), block)
         self._draft.notes.append(note)
-        return [self._part(block, part) for part in told]
+        return [self._part(block, part) for part in parts]
 
     def _call(self, block: Block) -> list[JsonObject]:
         call_id = self._ids.of_call(block)
@@ -236,10 +236,10 @@ class Encoder:
         self._draft.note("moved", "late", block.version, "a result came late: it goes as text")
         if value is None:
             parts = [self._part(block, part) for part in self._draft.result_parts(block)]
-            told = worded(self._draft, block, parts)
+            blocks = worded(self._draft, block, parts)
         else:
-            told = self._own_words(block, value)
-        return [text_block(headline(block)), *told]
+            blocks = self._own_words(block, value)
+        return [text_block(headline(block)), *blocks]
 
     def _own_words(self, block: Block, value: JsonObject) -> list[JsonObject]:
         """Return those blocks of a result that a user's message may hold as well."""
@@ -247,16 +247,16 @@ class Encoder:
         if isinstance(content, str):
             content = [text_block(content)]
         parts = cast("list[Any]", content) if isinstance(content, list) else []
-        told = [
+        blocks = [
             self._draft.unmarked(value, block.version)
             for part in parts
             if isinstance(part, dict)
             and kind_of(value := cast("JsonObject", part)) in _TELLING
             and not is_blank(value)
         ]
-        if len(told) < len(parts):
+        if len(blocks) < len(parts):
             self._draft.leave_out("late", block, "parts of the result that only a result may hold")
-        return told or nothing(is_error=block.is_error)
+        return blocks or nothing(is_error=block.is_error)
 
     def _found(self, block: Block, before: Block | None) -> list[JsonObject]:
         content = block.content
@@ -272,6 +272,6 @@ class Encoder:
 
 def _file_id(value: JsonObject) -> str | None:
     source = value.get("source")
-    held = cast("JsonObject", source) if isinstance(source, dict) else value
-    file_id = held.get("file_id")
+    fields = cast("JsonObject", source) if isinstance(source, dict) else value
+    file_id = fields.get("file_id")
     return file_id if isinstance(file_id, str) else None

@@ -279,9 +279,9 @@ class _Mended:
             case {
                 "type": "tool_search_tool_result",
                 "tool_use_id": str(call_id),
-                "content": {"tool_references": [*found]} as content,
+                "content": {"tool_references": [*references]} as content,
             }:
-                return self._search(piece, call_id, content, found)
+                return self._search(piece, call_id, content, references)
             case _:
                 return piece
 
@@ -298,21 +298,23 @@ class _Mended:
         return Piece({"type": "text", "text": words_of(neutral)}, piece.block)
 
     def _result(self, piece: Piece, parts: list[Any]) -> Piece:
-        kept = list(self._kept(piece, parts))
-        if len(kept) == len(parts):
+        rest = list(self._kept(piece, parts))
+        if len(rest) == len(parts):
             return piece
-        said = words_for_nothing(is_error=piece.value.get("is_error") is True)
-        told = kept or [{"type": "text", "text": said}]
-        return Piece({**piece.value, "content": told}, piece.block)
+        words = words_for_nothing(is_error=piece.value.get("is_error") is True)
+        content = rest or [{"type": "text", "text": words}]
+        return Piece({**piece.value, "content": content}, piece.block)
 
-    def _search(self, piece: Piece, call_id: str, content: JsonObject, found: list[Any]) -> Piece:
-        kept = list(self._kept(piece, found))
-        if len(kept) == len(found):
+    def _search(
+        self, piece: Piece, call_id: str, content: JsonObject, references: list[Any]
+    ) -> Piece:
+        rest = list(self._kept(piece, references))
+        if len(rest) == len(references):
             return piece
-        if not kept:
+        if not rest:
             self._barren.add(call_id)
             return piece
-        return Piece({**piece.value, "content": {**content, "tool_references": kept}}, piece.block)
+        return Piece({**piece.value, "content": {**content, "tool_references": rest}}, piece.block)
 
     def _kept(self, piece: Piece, parts: Iterable[Any]) -> Iterator[Any]:
         for part in parts:

@@ -102,8 +102,8 @@ def _titled(value: JsonObject, text: str) -> Text:
 
 def _found(value: JsonObject) -> Text:
     """Return a search result as its title, its source and its text, a line each."""
-    said = [value.get("title"), value.get("source"), _text_of(parts(value.get("content")))]
-    return Text(text="\n".join(line for line in said if isinstance(line, str) and line))
+    entries = [value.get("title"), value.get("source"), _text_of(parts(value.get("content")))]
+    return Text(text="\n".join(line for line in entries if isinstance(line, str) and line))
 
 
 def _text_of(content: tuple[Part, ...]) -> str:
@@ -145,8 +145,8 @@ def called(value: JsonObject) -> ServerToolCall | None:
             return ServerToolCall(id=call, name=NAMES.get(name, name), arguments=arguments)
         case {"type": "mcp_tool_use", "id": str(call), "name": str(name)}:
             server = text_or_none(value.get("server_name"))
-            asked = {} if server is None else {"server": server}
-            arguments = {**asked, "tool": name, "arguments": value.get("input", {})}
+            extra = {} if server is None else {"server": server}
+            arguments = {**extra, "tool": name, "arguments": value.get("input", {})}
             return ServerToolCall(id=call, name="mcp", arguments=arguments)
         case _:
             return None
@@ -157,13 +157,13 @@ def gave(value: JsonObject) -> ServerToolResult | None:
     match value:
         case {"type": str(kind), "tool_use_id": str(call)} if is_result(kind):
             name = kind.removesuffix(_RESULT)
-            held = _gave(name, value.get("content"))
+            content = _gave(name, value.get("content"))
             return ServerToolResult(
                 call_id=call,
                 name=NAMES.get(name, name),
-                content=held.content,
+                content=content.content,
                 is_error=_is_error(value),
-                metadata=held.metadata,
+                metadata=content.metadata,
             )
         case _:
             return None
@@ -197,88 +197,88 @@ def _gave(name: str, content: Any) -> _Gave:
             return _Gave(parts(content), {})
 
 
-def _one(held: JsonObject) -> _Gave:
-    match held:
+def _one(value: JsonObject) -> _Gave:
+    match value:
         case {"error_code": code}:
-            return _failure(held, str(code))
+            return _failure(value, str(code))
         case {"type": "web_fetch_result"}:
-            return _page(held)
+            return _page(value)
         case {"return_code": _}:
-            return _run(held)
+            return _run(value)
         case {"type": str(kind)} if kind.startswith("text_editor_"):
-            return _edit(held)
+            return _edit(value)
         case {"tool_references": list()}:
-            found = parts(held["tool_references"])
-            return _Gave(found, {"count": len(found)})
+            references = parts(value["tool_references"])
+            return _Gave(references, {"count": len(references)})
         case {"type": "advisor_result", "text": str(text)}:
-            return _Gave(texts(text), members(held, "stop_reason"))
+            return _Gave(texts(text), members(value, "stop_reason"))
         case {"type": "advisor_redacted_result"}:
-            return _Gave((), {"encrypted": True, **members(held, "stop_reason")})
+            return _Gave((), {"encrypted": True, **members(value, "stop_reason")})
         case _:
-            return _Gave((*_hit(held), *_file(held)) or parts(held), {})
+            return _Gave((*_hit(value), *_file(value)) or parts(value), {})
 
 
-def _failure(held: JsonObject, code: str) -> _Gave:
-    kind, message = str(held.get("type", "error")), held.get("error_message")
+def _failure(value: JsonObject, code: str) -> _Gave:
+    kind, message = str(value.get("type", "error")), value.get("error_message")
     metadata: JsonObject = {"error": True, "error_code": code, "type": kind}
-    told = f"{kind}: {code}"
+    text = f"{kind}: {code}"
     if not isinstance(message, str) or not message:
-        return _Gave(texts(told), metadata)
-    return _Gave(texts(f"{told}: {message}"), {**metadata, "error_message": message})
+        return _Gave(texts(text), metadata)
+    return _Gave(texts(f"{text}: {message}"), {**metadata, "error_message": message})
 
 
-def _page(held: JsonObject) -> _Gave:
+def _page(value: JsonObject) -> _Gave:
     """Return the page that was fetched, then its text or its bytes."""
-    url, document = text_or_none(held.get("url")), held.get("content")
+    url, document = text_or_none(value.get("url")), value.get("content")
     about = cast("JsonObject", document) if isinstance(document, dict) else {}
     page = (Url(url=url, title=text_or_none(about.get("title"))),) if url else ()
-    metadata = {**members(held, "retrieved_at"), **members(about, "title")}
+    metadata = {**members(value, "retrieved_at"), **members(about, "title")}
     return _Gave((*page, *parts(document)), metadata)
 
 
-def _run(held: JsonObject) -> _Gave:
+def _run(value: JsonObject) -> _Gave:
     """Return what a program wrote and the files that it left, and how it ended."""
-    files = tuple(file for output in objects(held.get("content")) for file in _file(output))
-    metadata: JsonObject = {"return_code": held["return_code"]}
-    if "encrypted_stdout" in held:
+    files = tuple(file for output in objects(value.get("content")) for file in _file(output))
+    metadata: JsonObject = {"return_code": value["return_code"]}
+    if "encrypted_stdout" in value:
         metadata["encrypted"] = True
-    return _Gave((*texts(held.get("stdout"), held.get("stderr")), *files), metadata)
+    return _Gave((*texts(value.get("stdout"), value.get("stderr")), *files), metadata)
 
 
-def _edit(held: JsonObject) -> _Gave:
+def _edit(value: JsonObject) -> _Gave:
     """Return what the text editor showed, or what became of the file."""
-    match held:
+    match value:
         case {"content": content}:
-            about = members(held, "file_type", "num_lines", "start_line", "total_lines")
+            about = members(value, "file_type", "num_lines", "start_line", "total_lines")
             return _Gave(parts(content), about)
         case {"lines": lines}:
             listed = cast("list[Any]", lines) if isinstance(lines, list) else []
             text = "\n".join(line for line in listed if isinstance(line, str))
-            about = members(held, "new_lines", "new_start", "old_lines", "old_start")
+            about = members(value, "new_lines", "new_start", "old_lines", "old_start")
             return _Gave(texts(text), about)
         case _:
-            return _Gave((), members(held, "is_file_update"))
+            return _Gave((), members(value, "is_file_update"))
 
 
-def _is_hit(held: Any) -> bool:
-    match held:
+def _is_hit(value: Any) -> bool:
+    match value:
         case {"type": "web_search_result"}:
             return True
         case _:
             return False
 
 
-def _hit(held: Any) -> tuple[Url, ...]:
-    match held:
+def _hit(value: Any) -> tuple[Url, ...]:
+    match value:
         case {"type": "web_search_result", "url": str(url)} if url:
-            title = text_or_none(held.get("title"))
-            return (Url(url=url, title=title, about=members(held, "page_age")),)
+            title = text_or_none(value.get("title"))
+            return (Url(url=url, title=title, about=members(value, "page_age")),)
         case _:
             return ()
 
 
-def _file(held: JsonObject) -> tuple[HeldFile, ...]:
-    match held:
+def _file(value: JsonObject) -> tuple[HeldFile, ...]:
+    match value:
         case {"type": str(kind), "file_id": str(file_id)} if kind.endswith("_output"):
             return (HeldFile(file_id=file_id),)
         case _:
@@ -315,8 +315,8 @@ def neutral(value: JsonObject) -> Block:
 
 def instructions(value: JsonObject) -> str:
     """Return the text of what stands under `system`: `{"system": ...}`, or one block of it."""
-    said = parts(value.get("system", value))
-    return "\n\n".join(part.text for part in said if isinstance(part, Text) and part.text)
+    entries = parts(value.get("system", value))
+    return "\n\n".join(part.text for part in entries if isinstance(part, Text) and part.text)
 
 
 def tool(value: JsonObject) -> ToolDefinition | None:
@@ -325,10 +325,10 @@ def tool(value: JsonObject) -> ToolDefinition | None:
         case {"type": str(kind)} if kind != "custom":
             return None
         case {"name": str(name), "input_schema": dict()}:
-            told = value.get("description")
+            description = value.get("description")
             return ToolDefinition(
                 name=name,
-                description=told if isinstance(told, str) else None,
+                description=description if isinstance(description, str) else None,
                 input_schema=value["input_schema"],
             )
         case _:

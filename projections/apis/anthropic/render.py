@@ -73,10 +73,10 @@ def tools_of(draft: AnthropicDraft) -> list[JsonObject] | None:
 
 def _system_blocks(value: JsonObject) -> list[JsonObject]:
     """Return the blocks of `system`, recorded as `{"system": [...]}` or as the one block."""
-    held: Any = value.get("system", [value])
-    if isinstance(held, str):
-        return [{"type": "text", "text": held}]
-    return cast("list[JsonObject]", held) if isinstance(held, list) else []
+    content: Any = value.get("system", [value])
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return cast("list[JsonObject]", content) if isinstance(content, list) else []
 
 
 def _is_told(block: JsonObject) -> bool:
@@ -146,7 +146,9 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
     arguments: dict[str, Any] = {
         "system": draft.system,
         "tools": draft.tools,
-        "messages": [{"role": told.role, "content": told.content} for told in draft.messages],
+        "messages": [
+            {"role": message.role, "content": message.content} for message in draft.messages
+        ],
         "container": draft.container,
     }
     return draft.request(present(arguments))

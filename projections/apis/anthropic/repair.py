@@ -44,9 +44,9 @@ def begin_at_compaction(draft: AnthropicDraft, responses: Responses, options: Op
         why = f"the compaction stands for the {before} blocks before it"
         draft.note("left out", "R18", version, why)
     calls = {piece.value.get("id") for piece in message.pieces[:offset] if piece.type == "tool_use"}
-    kept = message_of(message.role, message.pieces[offset:])
+    rest = message_of(message.role, message.pieces[offset:])
     after = draft.messages[index + 1 :]
-    draft.messages = [kept, *(_without_results(draft, later, calls) for later in after)]
+    draft.messages = [rest, *(_without_results(draft, later, calls) for later in after)]
 
 
 def _without_results(draft: AnthropicDraft, message: Message, calls: set[Any]) -> Message:
@@ -109,14 +109,14 @@ def mend_endings(draft: AnthropicDraft, history: History) -> None:
     asked_after = _NEVER
     for index in range(len(messages) - 1, first - 1, -1):
         blocks = messages[index].blocks
-        asked = blocks[0].asked
+        request_count = blocks[0].asked
         if messages[index].role == "assistant":
-            if asked != blocks[-1].asked:
+            if request_count != blocks[-1].asked:
                 pieces = _mended(draft, messages[index].pieces, responses)
                 messages[index] = message_of("assistant", pieces)
             if asked_after > blocks[-1].asked:
                 _end(draft, index, responses, is_last=asked_after == _NEVER)
-        asked_after = asked
+        asked_after = request_count
 
 
 def _end(draft: AnthropicDraft, index: int, responses: Responses, *, is_last: bool) -> None:
@@ -205,7 +205,7 @@ def _kept(
     """Return the pieces of the next message that stay; `void` takes in the calls that do not."""
     pieces = message.pieces
     last = max((place for place, p in enumerate(pieces) if p.type == FALLBACK), default=-1)
-    kept: list[Piece] = []
+    rest: list[Piece] = []
     for place, piece in enumerate(pieces):
         call_id = text_member(piece.value, "id")
         if piece.type == "tool_result" and text_member(piece.value, "tool_use_id") in void:
@@ -216,8 +216,8 @@ def _kept(
                 "R19", piece.block, "its model declined to go on: another one took over"
             )
         else:
-            kept.append(piece)
-    return kept
+            rest.append(piece)
+    return rest
 
 
 def _is_void(piece: Piece, ended: set[str | None]) -> bool:

@@ -58,16 +58,16 @@ def blank_texts(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find empty texts, and messages whose texts are all blank (LibreChat agents#124)."""
     texts: dict[int, list[Placed]] = {}
     for placed in blocks_of(request):
-        for path, said in _texts_in(placed):
-            if said == "":
+        for path, parts in _texts_in(placed):
+            if parts == "":
                 yield path, "messages: text content blocks must be non-empty"
         if placed.kind == "text":
             texts.setdefault(placed.message, []).append(placed)
-    for spoken in texts.values():
-        said = [text(placed.block.get("text")) for placed in spoken]
-        if not any(words.strip() for words in said) and "" not in said:
+    for blocks in texts.values():
+        parts = [text(placed.block.get("text")) for placed in blocks]
+        if not any(words.strip() for words in parts) and "" not in parts:
             words = "messages: text content blocks must contain non-whitespace text"
-            yield spoken[0].path, words
+            yield blocks[0].path, words
     for place, block in placed_objects(request.get("system")):
         if block.get("text") == "":
             yield ("system", place), "system: text content blocks must be non-empty"
@@ -88,11 +88,14 @@ def endings(request: Mapping[str, Any]) -> Iterator[Found]:
     if not turns or turns[-1].role != "assistant" or goes_on(turns):
         return
     last = turns[-1].blocks[-1]
-    said = text(last.block.get("text"))
+    words = text(last.block.get("text"))
     if last.kind in THINKING:
-        spelled = dotted(last.path[:2])
-        yield last.path, f"{spelled}: The final block in an assistant message cannot be `thinking`."
-    elif last.kind == "text" and said != said.rstrip():
+        path_text = dotted(last.path[:2])
+        yield (
+            last.path,
+            f"{path_text}: The final block in an assistant message cannot be `thinking`.",
+        )
+    elif last.kind == "text" and words != words.rstrip():
         yield (
             last.path,
             "messages: final assistant content cannot end with trailing whitespace",
@@ -126,8 +129,8 @@ def unsigned_thinking(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find thinking without the signature that the service gave it."""
     for placed in blocks_of(request):
         if placed.kind == "thinking" and placed.block.get("signature") == "":
-            spelled = dotted(placed.path)
-            yield placed.path, f"{spelled}: Invalid `signature` in `thinking` block"
+            path_text = dotted(placed.path)
+            yield placed.path, f"{path_text}: Invalid `signature` in `thinking` block"
 
 
 def cache_marks(request: Mapping[str, Any]) -> Iterator[Found]:
@@ -135,12 +138,12 @@ def cache_marks(request: Mapping[str, Any]) -> Iterator[Found]:
     marked = [(path, block) for path, block in _blocks_to_cache(request) if _mark(block)]
     count = len(marked) + bool(request.get("cache_control"))
     if count > _MOST_MARKS:
-        said = f"A maximum of {_MOST_MARKS} blocks with cache_control may be provided."
-        yield marked[-1][0], f"{said} Found {count}."
+        words = f"A maximum of {_MOST_MARKS} blocks with cache_control may be provided."
+        yield marked[-1][0], f"{words} Found {count}."
     for path, block in marked:
         if block.get("text") == "":
-            said = "cache_control cannot be set for empty text blocks"
-            yield path, f"{dotted((*path, 'text'))}: {said}"
+            words = "cache_control cannot be set for empty text blocks"
+            yield path, f"{dotted((*path, 'text'))}: {words}"
 
 
 def cache_times(request: Mapping[str, Any]) -> Iterator[Found]:
@@ -189,10 +192,10 @@ def compactions(request: Mapping[str, Any]) -> Iterator[Found]:
         )
     for placed in compacted:
         if placed.block.get("content") and (placed.path[-1] != 0 or placed.role != "assistant"):
-            spelled = dotted(placed.path)
+            path_text = dotted(placed.path)
             yield (
                 placed.path,
-                f"compaction_block_misplaced: {spelled}: a compaction block comes first",
+                f"compaction_block_misplaced: {path_text}: a compaction block comes first",
             )
 
 
@@ -215,9 +218,9 @@ def operators_messages(request: Mapping[str, Any]) -> Iterator[Found]:
     for placed in blocks_of(request):
         is_change = placed.kind in _TOOL_CHANGES
         if is_change if placed.role != "system" else not is_change and placed.kind != "text":
-            spelled = dotted(placed.path)
-            said = f"{spelled}: `{placed.kind}` blocks cannot be in `{placed.role}` messages"
-            yield placed.path, said
+            path_text = dotted(placed.path)
+            complaint = f"{path_text}: `{placed.kind}` blocks cannot be in `{placed.role}` messages"
+            yield placed.path, complaint
 
 
 # Anthropic's rule of turns that one model declined to go on with, and another one took over.

@@ -62,7 +62,7 @@ class Turn:
         """Whether it says nothing but what the caller's tools gave."""
         return all(placed.kind == "tool_result" for placed in self.blocks)
 
-    def spelled(self, place: int) -> str:
+    def dotted(self, place: int) -> str:
         """Return how the service names a block: recorded, it counts after it has joined them."""
         return f"messages.{self.index}.content.{place}"
 
@@ -152,7 +152,7 @@ def results_without_call(request: Mapping[str, Any]) -> Iterator[Found]:
                 continue
             if placed.kind == "tool_result" and placed.answers not in called:
                 message = (
-                    f"{turn.spelled(place)}: unexpected `tool_use_id` found in `tool_result` "
+                    f"{turn.dotted(place)}: unexpected `tool_use_id` found in `tool_result` "
                     f"blocks: {placed.answers}. Each `tool_result` block must have a "
                     "corresponding `tool_use` block in the previous message."
                 )
@@ -169,7 +169,7 @@ def repeated_results(request: Mapping[str, Any]) -> Iterator[Found]:
                 continue
             if placed.answers in answered:
                 message = (
-                    f"{turn.spelled(place)}: each tool_use must have a single result. Found "
+                    f"{turn.dotted(place)}: each tool_use must have a single result. Found "
                     f"multiple `tool_result` blocks with id: {placed.answers}"
                 )
                 yield placed.path, message
@@ -197,8 +197,8 @@ def malformed_ids(request: Mapping[str, Any]) -> Iterator[Found]:
         name, pattern = _ID_PATTERNS.get(placed.kind, ("", ""))
         if name and not re.fullmatch(pattern, text(placed.block.get(name))):
             path = (*placed.path, name)
-            spelled = dotted((*placed.path, placed.kind, name))
-            yield path, f"{spelled}: String should match pattern '{pattern}'"
+            path_text = dotted((*placed.path, placed.kind, name))
+            yield path, f"{path_text}: String should match pattern '{pattern}'"
 
 
 def repeated_ids(request: Mapping[str, Any]) -> Iterator[Found]:
@@ -233,8 +233,8 @@ def tool_names(request: Mapping[str, Any]) -> Iterator[Found]:
         name, kind = text(tool.get("name")), text(tool.get("type")) or "custom"
         is_named = kind == "custom" and isinstance(tool.get("name"), str)
         if is_named and not re.fullmatch(_NAME_PATTERN, name):
-            said = f"tools.{place}.custom.name: String should match pattern '{_NAME_PATTERN}'"
-            yield ("tools", place, "name"), said
+            words = f"tools.{place}.custom.name: String should match pattern '{_NAME_PATTERN}'"
+            yield ("tools", place, "name"), words
         if names[name] > 1:
             names[name] = 0
             yield ("tools",), "tools: Tool names must be unique."
@@ -255,12 +255,12 @@ def server_results_without_call(request: Mapping[str, Any]) -> Iterator[Found]:
             call = "mcp_tool_use" if placed.kind == "mcp_tool_result" else "server_tool_use"
             # A second result finds its call taken.
             if placed.is_server_result and called.pop(placed.answers, None) != call:
-                yield placed.path, _without_call(turn.spelled(place), placed, call)
+                yield placed.path, _without_call(turn.dotted(place), placed, call)
 
 
-def _without_call(spelled: str, placed: Placed, call: str) -> str:
+def _without_call(path_text: str, placed: Placed, call: str) -> str:
     return (
-        f"{spelled}: unexpected `tool_use_id` found in `{placed.kind}` blocks: {placed.answers}. "
+        f"{path_text}: unexpected `tool_use_id` found in `{placed.kind}` blocks: {placed.answers}. "
         f"Each `{placed.kind}` block must have a corresponding `{call}` block before it."
     )
 
@@ -279,7 +279,7 @@ def unanswered_server_calls(request: Mapping[str, Any]) -> Iterator[Found]:
             if placed.kind not in SERVER_CALLS or placed.id in answered:
                 continue
             if not all(_leaves_in_flight(later, placed) for later in turns[turn.index + 1 :]):
-                yield placed.path, _unanswered(turn.spelled(place), placed)
+                yield placed.path, _unanswered(turn.dotted(place), placed)
 
 
 def _leaves_in_flight(turn: Turn, call: Placed) -> bool:
@@ -289,10 +289,10 @@ def _leaves_in_flight(turn: Turn, call: Placed) -> bool:
     return turn.role == "assistant" and call.id in [member(by, "tool_id") for by in callers]
 
 
-def _unanswered(spelled: str, call: Placed) -> str:
+def _unanswered(path_text: str, call: Placed) -> str:
     tool = "mcp" if call.kind == "mcp_tool_use" else text(call.block.get("name"))
     return (
-        f"{spelled}: `{tool}` tool use with id `{call.id}` was found without a "
+        f"{path_text}: `{tool}` tool use with id `{call.id}` was found without a "
         f"corresponding `{tool}_tool_result` block"
     )
 
@@ -317,8 +317,8 @@ def empty_results(request: Mapping[str, Any]) -> Iterator[Found]:
     for placed in blocks_of(request):
         if placed.kind == "tool_result" and placed.block.get("content") == []:
             path = (*placed.path, "content")
-            spelled = dotted((*placed.path, placed.kind, "content"))
-            yield path, f"{spelled}: List should have at least 1 item after validation, not 0"
+            path_text = dotted((*placed.path, placed.kind, "content"))
+            yield path, f"{path_text}: List should have at least 1 item after validation, not 0"
 
 
 def unknown_tools(request: Mapping[str, Any]) -> Iterator[Found]:
@@ -333,8 +333,8 @@ def unknown_tools(request: Mapping[str, Any]) -> Iterator[Found]:
     for placed in blocks_of(request):
         for path, name in _references(placed):
             if name not in names:
-                said = f"Tool reference '{name}' has no corresponding tool definition"
-                yield (*placed.path, *path), f"{dotted(placed.path)}: {said}"
+                words = f"Tool reference '{name}' has no corresponding tool definition"
+                yield (*placed.path, *path), f"{dotted(placed.path)}: {words}"
 
 
 def _added(request: Mapping[str, Any]) -> Iterator[str]:
@@ -351,5 +351,5 @@ def _references(placed: Placed) -> Iterator[tuple[tuple[str | int, ...], str]]:
             if part.get("type") == "tool_reference":
                 yield ("content", place), text(part.get("tool_name"))
     if placed.kind == "tool_search_tool_result":
-        for place, found in placed_objects(member(content, "tool_references")):
-            yield ("content", "tool_references", place), text(found.get("tool_name"))
+        for place, value in placed_objects(member(content, "tool_references")):
+            yield ("content", "tool_references", place), text(value.get("tool_name"))

@@ -21,8 +21,8 @@ OF_MODEL: Final = "The model returned the following errors: "
 
 def vendor_of(request: Mapping[str, Any]) -> str:
     """Return whose model a request names, as `anthropic`; "" where it names none, or none known."""
-    found = _VENDOR.match(text(request.get("modelId")).rpartition("/")[2])
-    return found["vendor"] if found else ""
+    match = _VENDOR.match(text(request.get("modelId")).rpartition("/")[2])
+    return match["vendor"] if match else ""
 
 
 def messages_of(request: Mapping[str, Any]) -> list[tuple[int, JsonObject]]:
@@ -106,8 +106,8 @@ def answer_first(request: Mapping[str, Any]) -> Iterator[Found]:
 
 
 def _start() -> str:
-    said = "A conversation must start with a user message."
-    return f"{said} Try again with a conversation that starts with a user message."
+    words = "A conversation must start with a user message."
+    return f"{words} Try again with a conversation that starts with a user message."
 
 
 def neighbours_of_one_role(request: Mapping[str, Any]) -> Iterator[Found]:
@@ -116,9 +116,9 @@ def neighbours_of_one_role(request: Mapping[str, Any]) -> Iterator[Found]:
     for index, message in messages_of(request):
         role = message.get("role")
         if role != "system" and role == before:
-            said = "A conversation must alternate between user and assistant roles."
+            words = "A conversation must alternate between user and assistant roles."
             rest = "Make sure the conversation alternates between user and assistant roles"
-            yield ("messages", index, "role"), f"{said} {rest} and try again."
+            yield ("messages", index, "role"), f"{words} {rest} and try again."
         before = role if role != "system" else before
 
 
@@ -126,15 +126,15 @@ def no_content(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find messages without a block."""
     for index, message in messages_of(request):
         if not message.get("content"):
-            said = f"The content field in the Message object at messages.{index} is empty."
+            words = f"The content field in the Message object at messages.{index} is empty."
             rest = "Add a ContentBlock object to the content field and try again."
-            yield ("messages", index, "content"), f"{said} {rest}"
+            yield ("messages", index, "content"), f"{words} {rest}"
 
 
 def blank_texts(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find texts that say nothing (bedrock-engineer#8)."""
     for path, block in all_blocks(request):
-        if isinstance(said := block.get("text"), str) and not said.strip():
+        if isinstance(content := block.get("text"), str) and not content.strip():
             where = f"The text field in the ContentBlock object at {dotted(path)} is blank."
             yield (*path, "text"), f"{where} Add text to the text field, and try again."
 
@@ -144,8 +144,8 @@ def documents_without_text(request: Mapping[str, Any]) -> Iterator[Found]:
     for index, message in messages_of(request):
         kinds = {kind for _, block in blocks_of(message) for kind in block}
         if "document" in kinds and "text" not in kinds:
-            said = "A text block must be included when using documents."
-            yield ("messages", index, "content"), said
+            words = "A text block must be included when using documents."
+            yield ("messages", index, "content"), words
 
 
 def bad_document_names(request: Mapping[str, Any]) -> Iterator[Found]:
@@ -177,8 +177,8 @@ def unseen_files(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find files that no model of the vendor's reads: recorded of video."""
     for kind in _UNSEEN.get(vendor_of(request), ()):
         for path, _ in all_with(request, kind):
-            said = f"This model doesn't support the {kind} content block that you provided."
-            yield path, f"{said} Update the content block and try again."
+            words = f"This model doesn't support the {kind} content block that you provided."
+            yield path, f"{words} Update the content block and try again."
 
 
 def too_many_files(request: Mapping[str, Any]) -> Iterator[Found]:
@@ -186,8 +186,8 @@ def too_many_files(request: Mapping[str, Any]) -> Iterator[Found]:
     for index, message in messages_of(request):
         for kind, most in _MOST.items():
             if (count := len(blocks_with(message, kind))) > most:
-                said = f"messages.{index} holds {count} {kind} blocks, {most} are taken"
-                yield ("messages", index, "content"), said
+                words = f"messages.{index} holds {count} {kind} blocks, {most} are taken"
+                yield ("messages", index, "content"), words
 
 
 def unsigned_reasoning(request: Mapping[str, Any]) -> Iterator[Found]:
@@ -195,8 +195,8 @@ def unsigned_reasoning(request: Mapping[str, Any]) -> Iterator[Found]:
     if vendor_of(request) != "anthropic":
         return
     for path, reasoning in all_with(request, "reasoningContent"):
-        told: Any = reasoning.get("reasoningText")
-        if isinstance(told, dict) and not member(told, "signature"):
+        content: Any = reasoning.get("reasoningText")
+        if isinstance(content, dict) and not member(content, "signature"):
             where = f"messages.{path[1]}.content.{path[3]}.thinking.signature"
             yield (*path, "reasoningText"), f"{OF_MODEL}{where}: Field required"
 
@@ -213,22 +213,22 @@ def bad_endings(request: Mapping[str, Any]) -> Iterator[Found]:
     at, block = blocks[-1]
     path = ("messages", index, "content", at)
     if "reasoningContent" in block:
-        said = "The final block in an assistant message cannot be `thinking`."
-        yield path, f"{OF_MODEL}messages.{index}: {said}"
+        words = "The final block in an assistant message cannot be `thinking`."
+        yield path, f"{OF_MODEL}messages.{index}: {words}"
     elif text(block.get("text"))[-1:].isspace():
-        said = "messages: final assistant content cannot end with trailing whitespace"
-        yield (*path, "text"), f"{OF_MODEL}{said}"
+        words = "messages: final assistant content cannot end with trailing whitespace"
+        yield (*path, "text"), f"{OF_MODEL}{words}"
 
 
 def too_many_points(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find more cache points than four, and any where the model takes none."""
     points = [*_points(request)]
     if points and vendor_of(request) not in _TAKES_POINTS:
-        said = "You invoked an unsupported model or your request did not allow prompt caching."
-        yield points[0], f"{said} See the documentation for more information."
+        words = "You invoked an unsupported model or your request did not allow prompt caching."
+        yield points[0], f"{words} See the documentation for more information."
     if len(points) > _MOST_POINTS:
-        said = f"A maximum of 4 blocks with cache_control may be provided. Found {len(points)}."
-        yield points[_MOST_POINTS], f"{OF_MODEL}{said}"
+        words = f"A maximum of 4 blocks with cache_control may be provided. Found {len(points)}."
+        yield points[_MOST_POINTS], f"{OF_MODEL}{words}"
 
 
 def _points(request: Mapping[str, Any]) -> Iterator[Path]:

@@ -100,9 +100,9 @@ def model_of(model_id: str | None) -> Model:
     last = (model_id or "").rpartition("/")[2]
     region = _REGIONS.match(last)
     name = last[region.end() :] if region else last
-    found = _VENDOR.match(name)
+    match = _VENDOR.match(name)
     # What names nobody, such as a profile of the caller's own, is at least itself.
-    return Model(name or (model_id or ""), found.group(1) if found else "")
+    return Model(name or (model_id or ""), match.group(1) if match else "")
 
 
 MARK: Final = "cachePoint"
@@ -149,10 +149,12 @@ class BedrockDraft(Draft):
 
     def maker_of(self, block: Block) -> Model:
         """Return the model that the request before a block asked."""
-        asked = block.asked
-        if asked not in self._makers:
-            self._makers[asked] = model_of(self.history.responses.model_asked(asked))
-        return self._makers[asked]
+        request_count = block.asked
+        if request_count not in self._makers:
+            self._makers[request_count] = model_of(
+                self.history.responses.model_asked(request_count)
+            )
+        return self._makers[request_count]
 
 
 def draft_of(history: History, options: Options, blobs: Mapping[str, bytes]) -> BedrockDraft:
@@ -237,9 +239,9 @@ class Names:
         """Begin with none."""
         self._taken: set[str] = set()
 
-    def of(self, given: Any) -> str:
+    def of(self, value: Any) -> str:
         """Return the name under which the next document goes: with a number if it comes again."""
-        name = wire = fitting(given if isinstance(given, str) else "")
+        name = wire = fitting(value if isinstance(value, str) else "")
         number = 1
         while wire in self._taken:
             number += 1
@@ -361,14 +363,14 @@ class Media:
         self._draft.leave_out("document", block, f"the model does not read a {kind}")
         return {"text": f"[A part of kind {kind} cannot be shown here.]"}
 
-    def _named(self, block: Block, value: JsonObject, given: str | None = None) -> JsonObject:
+    def _named(self, block: Block, value: JsonObject, wanted: str | None = None) -> JsonObject:
         """Return the block of a file under a name that no other has (B7), if not as `given`."""
         if kind_of(value) != "document":
             return value
-        told = held(value)
-        before: Any = told.get("name")
+        content = held(value)
+        before: Any = content.get("name")
         name = self._names.of(before)
-        if name != (given or before):
+        if name != (wanted or before):
             why = f"the document goes under the name {name!r}"
             self._draft.note("translated", "B7", block.version, why)
-        return value if name == before else {"document": {**told, "name": name}}
+        return value if name == before else {"document": {**content, "name": name}}

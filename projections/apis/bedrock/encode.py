@@ -38,36 +38,36 @@ class Results:
     def encode(self, block: Block) -> JsonObject:
         """Return a result."""
         self._draft.note_missing(block)
-        told: JsonObject = {"toolUseId": self._draft.ids.of_result(block)}
+        members: JsonObject = {"toolUseId": self._draft.ids.of_result(block)}
         if (own := self._draft.own(block)) is not None:
-            told = {**held(own), **told}
-            given = held(own).get("content")
-            content = [part for each in objects(given) for part in self._kept(block, each)]
-            is_bare = given == []
+            members = {**held(own), **members}
+            value = held(own).get("content")
+            content = [part for each in objects(value) for part in self._kept(block, each)]
+            is_bare = value == []
         else:
             parts = self._draft.result_parts(block)
             content = [encoded for part in parts for encoded in self._part(block, part)]
             is_bare = False
         if not content and not is_bare:
             content = [{"text": words_for_nothing(is_error=block.is_error)}]
-        return {"toolResult": self._ended(block, {**told, "content": content})}
+        return {"toolResult": self._ended(block, {**members, "content": content})}
 
     def following(self) -> list[tuple[Block, JsonObject]]:
         """Return what follows the results of the round that is spelled, and begin the next."""
         behind, self._behind = self._behind, self._none()
         return list(zip(behind.blocks, behind.parts, strict=True))
 
-    def _ended(self, block: Block, told: JsonObject) -> JsonObject:
+    def _ended(self, block: Block, members: JsonObject) -> JsonObject:
         """Return a result that says whether it failed, as the model takes it (B12)."""
         model = self._draft.model
         if model.reads_status:
-            return {**told, "status": "error"} if block.is_error else told
-        if "status" in told and not model.takes_status:
+            return {**members, "status": "error"} if block.is_error else members
+        if "status" in members and not model.takes_status:
             self._draft.leave_out("B12", block, "the model takes no status of a result")
-            told = {name: value for name, value in told.items() if name != "status"}
+            members = {name: value for name, value in members.items() if name != "status"}
         if block.is_error and block.mark != "missing":
-            return {**told, "content": [{"text": FAILURE}, *told["content"]]}
-        return told
+            return {**members, "content": [{"text": FAILURE}, *members["content"]]}
+        return members
 
     def _none(self) -> Behind[JsonObject]:
         return Behind(self._draft.options.tags, _text)
@@ -80,26 +80,26 @@ class Results:
             return []
         if kind_of(value) not in _FILES:
             return [value]
-        where, spelled = self._media.own_in_result(block, value)
-        return [self._placed(block, document(value), where, spelled)]
+        where, encoded = self._media.own_in_result(block, value)
+        return [self._placed(block, document(value), where, encoded)]
 
     def _part(self, block: Block, part: Text | Document) -> list[JsonObject]:
         """Return a part of a result that another API or the caller spelled."""
         if isinstance(part, Text):
             return self._kept(block, _text(part.text))
-        where, spelled = self._media.in_result(block, part)
-        return [self._placed(block, part, where, spelled)]
+        where, encoded = self._media.in_result(block, part)
+        return [self._placed(block, part, where, encoded)]
 
     def _placed(
-        self, block: Block, file: Part | None, where: Where, spelled: JsonObject
+        self, block: Block, file: Part | None, where: Where, encoded: JsonObject
     ) -> JsonObject:
         """Return a file of a result, or the tag of one that follows it."""
         if where != "behind" or not isinstance(file, Document):
-            self._draft.kinds.add(kind_of(spelled))
-            return spelled
+            self._draft.kinds.add(kind_of(encoded))
+            return encoded
         why = "a file of a result follows it: the model does not read it there"
         self._draft.note("moved", "B8", block.version, why)
-        return _text(self._behind.add(block, file, spelled))
+        return _text(self._behind.add(block, file, encoded))
 
 
 def _text(text: str) -> JsonObject:
@@ -234,23 +234,23 @@ class Encoder(UserParts[BedrockDraft]):
         if call_id != block.call_id:
             why = "the id of the call is not one that the service takes"
             draft.note("translated", "B11", block.version, why)
-        told, given = self._called(block)
-        name = draft.tool_name(given, block.version)
+        members, called_name = self._called(block)
+        name = draft.tool_name(called_name, block.version)
         draft.called.setdefault(name)
-        arguments = told.get("input", {})
+        arguments = members.get("input", {})
         if not isinstance(arguments, dict):
             why = "the input of a call is an object"
             draft.note("translated", "B11", block.version, why)
             arguments = {"arguments": arguments}
-        return [{"toolUse": {**told, "toolUseId": call_id, "name": name, "input": arguments}}]
+        return [{"toolUse": {**members, "toolUseId": call_id, "name": name, "input": arguments}}]
 
     def _called(self, block: Block) -> tuple[JsonObject, str]:
         """Return the members of a call that are known, and the name of its tool."""
         name = block.name or ""
         if (value := self.draft.own(block)) is not None:
-            told = held(value)
-            own: Any = told.get("name")
-            return told, own if isinstance(own, str) else name
+            members = held(value)
+            own: Any = members.get("name")
+            return members, own if isinstance(own, str) else name
         if (native := self.draft.native(block)) is not None:
             arguments, note = arguments_of(native, block)
             self.draft.notes.append(note)
@@ -285,5 +285,5 @@ def _says(value: JsonObject) -> bool:
         return bool(text.strip())
     if "citationsContent" not in value:
         return True
-    said = document({"searchResult": {"content": held(value).get("content")}})
-    return isinstance(said, Text) and bool(said.text.strip())
+    content = document({"searchResult": {"content": held(value).get("content")}})
+    return isinstance(content, Text) and bool(content.text.strip())

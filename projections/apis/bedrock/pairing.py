@@ -34,15 +34,15 @@ _MOST: Final = {"image": 20, "document": 5}
 def pair_server_tools(draft: BedrockDraft, messages: list[Message]) -> list[Message]:
     """Return the messages without halves of what the service's own tools did (B15)."""
     whole = _answered(messages)
-    kept: set[str] = set()
+    paired: set[str] = set()
 
     def stays(piece: Piece) -> bool:
         call = call_of(piece.value)
-        if call is None or (call in whole and call not in kept and not _is_result(piece)):
-            kept.update({call} if call is not None else ())
+        if call is None or (call in whole and call not in paired and not _is_result(piece)):
+            paired.update({call} if call is not None else ())
             return True
-        if _is_result(piece) and call in kept:
-            kept.discard(call)
+        if _is_result(piece) and call in paired:
+            paired.discard(call)
             whole.discard(call)
             return True
         half = "call" if _is_result(piece) else "result"
@@ -66,18 +66,18 @@ def tools_run(messages: Iterable[Message]) -> list[str]:
 
 def arranged(draft: BedrockDraft, messages: list[Message]) -> list[Message]:
     """Return the messages as the model takes them, with words of ours where there have to be any."""
-    told, has_files = messages, not draft.kinds.isdisjoint(_FILES)
+    ordered, has_files = messages, not draft.kinds.isdisjoint(_FILES)
     if has_files or draft.model.wants_results_alone:
-        told = [part for message in told for part in _apart(draft, message)]
+        ordered = [part for message in ordered for part in _apart(draft, message)]
     if has_files:
-        told = [_beside_text(draft, message) for message in told]
-    if not told or told[0].role == "user" or draft.model.may_answer_first:
-        return told
-    first = told[0].blocks[0]
+        ordered = [_beside_text(draft, message) for message in ordered]
+    if not ordered or ordered[0].role == "user" or draft.model.may_answer_first:
+        return ordered
+    first = ordered[0].blocks[0]
     draft.note(
         "repaired", "B5", first.version, "a word of the user's stands before the first answer"
     )
-    return [Message("user", [_A_BEGINNING], [first]), *told]
+    return [Message("user", [_A_BEGINNING], [first]), *ordered]
 
 
 def call_of(value: JsonObject) -> str | None:
@@ -194,20 +194,20 @@ def mended(draft: BedrockDraft, messages: list[Message]) -> list[Message]:
     may_be_mixed = draft.history.has_prefills or draft.has_gaps
     if not may_be_mixed and messages[-1].role != "assistant":
         return messages
-    kept = list(messages)
+    rest = list(messages)
     asked_after = _NEVER
-    for index in range(len(kept) - 1, -1, -1):
-        blocks = kept[index].blocks
-        asked = blocks[0].asked
-        if kept[index].role == "assistant":
+    for index in range(len(rest) - 1, -1, -1):
+        blocks = rest[index].blocks
+        request_count = blocks[0].asked
+        if rest[index].role == "assistant":
             if asked_after == _NEVER:
                 why = (
                     "the assistant has the last word: newer models refuse that; say something first"
                 )
                 draft.note("noted", "B14", blocks[-1].version, why)
-            kept[index] = _mended(draft, kept[index], asked_after)
-        asked_after = asked
-    return kept
+            rest[index] = _mended(draft, rest[index], asked_after)
+        asked_after = request_count
+    return rest
 
 
 def _mended(draft: BedrockDraft, message: Message, asked_after: int) -> Message:

@@ -76,11 +76,11 @@ def document(value: JsonObject) -> Part | None:
             return _medium("image", value["guardContent"]["image"])
         case {"searchResult": dict()}:
             page: JsonObject = value["searchResult"]
-            told = texts(page.get("title"), page.get("source"), texts_in(page.get("content")))
-            return Text(text="\n".join(line.text for line in told))
-        case {"document": dict()} if (said := _text_in(value["document"])) is not None:
+            lines = texts(page.get("title"), page.get("source"), texts_in(page.get("content")))
+            return Text(text="\n".join(line.text for line in lines))
+        case {"document": dict()} if (words := _text_in(value["document"])) is not None:
             name = text_or_none(value["document"].get("name"))
-            return Text(text=f"{name}\n{said}" if name else said)
+            return Text(text=f"{name}\n{words}" if name else words)
         case {"image": dict()} | {"document": dict()} | {"video": dict()} | {"audio": dict()}:
             kind = next(kind for kind in _MEDIA if kind in value)
             return _medium(kind, value[kind])
@@ -98,25 +98,25 @@ def parts(value: JsonObject) -> tuple[Part, ...]:
 
 def texts_in(content: Any) -> str:
     """Return the texts of a list of blocks, one behind the other."""
-    said = [text.text for held in objects(content) for text in texts(held.get("text"))]
-    return "".join(said)
+    entries = [text.text for item in objects(content) for text in texts(item.get("text"))]
+    return "".join(entries)
 
 
-def _text_in(told: JsonObject) -> str | None:
-    match told.get("source"):
+def _text_in(fields: JsonObject) -> str | None:
+    match fields.get("source"):
         case {"text": str(text)}:
             return text
         case {"content": list()}:
-            return texts_in(told["source"]["content"])
+            return texts_in(fields["source"]["content"])
         case _:
             return None
 
 
-def _medium(kind: str, told: JsonObject) -> Document | None:
-    form = text_or_none(told.get("format")) or ""
+def _medium(kind: str, fields: JsonObject) -> Document | None:
+    form = text_or_none(fields.get("format")) or ""
     media_type = _MEDIA_TYPES[kind].get(form, UNKNOWN) if kind in _MEDIA_TYPES else f"{kind}/{form}"
-    name = text_or_none(told.get("name"))
-    match told.get("source"):
+    name = text_or_none(fields.get("name"))
+    match fields.get("source"):
         case {"bytes": str(data)}:
             return Document(
                 media_type=media_type, name=name, url=f"data:{media_type};base64,{data}"
@@ -147,8 +147,8 @@ def called(value: JsonObject) -> ServerToolCall | None:
     """Return what a tool that Bedrock runs was asked; None for any other block."""
     match value:
         case {"toolUse": {"type": "server_tool_use", "toolUseId": str(call), "name": str(name)}}:
-            asked = cast("JsonObject", value["toolUse"]).get("input", {})
-            return ServerToolCall(id=call, name=NAMES.get(name, name), arguments=asked)
+            arguments = cast("JsonObject", value["toolUse"]).get("input", {})
+            return ServerToolCall(id=call, name=NAMES.get(name, name), arguments=arguments)
         case _:
             return None
 
@@ -160,30 +160,30 @@ def gave(value: JsonObject) -> ServerToolResult | None:
     """
     match value:
         case {"toolResult": {"toolUseId": str(call)}}:
-            held = cast("JsonObject", value["toolResult"])
-            kind = text_or_none(held.get("type")) or ""
+            fields = cast("JsonObject", value["toolResult"])
+            kind = text_or_none(fields.get("type")) or ""
             name = kind.removesuffix(_RESULT)
             return ServerToolResult(
                 call_id=call,
                 name=NAMES.get(name, name),
-                content=tuple(part for it in objects(held.get("content")) for part in _parts(it)),
-                is_error=held.get("status") == "error",
-                metadata=members(held, "status"),
+                content=tuple(part for it in objects(fields.get("content")) for part in _parts(it)),
+                is_error=fields.get("status") == "error",
+                metadata=members(fields, "status"),
             )
         case _:
             return None
 
 
-def _parts(held: JsonObject) -> tuple[_Found, ...]:
-    found = held.get("searchResult")
-    return _page(cast("JsonObject", found)) if isinstance(found, dict) else parts(held)
+def _parts(value: JsonObject) -> tuple[_Found, ...]:
+    page = value.get("searchResult")
+    return _page(cast("JsonObject", page)) if isinstance(page, dict) else parts(value)
 
 
-def _page(found: JsonObject) -> tuple[_Found, ...]:
+def _page(value: JsonObject) -> tuple[_Found, ...]:
     """Return the page that a search found, then what it says."""
-    source, title = text_or_none(found.get("source")), text_or_none(found.get("title"))
+    source, title = text_or_none(value.get("source")), text_or_none(value.get("title"))
     page = (Url(url=source, title=title),) if source else ()
-    return (*page, *texts(*(part.get("text") for part in objects(found.get("content")))))
+    return (*page, *texts(*(part.get("text") for part in objects(value.get("content")))))
 
 
 NAME: Final = "bedrock-converse"
@@ -227,19 +227,19 @@ def neutral(value: JsonObject) -> Block:
 
 def instructions(value: JsonObject) -> str:
     """Return the text of what stands under `system`: `{"system": [...]}`, or one block of it."""
-    said = [document(block) for block in objects(value.get("system", [value]))]
-    return "\n\n".join(part.text for part in said if isinstance(part, Text) and part.text)
+    entries = [document(block) for block in objects(value.get("system", [value]))]
+    return "\n\n".join(part.text for part in entries if isinstance(part, Text) and part.text)
 
 
 def tool(value: JsonObject) -> ToolDefinition | None:
     """Return the definition of a tool of the caller; None for one that Bedrock runs."""
     match value:
         case {"toolSpec": {"name": str(name), "inputSchema": {"json": dict()}}}:
-            told = held(value)
+            definition = held(value)
             return ToolDefinition(
                 name=name,
-                description=text_or_none(told.get("description")),
-                input_schema=told["inputSchema"]["json"],
+                description=text_or_none(definition.get("description")),
+                input_schema=definition["inputSchema"]["json"],
             )
         case _:
             return None
@@ -266,8 +266,8 @@ def kind_of(value: JsonObject) -> str:
 
 def held(value: JsonObject) -> JsonObject:
     """Return what the member of a block holds; nothing if that is no object."""
-    found: Any = value.get(kind_of(value))
-    return cast("JsonObject", found) if isinstance(found, dict) else {}
+    content: Any = value.get(kind_of(value))
+    return cast("JsonObject", content) if isinstance(content, dict) else {}
 
 
 def _opaque(value: JsonObject) -> Opaque:

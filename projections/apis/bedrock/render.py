@@ -130,21 +130,21 @@ def _block(value: JsonObject) -> JsonObject:
     return value if decode is None or not held(value) else {**value, kind: decode(held(value))}
 
 
-def _file(told: JsonObject) -> JsonObject:
-    match told.get("source"):
+def _file(members: JsonObject) -> JsonObject:
+    match members.get("source"):
         case {"bytes": str(data)}:
-            return {**told, "source": {**told["source"], "bytes": _bytes(data)}}
+            return {**members, "source": {**members["source"], "bytes": _bytes(data)}}
         case _:
-            return told
+            return members
 
 
-def _reasoning(told: JsonObject) -> JsonObject:
-    data: Any = told.get("redactedContent")
-    return {**told, "redactedContent": _bytes(data)} if isinstance(data, str) else told
+def _reasoning(members: JsonObject) -> JsonObject:
+    data: Any = members.get("redactedContent")
+    return {**members, "redactedContent": _bytes(data)} if isinstance(data, str) else members
 
 
-def _result(told: JsonObject) -> JsonObject:
-    return {**told, "content": with_bytes(objects(told.get("content")))}
+def _result(members: JsonObject) -> JsonObject:
+    return {**members, "content": with_bytes(objects(members.get("content")))}
 
 
 def _bytes(data: str) -> bytes | str:
@@ -210,17 +210,17 @@ def _obeying(draft: BedrockDraft, messages: list[Message]) -> list[Message]:
         if draft.has_own_tools:
             messages = pair_server_tools(draft, messages)
         messages = joined(mended(draft, messages)) if messages else []
-        told = arranged(draft, messages)
-        refused = refused_reasoning(draft, told) if REASONING in draft.kinds else None
+        ordered = arranged(draft, messages)
+        refused = refused_reasoning(draft, ordered) if REASONING in draft.kinds else None
         if not refused:
-            return told
+            return ordered
         messages = joined(_without(message, refused) for message in messages)
     return messages
 
 
 def _without(message: Message, values: set[int]) -> Message:
-    kept = (piece for piece in message.pieces if id(piece.value) not in values)
-    return message_of(message.role, kept)
+    rest = (piece for piece in message.pieces if id(piece.value) not in values)
+    return message_of(message.role, rest)
 
 
 def _note_guardrail(draft: BedrockDraft) -> None:

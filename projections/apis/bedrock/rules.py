@@ -43,10 +43,10 @@ def unanswered_calls(request: Mapping[str, Any]) -> Iterator[Found]:
         answered = {result.get("toolUseId") for _, result in results_of(after)}
         calls = [call.get("toolUseId") for _, call in calls_of(message)]
         if missing := [str(call) for call in calls if call not in answered]:
-            said = (
+            words = (
                 f"Expected toolResult blocks at messages.{index + 1}.content for the following Ids"
             )
-            yield ("messages", index, "content"), f"{said}: {', '.join(missing)}"
+            yield ("messages", index, "content"), f"{words}: {', '.join(missing)}"
 
 
 def results_without_call(request: Mapping[str, Any]) -> Iterator[Found]:
@@ -55,8 +55,10 @@ def results_without_call(request: Mapping[str, Any]) -> Iterator[Found]:
     for index, message in messages_of(request):
         results = results_of(message) if message.get("role") == "user" else []
         if len(results) > len(calls_of(before)):
-            said = f"The number of toolResult blocks at messages.{index}.content exceeds the number"
-            yield ("messages", index, "content"), f"{said} of toolUse blocks of previous turn."
+            words = (
+                f"The number of toolResult blocks at messages.{index}.content exceeds the number"
+            )
+            yield ("messages", index, "content"), f"{words} of toolUse blocks of previous turn."
         before = message
 
 
@@ -65,57 +67,57 @@ def repeated_calls(request: Mapping[str, Any]) -> Iterator[Found]:
     for index, message in messages_of(request):
         seen: set[object] = set()
         for at, call in calls_of(message):
-            given = call.get("toolUseId")
-            if given in seen:
+            call_id = call.get("toolUseId")
+            if call_id in seen:
                 path = ("messages", index, "content", at, "toolUse", "toolUseId")
-                yield path, f"messages.{index}.content has the toolUse Id {given} twice"
-            seen.add(given)
+                yield path, f"messages.{index}.content has the toolUse Id {call_id} twice"
+            seen.add(call_id)
 
 
 def no_tools(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find calls and results in a request that declares no tools (zot#18)."""
     used = [*all_with(request, "toolUse"), *all_with(request, "toolResult")]
     if used and not tools_of(request):
-        said = (
+        words = (
             "The toolConfig field must be defined when using toolUse and toolResult content blocks."
         )
-        yield (), said
+        yield (), words
 
 
 def input_that_is_no_object(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find arguments that are no object; botocore would send them."""
     for path, call in all_with(request, "toolUse"):
         if "input" in call and not isinstance(call["input"], dict):
-            said = f"The format of the value at {dotted(path)}.input is invalid."
-            yield (*path, "input"), f"{said} Provide a json object for the field and try again."
+            words = f"The format of the value at {dotted(path)}.input is invalid."
+            yield (*path, "input"), f"{words} Provide a json object for the field and try again."
 
 
 def bad_ids(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find ids of calls that the service does not take."""
     for kind in ("toolUse", "toolResult"):
         for path, block in all_with(request, kind):
-            if isinstance(given := block.get("toolUseId"), str):
-                yield from _constraints((*path, "toolUseId"), given, _ID)
+            if isinstance(call_id := block.get("toolUseId"), str):
+                yield from _constraints((*path, "toolUseId"), call_id, _ID)
 
 
 def bad_names(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find names of tools that the service does not take."""
     for path, call in all_with(request, "toolUse"):
-        if isinstance(given := call.get("name"), str):
-            yield from _constraints((*path, "name"), given, _NAME)
+        if isinstance(tool_name := call.get("name"), str):
+            yield from _constraints((*path, "name"), tool_name, _NAME)
     for path, name in _declared(request):
         yield from _constraints(path, name, _NAME)
 
 
-def _constraints(path: Path, given: str, pattern: str) -> Iterator[Found]:
+def _constraints(path: Path, value: str, pattern: str) -> Iterator[Found]:
     wanted = {
-        f"Member must satisfy regular expression pattern: {pattern}": re.fullmatch(pattern, given),
-        "Member must have length greater than or equal to 1": given,
-        f"Member must have length less than or equal to {_LONGEST}": len(given) <= _LONGEST,
+        f"Member must satisfy regular expression pattern: {pattern}": re.fullmatch(pattern, value),
+        "Member must have length greater than or equal to 1": value,
+        f"Member must have length less than or equal to {_LONGEST}": len(value) <= _LONGEST,
     }
     for constraint, is_met in wanted.items():
         if not is_met:
-            where = f"Value '{given}' at '{counted(path)}' failed to satisfy constraint"
+            where = f"Value '{value}' at '{counted(path)}' failed to satisfy constraint"
             yield path, f"1 validation error detected: {where}: {constraint}"
             return
 
@@ -141,8 +143,8 @@ def refused_status(request: Mapping[str, Any]) -> Iterator[Found]:
         return
     for path, result in all_with(request, "toolResult"):
         if "status" in result:
-            said = "This model doesn't support the status field. Remove status and try again."
-            yield (*path, "status"), said
+            words = "This model doesn't support the status field. Remove status and try again."
+            yield (*path, "status"), words
 
 
 def results_beside_others(request: Mapping[str, Any]) -> Iterator[Found]:
@@ -165,9 +167,9 @@ def results_in_s3(request: Mapping[str, Any]) -> Iterator[Found]:
         return
     for path, result in all_with(request, "toolResult"):
         if any(_is_in_s3(block) for _, block in placed_objects(result.get("content"))):
-            said = f"Malformed input request: #/messages/{path[1]}/content/{path[3]}: "
+            words = f"Malformed input request: #/messages/{path[1]}/content/{path[3]}: "
             rest = "extraneous key [toolResult] is not permitted, please reformat your input and "
-            yield path[:-1], f"{OF_MODEL}{said}{rest}try again."
+            yield path[:-1], f"{OF_MODEL}{words}{rest}try again."
 
 
 def _is_in_s3(block: JsonObject) -> bool:

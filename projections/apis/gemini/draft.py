@@ -46,9 +46,9 @@ def reader_of(model: str | None) -> Reader:
     ai.google.dev, "Thought signatures".
     """
     name = plain_name(model or "")
-    found = _GENERATION.match(name)
-    if found is not None:
-        return Reader(int(found[1]) >= _THIRD, is_known=True)
+    match = _GENERATION.match(name)
+    if match is not None:
+        return Reader(int(match[1]) >= _THIRD, is_known=True)
     return Reader(wants_signatures=not name or _LATEST.match(name) is not None)
 
 
@@ -102,8 +102,8 @@ def _remote(document: Document, media_type: str) -> JsonObject | None:
     is_known = media_type != UNKNOWN and not media_type.endswith("*")
     if is_known and not reads(media_type) and modality_of(media_type) != "text":
         return None
-    told: JsonObject = {"mimeType": media_type} if is_known else {}
-    return {"fileData": {**told, "fileUri": document.url}}
+    members: JsonObject = {"mimeType": media_type} if is_known else {}
+    return {"fileData": {**members, "fileUri": document.url}}
 
 
 class Objection(NamedTuple):
@@ -129,9 +129,9 @@ class GeminiDraft(Draft):
     calls: dict[int | None, JsonObject] = field(default_factory=dict[int | None, JsonObject])
     _objections: dict[str, Objection | None] = field(default_factory=dict[str, Objection | None])
 
-    def fitting_name(self, given: str) -> str:
+    def fitting_name(self, own_name: str) -> str:
         """Return the name under which a tool goes."""
-        return name_for_gemini(given)
+        return name_for_gemini(own_name)
 
     def objection(self, block: Block) -> Objection | None:
         """Return why what a response signed cannot go; None where it can."""
@@ -154,12 +154,12 @@ class GeminiDraft(Draft):
                 return Objection("G5", "the signature was made for another account")
         return None
 
-    def _is_anothers(self, answered: str | None, asked: int) -> bool:
+    def _is_anothers(self, answered: str | None, request_count: int) -> bool:
         """Whether what a model signed has no reader; what was asked is read where that matters."""
         if not self.readers or (answered and plain_name(answered) in self.readers):
             return False
-        told = answered, self.history.responses.model_asked(asked)
-        models = {plain_name(model) for model in told if model}
+        names = answered, self.history.responses.model_asked(request_count)
+        models = {plain_name(model) for model in names if model}
         return bool(models) and self.readers.isdisjoint(models)
 
 

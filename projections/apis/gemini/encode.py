@@ -51,7 +51,7 @@ def parts_spoken(
 ) -> list[JsonObject]:
     """Return the parts of one turn of the model's; `answered` are the calls that have a result."""
     parts: list[JsonObject] = []
-    told: Block | None = None
+    last_text: Block | None = None
     is_signed_so_far = not draft.reader.wants_signatures
     for block in blocks:
         if block.mark in ("call", "unawaited"):
@@ -66,10 +66,10 @@ def parts_spoken(
             parts += [] if part is None else [part]
         else:
             texts = texts_of(draft, block)
-            if texts and goes_on(told, block):
+            if texts and goes_on(last_text, block):
                 texts[0] = f"{parts.pop()['text']}{texts[0]}"
             parts += [{"text": text} for text in texts]
-            told = block if texts else None
+            last_text = block if texts else None
     return parts
 
 
@@ -137,8 +137,8 @@ def _with_arguments(
     arguments = member(call, "args")
     if arguments is None or isinstance(arguments, dict):
         return part
-    told = {**without(call, "args"), "args": draft.as_object(block, arguments)}
-    return {**without(part, CALL), CALL: told}
+    members = {**without(call, "args"), "args": draft.as_object(block, arguments)}
+    return {**without(part, CALL), CALL: members}
 
 
 def _signed(draft: GeminiDraft, block: Block, part: JsonObject) -> JsonObject:
@@ -291,20 +291,20 @@ class GeminiMessages(UserMessages[GeminiDraft]):
         if any(member(response, name) != named.get(name) for name in ("id", "name")):
             draft.note("repaired", "G10", block.version, "a result is named as its call is")
             answer = {**named, **without(without(response, "id"), "name")}
-        if not isinstance(given := member(answer, "response"), dict):
+        if not isinstance(content := member(answer, "response"), dict):
             draft.note("translated", "G8", block.version, "what a function gives is an object")
-            result = {} if given is None else {"result": given}
+            result = {} if content is None else {"result": content}
             answer = {**without(answer, "response"), "response": result}
         files = objects_in(member(answer, "parts"))
         if any(map(is_held_by_the_service, files)):
             why = "refers to a file that the provider keeps: it may be gone"
             draft.note("noted", "G16", block.version, why)
-        kept = [file for file in files if _may_stay(draft, file)]
-        if len(kept) < len(files):
+        rest = [file for file in files if _may_stay(draft, file)]
+        if len(rest) < len(files):
             for file in files:
-                if file not in kept:
+                if file not in rest:
                     self._follow(block, file, behind)
-            answer = {**answer, "parts": kept} if kept else without(answer, "parts")
+            answer = {**answer, "parts": rest} if rest else without(answer, "parts")
         return value if answer is response else {**without(value, RESPONSE), RESPONSE: answer}
 
     def _follow(self, block: Block, file: JsonObject, behind: Behind[JsonObject]) -> None:

@@ -42,31 +42,31 @@ _NESTED: Final = frozenset({"items", "additionalProperties"})
 
 def json_schema(schema: JsonObject) -> JsonObject:
     """Return the JSON Schema of a schema of Gemini's."""
-    told: JsonObject = {}
-    for given, held in schema.items():
-        name = camel(given)
+    members: JsonObject = {}
+    for value, item in schema.items():
+        name = camel(value)
         if name not in ("nullable", "propertyOrdering"):
-            told[name] = _member(name, held)
-    if schema.get("nullable") is True and isinstance(told.get("type"), str):
-        told["type"] = [told["type"], "null"]
-    return told
+            members[name] = _member(name, item)
+    if schema.get("nullable") is True and isinstance(members.get("type"), str):
+        members["type"] = [members["type"], "null"]
+    return members
 
 
-def _member(name: str, held: Any) -> Any:
-    match held:
+def _member(name: str, value: Any) -> Any:
+    match value:
         case str() if name == "type":
-            return held.lower()
-        case str() if name in _COUNTS and held.isdecimal():
-            return int(held)
+            return value.lower()
+        case str() if name in _COUNTS and value.isdecimal():
+            return int(value)
         case dict() if name == "properties":
-            properties = cast("JsonObject", held)
+            properties = cast("JsonObject", value)
             return {each: _nested(schema) for each, schema in properties.items()}
         case dict() if name in _NESTED:
-            return json_schema(cast("JsonObject", held))
+            return json_schema(cast("JsonObject", value))
         case list() if name == "anyOf":
-            return [_nested(schema) for schema in cast("list[Any]", held)]
+            return [_nested(schema) for schema in cast("list[Any]", value)]
         case _:
-            return held
+            return value
 
 
 def _nested(schema: Any) -> Any:
@@ -94,10 +94,10 @@ def neutral(value: JsonObject) -> Block:
         return _result(response)
     if (served := called(value) or gave(value)) is not None:
         return served
-    said = part(value)
+    block_said = part(value)
     if is_thought(value):
-        return Reasoning(text=said.text if isinstance(said, Text) else "")
-    return said or _opaque(value)
+        return Reasoning(text=block_said.text if isinstance(block_said, Text) else "")
+    return block_said or _opaque(value)
 
 
 def instructions(value: JsonObject) -> str:
@@ -111,10 +111,10 @@ def tool(value: JsonObject) -> ToolDefinition | None:
     name = member(declared[0], "name") if declared else None
     if not isinstance(name, str):
         return None
-    told = member(declared[0], "description")
+    description = member(declared[0], "description")
     return ToolDefinition(
         name=name,
-        description=told if isinstance(told, str) else None,
+        description=description if isinstance(description, str) else None,
         input_schema=_schema(declared[0]),
     )
 
@@ -127,8 +127,10 @@ def says_it_failed(value: JsonObject) -> bool:
     response = member(object_in(value, RESPONSE) or {}, "response")
     if not isinstance(response, dict):
         return False
-    held = cast("JsonObject", response)
-    return held.get("error") not in (None, "", False) and not any(name in held for name in _OUTPUTS)
+    fields = cast("JsonObject", response)
+    return fields.get("error") not in (None, "", False) and not any(
+        name in fields for name in _OUTPUTS
+    )
 
 
 def partial(unfinished: Unfinished) -> JsonObject | None:
@@ -142,9 +144,9 @@ def partial(unfinished: Unfinished) -> JsonObject | None:
 
 def result_content(response: JsonObject) -> tuple[Part, ...]:
     """Return what a function's response holds: what it says, then its files."""
-    files = (part(held) for held in objects_in(member(response, "parts")))
-    said = _told(member(response, "response"))
-    return (*((Text(text=said),) if said else ()), *(held for held in files if held is not None))
+    files = (part(item) for item in objects_in(member(response, "parts")))
+    words = _told(member(response, "response"))
+    return (*((Text(text=words),) if words else ()), *(item for item in files if item is not None))
 
 
 def _call(value: JsonObject, call: JsonObject) -> Block:
@@ -175,9 +177,9 @@ def _told(response: Any) -> str:
         case str():
             return response
         case dict() if len(cast("JsonObject", response)) == 1:
-            ((name, held),) = cast("JsonObject", response).items()
+            ((name, item),) = cast("JsonObject", response).items()
             if name in (*_OUTPUTS, "error"):
-                return held if isinstance(held, str) else jsontext.write(held).decode()
+                return item if isinstance(item, str) else jsontext.write(item).decode()
         case _:
             pass
     return jsontext.write(response).decode()

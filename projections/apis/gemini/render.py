@@ -57,8 +57,8 @@ def tools_of(draft: GeminiDraft) -> list[JsonObject] | None:
     """
     tools: list[JsonObject] = []
     declared: list[JsonObject] = []
-    for given in draft.tools_in_force():
-        tool = _definition(draft, given) if isinstance(given, ToolDefinition) else given
+    for value in draft.tools_in_force():
+        tool = _definition(draft, value) if isinstance(value, ToolDefinition) else value
         functions = objects_in(member(tool, _DECLARED))
         if not functions:
             tools.append(tool)
@@ -124,7 +124,7 @@ TOOLS: Final = frozenset(
 def arguments_of(body: Mapping[str, Any]) -> tuple[JsonObject, list[str]]:
     """Return the keyword arguments of a body, and the names of what the SDK does not know in it."""
     unknown: list[str] = []
-    config = {name: held for name, held in body.items() if name != "contents"}
+    config = {name: item for name, item in body.items() if name != "contents"}
     if "tools" in config:
         config["tools"] = _tool_arguments(config["tools"], unknown)
     contents = _content_arguments(body["contents"], unknown)
@@ -132,23 +132,23 @@ def arguments_of(body: Mapping[str, Any]) -> tuple[JsonObject, list[str]]:
 
 
 def _content_arguments(contents: list[JsonObject], unknown: list[str]) -> list[JsonObject]:
-    told: list[JsonObject] = []
+    members: list[JsonObject] = []
     for content in contents:
         parts: list[JsonObject] = content["parts"]
         if all(map(_is_known, parts)):
-            told.append(content)
+            members.append(content)
         elif known := list(_parts(parts, unknown)):
-            told.append({**content, "parts": known})
-    return told
+            members.append({**content, "parts": known})
+    return members
 
 
 def _is_known(part: JsonObject) -> bool:
     """Whether the SDK knows all of a part, as it does of most."""
     if not part.keys() <= _NAMES[""]:
         return False
-    for name, held in part.items():
-        names = _NAMES.get(name) if isinstance(held, dict) else None
-        if names is not None and not cast("JsonObject", held).keys() <= names:
+    for name, item in part.items():
+        names = _NAMES.get(name) if isinstance(item, dict) else None
+        if names is not None and not cast("JsonObject", item).keys() <= names:
             return False
     return True
 
@@ -166,16 +166,16 @@ def _known(value: JsonObject, of: str, unknown: list[str]) -> JsonObject:
     if names is None:
         return value
     unknown += [name for name in value if camel(name) not in names]
-    told = {name: held for name, held in value.items() if camel(name) in names}
-    for name, held in told.items():
-        if not of and isinstance(held, dict):
-            told[name] = _known(cast("JsonObject", held), camel(name), unknown)
-    return value if told == value else told
+    members = {name: item for name, item in value.items() if camel(name) in names}
+    for name, item in members.items():
+        if not of and isinstance(item, dict):
+            members[name] = _known(cast("JsonObject", item), camel(name), unknown)
+    return value if members == value else members
 
 
 def _tool_arguments(tools: list[JsonObject], unknown: list[str]) -> list[JsonObject]:
     unknown += [name for tool in tools for name in tool if camel(name) not in TOOLS]
-    known = ({k: held for k, held in tool.items() if camel(k) in TOOLS} for tool in tools)
+    known = ({k: item for k, item in tool.items() if camel(k) in TOOLS} for tool in tools)
     return [tool for tool in known if tool]
 
 
@@ -198,14 +198,14 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
     }
     if not body["contents"]:
         raise nothing_to_send(options)
-    given = present(body)
-    arguments, unknown = arguments_of(given)
+    value = present(body)
+    arguments, unknown = arguments_of(value)
     if unknown:
         names = ", ".join(dict.fromkeys(unknown))
         why = f"{names}: google-genai does not know them, so they stand in the body only"
         draft.note("noted", "G17", None, why)
-    _beware(draft, given["contents"])
-    return draft.request(arguments, given)
+    _beware(draft, value["contents"])
+    return draft.request(arguments, value)
 
 
 def _contents(draft: GeminiDraft, continuation: Continuation | None) -> list[JsonObject]:
@@ -258,11 +258,11 @@ def _answered(
     results: Mapping[int | None, Block],
 ) -> Iterator[JsonObject]:
     """Yield the content of a model's turn, then the results of its calls."""
-    held = continuation.responses if continuation else frozenset[str]()
+    value = continuation.responses if continuation else frozenset[str]()
     for block in turn.blocks:
-        if block.response in held:
+        if block.response in value:
             draft.leave_out("G12", block, "the service goes on with it by the token of its answer")
-    blocks = [block for block in turn.blocks if block.response not in held]
+    blocks = [block for block in turn.blocks if block.response not in value]
     parts = parts_spoken(draft, blocks, results)
     if parts:
         yield {"role": "model", "parts": parts}

@@ -39,11 +39,11 @@ def snake(name: str) -> str:
 
 def held(value: Any, name: str) -> Any:
     """Return a member of an object, whichever way its name is spelled; None where there is none."""
-    found = member(value, name)
-    return member(value, snake(name)) if found is None else found
+    entry = member(value, name)
+    return member(value, snake(name)) if entry is None else entry
 
 
-def spelled(value: JsonObject, name: str) -> str:
+def name_in(value: JsonObject, name: str) -> str:
     """Return a member's name as an object spells it."""
     return name if name in value else snake(name)
 
@@ -75,8 +75,8 @@ def all_parts(request: Mapping[str, Any]) -> Iterator[tuple[Path, JsonObject]]:
 def no_contents(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find a request that says nothing."""
     if not request.get("contents"):
-        said = "* GenerateContentRequest.contents: contents is not specified"
-        yield ("contents",) if "contents" in request else (), said
+        words = "* GenerateContentRequest.contents: contents is not specified"
+        yield ("contents",) if "contents" in request else (), words
 
 
 def refused_roles(request: Mapping[str, Any]) -> Iterator[Found]:
@@ -101,8 +101,8 @@ def empty_parts(request: Mapping[str, Any]) -> Iterator[Found]:
             continue
         data = _data(part)
         if not data:
-            said = f"* GenerateContentRequest.contents[{path[1]}].parts[{path[3]}].data: "
-            yield path, said + "required oneof field 'data' must have one initialized field"
+            parts = f"* GenerateContentRequest.contents[{path[1]}].parts[{path[3]}].data: "
+            yield path, parts + "required oneof field 'data' must have one initialized field"
         elif data == ["text"] and part["text"] == "":
             yield (*path, "text"), _EMPTY
 
@@ -112,8 +112,8 @@ def parts_of_two_kinds(request: Mapping[str, Any]) -> Iterator[Found]:
     for path, part in all_parts(request):
         if len(data := _data(part)) > 1:
             where = f"contents[{path[1]}].parts[{path[3]}]"
-            said = "oneof field 'data' is already set. Cannot set"
-            yield path, f"Invalid value at '{where}' (oneof), {said} '{data[1]}'"
+            words = "oneof field 'data' is already set. Cannot set"
+            yield path, f"Invalid value at '{where}' (oneof), {words} '{data[1]}'"
 
 
 def _data(part: JsonObject) -> list[str]:
@@ -194,12 +194,12 @@ def unsigned_calls(request: Mapping[str, Any]) -> Iterator[Found]:
 
 
 def _last_said(contents: list[tuple[int, JsonObject]]) -> int:
-    said = (
+    words = (
         place
         for place, (_, content) in enumerate(contents)
         if content.get("role") != "model" and not parts_with(content, _RESPONSE)
     )
-    return max(said, default=-1)
+    return max(words, default=-1)
 
 
 def _unsigned(name: str, position: int) -> str:
@@ -231,7 +231,7 @@ def _names(request: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     for index, content in contents_of(request):
         for kind in (_CALL, _RESPONSE):
             for place, part in parts_with(content, kind):
-                path = ("contents", index, "parts", place, spelled(part, kind), "name")
+                path = ("contents", index, "parts", place, name_in(part, kind), "name")
                 yield path, called(part, kind)
 
 
@@ -239,7 +239,7 @@ def _declared(request: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     for index, tool in placed_objects(request.get("tools")):
         name = "functionDeclarations"
         for place, declared in placed_objects(held(tool, name)):
-            path = ("tools", index, spelled(tool, name), place, "name")
+            path = ("tools", index, name_in(tool, name), place, "name")
             yield path, text(declared.get("name"))
 
 

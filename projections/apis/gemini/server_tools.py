@@ -71,13 +71,13 @@ def member(value: JsonObject, name: str) -> Any:
 
 def object_in(value: JsonObject, name: str) -> JsonObject | None:
     """Return a member that is an object; None for anything else."""
-    held = member(value, name)
-    return cast("JsonObject", held) if isinstance(held, dict) else None
+    content = member(value, name)
+    return cast("JsonObject", content) if isinstance(content, dict) else None
 
 
 def without(value: JsonObject, name: str) -> JsonObject:
     """Return an object without a member, in whichever spelling it has it."""
-    return {key: held for key, held in value.items() if camel(key) != name}
+    return {key: item for key, item in value.items() if camel(key) != name}
 
 
 def kind_of(value: JsonObject) -> str | None:
@@ -109,8 +109,8 @@ def part(value: Any) -> Part | None:
         case {"text": str(text)}:
             return Text(text=text)
         case dict():
-            held = cast("JsonObject", value)
-            return _inline(held) or _file(held)
+            fields = cast("JsonObject", value)
+            return _inline(fields) or _file(fields)
         case _:
             return None
 
@@ -125,14 +125,14 @@ def texts_in(content: Any) -> list[str]:
         case {"text": str(text)}:
             return [text]
         case list():
-            return [text for held in cast("list[Any]", content) for text in texts_in(held)]
+            return [text for value in cast("list[Any]", content) for text in texts_in(value)]
         case _:
             return []
 
 
-def objects_in(held: Any) -> list[JsonObject]:
+def objects_in(value: Any) -> list[JsonObject]:
     """Return the objects in a list; none where it is no list."""
-    listed = cast("list[Any]", held) if isinstance(held, list) else []
+    listed = cast("list[Any]", value) if isinstance(value, list) else []
     return [cast("JsonObject", each) for each in listed if isinstance(each, dict)]
 
 
@@ -143,29 +143,29 @@ def is_held_by_the_service(value: JsonObject) -> bool:
 
 
 def _inline(value: JsonObject) -> Document | None:
-    held = object_in(value, "inlineData") or {}
-    data, media_type = member(held, "data"), member(held, "mimeType")
+    fields = object_in(value, "inlineData") or {}
+    data, media_type = member(fields, "data"), member(fields, "mimeType")
     if not isinstance(data, str) or not isinstance(media_type, str):
         return None
     standard = data.replace("-", "+").replace("_", "/")
     url = f"data:{media_type};base64,{standard}"
-    return Document(media_type=media_type, name=_name(held), url=url)
+    return Document(media_type=media_type, name=_name(fields), url=url)
 
 
 def _file(value: JsonObject) -> Part | None:
-    held = object_in(value, "fileData") or {}
-    uri, media_type = member(held, "fileUri"), member(held, "mimeType")
+    fields = object_in(value, "fileData") or {}
+    uri, media_type = member(fields, "fileUri"), member(fields, "mimeType")
     if not isinstance(uri, str):
         return None
     if is_held_by_the_service(value) or uri.startswith("gs:"):
         return Text(text=f"[file held by the provider as {uri}]")
     guess = media_type_of(b"", uri.partition("?")[0])
-    told = media_type if isinstance(media_type, str) and media_type else guess
-    return Document(media_type=told, name=_name(held), url=uri)
+    text = media_type if isinstance(media_type, str) and media_type else guess
+    return Document(media_type=text, name=_name(fields), url=uri)
 
 
-def _name(held: JsonObject) -> str | None:
-    name = member(held, "displayName")
+def _name(value: JsonObject) -> str | None:
+    name = member(value, "displayName")
     return name if isinstance(name, str) and name else None
 
 
@@ -226,9 +226,9 @@ def gave(value: JsonObject) -> ServerToolResult | None:
             is_error=isinstance(outcome, str) and outcome != "OUTCOME_OK",
             metadata=members(ran, "outcome"),
         )
-    if (told := object_in(value, "toolResponse")) is not None:
-        content = _answered(told.get("response"))
-        return ServerToolResult(call_id=_id(told), name=_tool(told), content=content)
+    if (response := object_in(value, "toolResponse")) is not None:
+        content = _answered(response.get("response"))
+        return ServerToolResult(call_id=_id(response), name=_tool(response), content=content)
     if (grounding := object_in(value, "groundingMetadata")) is not None:
         return _result(grounded_by(grounding), _grounded(grounding))
     if (fetched := object_in(value, "urlContextMetadata")) is not None:
@@ -259,8 +259,10 @@ def _asks(grounding: JsonObject) -> bool:
 
 
 def _queries(grounding: JsonObject) -> list[Any]:
-    asked = (member(grounding, name) for name in QUERIES)
-    return [query for held in asked if isinstance(held, list) for query in cast("list[Any]", held)]
+    lists = (member(grounding, name) for name in QUERIES)
+    return [
+        query for value in lists if isinstance(value, list) for query in cast("list[Any]", value)
+    ]
 
 
 def _grounded(grounding: JsonObject) -> _Grounded:
@@ -296,13 +298,13 @@ def _fetched(context: JsonObject) -> _Grounded:
     return _Grounded(content, {"count": len(content)}, failed)
 
 
-def _result(name: str, held: _Grounded) -> ServerToolResult:
+def _result(name: str, grounded: _Grounded) -> ServerToolResult:
     return ServerToolResult(
         call_id="",
         name=name,
-        content=held.content,
-        is_error=held.is_error,
-        metadata=held.metadata,
+        content=grounded.content,
+        is_error=grounded.is_error,
+        metadata=grounded.metadata,
     )
 
 
@@ -313,16 +315,18 @@ def _answered(response: Any) -> tuple[Text, ...]:
     """
     if not isinstance(response, dict):
         return texts(response)
-    held = {k: v for k, v in cast("JsonObject", response).items() if k not in _SUGGESTIONS}
-    found = [text for item in objects(held.get("result")) for text in texts(item.get("text"))]
-    if found or not held:
-        return tuple(found)
-    return (Text(text=jsontext.write(held).decode()),)
+    members_shown = {k: v for k, v in cast("JsonObject", response).items() if k not in _SUGGESTIONS}
+    found_texts = [
+        text for item in objects(members_shown.get("result")) for text in texts(item.get("text"))
+    ]
+    if found_texts or not members_shown:
+        return tuple(found_texts)
+    return (Text(text=jsontext.write(members_shown).decode()),)
 
 
 _SUGGESTIONS: Final = frozenset({"search_suggestions", "searchSuggestions"})
 
 
 def _id(part: JsonObject) -> str:
-    found = part.get("id")
-    return found if isinstance(found, str) else ""
+    value = part.get("id")
+    return value if isinstance(value, str) else ""

@@ -80,8 +80,8 @@ def pictures(value: JsonObject) -> tuple[Document, ...]:
 
 def instructions(value: JsonObject) -> str:
     """Return the text of the messages that a conversation begins with: `{"messages": [...]}`."""
-    held: Any = value.get("messages", [value])
-    listed = cast("list[Any]", held) if isinstance(held, list) else []
+    content: Any = value.get("messages", [value])
+    listed = cast("list[Any]", content) if isinstance(content, list) else []
     messages = [cast("JsonObject", each) for each in listed if isinstance(each, dict)]
     return "\n\n".join(text.text for message in messages for text in _text(message) if text.text)
 

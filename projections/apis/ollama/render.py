@@ -284,8 +284,8 @@ def _message(draft: OllamaDraft, message: JsonObject) -> JsonObject:
     images = message.get("images")
     if not isinstance(images, list):
         return message
-    shown = [_bytes(draft, image) for image in cast("list[Any]", images)]
-    return {**message, "images": [image for image in shown if image is not None]}
+    pictures = [_bytes(draft, image) for image in cast("list[Any]", images)]
+    return {**message, "images": [image for image in pictures if image is not None]}
 
 
 def _bytes(draft: OllamaDraft, image: Any) -> bytes | None:

@@ -35,17 +35,17 @@ def arguments_in_text(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find calls whose arguments are a text, as other APIs have them."""
     for index, message in placed_objects(request.get("messages")):
         for place, call in placed_objects(message.get("tool_calls")):
-            given = member(call.get("function"), "arguments")
-            if given is not None and not isinstance(given, dict):
+            value = member(call.get("function"), "arguments")
+            if value is not None and not isinstance(value, dict):
                 path = ("messages", index, "tool_calls", place, "function", "arguments")
                 of_go = "ChatRequest.messages.tool_calls.function.arguments of type "
-                said = f"json: cannot unmarshal {json_kind(given)} into Go struct field {of_go}"
-                yield path, f"{said}api.ToolCallFunctionArguments"
+                words = f"json: cannot unmarshal {json_kind(value)} into Go struct field {of_go}"
+                yield path, f"{words}api.ToolCallFunctionArguments"
 
 
-def json_kind(given: object) -> str:
+def json_kind(value: object) -> str:
     """Return what Go calls a kind of JSON."""
-    match given:
+    match value:
         case str():
             return "string"
         case bool():

@@ -121,8 +121,8 @@ class Reader:
 @lru_cache(maxsize=64)
 def family_of(model: str | None) -> str | None:
     """Return whose model a name is of: its first word; None where that says nothing."""
-    found = _FAMILY.match(Reader(model).name) if model else None
-    return found.group() if found else None
+    match = _FAMILY.match(Reader(model).name) if model else None
+    return match.group() if match else None
 
 
 # Documents as parts of a Chat Completions message; what no part can hold, in words.
@@ -154,8 +154,8 @@ def encode_document(document: Document, blobs: Mapping[str, bytes]) -> JsonObjec
     if media_type in _IMAGES:
         return _image(_inline(media_type, data))
     if media_type == _PDF:
-        held = {"filename": document.name or "document.pdf", "file_data": _inline(_PDF, data)}
-        return {"type": "file", "file": held}
+        file = {"filename": document.name or "document.pdf", "file_data": _inline(_PDF, data)}
+        return {"type": "file", "file": file}
     if media_type in _FORMATS:
         sound = {"data": b64encode(data).decode(), "format": _FORMATS[media_type]}
         return {"type": "input_audio", "input_audio": sound}
@@ -207,8 +207,8 @@ class ChatDraft(Draft):
         answered = responses.model_of(block.response)
         if answered is not None and reader.is_kin(answered):
             return True
-        asked = responses.model_asked(block.asked)
-        return reader.is_kin(asked) if answered is None else asked == reader.model
+        model_asked = responses.model_asked(block.asked)
+        return reader.is_kin(model_asked) if answered is None else model_asked == reader.model
 
     def holds_sound(self, expires_at: object) -> bool:
         """Whether a model of OpenAI's hears the sound of an answer, and the service still has it.

@@ -43,7 +43,7 @@ def plain_back(draft: ChatDraft, value: JsonObject) -> JsonObject | None:
     if value.get("annotations") != [] or len(value) != _PLAIN_AND_MORE:
         return None
     draft.has_decoys = True
-    return {name: held for name, held in value.items() if name in _PLAIN}
+    return {name: item for name, item in value.items() if name in _PLAIN}
 
 
 def message_back(draft: ChatDraft, block: Block, value: JsonObject) -> JsonObject:
@@ -52,14 +52,14 @@ def message_back(draft: ChatDraft, block: Block, value: JsonObject) -> JsonObjec
     if "role" not in value:
         back["role"] = "assistant"
         draft.note("repaired", "C11", block.version, "a message has a role")
-    for name, held in value.items():
-        if name == "content" and isinstance(held, list):
-            back[name] = _parts(draft, block, cast("list[Any]", held))
+    for name, item in value.items():
+        if name == "content" and isinstance(item, list):
+            back[name] = _parts(draft, block, cast("list[Any]", item))
         elif name in _KNOWN:
-            if held or held is None or name not in ("audio", "function_call"):
-                back[name] = held
-        elif _goes(draft, block, name, held):
-            back[name] = held
+            if item or item is None or name not in ("audio", "function_call"):
+                back[name] = item
+        elif _goes(draft, block, name, item):
+            back[name] = item
     if back.get("audio"):
         _put_sound(draft, block, back, back.pop("audio"))
     if draft.is_elsewhere and not draft.is_kin(block):
@@ -79,7 +79,7 @@ def _put_plainly(draft: ChatDraft, block: Block, back: JsonObject) -> None:
 
 def reasoning_back(draft: ChatDraft, block: Block, value: JsonObject) -> JsonObject:
     """Return the members that tell what a model thought, as far as they go back."""
-    return {name: held for name, held in value.items() if _goes(draft, block, name, held)}
+    return {name: item for name, item in value.items() if _goes(draft, block, name, item)}
 
 
 def with_reasoning(draft: ChatDraft, block: Block, message: JsonObject) -> JsonObject:
@@ -102,16 +102,16 @@ def call_back(draft: ChatDraft, block: Block, value: JsonObject, call_id: str | 
     if value.get("id") == call_id and len(value) == 3 and _is_plain(draft, value):
         return value
     back: JsonObject = {}
-    for name, held in value.items():
-        if name == "function" and held and isinstance(held, dict):
-            back[name] = _function(draft, block, cast("JsonObject", held))
+    for name, item in value.items():
+        if name == "function" and item and isinstance(item, dict):
+            back[name] = _function(draft, block, cast("JsonObject", item))
         elif name in _CALL:
-            if name not in ("function", "custom") or _is_told(draft, block, held):
-                back[name] = held
+            if name not in ("function", "custom") or _is_told(draft, block, item):
+                back[name] = item
             else:
                 draft.has_decoys = True
-        elif _goes(draft, block, name, held):
-            back[name] = held
+        elif _goes(draft, block, name, item):
+            back[name] = item
     if call_id is not None:
         back["id"] = call_id
     if "type" not in back and not draft.is_kin(block):
@@ -131,9 +131,9 @@ def says_nothing(draft: ChatDraft, message: JsonObject) -> bool:
     return content != "" or not is_lenient
 
 
-def _is_told(draft: ChatDraft, block: Block, held: Any) -> bool:
+def _is_told(draft: ChatDraft, block: Block, value: Any) -> bool:
     """Whether a call tells what it calls; its maker may have its decoys back (Snowflake)."""
-    return not _is_empty(held) or (bool(held) and draft.is_kin(block))
+    return not _is_empty(value) or (bool(value) and draft.is_kin(block))
 
 
 def _is_plain(draft: ChatDraft, value: JsonObject) -> bool:
@@ -149,9 +149,9 @@ def _is_plain(draft: ChatDraft, value: JsonObject) -> bool:
 def _function(draft: ChatDraft, block: Block, function: JsonObject) -> JsonObject:
     """Return what a call says of its function; OpenAI's own service wants a text as arguments."""
     back = {
-        name: held
-        for name, held in function.items()
-        if name in _FUNCTION or _goes(draft, block, name, held)
+        name: item
+        for name, item in function.items()
+        if name in _FUNCTION or _goes(draft, block, name, item)
     }
     if not draft.reader.is_openai:
         return back
@@ -166,25 +166,25 @@ def _function(draft: ChatDraft, block: Block, function: JsonObject) -> JsonObjec
 def _parts(draft: ChatDraft, block: Block, content: list[Any]) -> list[Any] | None:
     """Return the parts of an answer's content; Mistral's hold thoughts, which are its own."""
     drops = draft.options.thinking == "drop"
-    kept: list[Any] = []
+    rest: list[Any] = []
     for part in content:
         kind = cast("JsonObject", part).get("type") if isinstance(part, dict) else "text"
         if kind == _THOUGHTS and drops:
             draft.leave_out("thinking", block, "thinking is dropped, as asked")
         elif kind == "refusal" and draft.is_elsewhere and not draft.is_kin(block):
-            kept.append({"type": "text", "text": cast("JsonObject", part).get("refusal", "")})
+            rest.append({"type": "text", "text": cast("JsonObject", part).get("refusal", "")})
             draft.note("translated", "C7", block.version, "a refusal goes as text")
         elif kind in _PARTS or draft.is_kin(block):
-            kept.append(part)
+            rest.append(part)
         else:
             draft.leave_out("C8", block, f"a {kind} goes only to the family of models that made it")
-    return kept or None
+    return rest or None
 
 
-def _put_sound(draft: ChatDraft, block: Block, back: JsonObject, held: Any) -> None:
+def _put_sound(draft: ChatDraft, block: Block, back: JsonObject, value: Any) -> None:
     """Put the id of a sound, which is all that a request may have of it, until it expires (C9)."""
-    match held:
-        case {"id": str(sound_id)} if sound_id and draft.holds_sound(held.get("expires_at")):
+    match value:
+        case {"id": str(sound_id)} if sound_id and draft.holds_sound(value.get("expires_at")):
             back["audio"] = {"id": sound_id}
             draft.note("translated", "C9", block.version, "a sound goes by its id")
         case {"transcript": str(text)} if text:
@@ -194,7 +194,7 @@ def _put_sound(draft: ChatDraft, block: Block, back: JsonObject, held: Any) -> N
             draft.has_decoys = True
 
 
-def _goes(draft: ChatDraft, block: Block, name: str, held: Any) -> bool:
+def _goes(draft: ChatDraft, block: Block, name: str, value: Any) -> bool:
     """Whether a member that OpenAI's requests do not know goes back; note it if it does not."""
     if name in _THOUGHTS_TOLD and draft.options.thinking == "drop":
         draft.leave_out("thinking", block, "thinking is dropped, as asked")
@@ -203,12 +203,12 @@ def _goes(draft: ChatDraft, block: Block, name: str, held: Any) -> bool:
         goes = False
     elif name in _ANSWERS_ONLY:
         is_theirs = name == "annotations" and draft.reader.model is not None
-        goes = bool(held) and is_theirs and draft.is_kin(block)
+        goes = bool(value) and is_theirs and draft.is_kin(block)
     else:
         goes = draft.is_kin(block)
     if goes:
         return True
-    if name in _COUNTS or _is_empty(held):
+    if name in _COUNTS or _is_empty(value):
         draft.has_decoys = True
     elif draft.is_groq:
         draft.leave_out("C15", block, f"{name}: Groq does not take it back")
@@ -219,14 +219,14 @@ def _goes(draft: ChatDraft, block: Block, name: str, held: Any) -> bool:
     return False
 
 
-def _is_empty(held: Any) -> bool:
+def _is_empty(value: Any) -> bool:
     """Whether a value says nothing, nor any member of it: servers send such decoys (Snowflake)."""
-    match held:
+    match value:
         case None | "":
             return True
         case list():
-            return all(map(_is_empty, cast("list[Any]", held)))
+            return all(map(_is_empty, cast("list[Any]", value)))
         case dict():
-            return all(map(_is_empty, cast("JsonObject", held).values()))
+            return all(map(_is_empty, cast("JsonObject", value).values()))
         case _:
             return False

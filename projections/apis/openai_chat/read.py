@@ -40,8 +40,8 @@ def parts(content: Any) -> tuple[Part, ...]:
         case str():
             return (Text(text=content),)
         case list():
-            found = (part(item) for item in cast("list[Any]", content))
-            return tuple(said for said in found if said is not None)
+            read = (part(item) for item in cast("list[Any]", content))
+            return tuple(each for each in read if each is not None)
         case _:
             return ()
 
@@ -52,8 +52,8 @@ def part(value: Any) -> Part | None:
         case str():
             return Text(text=value)
         case {"type": "text" | "refusal" as kind}:
-            said = value.get(kind)
-            return Text(text=said) if isinstance(said, str) else None
+            text = value.get(kind)
+            return Text(text=text) if isinstance(text, str) else None
         case {"type": "image_url", "image_url": str(url) | {"url": str(url)}}:
             return _document(url, "image/*", None)
         case {"type": "input_audio", "input_audio": {"data": str(data), "format": str(kind)}}:
@@ -73,19 +73,19 @@ def kind_of_part(value: JsonObject) -> str:
 
 def text_of(content: Any) -> str:
     """Return the texts of `content`, joined; empty where it has none."""
-    return "".join(said.text for said in parts(content) if isinstance(said, Text))
+    return "".join(each.text for each in parts(content) if isinstance(each, Text))
 
 
-def objects_in(held: Any) -> list[JsonObject]:
+def objects_in(value: Any) -> list[JsonObject]:
     """Return the objects in a list; none where it is no list."""
-    listed = cast("list[Any]", held) if isinstance(held, list) else []
+    listed = cast("list[Any]", value) if isinstance(value, list) else []
     return [cast("JsonObject", each) for each in listed if isinstance(each, dict)]
 
 
-def _file(held: JsonObject) -> Part | None:
-    named = held.get("filename")
+def _file(value: JsonObject) -> Part | None:
+    named = value.get("filename")
     name = named if isinstance(named, str) else None
-    match held:
+    match value:
         case {"file_data": str(data)}:
             media_type = media_type_of(b"", name)
             is_url = data.startswith((_INLINE, "https:", "http:"))
@@ -147,19 +147,19 @@ def said_by_the_user(value: JsonObject) -> tuple[Part, ...]:
     """
     if value.get("role") != "user":
         return ()
-    told, name = parts(value.get("content")), value.get("name")
+    contents, name = parts(value.get("content")), value.get("name")
     if not isinstance(name, str) or not name:
-        return told
-    if told and isinstance(told[0], Text):
-        return (Text(text=f"{name}: {told[0].text}"), *told[1:])
-    return (Text(text=f"{name}:"), *told)
+        return contents
+    if contents and isinstance(contents[0], Text):
+        return (Text(text=f"{name}: {contents[0].text}"), *contents[1:])
+    return (Text(text=f"{name}:"), *contents)
 
 
 def instructions(value: JsonObject) -> str:
     """Return the text of the messages that a conversation begins with: `{"messages": [...]}`."""
-    held: Any = value.get("messages", [value])
-    told = (text_of(message.get("content")) for message in objects_in(held))
-    return "\n\n".join(text for text in told if text)
+    content: Any = value.get("messages", [value])
+    texts = (text_of(message.get("content")) for message in objects_in(content))
+    return "\n\n".join(text for text in texts if text)
 
 
 def tool(value: JsonObject) -> ToolDefinition | None:
@@ -172,11 +172,11 @@ def tool(value: JsonObject) -> ToolDefinition | None:
         case {"type": "custom", "custom": {"name": str(name), **rest}}:
             return custom_tool(name, rest.get("description"))
         case {"type": "function", "function": {"name": str(name), **rest}}:
-            told: Any = rest.get("description")
+            description: Any = rest.get("description")
             schema: Any = rest.get("parameters")
             return ToolDefinition(
                 name=name,
-                description=told if isinstance(told, str) else None,
+                description=description if isinstance(description, str) else None,
                 input_schema=cast("JsonObject", schema) if isinstance(schema, dict) else _NOTHING,
             )
         case _:
@@ -250,14 +250,14 @@ def _thought(value: JsonObject) -> str:
 
 def _details(details: list[Any]) -> str:
     """Return what OpenRouter's `reasoning_details` show of a thought: texts and summaries."""
-    shown: list[str] = []
+    texts: list[str] = []
     for detail in details:
         match detail:
             case {"text": str(text)} | {"summary": str(text)}:
-                shown.append(text)
+                texts.append(text)
             case _:
                 continue
-    return "".join(shown)
+    return "".join(texts)
 
 
 def _opaque(value: JsonObject) -> Opaque:
@@ -270,5 +270,5 @@ def _opaque(value: JsonObject) -> Opaque:
 def partial(part: Unfinished) -> JsonObject | None:
     """Return a message that came in part and says something; of calls and reasoning nothing stays."""
     value = part.value
-    said = says(value.get("content"), "text") or says(value.get("refusal"), "")
-    return value if said else None
+    has_words = says(value.get("content"), "text") or says(value.get("refusal"), "")
+    return value if has_words else None

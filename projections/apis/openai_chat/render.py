@@ -62,8 +62,10 @@ def _own_definition(draft: ChatDraft, value: JsonObject) -> JsonObject:
     match value:
         case {"function": {"name": str(name)}} if draft.reader.is_openai:
             function: JsonObject = value["function"]
-            taken = draft.tool_name(name, None)
-            return value if taken == name else {**value, "function": {**function, "name": taken}}
+            fitting = draft.tool_name(name, None)
+            return (
+                value if fitting == name else {**value, "function": {**function, "name": fitting}}
+            )
         case _:
             return value
 

@@ -92,8 +92,8 @@ def _data_url(document: Document, media_type: str, blobs: Mapping[str, bytes]) -
     digest = document.blob.sha256 if document.blob else ""
     if digest not in blobs:
         raise CorruptRecord("the bytes of a document are missing")
-    held = blobs[digest]
-    return f"data:{media_type};base64,{b64encode(held).decode()}" if held else None
+    content = blobs[digest]
+    return f"data:{media_type};base64,{b64encode(content).decode()}" if content else None
 
 
 class Piece(NamedTuple):
@@ -253,8 +253,8 @@ def output_of(
         case "mcp_approval_request":
             return _approval(link_of(call), text, is_error=is_error)
         case "tool_search_call":
-            found = {"execution": "client", "status": "completed", "tools": _tools_in(text)}
-            return {**answer, **found}
+            members = {"execution": "client", "status": "completed", "tools": _tools_in(text)}
+            return {**answer, **members}
         case _:
             return {**answer, "output": _held(parts, text, is_error=is_error)}
 
@@ -267,24 +267,24 @@ def _held(parts: Sequence[JsonObject], text: str, *, is_error: bool) -> str | li
 
 
 def _text_of(parts: Sequence[JsonObject], *, is_error: bool) -> str:
-    said = "\n".join(part["text"] for part in parts if part["type"] == "input_text")
-    if not said.strip():
+    text = "\n".join(part["text"] for part in parts if part["type"] == "input_text")
+    if not text.strip():
         return words_for_nothing(is_error=is_error)
-    return failed(said) if is_error else said
+    return failed(text) if is_error else text
 
 
 def _run(parts: Sequence[JsonObject], *, is_error: bool) -> JsonObject:
-    said = "\n".join(part["text"] for part in parts if part["type"] == "input_text")
-    written, failed = ("", said) if is_error else (said, "")
+    text = "\n".join(part["text"] for part in parts if part["type"] == "input_text")
+    written, failed = ("", text) if is_error else (text, "")
     outcome = {"type": "exit", "exit_code": int(is_error)}
     return {"stdout": written, "stderr": failed, "outcome": outcome}
 
 
 def _screenshot(answer: JsonObject, parts: Sequence[JsonObject]) -> JsonObject | None:
-    shown = next((part["image_url"] for part in parts if part["type"] == "input_image"), None)
-    if shown is None:
+    image = next((part["image_url"] for part in parts if part["type"] == "input_image"), None)
+    if image is None:
         return None
-    return {**answer, "output": {"type": "computer_screenshot", "image_url": shown}}
+    return {**answer, "output": {"type": "computer_screenshot", "image_url": image}}
 
 
 def _approval(request_id: str | None, text: str, *, is_error: bool) -> JsonObject:
@@ -299,7 +299,7 @@ def _approval(request_id: str | None, text: str, *, is_error: bool) -> JsonObjec
 
 def _tools_in(text: str) -> list[Any]:
     try:
-        found = jsontext.read(text)
+        value = jsontext.read(text)
     except MalformedJson:
         return []
-    return cast("list[Any]", found) if isinstance(found, list) else []
+    return cast("list[Any]", value) if isinstance(value, list) else []

@@ -50,8 +50,8 @@ def without_own_keys(draft: ResponsesDraft, value: JsonObject, version: int) -> 
     if _OWN.isdisjoint(value) and not any(map(_has_own, parts)):
         return value
     draft.note("repaired", "O12", version, "keys that the SDK added are not sent")
-    kept = {key: held for key, held in value.items() if key not in _OWN}
-    return {**kept, "content": [_kept(part) for part in parts]} if parts else kept
+    rest = {key: item for key, item in value.items() if key not in _OWN}
+    return {**rest, "content": [_kept(part) for part in parts]} if parts else rest
 
 
 def _has_own(part: Any) -> bool:
@@ -61,7 +61,7 @@ def _has_own(part: Any) -> bool:
 def _kept(part: Any) -> Any:
     if not isinstance(part, dict):
         return part
-    return {key: held for key, held in cast("JsonObject", part).items() if key not in _OWN}
+    return {key: item for key, item in cast("JsonObject", part).items() if key not in _OWN}
 
 
 _PARTS: Final = frozenset({"input_text", "input_image", "input_file", "input_audio"})
@@ -120,9 +120,9 @@ class Encoder:
         content = block.content
         match content:
             case Native():
-                told, note = told_of(whole(content, self._draft.blobs), block)
+                parts, note = told_of(whole(content, self._draft.blobs), block)
                 self._draft.notes.append(note)
-                return tuple(part for part in told if not _is_blank(part))
+                return tuple(part for part in parts if not _is_blank(part))
             case Text() if _is_blank(content):
                 self._draft.leave_out("O15", block, "blank text")
                 return ()
@@ -170,46 +170,46 @@ class Encoder:
             if is_output:
                 self._outputs(group)
                 continue
-            for _, said in groupby(group, event_of):
-                self._message(role, list(said))
+            for _, event in groupby(group, event_of):
+                self._message(role, list(event))
 
     def _message(self, role: str, blocks: Sequence[Block]) -> None:
         """Add what one event says: one message, unless the caller spelled whole items."""
-        said: list[Said] = []
+        parts: list[Said] = []
         before: Block | None = None
         for block in blocks:
             if block.mark == "late":
                 self._late(block)
             elif block.mark == "document":
-                said += self._found(block, before)
+                parts += self._found(block, before)
             elif (value := self._own(block)) is None:
-                said += self._parts(block, self._neutral(block))
+                parts += self._parts(block, self._neutral(block))
             elif kind_of(value) in _PARTS:
-                said.append(value)
+                parts.append(value)
             else:
-                self._say(role, said, block)
-                said = []
+                self._say(role, parts, block)
+                parts = []
                 self._item(value, block)
             before = block
-        self._say(role, said, blocks[0])
+        self._say(role, parts, blocks[0])
 
-    def _say(self, role: str, said: Sequence[Said], block: Block) -> None:
+    def _say(self, role: str, parts: Sequence[Said], block: Block) -> None:
         """Add a message: a text alone is a string, all else a list of parts."""
-        if not said:
+        if not parts:
             return
-        if len(said) == 1 and isinstance(said[0], str):
-            self._draft.add({"role": role, "content": said[0]}, block)
+        if len(parts) == 1 and isinstance(parts[0], str):
+            self._draft.add({"role": role, "content": parts[0]}, block)
             return
-        content = [text_part(part) if isinstance(part, str) else part for part in said]
+        content = [text_part(part) if isinstance(part, str) else part for part in parts]
         for part in content:
             if part.get("file_id") is not None:
                 why = "refers to a file that the provider keeps: it may be gone"
                 self._draft.note("noted", "O14", block.version, why)
         self._draft.add({"role": role, "content": content}, block)
 
-    def _parts(self, block: Block, told: Sequence[Text | Document]) -> list[Said]:
+    def _parts(self, block: Block, parts: Sequence[Text | Document]) -> list[Said]:
         return [
-            part.text if isinstance(part, Text) else self._document(block, part) for part in told
+            part.text if isinstance(part, Text) else self._document(block, part) for part in parts
         ]
 
     def _document(self, block: Block, document: Document) -> Said:
@@ -235,8 +235,8 @@ class Encoder:
             draft.add(with_link(value, link_of(call)), block)
             return
         decided = len(draft.router.routes)
-        held = Held(draft, block, call)
-        parts = list(map(held.part, draft.result_parts(block)))
+        output = Held(draft, block, call)
+        parts = list(map(output.part, draft.result_parts(block)))
         answer = output_of(call, parts, is_error=block.is_error)
         if answer is None:
             # Nothing of the output goes as was decided for it.
@@ -244,7 +244,7 @@ class Encoder:
             self._late(block)
             return
         draft.add(answer, block)
-        held.follow(behind)
+        output.follow(behind)
 
     def _late(self, block: Block) -> None:
         """Add a result whose time is over as the user's words."""
@@ -254,8 +254,8 @@ class Encoder:
             )
             return
         self._draft.note("moved", "late", block.version, "a result came late: it goes as text")
-        told = self._parts(block, self._draft.result_parts(block))
-        self._say("user", [headline(block), *told], block)
+        parts = self._parts(block, self._draft.result_parts(block))
+        self._say("user", [headline(block), *parts], block)
 
     def _found(self, block: Block, before: Block | None) -> list[Said]:
         """Return the parts of a document that travels on its own."""

@@ -90,13 +90,13 @@ def without_id(value: JsonObject) -> JsonObject | None:
         return as_plain_message(value)
     if kind_of(value) not in _WITHOUT_ID and kind_of(value) != "message":
         return None
-    return {key: held for key, held in value.items() if key != "id"}
+    return {key: item for key, item in value.items() if key != "id"}
 
 
 def as_plain_message(value: JsonObject) -> JsonObject:
     """Return an assistant's message without id: role, text and phase."""
-    said = "".join(getattr(part, "text", "") for part in parts(value.get("content")))
-    plain: JsonObject = {"role": "assistant", "content": said}
+    texts = "".join(getattr(part, "text", "") for part in parts(value.get("content")))
+    plain: JsonObject = {"role": "assistant", "content": texts}
     return {**plain, "phase": value["phase"]} if value.get("phase") is not None else plain
 
 
@@ -137,5 +137,5 @@ def caller_of(value: JsonObject) -> str | None:
     return _text(cast("JsonObject", caller).get("caller_id")) if isinstance(caller, dict) else None
 
 
-def _text(held: Any) -> str | None:
-    return held if isinstance(held, str) else None
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None

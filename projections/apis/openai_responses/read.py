@@ -77,9 +77,9 @@ def part_of(value: JsonObject) -> Part | None:
             name = _name(value)
             return Document(media_type=_media_type(url, name, UNKNOWN), name=name, url=url)
         case {"type": "input_image" | "input_file" | "computer_screenshot" as kind}:
-            held = value.get("file_id")
-            told = str(kind).removeprefix("input_").replace("_", " ")
-            return Text(text=f"[{told} held by the provider as {held}]")
+            content = value.get("file_id")
+            words = str(kind).removeprefix("input_").replace("_", " ")
+            return Text(text=f"[{words} held by the provider as {content}]")
         case {"outcome": outcome}:
             return Text(text=_run(value, outcome))
         case _:
@@ -96,8 +96,8 @@ def _file(value: JsonObject, data: str) -> Document:
 
 def _media_type(url: str, name: str | None, otherwise: str) -> str:
     if url.startswith(_INLINE):
-        said = url[len(_INLINE) :].partition(",")[0].partition(";")[0]
-        return said or otherwise
+        texts = url[len(_INLINE) :].partition(",")[0].partition(";")[0]
+        return texts or otherwise
     guessed = media_type_of(b"", name or url.partition("?")[0])
     return otherwise if guessed == UNKNOWN else guessed
 
@@ -117,8 +117,8 @@ def _run(value: JsonObject, outcome: Any) -> str:
             ended = f"exit code {code}"
         case _:
             pass
-    said = (value.get("stdout"), value.get("stderr"), ended)
-    return "\n".join(text for text in said if isinstance(text, str) and text)
+    texts_said = (value.get("stdout"), value.get("stderr"), ended)
+    return "\n".join(text for text in texts_said if isinstance(text, str) and text)
 
 
 NAME: Final = "openai-responses"
@@ -176,11 +176,11 @@ def replay(value: JsonObject) -> Replay:
 
 def instructions(value: JsonObject) -> str:
     """Return the text of instructions: `instructions`, then the items that lead the input."""
-    told = value.get("instructions")
+    text_given = value.get("instructions")
     items = value.get("input")
     leading = cast("list[Any]", items) if isinstance(items, list) else []
-    said = [told if isinstance(told, str) else "", *map(_text_in, leading)]
-    return "\n\n".join(text for text in said if text.strip())
+    texts = [text_given if isinstance(text_given, str) else "", *map(_text_in, leading)]
+    return "\n\n".join(text for text in texts if text.strip())
 
 
 def tool(value: JsonObject) -> ToolDefinition | None:
@@ -205,12 +205,12 @@ def _message(value: JsonObject) -> Block:
     content = value.get("content")
     if not isinstance(content, str | list):
         return _opaque(value)
-    told = parts(content)
-    match told:
+    contents = parts(content)
+    match contents:
         case (Document() as alone,):
             return alone
         case _:
-            return Text(text="".join(part.text for part in told if isinstance(part, Text)))
+            return Text(text="".join(part.text for part in contents if isinstance(part, Text)))
 
 
 def _text_in(item: Any) -> str:
@@ -249,8 +249,8 @@ def _parsed(arguments: Any) -> Any:
 
 
 def _result(kind: str, value: JsonObject) -> ToolResult | ServerToolResult | None:
-    found = value.get("call_id", value.get("approval_request_id", value.get("id")))
-    call_id = found if isinstance(found, str) else ""
+    entry = value.get("call_id", value.get("approval_request_id", value.get("id")))
+    call_id = entry if isinstance(entry, str) else ""
     if kind == "program_output":
         result = parts(value.get("result"))
         return ServerToolResult(call_id=call_id, name="program", content=result)
@@ -266,10 +266,10 @@ def _held(value: JsonObject) -> tuple[Part, ...]:
     match value:
         case {"approve": approve}:
             reason = value.get("reason")
-            told = "approved" if approve else "refused"
-            return (Text(text=f"{told}: {reason}" if reason else told),)
+            decision = "approved" if approve else "refused"
+            return (Text(text=f"{decision}: {reason}" if reason else decision),)
         case {"tools": [*tools]}:
-            names = [_name_of(held) for held in tools]
+            names = [_name_of(item) for item in tools]
             return (Text(text="\n".join(name for name in names if isinstance(name, str))),)
         case _:
             return parts(value.get("output"))

@@ -47,11 +47,11 @@ def as_words(piece: Piece) -> Piece | None:
 
     What the caller gave is the user's, all else the assistant's.
     """
-    said = neutral_of(NAME, piece.value)
+    neutral = neutral_of(NAME, piece.value)
     block = piece.block
-    if isinstance(said, ToolResult) and block.response is None:
-        told = [headline(block), *map(_words, said.content)]
-        return Piece({"role": "user", "content": "\n".join(told)}, block)
+    if isinstance(neutral, ToolResult) and block.response is None:
+        lines = [headline(block), *map(_words, neutral.content)]
+        return Piece({"role": "user", "content": "\n".join(lines)}, block)
     text = "\n".join(_told(piece.value))
     if not text:
         return None
@@ -60,34 +60,34 @@ def as_words(piece: Piece) -> Piece | None:
 
 def show_pictures(draft: ResponsesDraft) -> None:
     """Put the pictures of items that go as words behind them: the user shows them."""
-    shown: list[Piece] = []
+    pieces: list[Piece] = []
     for piece in draft.pieces:
-        shown.append(piece)
+        pieces.append(piece)
         if piece.item is not None and (message := _pictures(draft, piece.item, piece.block)):
-            shown.append(Piece(message, piece.block))
-    draft.pieces = shown
+            pieces.append(Piece(message, piece.block))
+    draft.pieces = pieces
 
 
 def _pictures(draft: ResponsesDraft, item: JsonObject, block: Block) -> JsonObject | None:
     """Return the message that shows the pictures that an item holds; None where it has none."""
-    gave, asked = outcome_of(NAME, item), neutral_of(NAME, item)
-    if gave is None or not isinstance(asked, ServerToolCall):
+    gave, call = outcome_of(NAME, item), neutral_of(NAME, item)
+    if gave is None or not isinstance(call, ServerToolCall):
         return None
     behind = Behind(draft.options.tags, text_part)
-    named = replace(block, name=asked.name, call_id=asked.id)
+    named = replace(block, name=call.name, call_id=call.id)
     for part in gave.content:
         if isinstance(part, Document) and (part.url or "").startswith("data:"):
-            spelled = draft.router.in_message(named, part, draft.encode)
-            if spelled is not None:
-                behind.add(named, part, spelled)
+            encoded = draft.router.in_message(named, part, draft.encode)
+            if encoded is not None:
+                behind.add(named, part, encoded)
     return {"role": "user", "content": behind.parts} if behind.parts else None
 
 
 def _told(value: JsonObject) -> Iterator[str]:
-    said = neutral_of(NAME, value)
-    match said:
+    neutral = neutral_of(NAME, value)
+    match neutral:
         case ToolCall() | ServerToolCall() | ServerToolResult():
-            yield words_of(said)
+            yield words_of(neutral)
         case ToolResult(call_id=call_id, content=content, is_error=is_error):
             name = str(value.get("type", "")).removesuffix("_call_output")
             yield words_of(
@@ -182,9 +182,9 @@ class _Checked:
             why = f"goes without its id: {objection.why}"
             self._draft.note("repaired", objection.rule, version, why)
             yield piece_of(value, piece.block)
-        elif (told := as_words(piece)) is not None:
+        elif (words := as_words(piece)) is not None:
             self._draft.note("translated", objection.rule, version, f"as words: {objection.why}")
-            yield told
+            yield words
         else:
             self._draft.note("left out", objection.rule, version, objection.why)
 

@@ -57,7 +57,7 @@ def _leave_out_foreign(draft: ResponsesDraft, responses: Responses, options: Opt
         for piece in draft.pieces
         if _is_summary(piece) and _account_of(piece, responses) not in (None, options.account)
     }
-    kept: list[Piece] = []
+    rest: list[Piece] = []
     for piece in draft.pieces:
         if foreign.get(piece.block.response) or (
             piece.block.response in foreign and _is_summary(piece)
@@ -65,8 +65,8 @@ def _leave_out_foreign(draft: ResponsesDraft, responses: Responses, options: Opt
             why = "the compaction was made for another account"
             draft.note("left out", "O10", piece.block.version, why)
         else:
-            kept.append(piece)
-    draft.pieces = kept
+            rest.append(piece)
+    draft.pieces = rest
 
 
 def _account_of(piece: Piece, responses: Responses) -> str | None:
@@ -115,8 +115,8 @@ def _calls_last(draft: ResponsesDraft, pieces: list[Piece]) -> list[Piece]:
         if piece.kind not in OUTPUTS:
             why = "words between calls go before them: the service would miss the outputs"
             draft.note("moved", "O17", piece.block.version, why)
-    said = [piece for piece in after if piece.kind not in OUTPUTS]
-    return [*before, *said, *(piece for piece in after if piece.kind in OUTPUTS)]
+    others = [piece for piece in after if piece.kind not in OUTPUTS]
+    return [*before, *others, *(piece for piece in after if piece.kind in OUTPUTS)]
 
 
 def _is_said(piece: Piece) -> bool:
@@ -145,15 +145,15 @@ def _loaded(draft: ResponsesDraft, tool: JsonObject) -> JsonObject:
     if tool.get(_DEFERRED):
         why = f"{tool.get('name')} is not deferred: no search for tools goes along"
         draft.note("repaired", "O18", None, why)
-        tool = {name: held for name, held in tool.items() if name != _DEFERRED}
-    held: Any = tool.get("tools")
-    if not isinstance(held, list) or tool.get("type") != "namespace":
+        tool = {name: value for name, value in tool.items() if name != _DEFERRED}
+    value: Any = tool.get("tools")
+    if not isinstance(value, list) or tool.get("type") != "namespace":
         return tool
     members = [
         _loaded(draft, cast("JsonObject", member)) if isinstance(member, dict) else member
-        for member in cast("list[Any]", held)
+        for member in cast("list[Any]", value)
     ]
-    return tool if members == held else {**tool, "tools": members}
+    return tool if members == value else {**tool, "tools": members}
 
 
 # Calls and their outputs, in pairs over the whole input (O1, O2, O8).
@@ -172,9 +172,9 @@ def pair_outputs(draft: ResponsesDraft) -> None:
     alone = _unpaired(draft.pieces)
     if alone:
         draft.pieces = [
-            kept
+            piece_left
             for index, piece in enumerate(draft.pieces)
-            if (kept := _told(draft, piece) if index in alone else piece) is not None
+            if (piece_left := _told(draft, piece) if index in alone else piece) is not None
         ]
     if _PROGRAM in draft.types:
         _forget_callers(draft)
@@ -219,13 +219,13 @@ def _told(draft: ResponsesDraft, piece: Piece) -> Piece | None:
     is_call = piece.kind in OUTPUTS
     why = "a call without output" if is_call else "an output without call"
     draft.break_up(piece.block, f"it holds {why}")
-    told = as_words(piece)
+    words = as_words(piece)
     rule = "O1" if is_call else "O2"
     if piece.block.response is not None and piece.block.call is None:
         rule = "O8"
-    deed: Deed = "translated" if told else "left out"
-    draft.note(deed, rule, piece.block.version, f"{why} goes as words" if told else why)
-    return told
+    deed: Deed = "translated" if words else "left out"
+    draft.note(deed, rule, piece.block.version, f"{why} goes as words" if words else why)
+    return words
 
 
 def _forget_callers(draft: ResponsesDraft) -> None:
@@ -235,7 +235,7 @@ def _forget_callers(draft: ResponsesDraft) -> None:
         caller = caller_of(piece.value)
         if caller is not None and caller not in programs:
             draft.note("repaired", "O8", piece.block.version, "the caller of the call is gone")
-            value = {key: held for key, held in piece.value.items() if key != "caller"}
+            value = {key: item for key, item in piece.value.items() if key != "caller"}
             draft.pieces[index] = piece_of(value, piece.block)
 
 
@@ -254,18 +254,18 @@ def tell_of_expired_containers(draft: ResponsesDraft, history: History) -> None:
     container's last use is the last response that names it. Where a time is not known it stays.
     """
     used = _last_uses(draft, history)
-    kept: list[Piece] = []
+    rest: list[Piece] = []
     for piece in draft.pieces:
         container = _container_of(piece.value)
         if container is None or not _is_gone(used.get(container), history.as_of):
-            kept.append(piece)
+            rest.append(piece)
             continue
         draft.break_up(piece.block, "the container of its code has expired")
         why = "its container has expired: what the code did goes as words"
         draft.note("translated", "O9", piece.block.version, why)
-        if (told := as_words(piece)) is not None:
-            kept.append(told)
-    draft.pieces = kept
+        if (words := as_words(piece)) is not None:
+            rest.append(words)
+    draft.pieces = rest
 
 
 def resolve_references(draft: ResponsesDraft) -> None:
@@ -273,20 +273,20 @@ def resolve_references(draft: ResponsesDraft) -> None:
 
     A call that goes by reference does not pair with its output.
     """
-    standing = {id_of(piece.value) for piece in draft.pieces if piece.kind != _REFERENCE}
-    kept: list[Piece] = []
+    present = {id_of(piece.value) for piece in draft.pieces if piece.kind != _REFERENCE}
+    rest: list[Piece] = []
     for piece in draft.pieces:
         item_id = id_of(piece.value)
         if piece.kind != _REFERENCE:
-            kept.append(piece)
-        elif item_id is not None and (item_id in standing or item_id.startswith("fc")):
+            rest.append(piece)
+        elif item_id is not None and (item_id in present or item_id.startswith("fc")):
             why = "the item goes itself, not by reference"
             draft.note("left out", "O11", piece.block.version, why)
         else:
             why = "refers to an item that the provider keeps: it may be gone"
             draft.note("noted", "O11", piece.block.version, why)
-            kept.append(piece)
-    draft.pieces = kept
+            rest.append(piece)
+    draft.pieces = rest
 
 
 def _last_uses(draft: ResponsesDraft, history: History) -> Mapping[str, float]:

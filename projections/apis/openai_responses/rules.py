@@ -140,11 +140,11 @@ def refused_media(request: Mapping[str, Any]) -> Iterator[Found]:
 
 def large_strings(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find outputs, images and files that are longer than the most that is taken."""
-    held: list[tuple[Path, JsonObject]] = [
+    places: list[tuple[Path, JsonObject]] = [
         *((("input", index), item) for index, item in items_of(request)),
         *((path, part) for path, _, part in _parts(request)),
     ]
-    for path, members in held:
+    for path, members in places:
         for name, longest in _LONGEST.items():
             value = members.get(name)
             if isinstance(value, str) and len(value) > longest:
@@ -209,7 +209,9 @@ def unanswered_calls(request: Mapping[str, Any]) -> Iterator[Found]:
             open_calls.append((index, item))
         if kind in CALLS:
             answered = answered_id(item)
-            open_calls = [held for held in open_calls if answered not in call_ids(held[1])]
+            open_calls = [
+                open_call for open_call in open_calls if answered not in call_ids(open_call[1])
+            ]
     for index, item in open_calls:
         call = text(item.get("call_id"))
         yield ("input", index), f"No tool output found for {CALLED[kind_of(item)]} {call}."
@@ -256,10 +258,10 @@ def bad_call_ids(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find ids of calls that have no character, or more than 64 (pi-cursor-sdk#237)."""
     for index, item in items_of(request):
         for name in ("call_id", "approval_request_id"):
-            path, given = ("input", index, name), item.get(name)
-            if isinstance(given, str) and len(given) > _LONGEST_ID:
-                yield path, too_long(path, len(given), _LONGEST_ID)
-            if given == "":
+            path, value = ("input", index, name), item.get(name)
+            if isinstance(value, str) and len(value) > _LONGEST_ID:
+                yield path, too_long(path, len(value), _LONGEST_ID)
+            if value == "":
                 yield path, too_short(path)
 
 
@@ -324,7 +326,7 @@ def deferred_without_search(request: Mapping[str, Any]) -> Iterator[Found]:
         return
     for place, tool in tools:
         members = placed_objects(tool.get("tools")) if tool.get("type") == "namespace" else []
-        deferred = [("tools", number) for number, held in members if held.get("defer_loading")]
+        deferred = [("tools", number) for number, value in members if value.get("defer_loading")]
         for path in [*([()] if tool.get("defer_loading") else []), *deferred]:
             yield (
                 ("tools", place, *path, "defer_loading"),

@@ -49,10 +49,10 @@ class _Gave(NamedTuple):
 def name_of(item: JsonObject) -> str:
     """Return the name of the tool that an item is of; that of the item, if all APIs share none."""
     kind, name = item.get("type"), item.get("name")
-    told = kind if isinstance(kind, str) else ""
-    if told in NAMES:
-        return NAMES[told]
-    return name if isinstance(name, str) and name else told.removesuffix("_call")
+    text = kind if isinstance(kind, str) else ""
+    if text in NAMES:
+        return NAMES[text]
+    return name if isinstance(name, str) and name else text.removesuffix("_call")
 
 
 def called(value: JsonObject) -> ServerToolCall | None:
@@ -78,16 +78,16 @@ def gave(value: JsonObject) -> ServerToolResult | None:
     An item that says nothing of it has a result without content. None too for those whose result
     is another item: of a program, a shell, a search for tools.
     """
-    held = _gave(value)
-    if held is None:
+    content = _gave(value)
+    if content is None:
         return None
     call_id = value.get("id")
     return ServerToolResult(
         call_id=call_id if isinstance(call_id, str) else "",
         name=name_of(value),
-        content=held.content,
+        content=content.content,
         is_error=bool(value.get("error")) or value.get("status") == "failed",
-        metadata=held.metadata,
+        metadata=content.metadata,
     )
 
 
@@ -106,12 +106,12 @@ def _is_call(kind: str, value: JsonObject) -> bool:
 def _asked(kind: str, value: JsonObject) -> Any:
     match kind:
         case "web_search_call":
-            return {key: held for key, held in _action(value).items() if key != "sources"}
+            return {key: item for key, item in _action(value).items() if key != "sources"}
         case "image_generation_call":
             return _renamed(value, revised_prompt="prompt", prompt="prompt")
         case "mcp_call":
-            asked = _renamed(value, server_label="server", name="tool")
-            return {**asked, "arguments": _read(value.get("arguments"))}
+            arguments = _renamed(value, server_label="server", name="tool")
+            return {**arguments, "arguments": _read(value.get("arguments"))}
         case "mcp_list_tools":
             return _renamed(value, server_label="server")
         case "tool_search_call":
@@ -130,19 +130,19 @@ def _gave(value: JsonObject) -> _Gave | None:
             return _files(value)
         case "code_interpreter_call":
             outputs = objects(value.get("outputs"))
-            content = tuple(part for held in outputs for part in _output(held))
+            content = tuple(part for item in outputs for part in _output(item))
             return _Gave(content, members(value, "container_id", "status"))
         case "image_generation_call":
             about = {k: v for k, v in value.items() if k not in _NOT_ABOUT and v is not None}
             return _Gave(_picture(value), about)
         case "mcp_call":
-            said = _said(value.get("output"), value.get("error"))
-            return _Gave(said, members(value, "server_label", "status"))
+            words = _said(value.get("output"), value.get("error"))
+            return _Gave(words, members(value, "server_label", "status"))
         case "mcp_list_tools":
             names = _lines(value.get("tools"), "name")
-            said = _said(None, value.get("error"))
+            words = _said(None, value.get("error"))
             about = {**members(value, "server_label"), "count": len(names)}
-            return _Gave((*names, *said), about)
+            return _Gave((*names, *words), about)
         case _:
             return None
 
@@ -153,8 +153,8 @@ _NOT_ABOUT: Final = frozenset({"type", "id", "result", "status"})
 def _pages(value: JsonObject) -> _Gave:
     """Return the pages that a search found, or the one that it opened."""
     action = _action(value)
-    found = action.get("sources") or [action]
-    pages = tuple(page for source in objects(found) for page in _page(source))
+    sources = action.get("sources") or [action]
+    pages = tuple(page for source in objects(sources) for page in _page(source))
     kind = {"action_type": action["type"]} if isinstance(action.get("type"), str) else {}
     return _Gave(
         pages, {**kind, **members(value, "status"), **members(action, "queries", "pattern")}
@@ -169,10 +169,10 @@ def _page(source: JsonObject) -> tuple[Text | Url, ...]:
 
 def _files(value: JsonObject) -> _Gave:
     """Return what was found in files; `files` of the metadata says in which."""
-    found = objects(value.get("results"))
-    told = [members(held, "file_id", "filename", "score") for held in found]
-    about = {**members(value, "status"), **({"files": told} if told else {})}
-    return _Gave(_lines(found, "filename", "text"), about)
+    results = objects(value.get("results"))
+    entries = [members(item, "file_id", "filename", "score") for item in results]
+    about = {**members(value, "status"), **({"files": entries} if entries else {})}
+    return _Gave(_lines(results, "filename", "text"), about)
 
 
 def _picture(value: JsonObject) -> tuple[Document, ...]:
@@ -184,8 +184,8 @@ def _picture(value: JsonObject) -> tuple[Document, ...]:
     return (Document(media_type=media_type, url=f"data:{media_type};base64,{data}"),)
 
 
-def _output(held: JsonObject) -> tuple[Text | Document, ...]:
-    match held:
+def _output(value: JsonObject) -> tuple[Text | Document, ...]:
+    match value:
         case {"type": "logs", "logs": str(logs)} if logs:
             return (Text(text=logs),)
         case {"type": "image", "url": str(url)} if url:
@@ -200,21 +200,21 @@ def _action(value: JsonObject) -> JsonObject:
 
 
 def _said(output: Any, error: Any) -> tuple[Text, ...]:
-    told = error if isinstance(error, str) or error is None else jsontext.write(error).decode()
-    return texts(output, told)
+    text = error if isinstance(error, str) or error is None else jsontext.write(error).decode()
+    return texts(output, text)
 
 
-def _lines(found: Any, *names: str) -> tuple[Text, ...]:
+def _lines(value: Any, *names: str) -> tuple[Text, ...]:
     """Return a text for each object: those of its members that are texts, a line each."""
-    told = (
-        filter(None, (text_or_none(held.get(name)) for name in names)) for held in objects(found)
+    lines = (
+        filter(None, (text_or_none(item.get(name)) for name in names)) for item in objects(value)
     )
-    return texts(*map("\n".join, told))
+    return texts(*map("\n".join, lines))
 
 
-def _renamed(held: JsonObject, **names: str) -> JsonObject:
+def _renamed(value: JsonObject, **names: str) -> JsonObject:
     """Return members under other names, without those that say nothing."""
-    return {name: held[key] for key, name in names.items() if held.get(key) is not None}
+    return {name: value[key] for key, name in names.items() if value.get(key) is not None}
 
 
 def _is_hosted(environment: Any) -> bool:

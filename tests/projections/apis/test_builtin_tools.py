@@ -9,7 +9,7 @@ from onrecord.domain.content import Native
 from onrecord.domain.events import ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import BuiltinTool, ToolDefinition
-from onrecord.projections.apis.tools import SPELLINGS, spelled, tools_for
+from onrecord.projections.apis.tools import ENCODERS, encode_tool, tools_for
 from onrecord.projections.matching.recorded_units import same_tools
 
 SEARCH = BuiltinTool(name="web_search")
@@ -39,28 +39,28 @@ SPELLED: list[tuple[str, str, JsonObject]] = [
 
 @pytest.mark.parametrize(("api", "name", "value"), SPELLED)
 def test_each_api_spells_a_tool_its_own_way(api: str, name: str, value: JsonObject) -> None:
-    assert spelled(BuiltinTool(name=name), api) == Native(api=api, value=value)
+    assert encode_tool(BuiltinTool(name=name), api) == Native(api=api, value=value)
 
 
 def test_the_name_of_an_anthropic_tool_is_what_its_calls_say() -> None:
-    search = spelled(BuiltinTool(name="tool_search"), "anthropic-messages").value
+    search = encode_tool(BuiltinTool(name="tool_search"), "anthropic-messages").value
     assert search["type"].startswith(search["name"])
 
 
 def test_a_version_takes_the_place_of_the_date() -> None:
     tool = BuiltinTool(name="web_search", version="20260209")
-    assert spelled(tool, "anthropic-messages").value["type"] == "web_search_20260209"
-    assert spelled(tool, "openai-responses").value == {"type": "web_search"}
+    assert encode_tool(tool, "anthropic-messages").value["type"] == "web_search_20260209"
+    assert encode_tool(tool, "openai-responses").value == {"type": "web_search"}
 
 
 def test_options_go_to_their_own_api_alone() -> None:
     tool = BuiltinTool(name="web_search", options={"anthropic-messages": {"max_uses": 3}})
-    assert spelled(tool, "anthropic-messages").value["max_uses"] == 3
-    assert spelled(tool, "openai-responses").value == {"type": "web_search"}
+    assert encode_tool(tool, "anthropic-messages").value["max_uses"] == 3
+    assert encode_tool(tool, "openai-responses").value == {"type": "web_search"}
     hosted = BuiltinTool(
         name="code_execution", options={"openai-responses": {"container": "cntr_1"}}
     )
-    assert spelled(hosted, "openai-responses").value["container"] == "cntr_1"
+    assert encode_tool(hosted, "openai-responses").value["container"] == "cntr_1"
 
 
 @pytest.mark.parametrize(
@@ -68,14 +68,14 @@ def test_options_go_to_their_own_api_alone() -> None:
     [
         ("shell", "anthropic-messages", ("openai-responses",)),
         ("image_generation", "gemini", ("openai-responses",)),
-        ("web_search", "openai-chat", tuple(SPELLINGS)),
-        ("web_search", "ollama", tuple(SPELLINGS)),
+        ("web_search", "openai-chat", tuple(ENCODERS)),
+        ("web_search", "ollama", tuple(ENCODERS)),
         ("tea", "gemini", ()),
     ],
 )
 def test_a_tool_that_an_api_has_not_is_refused(name: str, api: str, able: tuple[str, ...]) -> None:
     with pytest.raises(onrecord.UnsupportedTool, match=name) as refused:
-        spelled(BuiltinTool(name=name), api)
+        encode_tool(BuiltinTool(name=name), api)
     assert (refused.value.tool, refused.value.api, refused.value.able) == (name, api, able)
     assert api in str(refused.value)
     assert all(other in str(refused.value) for other in able)
@@ -86,17 +86,18 @@ def test_other_tools_are_told_as_they_are() -> None:
     defined = ToolsDeclared(tools=(CLOCK, SEARCH, native))
     first, second, third = tools_for(defined, "openai-responses")
     assert (first, third) == (CLOCK, native)
-    assert second == spelled(SEARCH, "openai-responses")
+    assert second == encode_tool(SEARCH, "openai-responses")
     assert list(tools_for(None, "gemini")) == []
 
 
 def test_what_was_rendered_is_what_is_in_force() -> None:
     defined = ToolsDeclared(tools=(SEARCH, CLOCK))
-    sent = ToolsDeclared(tools=(spelled(SEARCH, "openai-responses"), CLOCK))
+    sent = ToolsDeclared(tools=(encode_tool(SEARCH, "openai-responses"), CLOCK))
     assert same_tools(defined, sent)
     dated = BuiltinTool(name="web_search", version="20260209")
     assert not same_tools(
-        ToolsDeclared(tools=(SEARCH,)), ToolsDeclared(tools=(spelled(dated, "anthropic-messages"),))
+        ToolsDeclared(tools=(SEARCH,)),
+        ToolsDeclared(tools=(encode_tool(dated, "anthropic-messages"),)),
     )
     foreign = Native(api="openai-chat", value={"type": "function"})
     assert not same_tools(ToolsDeclared(tools=(SEARCH,)), ToolsDeclared(tools=(foreign,)))
