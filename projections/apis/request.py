@@ -52,7 +52,7 @@ def options_of(plain: JsonObject) -> Options:
 def outside(history: History, options: Options) -> tuple[Note, ...]:
     """Return the note on what a window leaves out; without a window nothing stands outside of one.
 
-    Other events may be missing too: those that an adoption gave up.
+    Other events may be missing too: those that a promotion gave up.
     """
     if options.window is None or not history.left_out:
         return ()

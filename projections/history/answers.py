@@ -38,8 +38,8 @@ def text_block(part: Unfinished, api: str) -> JsonObject | None:
     Anthropic's own rule, which serves for all: of the blocks that did not stop, only text that is
     not empty stays.
     """
-    found = api_of(api)
-    partial = found.reader.partial if found else None
+    known = api_of(api)
+    partial = known.reader.partial if known else None
     return partial(part) if partial else None
 
 
@@ -130,9 +130,11 @@ class Answers:
         for unfinished in event.unfinished:
             value = text_block(unfinished, event.api)
             if value and self._rounds.can_break_off():
-                said = {"kind": "native", "api": event.api, "value": value}
-                asked = len(self.requests)
-                self._rounds.speak(Block(version, at, said, True, str(event.response), asked))
+                content = {"kind": "native", "api": event.api, "value": value}
+                request_count = len(self.requests)
+                self._rounds.speak(
+                    Block(version, at, content, True, str(event.response), request_count)
+                )
             else:
                 kind = unfinished.value.get("type", "block")
                 why = f"the {kind} did not arrive whole"

@@ -127,18 +127,18 @@ class HeldDocument:
         return None if self.blob is None else short_id(document_id(self.blob.sha256))
 
 
-def documents(told: Iterable[Told], whole: Whole) -> tuple[HeldDocument, ...]:
-    """Return the documents of a main line, from its events in order; none that was redacted."""
-    items = list(told)
+def documents(recorded: Iterable[Told], whole: Whole) -> tuple[HeldDocument, ...]:
+    """Return the documents of a main branch, from its events in order; none that was redacted."""
+    items = list(recorded)
     hidden = amended(items).redactions
-    found = _Found(whole)
+    fold = _Found(whole)
     for item in items:
         event = item.event() if item.type in _HOLDING else None
         if event is None or isinstance(event, Erased | Unrecognised) or event.line is not None:
             continue
         is_hidden = (item.conversation_id, item.version) in hidden
-        found.take(item, event, is_hidden=is_hidden)
-    return tuple(found.documents)
+        fold.take(item, event, is_hidden=is_hidden)
+    return tuple(fold.documents)
 
 
 _HOLDING: Final = frozenset(
@@ -188,8 +188,8 @@ class _Found:
         origin, content, call_id = _told(event)
         name = event.tool_name if isinstance(event, events.DocumentExtracted) else None
         name = name or self._tools.get(call_id or "")
-        found = (each for block in content for each in self._within(block))
-        for document in dict.fromkeys(found) if call_id else found:
+        within = (each for block in content for each in self._within(block))
+        for document in dict.fromkeys(within) if call_id else within:
             if origin != "provider" or not _is_picture(document):
                 yield HeldDocument(
                     conversation_id=item.conversation_id,
@@ -219,11 +219,11 @@ class _Found:
         # As recorded here, they come in the order in which they stand in the result.
         in_order = range(self._next, len(self.documents))
         for at in chain(in_order, range(self._result, self._next)):
-            held = self.documents[at]
-            if held.document == event.document and held.path is None:
-                name = event.tool_name or held.tool_name
-                told = replace(held, version=version, path=event.path, tool_name=name)
-                self.documents[at : at + 1] = () if is_hidden else (told,)
+            document = self.documents[at]
+            if document.document == event.document and document.path is None:
+                name = event.tool_name or document.tool_name
+                placed = replace(document, version=version, path=event.path, tool_name=name)
+                self.documents[at : at + 1] = () if is_hidden else (placed,)
                 self._next = at if is_hidden else at + 1
                 return
 

@@ -55,13 +55,16 @@ def erasure_entry(events: Iterable[RecordedEvent], operators: UUID) -> ErasureEn
 
 
 def _must_be_of_its_stream(entry: ErasureEntry, operators: UUID) -> None:
-    told = entry.intention
-    stream = erasure_id(told.tenant, told.conversation_id, told.number)
-    if stream != entry.erasure_id or operators_of(told.tenant) != operators:
+    intention = entry.intention
+    stream = erasure_id(intention.tenant, intention.conversation_id, intention.number)
+    if stream != entry.erasure_id or operators_of(intention.tenant) != operators:
         raise CorruptRecord("an erasure tells of another conversation than its stream is of")
 
 
 def _ends(entry: ErasureEntry, outcome: ErasureCompleted) -> bool:
-    told = entry.intention
-    is_of_it = (outcome.tenant, outcome.conversation_id) == (told.tenant, told.conversation_id)
+    intention = entry.intention
+    is_of_it = (outcome.tenant, outcome.conversation_id) == (
+        intention.tenant,
+        intention.conversation_id,
+    )
     return entry.outcome is None and is_of_it

@@ -55,12 +55,12 @@ def in_window(history: History, window: Window | MessageWindow | None) -> Histor
     instructions = 0 if history.instructions is None else 1
     match window.strategy:
         case "message-window":
-            kept = _without_oldest(messages, window.messages - instructions)
+            view = _without_oldest(messages, window.messages - instructions)
         case "sliding-window":
-            kept = _last(messages, window.messages - instructions)
+            view = _last(messages, window.messages - instructions)
         case _:
             assert_never(window.strategy)
-    return history if len(kept) == len(messages) else _viewed(history, _paired(kept))
+    return history if len(view) == len(messages) else _viewed(history, _paired(view))
 
 
 def messages_of(turns: Iterable[Turn]) -> Iterator[Message]:
@@ -83,17 +83,17 @@ def _source(role: Role, block: Block) -> tuple[_Kind, object]:
 
 def _without_oldest(messages: Sequence[Message], most: int) -> list[Message]:
     """Return messages without the oldest: calls go with their results, results with documents."""
-    kept = list(messages)
-    count = sum(message.counts for message in kept)
-    while kept and count > most:
-        oldest = kept.pop(0)
+    newest = list(messages)
+    count = sum(message.counts for message in newest)
+    while newest and count > most:
+        oldest = newest.pop(0)
         count -= oldest.counts
-        while oldest.calls and kept and kept[0].kind == "results":
-            kept.pop(0)
+        while oldest.calls and newest and newest[0].kind == "results":
+            newest.pop(0)
             count -= 1
-        while kept and kept[0].kind == "document":
-            kept.pop(0)
-    return kept
+        while newest and newest[0].kind == "document":
+            newest.pop(0)
+    return newest
 
 
 def _last(messages: Sequence[Message], most: int) -> list[Message]:
@@ -132,13 +132,13 @@ def _role(message: Message) -> Role:
 def _viewed(history: History, messages: Iterable[Message]) -> History:
     """Return a history of these of its messages alone."""
     turns = tuple(
-        Turn(role, [block for message in said for block in message.blocks])
-        for role, said in groupby(messages, _role)
+        Turn(role, [block for message in group for block in message.blocks])
+        for role, group in groupby(messages, _role)
     )
-    kept = [block for turn in turns for block in turn.blocks]
-    stays = {id(block) for block in kept}
+    blocks = [block for turn in turns for block in turn.blocks]
+    stays = {id(block) for block in blocks}
     gone = [block for turn in history.turns for block in turn.blocks if id(block) not in stays]
-    answers = {block.response for block in kept if block.response}
+    answers = {block.response for block in blocks if block.response}
     return replace(
         history,
         turns=turns,

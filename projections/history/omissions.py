@@ -55,20 +55,20 @@ def amended(items: Sequence[Item]) -> Amended:
             summaries.append(Compaction(item, event.until))
     if redactions:
         redactions.update(_pictures_in(items, redactions))
-    standing = [told for told in summaries if _place(told.item) not in redactions]
-    return Amended(redactions, _last(items, standing) if standing else None)
+    valid = [summary for summary in summaries if _place(summary.item) not in redactions]
+    return Amended(redactions, _last(items, valid) if valid else None)
 
 
 def _pictures_in(items: Sequence[Item], redactions: set[Place]) -> list[Place]:
     """Return the places of the pictures that stand in redacted events: they come right behind."""
-    found: list[Place] = []
+    places: list[Place] = []
     is_hidden = False
     for item in items:
         if not _is_picture(item):
             is_hidden = _place(item) in redactions
         elif is_hidden:
-            found.append(_place(item))
-    return found
+            places.append(_place(item))
+    return places
 
 
 def as_compacted(items: Sequence[Item], compaction: Compaction) -> list[Item]:
@@ -95,7 +95,7 @@ def as_compacted(items: Sequence[Item], compaction: Compaction) -> list[Item]:
 def left_out(items: Sequence[Item], compaction: Compaction | None = None) -> int:
     """Return how many versions are missing before the last one of each conversation.
 
-    Those of which the main line was given up, or that stayed on a side line then, do not count, nor
+    Those of which the main branch was given up, or that stayed on a side branch then, do not count, nor
     those that a summary stands for.
     """
     if not items:
@@ -105,18 +105,18 @@ def left_out(items: Sequence[Item], compaction: Compaction | None = None) -> int
         return 0
     versions: dict[UUID | None, set[int]] = {}
     # Ids are dear to hash, and the events of a conversation mostly follow each other.
-    of, given = first, versions.setdefault(first, set())
+    of, present = first, versions.setdefault(first, set())
     for conversation, version in map(_place, items):
         if conversation is not of:
-            of, given = conversation, versions.setdefault(conversation, set())
-        given.add(version)
+            of, present = conversation, versions.setdefault(conversation, set())
+        present.add(version)
     begun = _begun(items, compaction)
     missing = sum(
-        max(given) - start - sum(version > start for version in given)
-        for conversation, given in versions.items()
+        max(present) - start - sum(version > start for version in present)
+        for conversation, present in versions.items()
         for start in [begun.get(conversation, 0)]
     )
-    return missing - sum(_given_up(item, versions, begun) for item in items if _is_adoption(item))
+    return missing - sum(_given_up(item, versions, begun) for item in items if _is_promotion(item))
 
 
 def _begun(items: Sequence[Item], compaction: Compaction | None) -> dict[UUID | None, int]:
@@ -133,7 +133,7 @@ def _begun(items: Sequence[Item], compaction: Compaction | None) -> dict[UUID | 
 def _given_up(
     item: Item, versions: dict[UUID | None, set[int]], begun: dict[UUID | None, int]
 ) -> int:
-    """Return how many events an adoption left behind, of those that are missing."""
+    """Return how many events a promotion left behind, of those that are missing."""
     event = event_of(item)
     conversation, version = _place(item)
     if not isinstance(event, events.LineAdopted) or not refers_back(event, version):
@@ -142,15 +142,15 @@ def _given_up(
     return sum(between not in versions[conversation] for between in range(first, version))
 
 
-def _last(items: Sequence[Item], standing: list[Compaction]) -> Compaction:
+def _last(items: Sequence[Item], summaries: list[Compaction]) -> Compaction:
     """Return the summary that counts: a fork's own rather than its origin's, the last of these."""
     conversations = _conversations(items)
 
-    def order(told: Compaction) -> tuple[int, int]:
-        conversation, version = _place(told.item)
+    def order(summary: Compaction) -> tuple[int, int]:
+        conversation, version = _place(summary.item)
         return conversations.index(conversation), version
 
-    return max(standing, key=order)
+    return max(summaries, key=order)
 
 
 def _conversations(items: Sequence[Item]) -> list[UUID | None]:
@@ -177,7 +177,7 @@ def _is_picture(item: Item) -> bool:
     return isinstance(item[1], events.DocumentExtracted)
 
 
-def _is_adoption(item: Item) -> bool:
+def _is_promotion(item: Item) -> bool:
     if isinstance(item, Told):
         return item.type == "line.adopted"
     return isinstance(item[1], events.LineAdopted)
@@ -201,7 +201,7 @@ def taken_out(items: Iterable[Item], redacted: set[Place]) -> Mapping[Place, lis
 
     The events of a result's documents come right behind it.
     """
-    found: dict[Place, list[JsonObject]] = {}
+    documents: dict[Place, list[JsonObject]] = {}
     result: Place | None = None
     for item in items:
         name, place = _named(item)
@@ -210,8 +210,8 @@ def taken_out(items: Iterable[Item], redacted: set[Place]) -> Mapping[Place, lis
         elif name == _DOCUMENT and result is not None and place in redacted:
             plain = plain_of(item) if isinstance(item, Told) else plain_of_event(item[1])
             if isinstance(plain, dict) and "path" in plain:
-                found.setdefault(result, []).append(plain["document"])
-    return found
+                documents.setdefault(result, []).append(plain["document"])
+    return documents
 
 
 def without(content: JsonObject, documents: Iterable[JsonObject]) -> JsonObject:
@@ -220,8 +220,8 @@ def without(content: JsonObject, documents: Iterable[JsonObject]) -> JsonObject:
         return content
     gone = list(documents)
     names = [_reference(document) for document in gone]
-    kept = [_without(part, names) for part in content.get("content", ()) if part not in gone]
-    return {**content, "content": kept}
+    parts = [_without(part, names) for part in content.get("content", ()) if part not in gone]
+    return {**content, "content": parts}
 
 
 def _without(part: JsonObject, references: Iterable[str]) -> JsonObject:

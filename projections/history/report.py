@@ -33,10 +33,10 @@ class Route(NamedTuple):
 
     def __str__(self) -> str:
         """Return the decision as one line."""
-        told = (
+        line = (
             f"version {self.version}: {self.media_type} of a {self.holder} goes {_WAYS[self.where]}"
         )
-        return f"{told}: it {self.why} [{self.row}]"
+        return f"{line}: it {self.why} [{self.row}]"
 
 
 _WAYS: Final = {"inline": "where it stands", "behind": "behind it", "words": "in words"}

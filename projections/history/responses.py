@@ -64,8 +64,8 @@ class Response:
     @property
     def models(self) -> frozenset[str]:
         """The names of the model that answered: as it was asked for, and its own."""
-        told = (self.sent, self.closing)
-        return frozenset(event.model for event in told if event and event.model)
+        ends = (self.sent, self.closing)
+        return frozenset(event.model for event in ends if event and event.model)
 
     @property
     def is_paused(self) -> bool:
@@ -78,7 +78,7 @@ UNKNOWN = Response()
 
 
 class Responses:
-    """The responses of a conversation's main line, by id."""
+    """The responses of a conversation's main branch, by id."""
 
     def __init__(self, requests: Sequence[Item] = (), closings: Sequence[Item] = ()) -> None:
         """Take what was sent and what closed responses, in order of version."""

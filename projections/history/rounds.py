@@ -41,14 +41,14 @@ class Rounds:
         self._assistant: list[Block] = []
         self._calls: list[Block] = []
         self._answers: dict[int | None, Block] = {}
-        # The calls that nobody waits for: what was adopted since goes on without their results.
+        # The calls that nobody waits for: what was promoted since goes on without their results.
         self._forgone: set[int | None] = set()
         # The results as they were sent, and the rest of the user's turn.
         self._results: list[Block] = []
-        self._said: list[Block] = []
+        self._user_blocks: list[Block] = []
         self._has_notes = False
         # What the user says while a request is out: the model answers without having seen it.
-        self._held: list[Block] = []
+        self._unseen: list[Block] = []
         self._is_out = False
         # Each call by its id, the ids that have a result, the responses to be gone on with.
         self._known: dict[str, Block] = {}
@@ -59,13 +59,13 @@ class Rounds:
 
     def speak(self, block: Block) -> None:
         """Add a block of the assistant's."""
-        if self._said or self._results or self._answers:
+        if self._user_blocks or self._results or self._answers:
             self._end()
         self._assistant.append(block)
 
     def can_speak(self) -> bool:
         """Whether the assistant's turn is still the last one."""
-        return not (self._said or self._results or self._answers)
+        return not (self._user_blocks or self._results or self._answers)
 
     def can_break_off(self) -> bool:
         """Whether a response that ends amid a block may say it: none was given since it began."""
@@ -84,7 +84,7 @@ class Rounds:
         """Add a block of the user's."""
         if self._made and not self._is_out:
             self._release()
-        (self._held if self._is_out else self._said).append(block)
+        (self._unseen if self._is_out else self._user_blocks).append(block)
 
     def find(self, block: Block) -> None:
         """Add a document; one that a provider's tool made comes after the answer that holds it."""
@@ -118,19 +118,19 @@ class Rounds:
 
     def ask(self) -> None:
         """Note that a request is sent: the user's turn was seen, and the round is over."""
-        if self._held or self._made:
+        if self._unseen or self._made:
             self._release()
         if self._calls and not self._goes_on():
             self._settle()
-        said = self._said
-        if not said or said[0].made_by is not None:
-            self.has_prefills = self.has_prefills or not (self._results or _has_words(said))
+        blocks = self._user_blocks
+        if not blocks or blocks[0].made_by is not None:
+            self.has_prefills = self.has_prefills or not (self._results or _has_words(blocks))
         self._is_out = True
 
     def close_response(self) -> None:
         """Note that the request that was out is answered."""
         self._is_out = False
-        if self._held:
+        if self._unseen:
             self._release()
 
     def pause(self, response: str) -> None:
@@ -162,7 +162,7 @@ class Rounds:
 
     def turns(self) -> tuple[Turn, ...]:
         """End the last round and return all turns."""
-        if self._held or self._made:
+        if self._unseen or self._made:
             self._release()
         if self._calls and self._goes_on():
             self._calls.clear()
@@ -177,9 +177,9 @@ class Rounds:
         return call.mark == "unawaited" and call.response in self._paused
 
     def _release(self) -> None:
-        self._said += [*(block for _, block in self._made), *self._held]
+        self._user_blocks += [*(block for _, block in self._made), *self._unseen]
         self._made.clear()
-        self._held.clear()
+        self._unseen.clear()
 
     def _settle(self) -> None:
         """Give each call its result: the one that came, or a stand-in; or leave it out."""
@@ -213,15 +213,15 @@ class Rounds:
         if self._results:
             self._add("user", self._results)
             self._results = []
-        if self._said:
+        if self._user_blocks:
             if self._has_notes:
-                self._add_said(self._said)
+                self._add_user_blocks(self._user_blocks)
             else:
-                self._add("user", self._said)
-            self._said = []
+                self._add("user", self._user_blocks)
+            self._user_blocks = []
 
-    def _add_said(self, said: list[Block]) -> None:
-        for is_note, blocks in groupby(said, _is_note):
+    def _add_user_blocks(self, user_blocks: list[Block]) -> None:
+        for is_note, blocks in groupby(user_blocks, _is_note):
             self._add("system" if is_note else "user", list(blocks))
 
     def _add(self, role: Role, blocks: list[Block]) -> None:
@@ -235,9 +235,9 @@ class Rounds:
         self.notes.append(Note("left out", rule, version, why))
 
 
-def _has_words(said: list[Block]) -> bool:
+def _has_words(blocks: list[Block]) -> bool:
     """Whether anything is said but what a provider's tools made."""
-    return any(block.made_by is None for block in said)
+    return any(block.made_by is None for block in blocks)
 
 
 def _is_note(block: Block) -> bool:
@@ -246,16 +246,16 @@ def _is_note(block: Block) -> bool:
 
 def given_up(call_id: str) -> JsonObject:
     """Return what the result of a call says that was given up."""
-    said = [{"kind": "text", "text": CANCELLED}]
-    return {"kind": "tool_result", "call_id": call_id, "content": said, "is_error": True}
+    content = [{"kind": "text", "text": CANCELLED}]
+    return {"kind": "tool_result", "call_id": call_id, "content": content, "is_error": True}
 
 
 def says_nothing(result: JsonObject) -> bool:
     """Whether a result of the caller's own is blank; not one in an API's JSON, nor a document."""
-    held: list[JsonObject] | None = result.get("content")
-    if held is None:
+    parts: list[JsonObject] | None = result.get("content")
+    if parts is None:
         return False
-    return not any(part["kind"] != "text" or part["text"].strip() for part in held)
+    return not any(part["kind"] != "text" or part["text"].strip() for part in parts)
 
 
 def _stand_in(call: Block) -> Block:
@@ -290,27 +290,27 @@ def words_for_empty(*, interrupts: bool) -> str:
 
 def said_by(event: SignalReceived) -> tuple[Text | Document, ...]:
     """Return what a signal says: its text, then its documents; words where it says nothing."""
-    texts = [said for said in event.content if isinstance(said, Text) and said.text.strip()]
-    documents = [said for said in event.content if isinstance(said, Document)]
+    texts = [part for part in event.content if isinstance(part, Text) and part.text.strip()]
+    documents = [part for part in event.content if isinstance(part, Document)]
     if not (texts or documents):
         texts = [Text(text=words_for_empty(interrupts=event.interrupts))]
     return (*texts, *documents)
 
 
 def signal_blocks(
-    version: int, at: UUID | None, plain: JsonObject, spilled: bool, asked: int
+    version: int, at: UUID | None, plain: JsonObject, spilled: bool, request_count: int
 ) -> Iterator[Block]:
     """Yield the blocks that stand for a `signal.received`: its text, then each document.
 
     `at` is its conversation, `asked` how many requests were sent before it (`Block`).
     """
     content: list[JsonObject] = list(plain.get("content", ()))
-    texts = [said for said in content if said["kind"] == "text" and said["text"].strip()]
-    documents = [said for said in content if said["kind"] == "document"]
+    texts = [part for part in content if part["kind"] == "text" and part["text"].strip()]
+    documents = [part for part in content if part["kind"] == "document"]
     if not (texts or documents):
         words = words_for_empty(interrupts=plain.get("interrupts", False))
         texts = [{"kind": "text", "text": words}]
-    for said in texts:
-        yield Block(version, at, said, spilled, None, asked, signal=True)
-    for said in documents:
-        yield Block(version, at, said, spilled, None, asked, "document", signal=True)
+    for part in texts:
+        yield Block(version, at, part, spilled, None, request_count, signal=True)
+    for part in documents:
+        yield Block(version, at, part, spilled, None, request_count, "document", signal=True)

@@ -1,4 +1,4 @@
-"""What a request had seen: the events of a main line in the order in which the model knew them.
+"""What a request had seen: the events of a main branch in the order in which the model knew them.
 
 A request may go out when more has been recorded than its messages reflect (`RequestSent.seen`).
 What the caller said in between, results among it, the model learns after the response.
@@ -17,12 +17,12 @@ from onrecord.domain.log import Told
 from onrecord.projections.history.report import Note
 from onrecord.projections.history.responses import Item, event_of
 
-# Bodies are canonical (docs/format.md): a request on the main line that saw less begins so.
+# Bodies are canonical (docs/format.md): a request on the main branch that saw less begins so.
 SAW_LESS: Final = b'{"seen":'
 
 
 def seen_by(item: Item) -> int | None:
-    """Return the last version that a request of the main line saw, if others came after it."""
+    """Return the last version that a request of the main branch saw, if others came after it."""
     if isinstance(item, Told):
         body = item.body or b""
         is_request = item.type == "request.sent" and body.startswith(SAW_LESS)
@@ -41,16 +41,24 @@ def as_seen(items: Sequence[Item]) -> tuple[list[Item], tuple[Note, ...]]:
     notes: list[Note] = []
     for item in items:
         seen = seen_by(item)
-        unseen = [] if seen is None else [told for told in ordered if _is_after(told, seen, item)]
+        unseen = (
+            []
+            if seen is None
+            else [unseen_item for unseen_item in ordered if _is_after(unseen_item, seen, item)]
+        )
         if len(unseen) == len(ordered):
             # A window may begin amid what a request had not seen: then nothing is before it.
             unseen = []
-        said = [told for told in unseen if _is_said(event_of(told))]
-        answered = [told for told in unseen if _is_answered(event_of(told))]
-        away = {id(told) for told in (*said, *answered)}
-        ordered = [told for told in ordered if id(told) not in away] if away else ordered
-        ordered += [item, *said]
-        notes += [_note(told) for told in answered]
+        late = [unseen_item for unseen_item in unseen if _is_said(event_of(unseen_item))]
+        answered = [unseen_item for unseen_item in unseen if _is_answered(event_of(unseen_item))]
+        away = {id(unseen_item) for unseen_item in (*late, *answered)}
+        ordered = (
+            [unseen_item for unseen_item in ordered if id(unseen_item) not in away]
+            if away
+            else ordered
+        )
+        ordered += [item, *late]
+        notes += [_note(unseen_item) for unseen_item in answered]
     return ordered, tuple(notes)
 
 

@@ -62,21 +62,21 @@ class Activity:
 
 
 def activity(events_told: Iterable[Told], whole: Whole) -> tuple[Activity, ...]:
-    """Return what providers' tools did on the main line, from its events in order."""
-    told = list(events_told)
-    hidden = amended(told).redactions
-    found = _Found()
-    for event in told:
+    """Return what providers' tools did on the main branch, from its events in order."""
+    recorded = list(events_told)
+    hidden = amended(recorded).redactions
+    fold = _Found()
+    for event in recorded:
         if event.type not in _TELLING or (event.conversation_id, event.version) in hidden:
             continue
         match event.event():
             case events.ServerToolCallRecorded(line=None) as call:
-                found.call(_called(event.version, call, whole(call.content)))
+                fold.call(_called(event.version, call, whole(call.content)))
             case events.ServerToolResultRecorded(line=None) as result:
-                found.result(_result(event.version, result, whole(result.content)))
+                fold.result(_result(event.version, result, whole(result.content)))
             case _:
                 pass
-    return found.activities()
+    return fold.activities()
 
 
 _TELLING: Final = frozenset({"server_tool_call.recorded", "server_tool_result.recorded"})
@@ -118,8 +118,8 @@ class _Found:
         waiting = [*reversed(self._open)]
         same_id = (it for it in waiting if self._found[it].call_id == result.call_id)
         same_tool = (it for it in waiting if self._found[it].tool == result.tool)
-        found = next(same_id, None)
-        return next(same_tool, None) if found is None else found
+        call = next(same_id, None)
+        return next(same_tool, None) if call is None else call
 
 
 def _called(version: int, event: events.ServerToolCallRecorded, native: Native) -> Activity:

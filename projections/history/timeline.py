@@ -47,7 +47,7 @@ class Row:
     """One thing that was said or done.
 
     `kind` is what it is in a word or two, `text` all of it, `marks` what to mind. A result has
-    the version of its call in `answers`. `line` is the side line it is on (None: the main line).
+    the version of its call in `answers`. `line` is the side branch it is on (None: the main branch).
     """
 
     version: int
@@ -73,7 +73,7 @@ _OnTheWire: TypeAlias = events.RequestSent | events.AttemptFailed
 
 
 def as_recorded(_version: int, line: UUID | None) -> Lost | None:
-    """Return how an event stood when it was recorded: what is on a side line was aside."""
+    """Return how an event stood when it was recorded: what is on a side branch was aside."""
     return None if line is None else "aside"
 
 
@@ -83,14 +83,14 @@ def timeline(
     side_lines: bool = False,
     standing: Standing = as_recorded,
 ) -> Iterator[Row]:
-    """Yield the rows of recorded events; those of side lines only if they are asked for.
+    """Yield the rows of recorded events; those of side branches only if they are asked for.
 
-    Then a row follows for each side line, with where it stands and what became of it.
+    Then a row follows for each side branch, with where it stands and what became of it.
     """
-    told = Timeline(side_lines=side_lines, standing=standing)
+    fold = Timeline(side_lines=side_lines, standing=standing)
     lines = LinesTold()
     for event in recorded:
-        yield from told.rows(event)
+        yield from fold.rows(event)
         if side_lines:
             lines.take(event, _lost(event, standing))
     yield from map(_line, lines)
@@ -100,7 +100,7 @@ class Timeline:
     """The fold: give it a conversation's events in order, get their rows."""
 
     def __init__(self, *, side_lines: bool = False, standing: Standing = as_recorded) -> None:
-        """Begin with no call open; events of side lines have rows only if they are asked for."""
+        """Begin with no call open; events of side branches have rows only if they are asked for."""
         self._side_lines = side_lines
         self._standing = standing
         self._calls: _Calls = {}
@@ -114,8 +114,8 @@ class Timeline:
         if line is None or self._side_lines:
             lost = _lost(event, self._standing)
             named = self._modelled(self._named(happened), event.event_id)
-            for told in _tell(named, event.version, self._calls):
-                yield _row(event, told, line, lost)
+            for entry in _tell(named, event.version, self._calls):
+                yield _row(event, entry, line, lost)
 
     def _named(self, happened: Event | Unrecognised | Erased) -> Event | Unrecognised | Erased:
         """Return an event, a call under the name that the caller gave its tool."""
@@ -136,8 +136,12 @@ class Timeline:
             case events.RequestSent(model=str(model)):
                 self._asked[event_id] = model
             case events.ResponseCompleted(request=UUID() as request):
-                asked = self._asked.pop(request, None)
-                return happened if happened.model else happened.model_copy(update={"model": asked})
+                request_model = self._asked.pop(request, None)
+                return (
+                    happened
+                    if happened.model
+                    else happened.model_copy(update={"model": request_model})
+                )
             case events.ResponseInterrupted(request=UUID() as request, reason=reason) if (
                 reason != "deferred"
             ):
@@ -167,16 +171,16 @@ def _line(line: LineTold) -> Row:
     )
 
 
-def _row(event: RecordedEvent, told: Told, line: UUID | None, lost: Lost | None) -> Row:
+def _row(event: RecordedEvent, entry: Told, line: UUID | None, lost: Lost | None) -> Row:
     return Row(
         version=event.version,
         exchange=event.exchange,
         recorded_at=event.recorded_at,
-        speaker=told.speaker,
-        kind=told.kind,
-        text=told.text,
-        marks=told.marks if lost is None else (*told.marks, lost),
-        answers=told.answers,
+        speaker=entry.speaker,
+        kind=entry.kind,
+        text=entry.text,
+        marks=entry.marks if lost is None else (*entry.marks, lost),
+        answers=entry.answers,
         line=line,
     )
 
@@ -273,15 +277,15 @@ def _answered(
         case events.ToolResultRecorded():
             yield from _result(event, calls.pop(event.call_id, None))
         case events.ToolResultRejected(call_id=call_id, content=content, is_error=is_error):
-            given = events.ToolResultRecorded(call_id=call_id, content=content, is_error=is_error)
-            for told in _result(given, calls.get(call_id)):
-                yield replace(told, marks=("rejected",))
+            result = events.ToolResultRecorded(call_id=call_id, content=content, is_error=is_error)
+            for entry in _result(result, calls.get(call_id)):
+                yield replace(entry, marks=("rejected",))
 
 
 def _result(event: events.ToolResultRecorded, call: _Call | None) -> Iterator[Told]:
     failed: tuple[Mark, ...] = ("error",) if event.is_error and not event.cancelled else ()
     marks: tuple[Mark, ...] = ("cancelled",) if event.cancelled else failed
-    told = Told("tool", "result", "", marks, call.version if call else None)
+    entry = Told("tool", "result", "", marks, call.version if call else None)
     match event.content:
         case ToolResult(content=content):
             texts = [block.text for block in content if isinstance(block, Text)]
@@ -289,9 +293,9 @@ def _result(event: events.ToolResultRecorded, call: _Call | None) -> Iterator[To
         case Native():
             texts, documents = [timeline_text.result(event.content)], []
     if texts or not documents:
-        yield replace(told, text=_given(call, " ".join(texts) or "nothing"))
+        yield replace(entry, text=_given(call, " ".join(texts) or "nothing"))
     for document in documents:
-        yield replace(told, text=_given(call, timeline_text.document(document)))
+        yield replace(entry, text=_given(call, timeline_text.document(document)))
 
 
 def _server_call(

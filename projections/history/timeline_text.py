@@ -48,11 +48,11 @@ def attempt(event: events.AttemptFailed) -> str:
 
 def response(event: events.ResponseCompleted) -> str:
     """Return how a response ended and what it cost."""
-    told = f"{event.stop_reason or 'complete'}, {event.model or event.api}"
+    text = f"{event.stop_reason or 'complete'}, {event.model or event.api}"
     read, written = event.input_tokens, event.output_tokens
     if read is None and written is None:
-        return told
-    return f"{told}, {_count(read)} tokens in, {_count(written)} out"
+        return text
+    return f"{text}, {_count(read)} tokens in, {_count(written)} out"
 
 
 def _count(tokens: int | None) -> str:
@@ -82,8 +82,8 @@ def message(block: Native) -> str:
     """Return what a provider's message, or a block of one, says."""
     if block.value.get("type", "message") != "message":
         return native(block)
-    if said := _said(block.value.get("content")):
-        return said
+    if text := _said(block.value.get("content")):
+        return text
     read = neutral_of(block.api, block.value)
     if isinstance(read, Text) and (read.text or not block.value.get("content")):
         return read.text or NO_TEXT
@@ -92,13 +92,13 @@ def message(block: Native) -> str:
 
 def result(block: Native) -> str:
     """Return what a provider's result of a call says."""
-    if said := _said(block.value.get("output")):
-        return said
+    if text := _said(block.value.get("output")):
+        return text
     read = None if "content" in block.value else neutral_of(block.api, block.value)
     if not isinstance(read, ToolResult | ServerToolResult):
         return native(block)
-    held = map(_part, read.content)
-    return "; ".join(filter(None, held)) or (
+    parts = map(_part, read.content)
+    return "; ".join(filter(None, parts)) or (
         native(block) if block.value.get("output") else "nothing"
     )
 
@@ -141,11 +141,11 @@ def native(block: Native) -> str:
 
 def _native(block: Native) -> str:
     for name in _TEXTS:
-        if said := _said(block.value.get(name)):
-            return said
+        if text := _said(block.value.get(name)):
+            return text
     if any(name in block.value for name in _SEALED):
         return "sealed by the provider"
-    return compact({name: held for name, held in block.value.items() if name != "type"})
+    return compact({name: member for name, member in block.value.items() if name != "type"})
 
 
 def _said(value: Any) -> str:
@@ -172,17 +172,17 @@ def _said_of(item: Any) -> str:
 
 
 def adoption(event: events.LineAdopted) -> str:
-    """Return what the main line goes on from."""
+    """Return what the main branch goes on from."""
     line = "" if event.begun is None else f" with the line from version {event.begun}"
     place = f"version {event.after}" if event.after else "the beginning"
     return f"goes on from {place}{line}"
 
 
-def document(held: Document) -> str:
+def document(value: Document) -> str:
     """Return a document's name, kind and size."""
-    size = "" if held.blob is None else f"{held.blob.size:,} bytes"
-    url = None if held.url is None or held.url.startswith("data:") else held.url
-    parts = (held.name or url, held.media_type, size)
+    size = "" if value.blob is None else f"{value.blob.size:,} bytes"
+    url = None if value.url is None or value.url.startswith("data:") else value.url
+    parts = (value.name or url, value.media_type, size)
     return ", ".join(part for part in parts if part)
 
 
@@ -309,18 +309,18 @@ def _retold(event: _Retold) -> Told:
             assert_never(event)
 
 
-# The side lines of a conversation as people read of them: where each stands, what became of it.
+# The side branches of a conversation as people read of them: where each stands, what became of it.
 
 Lost: TypeAlias = Literal["aside", "given up"]
-"""Why an event is no history: it never was (`aside`), or an adoption replaced it."""
+"""Why an event is no history: it never was (`aside`), or a promotion replaced it."""
 
 
 @dataclass(slots=True)
 class LineTold:
-    """A side line: `begun` is the version of its first event, `recorded_at` the time of that.
+    """A side branch: `begun` is the version of its first event, `recorded_at` the time of that.
 
     `after` is the version that it goes on from (None: of none), `adopted` that of the event which
-    made it part of the main line (None: none did), `given_up` how many of its events are history
+    made it part of the main branch (None: none did), `given_up` how many of its events are history
     no more, `kept` how many still are.
     """
 
@@ -351,7 +351,7 @@ class LineTold:
 
 
 class LinesTold:
-    """The fold: give it a conversation's events in order, ask for its side lines."""
+    """The fold: give it a conversation's events in order, ask for its side branches."""
 
     def __init__(self) -> None:
         """Begin with none."""
@@ -359,7 +359,7 @@ class LinesTold:
         self._requests: dict[UUID, int] = {}
 
     def __iter__(self) -> Iterator[LineTold]:
-        """Yield the side lines in the order in which they began."""
+        """Yield the side branches in the order in which they began."""
         return iter(self._lines.values())
 
     def take(self, recorded: RecordedEvent, lost: Lost | None) -> None:

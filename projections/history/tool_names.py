@@ -39,34 +39,34 @@ _DIGITS: Final = 8
 
 
 @lru_cache(maxsize=256)
-def name_for(given: str, longest: int) -> str:
+def name_for(own_name: str, longest: int) -> str:
     """Return the name under which a tool goes: its own if it fits.
 
     Else it is spelled anew and ends with digits of a digest of the given one, so that two names
     that differ stay apart, and a tool and its calls stay together in each request.
     """
-    if 0 < len(given) <= longest and not _UNFIT.search(given):
-        return given
-    return _anew(given, longest)
+    if 0 < len(own_name) <= longest and not _UNFIT.search(own_name):
+        return own_name
+    return _anew(own_name, longest)
 
 
 @lru_cache(maxsize=256)
-def name_for_gemini(given: str) -> str:
+def name_for_gemini(own_name: str) -> str:
     """Return the name under which a tool goes to Gemini, as `name_for` does to others.
 
     "Invalid function name. Must start with a letter or an underscore. Must be a-z, A-Z, 0-9, or
     contain underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 64."
     """
-    if _GEMINI.fullmatch(given):
-        return given
-    name = _anew(given, OPENAI - 1)
+    if _GEMINI.fullmatch(own_name):
+        return own_name
+    name = _anew(own_name, OPENAI - 1)
     return name if _GEMINI.fullmatch(name) else f"_{name}"
 
 
-def _anew(given: str, longest: int) -> str:
-    digest = hashlib.sha256(given.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
-    spelled = _UNFIT.sub("_", given)[: longest - _DIGITS - 1]
-    return f"{spelled}_{digest}" if spelled else f"tool_{digest}"
+def _anew(own_name: str, longest: int) -> str:
+    digest = hashlib.sha256(own_name.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+    stem = _UNFIT.sub("_", own_name)[: longest - _DIGITS - 1]
+    return f"{stem}_{digest}" if stem else f"tool_{digest}"
 
 
 def is_spelled_anew(name: str) -> bool:
@@ -74,21 +74,21 @@ def is_spelled_anew(name: str) -> bool:
     return bool(_ANEW.search(name))
 
 
-def renamed(given: str, name: str) -> str:
+def renamed(own_name: str, name: str) -> str:
     """Return why a tool goes under another name, for the report."""
-    return f"the service does not take the name {given!r}: the tool goes as {name!r}"
+    return f"the service does not take the name {own_name!r}: the tool goes as {name!r}"
 
 
 def given_names(defined: ToolsDeclared | None) -> Mapping[str, str]:
     """Return the caller's own name of each tool that goes under another one, by that."""
-    given = set(_names(defined)) if defined else set[str]()
-    spelled = {(name_for(name, longest), name) for name in given for longest in LENGTHS}
-    spelled |= {(name_for_gemini(name), name) for name in given}
-    return {other: name for other, name in sorted(spelled) if other not in given}
+    own_names = set(_names(defined)) if defined else set[str]()
+    renamings = {(name_for(name, longest), name) for name in own_names for longest in LENGTHS}
+    renamings |= {(name_for_gemini(name), name) for name in own_names}
+    return {other: name for other, name in sorted(renamings) if other not in own_names}
 
 
 def _names(defined: ToolsDeclared) -> Iterable[str]:
     for tool in defined.tools:
-        told = tool_of(tool) if isinstance(tool, Native) else tool
-        if isinstance(told, ToolDefinition):
-            yield told.name
+        definition = tool_of(tool) if isinstance(tool, Native) else tool
+        if isinstance(definition, ToolDefinition):
+            yield definition.name

@@ -1,4 +1,4 @@
-"""The fold of events to turns: the main line of a conversation as the model sees it.
+"""The fold of events to turns: the main branch of a conversation as the model sees it.
 
 What is decided here (with rounds.py and answers.py), for every API alike:
 
@@ -53,12 +53,12 @@ from onrecord.projections.history.tool_names import given_names
 
 # Bodies are canonical (docs/format.md), so these bytes tell without reading the JSON.
 _IN_BLOBS: Final = ord("$")
-_ON_A_SIDE_LINE: Final = b'{"line":'
+_ON_A_SIDE_BRANCH: Final = b'{"line":'
 _NONE: Final[Mapping[Place, list[JsonObject]]] = {}
 
 
 def turns(recorded: Iterable[Item]) -> tuple[Turn, ...]:
-    """Return the turns of a conversation's main line, from its events in order of version."""
+    """Return the turns of a conversation's main branch, from its events in order of version."""
     return history(recorded).turns
 
 
@@ -135,7 +135,7 @@ class _Fold:
                     continue
                 self._at = item.conversation_id
                 name, body = item.type, item.body or b""
-                if name in _LONG and not body.startswith(_ON_A_SIDE_LINE):
+                if name in _LONG and not body.startswith(_ON_A_SIDE_BRANCH):
                     self._take_long(item, name, body)
                     continue
                 plain = plain_of(item)
@@ -154,9 +154,9 @@ class _Fold:
     def history(self, items: list[Item], missing: int) -> History:
         """Return all that was taken in."""
         last = items[-1] if items else None
-        awaited, told = self._rounds.awaited(), self._rounds.turns()
+        awaited, closed_turns = self._rounds.awaited(), self._rounds.turns()
         return History(
-            turns=told,
+            turns=closed_turns,
             responses=Responses(self._requests, self._answers.closings),
             instructions=self._instructions,
             tools=self._tools,
@@ -210,22 +210,22 @@ class _Fold:
 
     def message(self, version: int, plain: JsonObject, spilled: bool) -> None:
         role: Role = plain["role"]
-        rounds, asked = self._rounds, len(self._requests)
+        rounds, request_count = self._rounds, len(self._requests)
         if role == "assistant":
             response = plain.get("response")
-            for said in plain["content"]:
-                rounds.speak(Block(version, self._at, said, spilled, response, asked))
+            for content in plain["content"]:
+                rounds.speak(Block(version, self._at, content, spilled, response, request_count))
         elif role == "system":
-            for said in plain["content"]:
-                rounds.note(Block(version, self._at, said, spilled, None, asked, "note"))
+            for content in plain["content"]:
+                rounds.note(Block(version, self._at, content, spilled, None, request_count, "note"))
         else:
-            for said in plain["content"]:
-                rounds.say(Block(version, self._at, said, spilled, None, asked))
+            for content in plain["content"]:
+                rounds.say(Block(version, self._at, content, spilled, None, request_count))
 
     def part(self, version: int, plain: JsonObject, spilled: bool) -> None:
-        asked = len(self._requests)
+        request_count = len(self._requests)
         self._rounds.speak(
-            Block(version, self._at, plain["content"], spilled, plain["response"], asked)
+            Block(version, self._at, plain["content"], spilled, plain["response"], request_count)
         )
 
     def call(self, version: int, plain: JsonObject, spilled: bool) -> None:
@@ -247,7 +247,7 @@ class _Fold:
 
     def result(self, version: int, plain: JsonObject, spilled: bool) -> None:
         call_id: str = plain["call_id"]
-        asked = len(self._requests)
+        request_count = len(self._requests)
         call, mark = self._rounds.call_of(call_id)
         number, name = (call.call, call.name) if call else (None, None)
         content = plain["content"]
@@ -266,7 +266,7 @@ class _Fold:
                 content,
                 spilled,
                 None,
-                asked,
+                request_count,
                 mark,
                 number,
                 call_id,
@@ -289,12 +289,12 @@ class _Fold:
         for block in signal_blocks(version, self._at, plain, spilled, len(self._requests)):
             self._rounds.say(block)
 
-    def adopted(self, version: int, plain: JsonObject, spilled: bool) -> None:
+    def promoted(self, version: int, plain: JsonObject, spilled: bool) -> None:
         self._rounds.forgo()
 
     def _summarise(self, version: int, plain: JsonObject, spilled: bool) -> None:
-        said = {"kind": "text", "text": SUMMARY + plain["summary"]}
-        self._rounds.say(Block(version, self._at, said, spilled, None, len(self._requests)))
+        text = {"kind": "text", "text": SUMMARY + plain["summary"]}
+        self._rounds.say(Block(version, self._at, text, spilled, None, len(self._requests)))
         why = f"its summary stands for what was said up to version {plain['until']}"
         self._notes.append(Note("left out", "compacted", version, why))
 
@@ -302,13 +302,24 @@ class _Fold:
         if "path" in plain:
             return  # The result before it holds the document.
         document, call_id, name = plain["document"], plain.get("call_id"), plain.get("tool_name")
-        asked, api = len(self._requests), plain.get("api")
+        request_count, api = len(self._requests), plain.get("api")
         self._has_made = self._has_made or api is not None
-        found = Block(
-            *(version, self._at, document, spilled, None, asked, "document", None, call_id, name),
+        block = Block(
+            *(
+                version,
+                self._at,
+                document,
+                spilled,
+                None,
+                request_count,
+                "document",
+                None,
+                call_id,
+                name,
+            ),
             made_by=api,
         )
-        self._rounds.find(found)
+        self._rounds.find(block)
 
     def _unread(self, version: int, event: Erased | Unrecognised) -> None:
         match event:
@@ -325,7 +336,7 @@ class _Fold:
 _REQUEST: Final = "request.sent"
 _SUMMARY: Final = "history.compacted"
 _LONG: Final = frozenset({_REQUEST, "response.completed"})
-"""Long events that turns can do without: on the main line they are not read."""
+"""Long events that turns can do without: on the main branch they are not read."""
 
 _TOLD: Final[Mapping[str, Callable[[_Fold, int, JsonObject, bool], None]]] = {
     "message.recorded": _Fold.message,
@@ -334,7 +345,7 @@ _TOLD: Final[Mapping[str, Callable[[_Fold, int, JsonObject, bool], None]]] = {
     "tool_result.recorded": _Fold.result,
     "tool_result.rejected": _Fold.rejected,
     "signal.received": _Fold.signal,
-    "line.adopted": _Fold.adopted,
+    "line.adopted": _Fold.promoted,
     "server_tool_call.recorded": _Fold.part,
     "server_tool_result.recorded": _Fold.part,
     "compaction.recorded": _Fold.part,

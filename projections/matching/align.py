@@ -63,17 +63,17 @@ class _Aligning:
         self._line = line
         self._gap = len(line) if gap is None else gap
         numbers = _Numbers()
-        self._of_line = [numbers.of(told.unit) for told in line]
+        self._of_line = [numbers.of(recorded.unit) for recorded in line]
         self._of_sent = [numbers.of(unit) for unit in sent]
         self._spine = _spine(sent)
-        self._line_spine = _spine([told.unit for told in line])
-        self._owned = _owners([told.unit for told in line])
+        self._line_spine = _spine([recorded.unit for recorded in line])
+        self._owned = _owners([recorded.unit for recorded in line])
         self._results = _results(sent)
 
     def found(self) -> Alignment:
         """Return the alignment that says most."""
-        found = self._best()
-        return replace(found, calls=dict(self._given(set(found.new))))
+        best = self._best()
+        return replace(best, calls=dict(self._given(set(best.new))))
 
     def _given(self, new: set[int]) -> Iterator[tuple[int, str]]:
         """Yield which recorded calls new results are of that name them otherwise.
@@ -83,7 +83,7 @@ class _Aligning:
         owned = [(place, owner) for place, (_, owner) in _owners(self._sent).items()]
         if not any(place in new and owner >= 0 for place, owner in owned):
             return
-        made = _calls(told.unit for told in self._line)
+        made = _calls(recorded.unit for recorded in self._line)
         sent = [place for place in _calls(self._sent) if place not in new]
         known = _by_number(made, self._of_line)
         last = {
@@ -139,7 +139,7 @@ class _Aligning:
     def _whole(self, places: dict[int, int]) -> Alignment:
         """Return how a request goes on that holds the whole spine of the line."""
         same, other = self._with_results(places)
-        required = [place for place, told in enumerate(self._line) if _is_result(told)]
+        required = [place for place, recorded in enumerate(self._line) if _is_result(recorded)]
         is_all = all(place in same for place in required)
         known = {*same.values(), *other.values()}
         if not is_all:
@@ -152,7 +152,7 @@ class _Aligning:
             if place not in known and not (unit.is_blank and (place < last or place in behind))
         )
         how: How = "extends" if any(not self._sent[p].is_blank for p in new) else "repeats"
-        after = max((told.until for told in self._line), default=0)
+        after = max((recorded.until for recorded in self._line), default=0)
         return Alignment(how, new, after, len(same), self._is_sure(same.values()))
 
     def _blanks_behind(self, last: int) -> set[int]:
@@ -169,7 +169,7 @@ class _Aligning:
             (own for place, own in same.items() if not _is_result(self._line[place])), default=-1
         )
         new = tuple(p for p in range(last + 1, len(self._sent)) if p not in known)
-        after = max((told.until for told in self._line), default=0)
+        after = max((recorded.until for recorded in self._line), default=0)
         return Alignment("view", new, after, len(same), self._is_sure(same.values()))
 
     def _view(self, begun: dict[int, int]) -> Alignment | None:
@@ -206,17 +206,17 @@ class _Aligning:
     def _branch(self, places: dict[int, int]) -> Alignment:
         same, _ = self._with_results(places)
         count = self._shared_in_order(same)
-        kept = {own for place, own in same.items() if place < count}
-        last = max(kept, default=-1)
+        own_places = {own for place, own in same.items() if place < count}
+        last = max(own_places, default=-1)
         new = tuple(
             place
             for place, unit in enumerate(self._sent)
-            if place not in kept and not (unit.is_blank and place < last)
+            if place not in own_places and not (unit.is_blank and place < last)
         )
-        after = max((told.until for told in self._line[:count]), default=0)
+        after = max((recorded.until for recorded in self._line[:count]), default=0)
         if not after:
             return Alignment("apart")
-        return Alignment("branches", new, after, len(kept), self._is_sure(kept))
+        return Alignment("branches", new, after, len(own_places), self._is_sure(own_places))
 
     def _amid(self, places: dict[int, int]) -> Alignment | None:
         """Return the longest run that the rest of the request shares with the line, if it is sure.
@@ -230,14 +230,14 @@ class _Aligning:
         if not run:
             return None
         known = runs_back(wanted[end - run : end], [self._of_line[place] for place in ahead])
-        there = max(place for place, held in enumerate(known) if held == run)
-        found = {ahead[there - back]: rest[end - 1 - back] for back in range(run)}
-        same, other = self._with_results(found)
+        there = max(place for place, matched in enumerate(known) if matched == run)
+        pairs = {ahead[there - back]: rest[end - 1 - back] for back in range(run)}
+        same, other = self._with_results(pairs)
         if not self._is_sure(same.values()):
             return None
-        last = max(found.values())
-        held = {*same.values(), *other.values()}
-        new = tuple(place for place in range(last + 1, len(self._sent)) if place not in held)
+        last = max(pairs.values())
+        matched = {*same.values(), *other.values()}
+        new = tuple(place for place in range(last + 1, len(self._sent)) if place not in matched)
         after = self._line[max(same)].until
         return Alignment("branches", new, after, len(same) + len(places), is_sure=True)
 
@@ -255,17 +255,17 @@ class _Aligning:
     def _shared_in_order(self, same: dict[int, int]) -> int:
         """Return how many of the line's units a cut can keep, all of them shared."""
         count = 0
-        for place, told in enumerate(self._line[: self._gap]):
+        for place, recorded in enumerate(self._line[: self._gap]):
             if place in same:
                 count = place + 1
-            elif not (told.may_miss or told.unit.is_blank):
+            elif not (recorded.may_miss or recorded.unit.is_blank):
                 break
         return _cut_before(self._line, count)
 
     def _is_sure(self, matched: Iterable[int]) -> bool:
         units = [self._sent[place] for place in matched]
-        spoken = [unit for unit in units if unit.is_answer or unit.result_of is not None]
-        return (bool(spoken) and len(units) > 1) or any(unit.ids for unit in spoken)
+        decisive = [unit for unit in units if unit.is_answer or unit.result_of is not None]
+        return (bool(decisive) and len(units) > 1) or any(unit.ids for unit in decisive)
 
 
 class _Numbers:
@@ -277,8 +277,8 @@ class _Numbers:
     def of(self, unit: Unit) -> int:
         """Return the number of a unit."""
         names = (*unit.ids, unit.says)
-        found = next((self._known[name] for name in names if name in self._known), None)
-        number = len(self._known) if found is None else found
+        known_number = next((self._known[name] for name in names if name in self._known), None)
+        number = len(self._known) if known_number is None else known_number
         for name in names:
             self._known.setdefault(name, number)
         return number
@@ -297,13 +297,13 @@ def _owners(units: Sequence[Unit]) -> dict[int, tuple[str, int]]:
     Some servers give the same ids to calls again and again: a result is of the last one before it.
     """
     calls: dict[str, int] = {}
-    found: dict[int, tuple[str, int]] = {}
+    owners: dict[int, tuple[str, int]] = {}
     for place, unit in enumerate(units):
         for name in unit.ids:
             calls[name] = place
         if unit.result_of is not None:
-            found[place] = unit.result_of, calls.get(f"{_CALL}{unit.result_of}", -1)
-    return found
+            owners[place] = unit.result_of, calls.get(f"{_CALL}{unit.result_of}", -1)
+    return owners
 
 
 def _results(units: Sequence[Unit]) -> dict[tuple[str, int], int]:
@@ -321,19 +321,19 @@ def _calls(units: Iterable[Unit]) -> dict[int, str]:
 
 def _by_number(places: Iterable[int], numbers: Sequence[int]) -> dict[int, list[int]]:
     """Return places in order, by the number of what stands there."""
-    found: dict[int, list[int]] = {}
+    places_of: dict[int, list[int]] = {}
     for place in places:
-        found.setdefault(numbers[place], []).append(place)
-    return found
+        places_of.setdefault(numbers[place], []).append(place)
+    return places_of
 
 
-def _is_result(told: RecordedUnit) -> bool:
-    return told.unit.result_of is not None
+def _is_result(recorded: RecordedUnit) -> bool:
+    return recorded.unit.result_of is not None
 
 
 def _cut_before(line: Sequence[RecordedUnit], count: int) -> int:
     """Return how many units a cut keeps, at most so many: none of them after one that goes."""
-    least = min((told.version for told in line[count:]), default=None)
+    least = min((recorded.version for recorded in line[count:]), default=None)
     while count and least is not None and line[count - 1].until >= least:
         count -= 1
         least = min(least, line[count].version)

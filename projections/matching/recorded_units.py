@@ -47,10 +47,10 @@ class _Response:
 _Closing: TypeAlias = events.ResponseCompleted | events.ResponseInterrupted
 
 
-def recorded_units(told: Iterable[tuple[int, Event]]) -> list[RecordedUnit]:
+def recorded_units(recorded: Iterable[tuple[int, Event]]) -> list[RecordedUnit]:
     """Return the units of one line's events, given in order of version."""
     fold = _Fold()
-    for version, event in told:
+    for version, event in recorded:
         fold.take(version, event)
     return fold.units()
 
@@ -69,7 +69,9 @@ class _Fold:
         """Take in the next event."""
         match event:
             case events.MessageRecorded(role="assistant"):
-                self._open += [_at(version, unit_of("assistant", said)) for said in event.content]
+                self._open += [
+                    _at(version, unit_of("assistant", content)) for content in event.content
+                ]
             case events.MessageRecorded() | events.SignalReceived():
                 self._say(_message(version, event))
             case events.HistoryCompacted(summary=summary, until=until):
@@ -104,18 +106,18 @@ class _Fold:
         self._release()
         return self._units
 
-    def _say(self, said: Iterable[RecordedUnit]) -> None:
+    def _say(self, units: Iterable[RecordedUnit]) -> None:
         if self._is_out:
-            self._held += said
+            self._held += units
         else:
-            self._units += [*self._take_open(), *said]
+            self._units += [*self._take_open(), *units]
 
     def _close(self, version: int, event: _Closing) -> None:
         is_whole = isinstance(event, events.ResponseCompleted) and event.stop_reason != "refusal"
-        said = [told if is_whole else told._replace(may_miss=True) for told in self._take_open()]
+        units = [each if is_whole else each._replace(may_miss=True) for each in self._take_open()]
         broken_off = (unit_of("assistant", block) for block in text_blocks(event))
-        said += [_at(version, unit)._replace(may_miss=True) for unit in broken_off]
-        closed = [*said[:-1], *(told._replace(until=version) for told in said[-1:])]
+        units += [_at(version, unit)._replace(may_miss=True) for unit in broken_off]
+        closed = [*units[:-1], *(each._replace(until=version) for each in units[-1:])]
         self._take_back(event.request)
         self._units += closed
         if not isinstance(event, events.ResponseCompleted):
@@ -127,8 +129,8 @@ class _Fold:
         """Leave out what came of an earlier response to the same request."""
         cut = self._cut
         if cut is not None and request is not None and cut.request == request:
-            away = {id(told) for told in cut.units}
-            self._units = [told for told in self._units if id(told) not in away]
+            away = {id(unit) for unit in cut.units}
+            self._units = [unit for unit in self._units if id(unit) not in away]
             self._cut = None
 
     def _release(self) -> None:
@@ -136,17 +138,17 @@ class _Fold:
         self._held = []
 
     def _take_open(self) -> list[RecordedUnit]:
-        told, self._open = self._open, []
-        return told
+        units, self._open = self._open, []
+        return units
 
 
 def _message(
     version: int, event: events.MessageRecorded | events.SignalReceived
 ) -> list[RecordedUnit]:
     if isinstance(event, events.SignalReceived):
-        units = (unit_of("user", said) for said in said_by(event))
+        units = (unit_of("user", content) for content in said_by(event))
         return [_at(version, unit)._replace(may_miss=True) for unit in units]
-    return [_at(version, unit_of(event.role, said)) for said in event.content]
+    return [_at(version, unit_of(event.role, content)) for content in event.content]
 
 
 def _at(version: int, unit: Unit) -> RecordedUnit:
@@ -164,19 +166,23 @@ def same_instructions(
     recorded: events.InstructionsSet | None, sent: events.InstructionsSet
 ) -> bool:
     """Return whether instructions say what is in force; none are the same as a blank."""
-    held, said = recorded.content if recorded else "", sent.content
-    if isinstance(held, Native) and isinstance(said, Native) and held.api == said.api:
-        return _is_same(held, said)
-    is_plain = not isinstance(held, Native) and not isinstance(said, Native)
-    text = _text(held)
-    return text == _text(said) and (is_plain or bool(text))
+    in_force, in_request = recorded.content if recorded else "", sent.content
+    if (
+        isinstance(in_force, Native)
+        and isinstance(in_request, Native)
+        and in_force.api == in_request.api
+    ):
+        return _is_same(in_force, in_request)
+    is_plain = not isinstance(in_force, Native) and not isinstance(in_request, Native)
+    text = _text(in_force)
+    return text == _text(in_request) and (is_plain or bool(text))
 
 
 def same_tools(recorded: events.ToolsDeclared | None, sent: events.ToolsDeclared) -> bool:
     """Return whether tools are those in force, in the same order."""
-    held = recorded.tools if recorded else ()
-    return len(held) == len(sent.tools) and all(
-        _is_same_tool(one, other) for one, other in zip(held, sent.tools, strict=True)
+    in_force = recorded.tools if recorded else ()
+    return len(in_force) == len(sent.tools) and all(
+        _is_same_tool(one, other) for one, other in zip(in_force, sent.tools, strict=True)
     )
 
 

@@ -86,14 +86,14 @@ def _append(states: list[_State], last: int, number: int, new: int) -> int:
 
 def _split(states: list[_State], at: int, number: int) -> int:
     """Return the state of the longest run that ends with a number and was there before."""
-    found = states[at].next[number]
-    if states[found].length == states[at].length + 1:
-        return found
-    states.append(_State(states[at].length + 1, states[found].link, dict(states[found].next)))
+    state = states[at].next[number]
+    if states[state].length == states[at].length + 1:
+        return state
+    states.append(_State(states[at].length + 1, states[state].link, dict(states[state].next)))
     copy = len(states) - 1
-    states[found].link = copy
+    states[state].link = copy
     step: int | None = at
-    while step is not None and states[step].next.get(number) == found:
+    while step is not None and states[step].next.get(number) == state:
         states[step].next[number] = copy
         step = states[step].link if step else None
     return copy

@@ -91,8 +91,8 @@ class Sources:
 
     def _blob_places(self, body: bytes, start: int, end: int) -> Iterator[Place]:
         """Yield where strings without escapes are blobs."""
-        for found in _LONG_STRING.finditer(body, start, end):
-            place = self._blob_place(found.group(1), found.start(1))
+        for match in _LONG_STRING.finditer(body, start, end):
+            place = self._blob_place(match.group(1), match.start(1))
             if place is not None:
                 yield place
 
@@ -108,13 +108,13 @@ class Sources:
             case dict():
                 members = cast("dict[str, Any]", value).items()
                 text = b"{%s}" % b",".join(
-                    jsontext.write(name) + b":" + self._add(held, event, _down(pointer, name))
-                    for name, held in members
+                    jsontext.write(name) + b":" + self._add(value_at, event, _down(pointer, name))
+                    for name, value_at in members
                 )
             case list():
                 text = b"[%s]" % b",".join(
-                    self._add(held, event, f"{pointer}/{place}")
-                    for place, held in enumerate(cast("list[Any]", value))
+                    self._add(value_at, event, f"{pointer}/{place}")
+                    for place, value_at in enumerate(cast("list[Any]", value))
                 )
             case _:
                 text = jsontext.write(value)
@@ -126,10 +126,10 @@ class Sources:
         match value:
             case dict():
                 members = cast("dict[str, Any]", value).items()
-                parts = ((jsontext.write(name) + b":", held) for name, held in members)
+                parts = ((jsontext.write(name) + b":", item) for name, item in members)
                 text, places = self._find_in(b"{", parts, b"}", start)
             case list():
-                items = ((b"", held) for held in cast("list[Any]", value))
+                items = ((b"", item) for item in cast("list[Any]", value))
                 text, places = self._find_in(b"[", items, b"]", start)
             case str():
                 text, places = jsontext.write(value), []
@@ -150,10 +150,10 @@ class Sources:
         texts: list[bytes] = []
         places: list[Place] = []
         at = start + len(opening)
-        for label, held in parts:
-            text, found = self._find(held, at + len(label))
+        for label, member in parts:
+            text, place = self._find(member, at + len(label))
             texts.append(label + text)
-            places += found
+            places += place
             at += len(label) + len(text) + 1
         return opening + b",".join(texts) + closing, places
 
@@ -178,19 +178,19 @@ class Sources:
 
 def sources(known: Iterable[Source]) -> Sources:
     """Return what events hold, ready to be found in a body."""
-    held = Sources()
+    index = Sources()
     for source in known:
-        held.add(source)
-    return held
+        index.add(source)
+    return index
 
 
 def _apart(places: list[Place]) -> list[Place]:
     """Return those places, in order, that are in no longer one; given the longest first."""
-    found: list[Place] = []
+    separate: list[Place] = []
     for place in sorted(places, key=lambda place: (place.start, -place.end)):
-        if not found or place.start >= found[-1].end:
-            found.append(place)
-    return found
+        if not separate or place.start >= separate[-1].end:
+            separate.append(place)
+    return separate
 
 
 def pointed(body: bytes, pointer: str) -> Any:

@@ -117,22 +117,22 @@ def split(
     stored already. Where that is much, a body that is not compact JSON refers to its parent only.
     """
     head, tail = _shared(body, parent)
-    given = tuple(known)
-    held = sources(given)
+    known_sources = tuple(known)
+    index = sources(known_sources)
     end = len(body) - tail
-    if len(given) > _FEW:
-        whole = _places(body, held)
+    if len(known_sources) > _FEW:
+        whole = _places(body, index)
         places = [place for place in whole if place.start >= head and place.end <= end]
     else:
-        places = held.search(body, head, end)
+        places = index.search(body, head, end)
     spans = [*_between(body, places, head, end)]
     if parent is not None and head:
         spans.insert(0, SharedSpan(request=parent.request, start=0, size=head))
     if parent is not None and tail:
         start = len(parent.body) - tail
         spans.append(SharedSpan(request=parent.request, start=start, size=tail))
-    kept, blobs = _out_of_line(spans)
-    return Template(spans=kept, sha256=_digest(body), size=len(body), cut=cut), blobs
+    shortened, blobs = _out_of_line(spans)
+    return Template(spans=shortened, sha256=_digest(body), size=len(body), cut=cut), blobs
 
 
 def join(template: Template, stored: Stored) -> bytes:
@@ -152,8 +152,8 @@ def join(template: Template, stored: Stored) -> bytes:
 def references_of(template: Template) -> frozenset[UUID]:
     """Return the events that a template refers to: requests before it, and what was said."""
     requests = (span.request for span in template.spans if isinstance(span, SharedSpan))
-    said = (span.event for span in template.spans if isinstance(span, ContentSpan))
-    return frozenset((*requests, *said))
+    events = (span.event for span in template.spans if isinstance(span, ContentSpan))
+    return frozenset((*requests, *events))
 
 
 def _bytes_of(span: Span, stored: Stored) -> bytes:
@@ -181,12 +181,12 @@ def _shared(body: bytes, parent: Parent | None) -> tuple[int, int]:
     return head if head >= WORTH_SHARING else 0, tail if tail >= WORTH_SHARING else 0
 
 
-def _places(body: bytes, held: Sources) -> list[Place]:
+def _places(body: bytes, index: Sources) -> list[Place]:
     """Return where the body repeats what events hold, in order."""
-    if held.is_empty:
+    if index.is_empty:
         return []
     try:
-        text, places = held.find(jsontext.read(body))
+        text, places = index.find(jsontext.read(body))
     except MalformedJson:
         return []
     return places if text == body else []
@@ -207,17 +207,17 @@ def _literal(data: bytes) -> Iterator[LiteralSpan]:
 
 def _out_of_line(spans: Sequence[Span]) -> tuple[tuple[Span, ...], dict[str, bytes]]:
     """Move long literals into blobs."""
-    kept: list[Span] = []
+    shortened: list[Span] = []
     blobs: dict[str, bytes] = {}
     for span in spans:
         data = span.text.encode() if isinstance(span, LiteralSpan) else b""
         if len(data) <= LIMIT:
-            kept.append(span)
+            shortened.append(span)
             continue
         blob = blob_of(data)
         blobs[blob.sha256] = data
-        kept.append(BlobSpan(blob=blob))
-    return tuple(kept), blobs
+        shortened.append(BlobSpan(blob=blob))
+    return tuple(shortened), blobs
 
 
 def _digest(body: bytes) -> str:
@@ -258,7 +258,7 @@ class Outcome:
 
 
 def sent_in(recorded: Iterable[RecordedEvent]) -> Iterator[Sent]:
-    """Yield the requests among recorded events, those on side lines too."""
+    """Yield the requests among recorded events, those on side branches too."""
     for event in recorded:
         if event.type == "request.sent":
             happened = event.event()

@@ -77,14 +77,14 @@ def messages_of(new: Sequence[Piece], messages: Sequence[JsonObject]) -> list[Js
     counts: dict[int, list[Piece]] = {}
     for piece in new:
         counts.setdefault(piece.message, []).append(piece)
-    return [_message(messages[place], held) for place, held in counts.items()]
+    return [_message(messages[place], pieces_of) for place, pieces_of in counts.items()]
 
 
-def _message(message: JsonObject, held: Sequence[Piece]) -> JsonObject:
+def _message(message: JsonObject, message_pieces: Sequence[Piece]) -> JsonObject:
     content = message.get("content")
-    if len(held) == len(_blocks(content)):
+    if len(message_pieces) == len(_blocks(content)):
         return message
-    return {**message, "content": [piece.block for piece in held]}
+    return {**message, "content": [piece.block for piece in message_pieces]}
 
 
 def _role(message: JsonObject) -> str:
@@ -146,7 +146,7 @@ class Unit(NamedTuple):
     is_blank: bool = False
 
 
-class _Said(NamedTuple):
+class _Marked(NamedTuple):
     """A block as it is compared: neutral, its JSON, and that JSON as a log keeps it.
 
     `call` is the id that a call, or a result, has beside its JSON.
@@ -164,78 +164,80 @@ def unit_of_piece(api: str, piece: Piece) -> Unit:
     """Return the unit that a block of a request is."""
     value = piece.block
     spilled = spill(value)[0] if len(piece.encoded) > LIMIT else value
-    return _unit(_Said(piece.role, neutral_of(api, value), api, value, spilled, piece.call))
+    return _unit(_Marked(piece.role, neutral_of(api, value), api, value, spilled, piece.call))
 
 
-def unit_of(role: str, said: Content, call: str | None = None) -> Unit:
+def unit_of(role: str, part: Content, call: str | None = None) -> Unit:
     """Return the unit that a recorded block is; no blob is read for it.
 
     `call` is the id that its event has, if it is a call, or a result.
     """
-    if not isinstance(said, Native):
-        return _unit(_Said(role, said, "", {}, {}, call))
-    value: JsonObject = restore(said.value, _MARKS)
-    return _unit(_Said(role, neutral_of(said.api, value), said.api, value, said.value, call))
+    if not isinstance(part, Native):
+        return _unit(_Marked(role, part, "", {}, {}, call))
+    value: JsonObject = restore(part.value, _MARKS)
+    return _unit(_Marked(role, neutral_of(part.api, value), part.api, value, part.value, call))
 
 
-def _unit(said: _Said) -> Unit:
+def _unit(marked_block: _Marked) -> Unit:
     """Return a unit by its neutral form; what has none is known by its JSON."""
-    block, role = said.block, said.role
-    ids = (*_ids(said.value), *_document_ids(said))
+    block, role = marked_block.block, marked_block.role
+    ids = (*_ids(marked_block.value), *_document_ids(marked_block))
     is_answer = role == "assistant"
     match block:
         case content.Text(text=text):
-            return _text_unit(said, text, ids)
+            return _text_unit(marked_block, text, ids)
         case content.Document():
             return Unit(ids[-1], ids[:-1], is_answer=is_answer)
         case content.Reasoning(text=text):
-            says = _digest("reasoning", _text(text) if text else _json(said.spilled))
+            says = _digest("reasoning", _text(text) if text else _json(marked_block.spilled))
             return Unit(says, ids, is_answer=True)
         case content.ToolCall():
-            return _call_unit(said, block, ids)
+            return _call_unit(marked_block, block, ids)
         case content.ToolResult(call_id=call):
             parts = [_part(part) for part in block.content]
             says = _digest("result", str(block.is_error), *parts)
-            return Unit(says, result_of=call or said.call or "")
+            return Unit(says, result_of=call or marked_block.call or "")
         case content.ServerToolCall(id=call) | content.ServerToolResult(call_id=call):
-            says = _digest(block.kind, call or _json(_marked(said).model_dump(mode="json")))
+            says = _digest(block.kind, call or _json(_marked(marked_block).model_dump(mode="json")))
             return Unit(says, ids, is_answer=True)
         case content.Opaque():
-            says = _digest("opaque", _speaker(role), _json(said.spilled))
+            says = _digest("opaque", _speaker(role), _json(marked_block.spilled))
             # An SDK makes {} of a part that it does not know.
-            return Unit(says, ids, is_answer=is_answer, is_blank=not said.value and is_answer)
+            return Unit(
+                says, ids, is_answer=is_answer, is_blank=not marked_block.value and is_answer
+            )
         case _:
             assert_never(block)
 
 
-def _text_unit(said: _Said, text: str, ids: tuple[str, ...]) -> Unit:
+def _text_unit(block: _Marked, text: str, ids: tuple[str, ...]) -> Unit:
     """Return the unit of a text; of a message with pictures, which are a part of what it says."""
-    is_answer = said.role == "assistant"
-    parts = () if is_answer else parts_of(said.api, said.value)
+    is_answer = block.role == "assistant"
+    parts = () if is_answer else parts_of(block.api, block.value)
     if any(isinstance(part, content.Document) for part in parts):
-        return Unit(_digest("message", _speaker(said.role), *map(_part, parts)), ids)
-    told = _answer(text) if is_answer else text
-    says = _digest("text", _speaker(said.role), _text(told))
-    if not told.strip():
+        return Unit(_digest("message", _speaker(block.role), *map(_part, parts)), ids)
+    words = _answer(text) if is_answer else text
+    says = _digest("text", _speaker(block.role), _text(words))
+    if not words.strip():
         # Its seal is no name of its own: programs put that of a stream's end on the text before it.
         return Unit(says, is_answer=is_answer, is_blank=True)
-    if is_answer and len(told) >= _TELLING:
+    if is_answer and len(words) >= _TELLING:
         ids = (*ids, f"answer:{says}")
     return Unit(says, ids, is_answer=is_answer)
 
 
-def _call_unit(said: _Said, call: content.ToolCall, ids: tuple[str, ...]) -> Unit:
-    call_id, asks = call.id or said.call or "", _json(call.arguments)
-    alike = (_digest("asks", call.name, asks),) if not has_call_ids(said.api) else ()
+def _call_unit(block: _Marked, call: content.ToolCall, ids: tuple[str, ...]) -> Unit:
+    call_id, asks = call.id or block.call or "", _json(call.arguments)
+    alike = (_digest("asks", call.name, asks),) if not has_call_ids(block.api) else ()
     says = _digest("call", call_id, call.name, asks)
     return Unit(says, (*alike, *ids, f"call:{call_id}"), is_answer=True)
 
 
-def _marked(said: _Said) -> Block:
+def _marked(block: _Marked) -> Block:
     """Return a block as a log gives it: in place of long texts, marks of their blobs."""
-    if said.spilled is said.value or not said.api:
-        return said.block
-    return neutral_of(said.api, restore(said.spilled, _MARKS))
+    if block.spilled is block.value or not block.api:
+        return block.block
+    return neutral_of(block.api, restore(block.spilled, _MARKS))
 
 
 def _ids(value: JsonObject) -> Iterator[str]:
@@ -244,13 +246,13 @@ def _ids(value: JsonObject) -> Iterator[str]:
     if isinstance(item, str) and item:
         yield f"id:{kind}:{item}"
     for seal in _SEALS:
-        held = value.get(seal)
-        if isinstance(held, str) and held and held not in _NO_SEALS:
-            yield f"seal:{_text(_standard(held))}"
+        sealed = value.get(seal)
+        if isinstance(sealed, str) and sealed and sealed not in _NO_SEALS:
+            yield f"seal:{_text(_standard(sealed))}"
     for name in _SEALED:
-        held = value.get(name)
-        if isinstance(held, dict):
-            yield from _ids(cast("JsonObject", held))
+        sealed = value.get(name)
+        if isinstance(sealed, dict):
+            yield from _ids(cast("JsonObject", sealed))
 
 
 def _standard(seal: str) -> str:
@@ -258,19 +260,19 @@ def _standard(seal: str) -> str:
     return seal.replace("-", "+").replace("_", "/").rstrip("=")
 
 
-def _document_ids(said: _Said) -> tuple[str, ...]:
+def _document_ids(block: _Marked) -> tuple[str, ...]:
     """Return what a document is known by; the last says it best.
 
     A plain text that is sent as a document may have been recorded as the file that it is.
     """
-    named = f"document:{_speaker(said.role)}:"
-    match said.block:
+    named = f"document:{_speaker(block.role)}:"
+    match block.block:
         case content.Document() as document:
-            marked = _marked(said)
-            kept = _documents(marked) if isinstance(marked, content.Document) else ()
-            return tuple(f"{named}{known}" for known in (*kept, *_documents(document)))
+            marked = _marked(block)
+            documents = _documents(marked) if isinstance(marked, content.Document) else ()
+            return tuple(f"{named}{known}" for known in (*documents, *_documents(document)))
         case content.Text():
-            source: Any = said.value.get("source")
+            source: Any = block.value.get("source")
             text = cast("JsonObject", source).get("data") if isinstance(source, dict) else None
             return (f"{named}{_text(text)}",) if isinstance(text, str) else ()
         case _:
@@ -338,16 +340,16 @@ def _answer(text: str) -> str:
     is_moved = len(text) > LIMIT // 4 and len(text.encode("utf-8", "surrogatepass")) > LIMIT
     if is_moved or text.startswith(_MARK):
         return text
-    said: list[str] = []
+    texts: list[str] = []
     at = 0
     while (opening := _REASONING.search(text, at)) is not None:
         closing = f"</{opening[1]}>"
         end = text.find(closing, opening.end())
         if end < 0:
             break
-        said.append(text[at : opening.start()])
+        texts.append(text[at : opening.start()])
         at = end + len(closing)
-    return "".join((*said, text[at:])).strip()
+    return "".join((*texts, text[at:])).strip()
 
 
 def _text(text: str) -> str:

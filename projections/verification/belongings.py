@@ -57,7 +57,7 @@ class References:
     def missing(self, stored: Sequence[StoredBlob]) -> list[Reference]:
         """Return the references to what is not stored here."""
         there = {blob.digest.hex() for blob in stored if blob.digest is not None}
-        return [found for digest, found in self._found.items() if digest not in there]
+        return [reference for digest, reference in self._found.items() if digest not in there]
 
 
 def key_faults(
@@ -68,14 +68,14 @@ def key_faults(
     wanted = set[StoredKey]()
     if fold.key is not None and not head.forgotten:
         wanted = {StoredKey(own, digest(fold.key))}
-    found = set(keys)
-    if found == wanted:
+    unseen = set(keys)
+    if unseen == wanted:
         return
     if head.forgotten:
         yield _whole(head, "it was forgotten, and the catalogue has a key of it")
-    elif not found and erasures:
+    elif not unseen and erasures:
         return  # Its key was forgotten before it began.
-    elif not found:
+    elif not unseen:
         yield _whole(head, "the catalogue does not have the key that it began with")
     elif not wanted:
         yield _whole(head, "the catalogue has a key of it, and it began without one")
@@ -84,25 +84,25 @@ def key_faults(
 
 
 def erasure_faults(
-    fold: Fold, head: StoredHead, erasures: int, told: Sequence[ErasureEntry]
+    fold: Fold, head: StoredHead, erasures: int, entries: Sequence[ErasureEntry]
 ) -> Iterator[Fault]:
     """Yield where a conversation counts as forgotten without an erasure, or the other way round.
 
     `erasures` are noted for the views, `told` are those that the operators' stream tells of.
     """
-    outcomes = [entry.outcome.events for entry in told if entry.outcome is not None]
+    outcomes = [entry.outcome.events for entry in entries if entry.outcome is not None]
     if head.forgotten and not erasures:
         yield _whole(head, "it counts as forgotten, and no erasure is noted")
-    if head.forgotten and not told:
+    if head.forgotten and not entries:
         yield _whole(head, "it counts as forgotten, and no operator's erasure tells of it")
     # One that is unfinished may have erased, and cannot tell yet how much.
-    is_finished = len(outcomes) == len(told)
+    is_finished = len(outcomes) == len(entries)
     if head.forgotten and outcomes and is_finished and fold.events not in outcomes:
         yield _whole(head, "it counts as forgotten, and its erasure tells of other events")
     if not head.forgotten and any(outcomes):
         yield _whole(head, "its erasure is told of, and it does not count as forgotten")
     # Before anything was said in it, a conversation may be erased, and begin afterwards.
-    if erasures and not head.forgotten and not told and not fold.erased:
+    if erasures and not head.forgotten and not entries and not fold.erased:
         yield _whole(head, "an erasure of it is noted, and it is not forgotten")
 
 

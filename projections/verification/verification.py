@@ -48,7 +48,7 @@ _POINTS: Final = {
     "history.compacted": "amended",
     "content.redacted": "amended",
 }
-"""What an event of a type points at, unless it is on a side line."""
+"""What an event of a type points at, unless it is on a side branch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +98,8 @@ def commitment_faults(event: RecordedEvent) -> Iterator[Fault]:
     if header is None:
         yield _fault(event, "its header cannot be read")
         return
-    told = (header.event_id, header.conversation_id, header.type, header.schema_version)
-    if told != (event.event_id, event.conversation_id, event.type, event.schema_version):
+    leading = (header.event_id, header.conversation_id, header.type, header.schema_version)
+    if leading != (event.event_id, event.conversation_id, event.type, event.schema_version):
         yield _fault(event, "its header is that of another event")
 
 
@@ -155,11 +155,11 @@ class Fold:
         if not self.events:
             yield self._of_head("its head says that it has begun, and none of its events is there")
             return
-        known, told = self._known_members(stored.forgotten), stored.head
-        wrong = [name for name in known if getattr(self.head, name) != getattr(told, name)]
-        if not (0 <= told.input_tokens <= MOST_TOKENS and 0 <= told.output_tokens <= MOST_TOKENS):
+        known, head = self._known_members(stored.forgotten), stored.head
+        wrong = [name for name in known if getattr(self.head, name) != getattr(head, name)]
+        if not (0 <= head.input_tokens <= MOST_TOKENS and 0 <= head.output_tokens <= MOST_TOKENS):
             wrong += [name for name in ("input_tokens", "output_tokens") if name not in known]
-        if stored.forgotten and told.open_calls:
+        if stored.forgotten and head.open_calls:
             wrong.append("open_calls")
         for name in ("tenant", "position", "started_at", "recorded_at"):
             if getattr(self, name) != getattr(stored, name):
@@ -194,8 +194,8 @@ class Fold:
         if not is_apart(tenant, event.conversation_id, [event.type]):
             yield _fault(event, "it mixes what is the operators' with what is a conversation's")
         need = None if happened is None else need_of(happened)
-        standing = Standing(self.events > 0, self.head.version, self.head.closed)
-        if not standing.takes(need):
+        status = Standing(self.events > 0, self.head.version, self.head.closed)
+        if not status.takes(need):
             yield _fault(event, f"it should not stand here: {why_refused(need)}")
 
     def _advance(self, stored: StoredEvent, effect: Effect | None) -> Iterator[Fault]:
