@@ -52,8 +52,8 @@ def check_request(api: str, request: Mapping[str, Any]) -> Verdict:
     if rules is None:
         raise UnknownApi(f"{api!r} cannot be checked: choose one of {', '.join(known_rules())}")
     # As it would be read from the wire: a tuple is a list there.
-    given = dict(request.body if isinstance(request, Request) else request)
-    body = jsontext.write(_without_bytes(body_of(given) if api == _GEMINI else given))
+    arguments = dict(request.body if isinstance(request, Request) else request)
+    body = jsontext.write(_without_bytes(body_of(arguments) if api == _GEMINI else arguments))
     plain = jsontext.read_object(body)
     broken = violations(rules, plain)
     types = parameter_types(api, stream=plain.get("stream") is True)
@@ -199,9 +199,9 @@ def _is_let_pass(api: str, request: JsonObject, mismatch: Mismatch) -> bool:
 
 
 def _violation(api: str, request: JsonObject, mismatch: Mismatch) -> Violation:
-    said = _said(api, request, mismatch)
+    message = _said(api, request, mismatch)
     advice = _ADVICE.get(mismatch.reason, "send it as the SDK's types have it")
-    return Violation(pointer(mismatch.path), "types", said, advice)
+    return Violation(pointer(mismatch.path), "types", message, advice)
 
 
 def _said(api: str, request: JsonObject, mismatch: Mismatch) -> str:
@@ -222,8 +222,8 @@ def _by_google(mismatch: Mismatch) -> str:
     ]
     if mismatch.reason == "extra_forbidden":
         where = f" at '{bracketed(tuple(steps[:-1]))}'" if steps[1:] else ""
-        said = f'Unknown name "{mismatch.path[-1]}"{where}: Cannot find field.'
-        return f"Invalid JSON payload received. {said}"
+        message = f'Unknown name "{mismatch.path[-1]}"{where}: Cannot find field.'
+        return f"Invalid JSON payload received. {message}"
     kind = _KINDS.get(mismatch.reason, mismatch.message)
     return f"Invalid value at '{bracketed(tuple(steps))}' ({kind}), {mismatch.given!r}"
 
@@ -249,10 +249,10 @@ def _by_openai(mismatch: Mismatch) -> str:
 def _tagged(request: JsonObject, mismatch: Mismatch) -> tuple[Step, ...]:
     """Return a path with the type of each object in a list after its place."""
     tagged: list[Step] = []
-    held: Any = request
+    value: Any = request
     for step in mismatch.path:
         tagged.append(step)
-        held = held[step] if isinstance(step, int) else member(held, step)
-        if isinstance(step, int) and isinstance(tag := member(held, "type"), str):
+        value = value[step] if isinstance(step, int) else member(value, step)
+        if isinstance(step, int) and isinstance(tag := member(value, "type"), str):
             tagged.append(tag)
     return tuple(tagged)

@@ -137,11 +137,11 @@ def _referred(outer: JsonObject, inner: JsonObject) -> JsonObject:
 
 def _field(name: str, field: JsonObject) -> JsonObject:
     inner = field["schema"]
-    held = inner["schema"] if inner["type"] == "default" else inner
+    bare = inner["schema"] if inner["type"] == "default" else inner
     other = field.get("validation_alias", _HUMP.sub("_", name).lower())
     return {
         "type": "typed-dict-field",
-        "schema": _plain(held),
+        "schema": _plain(bare),
         "required": False,
         "validation_alias": [[other], [name]],
     }
@@ -212,8 +212,8 @@ def _of_typed_dict(api: str, stream: bool) -> ParameterTypes:
 
 def _named(schema: Any) -> Mapping[str, JsonObject]:
     """Return the schemas that others refer to, by name."""
-    held = cast("list[JsonObject]", schema.get("definitions", ()))
-    return {definition["ref"]: definition for definition in held}
+    definitions = cast("list[JsonObject]", schema.get("definitions", ()))
+    return {definition["ref"]: definition for definition in definitions}
 
 
 def _strict(schema: Any, named: Mapping[str, JsonObject]) -> Any:
@@ -246,8 +246,8 @@ def _strict(schema: Any, named: Mapping[str, JsonObject]) -> Any:
 
 
 def _branches(choices: Iterable[Any], named: Mapping[str, JsonObject]) -> list[Any]:
-    kept = [choice for choice in _bare(choices) if not _is_object(choice, named)]
-    return [(_strict(choice, named), f"{_BRANCH}{place}") for place, choice in enumerate(kept)]
+    others = [choice for choice in _bare(choices) if not _is_object(choice, named)]
+    return [(_strict(choice, named), f"{_BRANCH}{place}") for place, choice in enumerate(others)]
 
 
 def _bare(choices: Iterable[Any]) -> list[JsonObject]:
@@ -268,24 +268,24 @@ def _is_object(choice: JsonObject, named: Mapping[str, JsonObject]) -> bool:
 
 def _closest(errors: list[ErrorDetails], depth: int) -> list[ErrorDetails]:
     """Return the errors of the branches of unions that a value comes closest to."""
-    kept: list[ErrorDetails] = []
+    closest_errors: list[ErrorDetails] = []
     steps: dict[Step, list[ErrorDetails]] = {}
     for error in errors:
         if len(error["loc"]) == depth:
-            kept.append(error)
+            closest_errors.append(error)
         else:
             steps.setdefault(error["loc"][depth], []).append(error)
-    found = {step: _closest(held, depth + 1) for step, held in steps.items()}
-    branches = [held for step, held in found.items() if _is_branch(step)]
-    for step, held in found.items():
+    by_step = {step: _closest(branch, depth + 1) for step, branch in steps.items()}
+    branches = [branch for step, branch in by_step.items() if _is_branch(step)]
+    for step, branch in by_step.items():
         if not _is_branch(step):
-            kept += held
+            closest_errors += branch
     if branches:
-        closest = min(branches, key=lambda held: _distance(held, depth + 1))
-        unknown = [error for held in branches for error in held if _is_tag(error, depth + 1)]
+        closest = min(branches, key=lambda branch: _distance(branch, depth + 1))
+        unknown = [error for branch in branches for error in branch if _is_tag(error, depth + 1)]
         is_unknown = any(_is_tag(error, depth + 1) for error in closest)
-        kept += [_of_no_branch(unknown)] if is_unknown else closest
-    return kept
+        closest_errors += [_of_no_branch(unknown)] if is_unknown else closest
+    return closest_errors
 
 
 def _is_branch(step: Step) -> bool:
@@ -318,8 +318,8 @@ def _of_no_branch(errors: list[ErrorDetails]) -> ErrorDetails:
     """Return the one error of a value that no branch is for, told of all kinds there are."""
     first = errors[0]
     kinds = ", ".join(dict.fromkeys(str(error.get("ctx", {}).get("expected")) for error in errors))
-    told = f"Input tag '{first['input']}' does not match any of the expected tags: {kinds}"
-    return {**first, "msg": told, "ctx": {"expected": kinds}}
+    message = f"Input tag '{first['input']}' does not match any of the expected tags: {kinds}"
+    return {**first, "msg": message, "ctx": {"expected": kinds}}
 
 
 def _mismatch(error: ErrorDetails) -> Mismatch:

@@ -111,46 +111,48 @@ def _structure(shape: Any, value: JsonObject, path: tuple[Step, ...]) -> Iterato
         return
     for name in shape.required_members:
         if name not in value:
-            said = f'Missing required parameter in {where}: "{name}"'
-            yield Mismatch((*path, name), "missing", said, None, value)
+            message = f'Missing required parameter in {where}: "{name}"'
+            yield Mismatch((*path, name), "missing", message, None, value)
     for name, held in value.items():
         if name in members:
             yield from _of_shape(members[name], held, (*path, name))
         else:
             known = ", ".join(members)
-            said = f'Unknown parameter in {where}: "{name}", must be one of: {known}'
-            yield Mismatch((*path, name), "extra_forbidden", said, known, held)
+            message = f'Unknown parameter in {where}: "{name}", must be one of: {known}'
+            yield Mismatch((*path, name), "extra_forbidden", message, known, held)
 
 
 def _of_no_kind(known: Iterable[str], value: JsonObject, path: tuple[Step, ...]) -> Mismatch:
     name, kinds = bracketed(path), ", ".join(known)
     if value:
-        said = f"Invalid number of parameters set for tagged union structure {name}. "
-        said += f"Can only set one of the following keys: {kinds}."
-        return Mismatch(path, "too_many", said, kinds, value)
-    said = f"Must set one of the following keys for tagged union structure {name}: {kinds}."
-    return Mismatch(path, "missing", said, kinds, value)
+        message = f"Invalid number of parameters set for tagged union structure {name}. "
+        message += f"Can only set one of the following keys: {kinds}."
+        return Mismatch(path, "too_many", message, kinds, value)
+    message = f"Must set one of the following keys for tagged union structure {name}: {kinds}."
+    return Mismatch(path, "missing", message, kinds, value)
 
 
 def _mistyped(value: Any, path: tuple[Step, ...], wanted: tuple[type, ...]) -> Mismatch:
     kinds = ", ".join(str(kind) for kind in wanted)
-    said = f"Invalid type for parameter {bracketed(path)}, value: {value}, type: {type(value)}"
-    return Mismatch(path, "type", f"{said}, valid types: {kinds}", kinds, value)
+    message = f"Invalid type for parameter {bracketed(path)}, value: {value}, type: {type(value)}"
+    return Mismatch(path, "type", f"{message}, valid types: {kinds}", kinds, value)
 
 
 def _short(shape: Any, value: Any, path: tuple[Step, ...]) -> Iterator[Mismatch]:
     least: int = shape.metadata.get("min", 0)
     if len(value) < least:
-        said = f"Invalid length for parameter {bracketed(path)}, value: {len(value)}"
-        yield Mismatch(path, "too_short", f"{said}, valid min length: {least}", None, value)
+        message = f"Invalid length for parameter {bracketed(path)}, value: {len(value)}"
+        yield Mismatch(path, "too_short", f"{message}, valid min length: {least}", None, value)
 
 
 def _of_no_enum(known: list[str], value: str, path: tuple[Step, ...]) -> Mismatch:
     """Return what the service says; botocore sends any word."""
     steps = (f"{step + 1}.member" if isinstance(step, int) else step for step in path)
-    said = f"1 validation error detected: Value '{value}' at '{'.'.join(steps)}' failed to satisfy"
+    message = (
+        f"1 validation error detected: Value '{value}' at '{'.'.join(steps)}' failed to satisfy"
+    )
     wanted = f"constraint: Member must satisfy enum value set: [{', '.join(known)}]"
-    return Mismatch(path, "enum", f"{said} {wanted}", ", ".join(known), value)
+    return Mismatch(path, "enum", f"{message} {wanted}", ", ".join(known), value)
 
 
 # The types of what Ollama's server reads of a chat: its SDK knows neither ids of calls nor
@@ -227,5 +229,5 @@ def _mismatch(error: ErrorDetails) -> Mismatch:
     place = ".".join(step for step in path if isinstance(step, str))
     of_go = _GO.get(place) or _GO.get(error["type"], "api.Message")
     field = f"Go struct field ChatRequest.{place} of type {of_go}"
-    said = f"json: cannot unmarshal {json_kind(given)} into {field}"
-    return Mismatch(path, error["type"], said, None, given)
+    message = f"json: cannot unmarshal {json_kind(given)} into {field}"
+    return Mismatch(path, error["type"], message, None, given)

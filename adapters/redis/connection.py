@@ -224,9 +224,9 @@ def client_of(url: str, seconds: float) -> Any:
     is none of a Redis.
     """
     try:
-        given = _place(url)
+        place = _place(url)
         pool = redis.ConnectionPool(
-            **given,
+            **place,
             socket_connect_timeout=CONNECT_SECONDS,
             socket_timeout=seconds,
             # The driver would try ten times, and wait in between.
@@ -252,10 +252,10 @@ def _place(url: str) -> dict[str, Any]:
     """Return what the driver takes of a URL; ValueError for what names no host."""
     if not url.isprintable():
         raise ValueError("no name of a host")
-    given: dict[str, Any] = cast("Any", redis.connection).parse_url(url)
-    given.get("host", "").encode("idna")
-    kind = given.get("connection_class")
-    taken = {name: given[name] for name in given if name in _TAKEN or name.startswith("ssl_")}
+    parsed: dict[str, Any] = cast("Any", redis.connection).parse_url(url)
+    parsed.get("host", "").encode("idna")
+    kind = parsed.get("connection_class")
+    taken = {name: parsed[name] for name in parsed if name in _TAKEN or name.startswith("ssl_")}
     return taken | ({"connection_class": kind} if isinstance(kind, type) else {})
 
 
@@ -270,11 +270,11 @@ def _answers(
 
 
 def _shown(url: str, client: Any) -> str:
-    given = client.connection_pool.connection_kwargs
+    place = client.connection_pool.connection_kwargs
     scheme = url.partition(":")[0]
     if scheme == "unix":
-        return f"unix://{given.get('path', '')}"
-    return f"{scheme}://{given.get('host', 'localhost')}:{given.get('port', 6379)}/{given.get('db', 0)}"
+        return f"unix://{place.get('path', '')}"
+    return f"{scheme}://{place.get('host', 'localhost')}:{place.get('port', 6379)}/{place.get('db', 0)}"
 
 
 # Whether a Redis answers in time to be of use: asking one that is late costs more than it saves.

@@ -52,7 +52,7 @@ def written(request: Request) -> bytes:
             return {mark: b64encode(held).decode()}
         raise TypeError(f"a request holds a {type(held).__name__}")
 
-    told = {
+    members = {
         "arguments": dict(request),
         "body": None if _is_body(request) else dict(request.body),
         "notes": request.report.notes,
@@ -60,7 +60,7 @@ def written(request: Request) -> bytes:
     }
     try:
         text = json.dumps(
-            [mark, told],
+            [mark, members],
             default=spelled,
             ensure_ascii=False,
             allow_nan=False,
@@ -74,14 +74,14 @@ def written(request: Request) -> bytes:
 def read(kept: bytes, options: Options) -> Request:
     """Return the request that `written` gave, with the options that it was asked for."""
     text = kept.decode(*_CODEC)
-    mark, told = json.loads(text)
+    mark, members = json.loads(text)
     if text.count(mark) > 1:
-        told = json.loads(text, object_hook=lambda held: _bytes_of(held, mark))[1]
+        members = json.loads(text, object_hook=lambda held: _bytes_of(held, mark))[1]
     report = Report(
-        tuple(Note(*note) for note in told["notes"]),
-        tuple(Route(*route) for route in told["routes"]),
+        tuple(Note(*note) for note in members["notes"]),
+        tuple(Route(*route) for route in members["routes"]),
     )
-    return Request(told["arguments"], options, report, told["body"])
+    return Request(members["arguments"], options, report, members["body"])
 
 
 def _is_body(request: Request) -> bool:
@@ -148,10 +148,10 @@ class HotWindows:
         if request is not None:
             return Asked(request, recipe, sources_of(self._backend, lineage, options))
         stretches = lineage()
-        asked = ask(self._backend, stretches, options)
+        fresh = ask(self._backend, stretches, options)
         if all(stretch.conversation_id == conversation_id for stretch in stretches):
-            self._keep(prove, (key, field), asked.request, erasures, *rest)
-        return asked
+            self._keep(prove, (key, field), fresh.request, erasures, *rest)
+        return fresh
 
     def _asked(self, *commands: Command) -> list[Any] | None:
         """Return the answers, unless the Redis is of no use now, or of late was slow."""
@@ -191,8 +191,8 @@ class HotWindows:
             self._connection.ask(("UNLINK", key))
 
     def _field(self, recipe: Recipe) -> str:
-        told = [FORMAT, __version__, str(self._tenant), recipe.model_dump(mode="json")]
-        return hashlib.sha256(jsontext.write_canonical(told)).hexdigest()
+        parts = [FORMAT, __version__, str(self._tenant), recipe.model_dump(mode="json")]
+        return hashlib.sha256(jsontext.write_canonical(parts)).hexdigest()
 
 
 def _opened(

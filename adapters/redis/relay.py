@@ -158,8 +158,8 @@ class Relay:
     def _marks(self) -> Iterable[Command]:
         """Yield what keeps the lease, and what tells readers how far the relay came."""
         mark = mark_key(self._incarnation)
-        told = [number for place in self._relayed.items() for number in place]
-        yield ("HSET", mark, *told)
+        numbers = [number for place in self._relayed.items() for number in place]
+        yield ("HSET", mark, *numbers)
         yield ("PEXPIRE", mark, LEASE_MILLISECONDS)
         yield ("PEXPIRE", self._lease(), LEASE_MILLISECONDS)
 

@@ -43,8 +43,8 @@ _WORTH_PACKING: Final = 1 << 17
 def seal(prove: Proof, place: str, value: bytes) -> bytes:
     """Return a value as it is kept at a place, with the proof that it belongs there."""
     is_long = len(value) >= _WORTH_PACKING
-    kept = _PACKED + zlib.compress(value, 1) if is_long else _PLAIN + value
-    return prove(_told(place, kept)) + kept
+    packed = _PACKED + zlib.compress(value, 1) if is_long else _PLAIN + value
+    return prove(_told(place, packed)) + packed
 
 
 def opened(prove: Proof, place: str, sealed: bytes) -> bytes | None:
@@ -106,14 +106,14 @@ def entries_in(prove: Proof, key: str, shard: int, answer: Any) -> list[Entry]:
 
     `answer` is as the driver has it; None where nothing came.
     """
-    found: list[Entry] = []
+    entries: list[Entry] = []
     for place, fields in _rows(answer):
         position = int(place.partition(b"-")[0])
         packed = opened(prove, f"{key} {position}", fields.get(FIELD, b""))
         if packed is None:
             break
-        found.append(_entry(shard, position, packed))
-    return found
+        entries.append(_entry(shard, position, packed))
+    return entries
 
 
 def _rows(answer: Any) -> list[tuple[bytes, dict[bytes, bytes]]]:

@@ -227,18 +227,18 @@ PIECE_SIZE: Final = 1024 * 1024
 
 def pieces(chunks: Iterable[bytes], size: int = PIECE_SIZE) -> Iterator[bytes]:
     """Yield the same bytes in pieces of `size`, the last one shorter; nothing for no bytes."""
-    held = bytearray()
+    piece = bytearray()
     for chunk in chunks:
         rest = memoryview(chunk)
         while rest:
-            room = size - len(held)
-            held += rest[:room]
+            room = size - len(piece)
+            piece += rest[:room]
             rest = rest[room:]
-            if len(held) == size:
-                yield bytes(held)
-                held.clear()
-    if held:
-        yield bytes(held)
+            if len(piece) == size:
+                yield bytes(piece)
+                piece.clear()
+    if piece:
+        yield bytes(piece)
 
 
 def verified(stored: Iterable[bytes], blob: Blob) -> Iterator[bytes]:

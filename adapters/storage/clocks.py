@@ -99,5 +99,5 @@ def clock_doubts(backend: Backend) -> tuple[str, ...]:
         if end.position
         for event in backend.read_log(replace(end, position=end.position - 1), 1)
     ]
-    said = (jump(event.recorded_at, now) for event in lasts)
-    return tuple(dict.fromkeys(why for why in said if why is not None))
+    doubts = (jump(event.recorded_at, now) for event in lasts)
+    return tuple(dict.fromkeys(why for why in doubts if why is not None))

@@ -97,13 +97,13 @@ def statements(sql: str) -> list[str]:
 
     A semicolon in a comment, a text or a body between $$ ends none.
     """
-    found = [""]
+    parts = [""]
     for part in _PART.findall(sql):
         if part == ";":
-            found.append("")
+            parts.append("")
         elif not part.startswith("--"):
-            found[-1] += part
-    return [statement.strip() for statement in found if statement.strip()]
+            parts[-1] += part
+    return [statement.strip() for statement in parts if statement.strip()]
 
 
 def lock_of(schema: str) -> int:

@@ -72,23 +72,23 @@ class Members:
         """Return an id, which has one spelling only."""
         text = self.text(name)
         try:
-            found = UUID(text)
+            value = UUID(text)
         except ValueError:
             raise _other_kind(name) from None
-        if str(found) != text:
+        if str(value) != text:
             raise _other_kind(name)
-        return found
+        return value
 
     def hex(self, name: str, size: int) -> bytes:
         """Return so many bytes that are spelled in hexadecimal digits."""
         text = self.text(name)
         try:
-            found = bytes.fromhex(text)
+            value = bytes.fromhex(text)
         except ValueError:
             raise _other_kind(name) from None
-        if len(found) != size or found.hex() != text:
+        if len(value) != size or value.hex() != text:
             raise _other_kind(name)
-        return found
+        return value
 
     def base64(self, name: str) -> bytes:
         """Return the bytes that are spelled in Base64."""
@@ -270,9 +270,9 @@ def _members(data: bytes) -> Members:
 def _beginning(members: Members) -> Beginning:
     if not members.is_word("onrecord", "export"):
         raise InvalidExport(_FOREIGN)
-    found = members.number("format")
-    if found != FORMAT:
-        raise InvalidExport(f"export format {found} is not known: upgrade Onrecord")
+    version = members.number("format")
+    if version != FORMAT:
+        raise InvalidExport(f"export format {version} is not known: upgrade Onrecord")
     conversation_id = members.id("conversation")
     if is_marked(conversation_id):
         raise InvalidExport("its id is kept for what operators do: no conversation has such an id")

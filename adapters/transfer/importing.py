@@ -96,10 +96,10 @@ def check(path: Path, progress: Progress = unheeded) -> Checked:
 
 def _of_one(tenant: UUID | None, recorded: RecordedEvent) -> UUID:
     """Return the tenant of an event, who is that of the events before it."""
-    found = recorded.client_header().tenant
-    if tenant is not None and found != tenant:
+    owner = recorded.client_header().tenant
+    if tenant is not None and owner != tenant:
         raise InvalidExport(f"version {recorded.version} is of another tenant than those before it")
-    return found
+    return owner
 
 
 def import_file(
@@ -190,15 +190,15 @@ def _without_origin(fork: ConversationForked) -> InvalidInput:
 
 def _place(backend: Backend, tenant: UUID, key: str, conversation_id: UUID) -> int:
     """Make the conversation's place in the catalogue; return the version that it is at."""
-    found = backend.find(tenant, key)
+    known = backend.find(tenant, key)
     present = backend.head(conversation_id).version
-    if found is None and present:
+    if known is None and present:
         if is_forgotten(backend, conversation_id):
             raise InvalidInput("the conversation was forgotten here: it cannot be imported again")
         raise InvalidInput("the conversation is in this store already, under another key")
-    if found is None:
-        found = backend.open(tenant, key, conversation_id)
-    if found != conversation_id:
+    if known is None:
+        known = backend.open(tenant, key, conversation_id)
+    if known != conversation_id:
         raise InvalidInput(
             "another conversation has that key in this store: import with --as ANOTHER-KEY"
         )

@@ -74,8 +74,8 @@ class StoredDocuments:
         return self._readable[place]
 
     def _is_erased(self, conversation_id: UUID, version: int) -> bool:
-        found = self._backend.read(conversation_id, after=version - 1, until=version)
-        return any(event.body is None for event in found)
+        events = self._backend.read(conversation_id, after=version - 1, until=version)
+        return any(event.body is None for event in events)
 
 
 def _bytes_faults(

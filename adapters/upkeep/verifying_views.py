@@ -90,13 +90,13 @@ def with_views(
     progress: Progress,
 ) -> Verified:
     """Compare the views too, and return all that was found."""
-    found = verify_views(backend, kept, which, progress=progress)
+    views = verify_views(backend, kept, which, progress=progress)
     return replace(
         verified,
-        faults=(*verified.faults, *found.faults),
-        checked=(*verified.checked, *map(_told, found.views)),
-        unchecked=(*verified.unchecked, *found.unchecked),
-        views=found.views,
+        faults=(*verified.faults, *views.faults),
+        checked=(*verified.checked, *map(_told, views.views)),
+        unchecked=(*verified.unchecked, *views.unchecked),
+        views=views.views,
     )
 
 
@@ -158,8 +158,8 @@ class _Check:
             ),
         ]
         if self._pending:
-            told = f"{len(self._pending)} conversations that were erased"
-            unchecked.append(f"views: {told}, and are taken out of the views as they are read")
+            pending = f"{len(self._pending)} conversations that were erased"
+            unchecked.append(f"views: {pending}, and are taken out of the views as they are read")
         views = (
             VerifiedView(view, self._rows[view], behind, self._parked[view])
             for view, behind in sorted(self._behind.items())
@@ -192,7 +192,10 @@ class _Check:
             why = f"view {view}: it says that it has come further than the log"
             self._faults.append(Fault(None, 0, why))
         return sum(
-            max(0, end - min((at for of, at in positions.items() if of.shard == shard), default=0))
+            max(
+                0,
+                end - min((at for part, at in positions.items() if part.shard == shard), default=0),
+            )
             for shard, end in ends.items()
         )
 
@@ -251,8 +254,8 @@ class _Check:
     def _compare(self, moment: KeptMoment, folding: Folding, conversation_id: UUID) -> None:
         build, conversation = folding.build, str(conversation_id)
         kept = paged(lambda after: moment.rows(build, conversation, after, PAGE))
-        found = differences(folding.rows(conversation), self._counted(build.view, kept))
-        self._faults += row_faults(build.view, conversation_id, found)
+        different = differences(folding.rows(conversation), self._counted(build.view, kept))
+        self._faults += row_faults(build.view, conversation_id, different)
         folding.clear()
 
     def _counted(self, view: str, rows: Iterator[Row]) -> Iterator[Row]:
@@ -266,17 +269,19 @@ class _Check:
         while True:
             with self._kept.moment() as moment:
                 live = _live(moment).get(view)
-                found = [] if live is None else moment.conversations(live.build, after, PAGE)
-                for conversation in found:
+                conversations = (
+                    [] if live is None else moment.conversations(live.build, after, PAGE)
+                )
+                for conversation in conversations:
                     which = _id(conversation)
                     if which is None or moment.log.head(which) is None:
                         why = (
                             f"view {view}: it has rows of a conversation that the log does not have"
                         )
                         self._faults.append(Fault(which, 0, why))
-            if not found:
+            if not conversations:
                 return
-            after = found[-1]
+            after = conversations[-1]
 
     def _sums(self, build: Build, kept: list[Row], erasures: Erasures) -> None:
         self._rows[build.view] += len(kept)
@@ -326,7 +331,7 @@ def _erased_responses(
 
 def _id(conversation: str) -> UUID | None:
     try:
-        found = UUID(conversation)
+        conversation_id = UUID(conversation)
     except ValueError:
         return None
-    return found if str(found) == conversation else None
+    return conversation_id if str(conversation_id) == conversation else None

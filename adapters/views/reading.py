@@ -251,10 +251,10 @@ class Views:
     def _named(self, which: str | UUID) -> UUID:
         if isinstance(which, UUID):
             return which
-        found = self._backend.find(self._tenant, text_given("a key", which))
-        if found is None:
+        conversation_id = self._backend.find(self._tenant, text_given("a key", which))
+        if conversation_id is None:
             raise ConversationNotFound("no conversation has that key: list them to see which do")
-        return found
+        return conversation_id
 
     def _digested(self, actor: str | None) -> str | None:
         name = text_if_given("actor", actor)

@@ -97,10 +97,10 @@ class Deed:
 
 def deed(row: Row) -> Deed:
     """Return what was done, of a row of a page."""
-    told: dict[str, Any] = {name: row[name] for name in Deed.__dataclass_fields__}
-    told["conversation_id"] = UUID(row["conversation_id"])
-    told["erasure"] = None if row["erasure"] is None else _erasure_deed(row["erasure"])
-    return Deed(**told)
+    members: dict[str, Any] = {name: row[name] for name in Deed.__dataclass_fields__}
+    members["conversation_id"] = UUID(row["conversation_id"])
+    members["erasure"] = None if row["erasure"] is None else _erasure_deed(row["erasure"])
+    return Deed(**members)
 
 
 def _erasure_deed(told: Row) -> ErasureDeed:
@@ -164,13 +164,13 @@ def _fact(batch: EventBatch, event: RecordedEvent) -> ErasureFact | None:
 
 
 def _erasure(fact: ErasureFact) -> Row:
-    told: Row = {"conversation_id": str(fact.conversation_id)}
+    row: Row = {"conversation_id": str(fact.conversation_id)}
     match fact:
         case ErasureIntended():
-            return told | {"actor": storable(fact.actor), "reason": storable(fact.reason)}
+            return row | {"actor": storable(fact.actor), "reason": storable(fact.reason)}
         case ErasureCompleted():
             forks = None if fact.forks is None else [str(fork) for fork in fact.forks]
-            return told | {"events": fact.events, "forks": forks}
+            return row | {"events": fact.events, "forks": forks}
         case _:
             assert_never(fact)
 

@@ -106,18 +106,18 @@ def sum_faults(expected: Iterable[Row], kept: Iterable[Row], erasures: Erasures)
 
 
 def _added_up(rows: Iterable[Row]) -> dict[tuple[object, ...], Row]:
-    found: dict[tuple[object, ...], Row] = {}
+    sums: dict[tuple[object, ...], Row] = {}
     for row in rows:
         key = tuple(row[column] for column in _SUM_KEY)
-        before = found.get(key)
+        before = sums.get(key)
         if before is None:
-            found[key] = {name: row[name] for name in row if name not in ("shard", "part")}
+            sums[key] = {name: row[name] for name in row if name not in ("shard", "part")}
             continue
         for count in COUNTS:
             before[count] = min(before[count] + row[count], MOST_TOKENS)
         if row["conversation_id"] != before["conversation_id"]:
             before["conversation_id"] = "several"
-    return found
+    return sums
 
 
 def _sum_difference(

@@ -101,13 +101,13 @@ class Overview:
 
 def overview(row: Row) -> Overview:
     """Return a conversation at a glance, of a row of a page."""
-    told: dict[str, Any] = {name: row[name] for name in Overview.__dataclass_fields__}
-    told |= {column: tuple(row[column]) for column in _LISTED}
+    members: dict[str, Any] = {name: row[name] for name in Overview.__dataclass_fields__}
+    members |= {column: tuple(row[column]) for column in _LISTED}
     origin: str | None = row["origin"]
-    told["conversation_id"] = UUID(row["conversation_id"])
-    told["origin"] = None if origin is None else UUID(origin)
-    told["closed"] = bool(row["closed"])
-    return Overview(**told)
+    members["conversation_id"] = UUID(row["conversation_id"])
+    members["origin"] = None if origin is None else UUID(origin)
+    members["closed"] = bool(row["closed"])
+    return Overview(**members)
 
 
 _Names = dict[str, set[str]]

@@ -66,8 +66,8 @@ def foremost(positions: Positions, ends: Mapping[int, int], room: int) -> Batch 
         for part, of in positions.items()
         if of
     ]
-    news = [front for front in fronts if front.at < front.end]
-    return _batch(news, max(news, key=_missing, default=None), room)
+    behind = [front for front in fronts if front.at < front.end]
+    return _batch(behind, max(behind, key=_missing, default=None), room)
 
 
 def trailing(positions: Positions, room: int) -> Batch | None:
@@ -153,16 +153,16 @@ def feeding(builds: Iterable[Build], views: Mapping[str, View]) -> Feeding:
     """
     known = [build for build in builds if build.view in views]
     live = {build.view: build.number for build in known if build.status == "live"}
-    kept = [build for build in known if build.status != "retired"]
+    current = [build for build in known if build.status != "retired"]
     return Feeding(
-        frozenset(Feed(views[at.view], at.number) for at in kept if _is_fed(at, views[at.view])),
+        frozenset(Feed(views[at.view], at.number) for at in current if _is_fed(at, views[at.view])),
         tuple(
             (build.view, build.number, live[build.view])
-            for build in kept
+            for build in current
             if build.status == "building" and _is_fed(build, views[build.view])
         ),
         tuple((build.view, build.number) for build in known if build.status == "retired"),
-        tuple(why for build in kept if (why := _why_not(build, views[build.view]))),
+        tuple(why for build in current if (why := _why_not(build, views[build.view]))),
     )
 
 

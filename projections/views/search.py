@@ -87,34 +87,36 @@ class Search:
 
     def wanted(self, batch: EventBatch) -> list[Row]:
         """Return the rows that are redacted, and the calls that results here are of."""
-        of = str(batch.conversation_id)
+        conversation_id = str(batch.conversation_id)
         keys: list[Row] = []
         called: set[str] = set()
         for event in batch.events:
-            if event.type not in _POINTING or (told := members_of(event)) is None:
+            if event.type not in _POINTING or (members := members_of(event)) is None:
                 continue
             if event.type == _REDACTED:
                 # What is still to come is not redacted, and no database has a version of any size.
-                if 0 < told["version"] < event.version:
-                    keys.append({"conversation_id": of, "version": told["version"]})
+                if 0 < members["version"] < event.version:
+                    keys.append({"conversation_id": conversation_id, "version": members["version"]})
             elif event.type in _CALLS:
-                called.add(told["call_id"])
-            elif told["call_id"] not in called:
-                called.add(told["call_id"])
-                keys.append({"conversation_id": of, "call_id": indexed(told["call_id"])})
+                called.add(members["call_id"])
+            elif members["call_id"] not in called:
+                called.add(members["call_id"])
+                keys.append(
+                    {"conversation_id": conversation_id, "call_id": indexed(members["call_id"])}
+                )
         return keys
 
     def fold(self, batch: EventBatch, known: Sequence[Row]) -> Changes:
         """Return a row for each event with text, and empty ones for what was redacted."""
         rows = _Rows(batch, known)
         for event in batch.events:
-            told = members_of(event)
-            if told is None:
+            members = members_of(event)
+            if members is None:
                 continue
             if event.type == _REDACTED:
-                rows.redact(event.version, told["version"])
+                rows.redact(event.version, members["version"])
             else:
-                rows.tell(event, told)
+                rows.tell(event, members)
         return Changes(put=tuple(rows.changed.values()))
 
 
@@ -183,14 +185,14 @@ class _Rows:
 
     def _result(self, document: Row) -> Row | None:
         """Return the row of the result that holds a document."""
-        found = (
+        results = (
             row
             for row in self._rows.values()
             if row["type"] in _RESULTS
             and row["call_id"] == document["call_id"]
             and row["version"] < document["version"]
         )
-        return max(found, key=lambda row: int(row["version"]), default=None)
+        return max(results, key=lambda row: int(row["version"]), default=None)
 
     def _put(self, row: Row) -> None:
         self._rows[row["version"]] = self.changed[row["version"]] = row
@@ -295,8 +297,8 @@ class SearchQuery:
 
     def _match(self) -> str:
         """Return it as SQLite has it (www.sqlite.org/fts5.html, "Full-text Query Syntax")."""
-        asked = " AND ".join(_quoted(words) for words in self.wanted)
-        return f"({asked})" + "".join(f" NOT {_quoted(words)}" for words in self.unwanted)
+        expression = " AND ".join(_quoted(words) for words in self.wanted)
+        return f"({expression})" + "".join(f" NOT {_quoted(words)}" for words in self.unwanted)
 
     def _words(self) -> str:
         """Return its words as PostgreSQL has them (its manual, "tsquery"); phrases go apart.

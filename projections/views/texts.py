@@ -141,11 +141,11 @@ def _told(content: Any, stand_in: str) -> Any:
     """Return content with the JSON of APIs as it came, something in the place of each blob."""
     match content:
         case {"kind": "native", "value": value}:
-            held = {
+            stand_ins = {
                 blob.sha256: stand_in.format(digest=blob.sha256).encode()
                 for blob in referenced(value)
             }
-            return {**content, "value": restore(value, held)}
+            return {**content, "value": restore(value, stand_ins)}
         case list():
             return [_told(block, stand_in) for block in cast("list[Any]", content)]
         case _:
@@ -276,7 +276,7 @@ def title_of(text: str) -> str | None:
 
 
 def _read(api: str, value: JsonObject) -> Iterator[Text | Document]:
-    told: JsonObject = restore(value, {blob.sha256: b"" for blob in referenced(value)})
-    for part in parts_of(api, told) or (neutral_of(api, told),):
+    plain: JsonObject = restore(value, {blob.sha256: b"" for blob in referenced(value)})
+    for part in parts_of(api, plain) or (neutral_of(api, plain),):
         if isinstance(part, Text | Document):
             yield part

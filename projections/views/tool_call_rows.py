@@ -169,9 +169,9 @@ class LedgerRows:
 
     def take(self, event: RecordedEvent) -> None:
         """Take in the next event; what was erased, or cannot be read, tells nothing."""
-        told = members_of(event, _HELD_APART)
-        if told is not None:
-            _TAKEN[event.type](self, event, told)
+        members = members_of(event, _HELD_APART)
+        if members is not None:
+            _TAKEN[event.type](self, event, members)
 
     def declare(self, event: RecordedEvent, told: JsonObject) -> None:
         """Note under which names models are told of the caller's tools from here on."""

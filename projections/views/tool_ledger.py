@@ -65,11 +65,11 @@ class LedgerCall:
 
 def ledger_call_of(row: Row) -> LedgerCall:
     """Return what a row of a page tells."""
-    told: dict[str, Any] = {name: row[name] for name in LedgerCall.__dataclass_fields__}
-    told.update((name, UUID(row[name])) for name in _IDS if row[name] is not None)
-    told.update((name, bool(row[name])) for name in _FLAGS)
-    told["duration"] = row["duration"] or None
-    return LedgerCall(**told)
+    members: dict[str, Any] = {name: row[name] for name in LedgerCall.__dataclass_fields__}
+    members.update((name, UUID(row[name])) for name in _IDS if row[name] is not None)
+    members.update((name, bool(row[name])) for name in _FLAGS)
+    members["duration"] = row["duration"] or None
+    return LedgerCall(**members)
 
 
 _IDS: Final = ("conversation_id", "line", "response")
@@ -99,9 +99,9 @@ class ToolLedger:
         """Return the calls that results, answers and redactions here are of, and the names."""
         keys = _Keys(str(batch.conversation_id))
         for event in batch.events:
-            told = members_of(event)
-            if told is not None:
-                keys.of_event(event, told)
+            members = members_of(event)
+            if members is not None:
+                keys.of_event(event, members)
         return list(keys.found.values())
 
     def fold(self, batch: EventBatch, known: Sequence[Row]) -> Changes:

@@ -57,8 +57,8 @@ _LONGEST: Final = 200
 
 def usage_members(api: str, envelope: JsonObject) -> UsageMembers:
     """Return what the envelope of a response says of its tokens besides."""
-    found = api_of(api)
-    places = found.usage if found else UsagePlaces()
+    known = api_of(api)
+    places = known.usage if known else UsagePlaces()
     return UsageMembers(*(_first(envelope, paths) for paths in places))
 
 
@@ -108,16 +108,16 @@ class Usage:
 
     def fold(self, batch: EventBatch, known: Sequence[Row]) -> Changes:
         """Return what is to be added, and the requests that are asked now, or answered."""
-        asked = {row["request"]: row for row in known}
-        before = set(asked)
+        requests = {row["request"]: row for row in known}
+        before = set(requests)
         sums: dict[tuple[str, str, str], Row] = {}
         for event in batch.events:
             if event.type != _REQUEST:
-                _count(batch, event, asked, sums)
+                _count(batch, event, requests, sums)
             elif _is_nameless(event):
-                asked[str(event.event_id)] = _asked(batch, event)
-        open_requests = (row for request, row in asked.items() if request not in before)
-        answered = tuple({"request": request} for request in sorted(before - set(asked)))
+                requests[str(event.event_id)] = _asked(batch, event)
+        open_requests = (row for request, row in requests.items() if request not in before)
+        answered = tuple({"request": request} for request in sorted(before - set(requests)))
         return Changes(put=(*sums.values(), *open_requests), drop=answered)
 
 
@@ -145,10 +145,10 @@ class ModelUsage:
 
 def model_usage(row: Row) -> ModelUsage:
     """Return what a model used, of a row of a page or of the totals."""
-    told: dict[str, Any] = {name: row[name] for name in (*COUNTS, "api")}
+    members: dict[str, Any] = {name: row[name] for name in (*COUNTS, "api")}
     day: str | None = row.get("day")
     return ModelUsage(
-        day=None if day is None else date.fromisoformat(day), model=row["model"] or None, **told
+        day=None if day is None else date.fromisoformat(day), model=row["model"] or None, **members
     )
 
 
@@ -274,8 +274,8 @@ class Prices:
 
     def of(self, model: str | None) -> Price | None:
         """Return the price of a model, by any of its names; None where there is none."""
-        found = entry_for(model, self.entries) if model else None
-        return None if found is None else _price(found[1])
+        entry = entry_for(model, self.entries) if model else None
+        return None if entry is None else _price(entry[1])
 
 
 def prices_in(tables: JsonObject) -> Prices:
@@ -307,11 +307,11 @@ def cost_of(usage: ModelUsage, prices: Prices) -> Decimal | None:
     fresh = max(usage.input_tokens - cached - written, 0)
     cached_price = price.input if price.cached_input is None else price.cached_input
     write_price = price.input if price.cache_write is None else price.cache_write
-    told = (
+    costs = (
         *((fresh, price.input), (usage.output_tokens, price.output)),
         *((cached, cached_price), (written, write_price)),
     )
-    return sum((count * dollars for count, dollars in told), Decimal()) / _MILLION
+    return sum((count * dollars for count, dollars in costs), Decimal()) / _MILLION
 
 
 def _price(entry: Entry) -> Price:

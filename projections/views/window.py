@@ -50,21 +50,21 @@ class Exchange:
 
 def exchange_of(row: Row) -> Exchange:
     """Return what a row of a page tells."""
-    told: dict[str, Any] = {name: row[name] for name in Exchange.__dataclass_fields__}
-    told["conversation_id"] = UUID(row["conversation_id"])
-    told["is_closed"] = bool(row["is_closed"])
-    return Exchange(**told)
+    members: dict[str, Any] = {name: row[name] for name in Exchange.__dataclass_fields__}
+    members["conversation_id"] = UUID(row["conversation_id"])
+    members["is_closed"] = bool(row["is_closed"])
+    return Exchange(**members)
 
 
 def remembered(exchanges: Iterable[Exchange]) -> list[tuple[Literal["user", "assistant"], str]]:
     """Return who said what, the oldest first, of exchanges as a page has them: the latest first."""
-    said: list[tuple[Literal["user", "assistant"], str]] = []
+    messages: list[tuple[Literal["user", "assistant"], str]] = []
     for exchange in reversed(list(exchanges)):
         if exchange.prompt:
-            said.append(("user", exchange.prompt))
+            messages.append(("user", exchange.prompt))
         if exchange.answer:
-            said.append(("assistant", exchange.answer))
-    return said
+            messages.append(("assistant", exchange.answer))
+    return messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +108,9 @@ class Window:
         entries = WindowEntries(batch, known)
         for event in batch.events:
             if event.type not in _OF_LINES or line_of(event) is not None:
-                told = members_of(event)
-                if told is not None:
-                    entries.take(event, told)
+                members = members_of(event)
+                if members is not None:
+                    entries.take(event, members)
         return Changes(put=tuple(entries.put()))
 
 

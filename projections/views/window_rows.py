@@ -86,13 +86,13 @@ class Amended:
 
     def redact(self, version: int) -> Amended:
         """Return it without the summary at a version; itself if there is none."""
-        if all(told.version != version for told in self.compactions):
+        if all(compaction.version != version for compaction in self.compactions):
             return self
-        told = (
+        compactions = (
             each._replace(is_redacted=True) if each.version == version else each
             for each in self.compactions
         )
-        return replace(self, compactions=tuple(told))
+        return replace(self, compactions=tuple(compactions))
 
     def shown(self) -> tuple[Segment, ...]:
         """Return what the main line is made of by now, behind what a summary stands for."""
@@ -106,16 +106,16 @@ class Amended:
 
     def _line(self, as_of: int) -> tuple[Segment, ...]:
         """Return what the main line was made of at a version."""
-        found: list[Segment] = []
+        segments: list[Segment] = []
         cut = as_of
         while adoption := self._last_adoption(as_of):
             if cut >= adoption.version:
-                found.append(Segment(adoption.version - 1, cut))
+                segments.append(Segment(adoption.version - 1, cut))
                 cut = adoption.version - 1
             if adoption.begun is not None and cut >= adoption.begun:
-                found.append(Segment(adoption.begun - 1, cut, adoption.adopted))
+                segments.append(Segment(adoption.begun - 1, cut, adoption.adopted))
             cut, as_of = min(cut, adoption.after), adoption.as_of
-        return (Segment(0, cut), *reversed(found))
+        return (Segment(0, cut), *reversed(segments))
 
     def _last_adoption(self, as_of: int) -> Adoption | None:
         return next((each for each in reversed(self.adoptions) if each.version <= as_of), None)
@@ -151,16 +151,16 @@ def changed_from(before: tuple[Segment, ...], now: tuple[Segment, ...]) -> int |
 def amended_in(state: Any) -> Amended:
     """Return what `stated` gave, read again."""
     return Amended(
-        tuple(Adoption(*told) for told in state["adoptions"]),
-        tuple(Compaction(*told) for told in state["compactions"]),
+        tuple(Adoption(*row) for row in state["adoptions"]),
+        tuple(Compaction(*row) for row in state["compactions"]),
     )
 
 
 def stated(amended: Amended) -> Row:
     """Return it as JSON."""
     return {
-        "adoptions": [list(told) for told in amended.adoptions],
-        "compactions": [list(told) for told in amended.compactions],
+        "adoptions": [list(amendment) for amendment in amended.adoptions],
+        "compactions": [list(amendment) for amendment in amended.compactions],
     }
 
 
@@ -304,8 +304,8 @@ class WindowEntries:
         for entry in self._entries.values():
             entry["shown"] = is_shown(shown, entry["version"], entry["line"])
         changed = changed_from(before, shown)
-        told = [list(segment) for segment in shown if changed and segment.until >= changed]
-        yield {**self._of(), "redacted": self._redacted, "changed": changed, "stretches": told}
+        segments = [list(segment) for segment in shown if changed and segment.until >= changed]
+        yield {**self._of(), "redacted": self._redacted, "changed": changed, "stretches": segments}
         yield {**self._of(), "version": MAIN, "state": stated(self._amended)}
 
     def _entry(self, event: RecordedEvent, told: JsonObject, role: str) -> Row:

@@ -92,10 +92,12 @@ class BackendRecorder(ApplicationRecorder):
     ) -> Sequence[StoredEvent]:
         """Return the events of an aggregate, in order of version or the last first."""
         place = conversation_of(originator_id)
-        found = list(self._backend.read(place, after=BEFORE_FIRST if gt is None else gt, until=lte))
+        events = list(
+            self._backend.read(place, after=BEFORE_FIRST if gt is None else gt, until=lte)
+        )
         stored = [
             StoredEvent(originator_id, event.version, event.type, event.body)
-            for event in (reversed(found) if desc else found)
+            for event in (reversed(events) if desc else events)
             if event.body is not None
         ]
         return stored[:limit]
@@ -134,12 +136,12 @@ class BackendRecorder(ApplicationRecorder):
 
     def _events(self) -> list[RecordedEvent]:
         """Return all events of the tenant by position: it is in one shard."""
-        found = [
+        events = [
             event
             for listed in self._backend.conversations(self._tenant)
             for event in self._backend.read(listed.conversation_id)
         ]
-        return sorted(found, key=lambda event: event.position)
+        return sorted(events, key=lambda event: event.position)
 
 
 # An erasure as an aggregate of the `eventsourcing` library: intended once, completed once.
@@ -231,12 +233,12 @@ class OperatorsMapper(Mapper[UUID]):
         members: dict[str, Any] = dict(vars(domain_event))
         name = _NAMES[type(domain_event)]
         at = (members["timestamp"] - _EPOCH) // _MICROSECOND
-        told = {member: value for member, value in members.items() if member not in _PLACE}
+        body = {member: value for member, value in members.items() if member not in _PLACE}
         return StoredEvent(
             domain_event.originator_id,
             domain_event.originator_version,
             name,
-            encode_fact(SHAPES[name](**told, at=at)),
+            encode_fact(SHAPES[name](**body, at=at)),
         )
 
     def to_domain_event(self, stored_event: StoredEvent) -> DomainEventProtocol[UUID]:
@@ -287,10 +289,10 @@ class Operators(Application[UUID]):
         if closed and entry is not None and entry.outcome is None:
             raise CorruptRecord("an erasure is closed, and was not completed")
         try:
-            found: Erasure = self.repository.get(id_)
+            erasure: Erasure = self.repository.get(id_)
         except AggregateNotFoundError:
             return None
-        return found
+        return erasure
 
     def last_erasure(self, conversation_id: UUID) -> Erasure | None:
         """Return the last erasure of a conversation that can be read; None if there is none."""
@@ -311,12 +313,12 @@ class Operators(Application[UUID]):
         """
         last: Erasure | None = None
         missing = 0
-        while (found := self._numbered(conversation_id, missing)) is not None:
-            last, missing = found, 2 * missing + 1
+        while (erasure := self._numbered(conversation_id, missing)) is not None:
+            last, missing = erasure, 2 * missing + 1
         while last is not None and missing - last.number > 1:
             middle = (last.number + missing) // 2
-            found = self._numbered(conversation_id, middle)
-            last, missing = (last, middle) if found is None else (found, missing)
+            erasure = self._numbered(conversation_id, middle)
+            last, missing = (last, middle) if erasure is None else (erasure, missing)
         return last, missing
 
     def _walked(self, conversation_id: UUID) -> tuple[Erasure | None, int]:
@@ -328,13 +330,13 @@ class Operators(Application[UUID]):
         number = 0
         while True:
             try:
-                found = self._numbered(conversation_id, number)
+                erasure = self._numbered(conversation_id, number)
             except CorruptRecord as error:
                 logger.warning("an erasure is passed over, for it cannot be read: %s", error)
             else:
-                if found is None:
+                if erasure is None:
                     return last, number
-                last = found
+                last = erasure
             number += 1
 
     def _numbered(self, conversation_id: UUID, number: int) -> Erasure | None:

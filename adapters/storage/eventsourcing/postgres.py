@@ -71,8 +71,8 @@ class _PostgresStore:
 
     def keep_snapshot(self, transaction: _Connection, tenant: UUID, snapshot: StoredEvent) -> bool:
         place = (tenant, conversation_of(snapshot.originator_id))
-        kept = (Int8(snapshot.originator_version), snapshot.topic, snapshot.state)
-        return bool(fetched(transaction, "insert_snapshot", (*place, *kept)))
+        row = (Int8(snapshot.originator_version), snapshot.topic, snapshot.state)
+        return bool(fetched(transaction, "insert_snapshot", (*place, *row)))
 
     def keep_tracking(self, transaction: _Connection, name: str, tracking: Tracking) -> bool:
         reached = (tracking.application_name, Int8(tracking.notification_id))
@@ -90,8 +90,8 @@ class _PostgresStore:
 
     def notifications(self, tenant: UUID, span: Span, topics: Sequence[str]) -> list[Notification]:
         after, until, limit = map(Int8, span)
-        asked = (tenant, after, until, list(topics), limit)
-        rows = self._log.connections.ask("notifications", asked)
+        parameters = (tenant, after, until, list(topics), limit)
+        rows = self._log.connections.ask("notifications", parameters)
         return [
             Notification(originator_id, version, topic, state, id=position)
             for position, originator_id, version, topic, state in rows
@@ -148,8 +148,8 @@ class PostgresViewTracking(TrackingRecorder):
 
     def max_tracking_id(self, application_name: str) -> int | None:
         """Return the position up to which a view has every event of the tenant; None before any."""
-        asked = (application_name, self._tenant)
-        [(position,)] = self._log.connections.ask("view_reached", asked)
+        parameters = (application_name, self._tenant)
+        [(position,)] = self._log.connections.ask("view_reached", parameters)
         return position or None
 
     def insert_tracking(self, tracking: Tracking) -> None:

@@ -145,18 +145,18 @@ class NotificationSubscription(Subscription[ApplicationRecorder]):
     def _fetch(self) -> None:
         seen = self._wakeups.seen()
         try:
-            found = self._recorder.select_notifications(
+            notifications = self._recorder.select_notifications(
                 self._last_notification_id, PAGE, topics=self._topics, inclusive_of_start=False
             )
         except OperationalError:
             if self._wakeups.closed:  # While this thread was reading: the iteration ends.
                 return
             raise
-        if not found:
+        if not notifications:
             self._wakeups.wait(seen, lambda: self._has_been_stopped)
             return
-        self._ready.extend(found)
-        self._last_notification_id = found[-1].id
+        self._ready.extend(notifications)
+        self._last_notification_id = notifications[-1].id
 
 
 _HIGHEST: Final = 2**63 - 1

@@ -52,8 +52,8 @@ class _SqliteStore:
     def keep_snapshot(self, transaction: Session, tenant: UUID, snapshot: StoredEvent) -> bool:
         place = conversation_of(snapshot.originator_id)
         must_take(transaction, tenant, place)
-        kept = (snapshot.originator_version, snapshot.topic, snapshot.state)
-        return transaction.one("insert_snapshot", place.bytes, *kept) is not None
+        row = (snapshot.originator_version, snapshot.topic, snapshot.state)
+        return transaction.one("insert_snapshot", place.bytes, *row) is not None
 
     def keep_tracking(self, transaction: Session, name: str, tracking: Tracking) -> bool:
         reached = (tracking.application_name, tracking.notification_id)

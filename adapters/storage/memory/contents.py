@@ -150,8 +150,14 @@ def inventory_of(
         named[owner].append(StoredKey(*key))
     erasures = Counter(erased)
     return MemoryInventory(
-        _stored(of, stream, named.get(of, []), blobs, erasures[of])
-        for of, stream in streams.items()
+        _stored(
+            conversation_id,
+            stream,
+            named.get(conversation_id, []),
+            blobs,
+            erasures[conversation_id],
+        )
+        for conversation_id, stream in streams.items()
     )
 
 
@@ -220,8 +226,8 @@ class MemoryInventory:
 
     def head(self, conversation_id: UUID) -> StoredHead | None:
         """Return the head of a conversation, or None."""
-        found = self._of.get(conversation_id)
-        return None if found is None else found.head
+        stored = self._of.get(conversation_id)
+        return None if stored is None else stored.head
 
     def events(self, of: StoredHead, after: int, limit: int) -> list[StoredEvent]:
         """Return events of a conversation in order of version, those behind a version."""

@@ -116,8 +116,8 @@ class Memory:
         with self._lock:
             self._ready()
             stream = self._streams.get(conversation_id)
-            found = [] if stream is None else stream.events[max(after, 0) : until][:limit]
-        yield from found
+            events = [] if stream is None else stream.events[max(after, 0) : until][:limit]
+        yield from events
 
     def tell(
         self, conversation_id: UUID, *, exchange: int = 0, until: int | None = None
@@ -224,8 +224,8 @@ class Memory:
                 if stream.tenant == tenant
             ]
             own.sort(key=lambda item: item[1].events[-1].position, reverse=True)
-            found = [stream.listed(owner) for owner, stream in own]
-        yield from found
+            listed = [stream.listed(owner) for owner, stream in own]
+        yield from listed
 
     def open_conversations(self, tenant: UUID) -> list[UUID]:
         """Return the conversations that have begun and are not closed, by their ids."""
@@ -345,8 +345,8 @@ class Memory:
         return Known(owner, version, found.type, found.salt, found.digest)
 
     def _missing(self, append: Append) -> BlobMissing | None:
-        held = [self._blobs.get(append.conversation_id, blob) for blob in referred(append)]
-        return BlobMissing(held.index(None)) if None in held else None
+        stored = [self._blobs.get(append.conversation_id, blob) for blob in referred(append)]
+        return BlobMissing(stored.index(None)) if None in stored else None
 
     def _keep(self, append: Append, recording: Recording) -> None:
         stream = self._streams.setdefault(append.conversation_id, Stream(append.tenant))

@@ -64,14 +64,14 @@ def direct(address: Address, listen: str | None) -> Address:
 
 def _conninfo(url: str) -> str:
     try:
-        given = conninfo_to_dict(url)
+        parameters = conninfo_to_dict(url)
     except psycopg.ProgrammingError:
         # Not chained: the driver repeats the part that it did not understand.
         raise InvalidInput(
             "the URL is not understood: write postgresql://user:password@host:5432/database, "
             "with %40 for an @ in the password"
         ) from None
-    return make_conninfo(**(_DEFAULTS | {name: str(value) for name, value in given.items()}))
+    return make_conninfo(**(_DEFAULTS | {name: str(value) for name, value in parameters.items()}))
 
 
 class Identity(NamedTuple):

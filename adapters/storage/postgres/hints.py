@@ -46,8 +46,8 @@ class PostgresHints:
     def __init__(self, connections: Connections, listen: Address) -> None:
         """Tell over the log's own connections; listen over a direct one, at that address."""
         self._connections = connections
-        given = {name: str(value) for name, value in conninfo_to_dict(listen.conninfo).items()}
-        self._listen = Address(make_conninfo(**(_KEEPALIVES | given)), listen.schema)
+        parameters = {name: str(value) for name, value in conninfo_to_dict(listen.conninfo).items()}
+        self._listen = Address(make_conninfo(**(_KEEPALIVES | parameters)), listen.schema)
         # Which hints are this process's own: it has no need to hear them.
         self._name = secrets.token_hex(8)
         self._telling = HintSender(self._send)
@@ -110,24 +110,24 @@ class _Ear:
                 pause = min(max(_FIRST_PAUSE, 2 * pause), _LONGEST_PAUSE)
 
     def _hear(self, line: LogConnection) -> None:
-        news, is_heard = True, False
+        has_news, is_heard = True, False
         while self._ends not in _readable(
             line.pgconn.socket,
             self._ends,
-            within=0 if news else None if is_heard else UNHEARD_PACE,
+            within=0 if has_news else None if is_heard else UNHEARD_PACE,
         ):
             if not is_heard:
                 [(is_heard,)] = fetched(line, "be_heard")
-                news = True
-            if news:
+                has_news = True
+            if has_news:
                 self._heard()
             names = [notify.payload for notify in line.notifies(timeout=0)]
-            news = any(name != self._own_name for name in names)
+            has_news = any(name != self._own_name for name in names)
 
 
-def _readable(*found: socket.socket | int, within: float | None) -> list[object]:
+def _readable(*sources: socket.socket | int, within: float | None) -> list[object]:
     """Return those from which can be read by then; None waits for one."""
     with selectors.DefaultSelector() as selector:
-        for each in found:
+        for each in sources:
             selector.register(each, selectors.EVENT_READ)
         return [key.fileobj for key, _ in selector.select(within)]

@@ -77,11 +77,11 @@ class PostgresInventory:
     def unseen(self) -> list[str]:
         """Return what could not be checked."""
         [(keys, blobs)] = self._connections.ask("unbegun")
-        told = {
+        unchecked = {
             f"{keys} keys of conversations in which nothing was said yet": keys,
             f"{blobs} documents that no event came after yet": blobs,
         }
-        return [what for what, is_so in told.items() if is_so]
+        return [what for what, is_so in unchecked.items() if is_so]
 
 
 class PostgresMoment:
@@ -142,7 +142,9 @@ def _head(row: TupleRow) -> StoredHead:
 def _open_calls(calls: list[bytes | None], since: list[int | None]) -> dict[str, int]:
     """Return the open calls; where the two columns do not fit, one that nobody opened."""
     try:
-        told = {call_id(call or b"\xff"): at or -1 for call, at in zip(calls, since, strict=True)}
+        open_calls = {
+            call_id(call or b"\xff"): at or -1 for call, at in zip(calls, since, strict=True)
+        }
     except ValueError:
         return {"": -1}
-    return told if len(told) == len(calls) else {"": -1}
+    return open_calls if len(open_calls) == len(calls) else {"": -1}

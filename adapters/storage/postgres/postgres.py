@@ -174,11 +174,11 @@ class Postgres:
         left = _LAST if limit is None else limit
         while left > 0:
             page = min(left, _PAGE)
-            found = self._events("read", conversation_id, Int8(after), Int8(last), Int8(page))
-            yield from found
-            if len(found) < page:
+            events = self._events("read", conversation_id, Int8(after), Int8(last), Int8(page))
+            yield from events
+            if len(events) < page:
                 return
-            after, left = found[-1].version, left - page
+            after, left = events[-1].version, left - page
 
     def tell(
         self, conversation_id: UUID, *, exchange: int = 0, until: int | None = None
@@ -195,11 +195,11 @@ class Postgres:
 
     def read_log(self, after: Cursor, limit: int) -> list[RecordedEvent]:
         """Return at most `limit` events of a shard after a cursor, in order of position."""
-        found = self._events("read_log", after.shard, Int8(after.position), Int8(limit))
+        events = self._events("read_log", after.shard, Int8(after.position), Int8(limit))
         # A page that begins right behind the cursor is proof that the cursor was reached here.
-        last = after.position if found else self._last_position(after.shard)
+        last = after.position if events else self._last_position(after.shard)
         must_be_current(after, Cursor(self.connections.incarnation(), after.shard, last))
-        return found
+        return events
 
     def subscribe(self, after: Cursor, tenant: UUID | None = None) -> Subscription:
         """Return the events of a shard after a cursor, those to come included."""
@@ -227,8 +227,8 @@ class Postgres:
     ) -> RecordedEvent | None:
         """Return the last event up to a version whose effect `points` so."""
         last = _LAST if until is None else until
-        found = self.pointed(conversation_id, pointer, last, 1)
-        return found[0] if found else None
+        events = self.pointed(conversation_id, pointer, last, 1)
+        return events[0] if events else None
 
     def pointed(
         self, conversation_id: UUID, pointer: Pointer, until: int, limit: int
@@ -243,9 +243,9 @@ class Postgres:
 
     def open(self, tenant: UUID, key: str, conversation_id: UUID | None = None) -> UUID:
         """Return the id of the conversation of that key, made now if the key is new."""
-        found = self.find(tenant, key)
-        if found is not None:
-            return found
+        known = self.find(tenant, key)
+        if known is not None:
+            return known
         place = (tenant, self.digest(key), conversation_id or uuid7())
         return _uuid(self.connections.ask("open_conversation", place))
 
@@ -388,9 +388,9 @@ def _begin_anew() -> None:
 
 
 def _uuid(rows: list[TupleRow]) -> UUID:
-    found = rows[0][0]
-    assert isinstance(found, UUID)
-    return found
+    value = rows[0][0]
+    assert isinstance(value, UUID)
+    return value
 
 
 if hasattr(os, "register_at_fork"):

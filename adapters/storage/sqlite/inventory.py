@@ -69,9 +69,9 @@ class SqliteInventory:
     def oddities(self) -> Iterator[Oddity]:
         """Yield what does not hold of all that no conversation has of its own."""
         with self._file.connections.borrowed() as session:
-            found = [row for name in _ODDITIES for row in session.all(name)]
+            oddities = [row for name in _ODDITIES for row in session.all(name)]
             schema = session.all("schema_objects")
-        for conversation_id, why in found:
+        for conversation_id, why in oddities:
             yield Oddity(None if conversation_id is None else _uuid(conversation_id), why)
         for name in sorted(set(schema) ^ set(_schema_made()), key=str):
             yield Oddity(None, f"the schema is not that of this release: {name[0]} {name[1]}")
@@ -100,12 +100,12 @@ class SqliteInventory:
             (blobs,) = session.one("unbegun_blobs") or (0,)
         mark, _ = self._file.marks()
         begun = 0 if mark is None else mark.begun
-        told = {
+        unchecked = {
             f"{keys} keys of conversations in which nothing was said yet": keys,
             f"{blobs} documents that no event came after yet": blobs,
             f"whether the file was cut before position {begun}, where the mark beside it began": begun,
         }
-        return [what for what, is_so in told.items() if is_so]
+        return [what for what, is_so in unchecked.items() if is_so]
 
 
 class SqliteMoment:
@@ -158,8 +158,8 @@ class SqliteMoment:
 def faults_of_file(connections: Connections) -> list[str]:
     """Return what SQLite finds wrong with the pages of a file, and with its indexes."""
     with connections.borrowed() as session:
-        found = [str(why) for (why,) in session.all("file_faults")]
-    return [] if found == ["ok"] else found
+        faults = [str(why) for (why,) in session.all("file_faults")]
+    return [] if faults == ["ok"] else faults
 
 
 def _event(row: Row) -> StoredEvent:

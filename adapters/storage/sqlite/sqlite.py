@@ -161,8 +161,8 @@ class Sqlite:
     ) -> RecordedEvent | None:
         """Return the last event up to a version whose effect `points` so."""
         last = HIGHEST if until is None else until
-        found = self.pointed(conversation_id, pointer, last, 1)
-        return found[0] if found else None
+        events = self.pointed(conversation_id, pointer, last, 1)
+        return events[0] if events else None
 
     def pointed(
         self, conversation_id: UUID, pointer: Pointer, until: int, limit: int
@@ -172,8 +172,8 @@ class Sqlite:
 
     def exchange_start(self, conversation_id: UUID, exchange: int) -> int:
         """Return the version of the prompt that opened an exchange; 0 if there is none such."""
-        found = self._row("select_exchange_start", conversation_id.bytes, exchange)
-        return 0 if found is None else found[0]
+        row = self._row("select_exchange_start", conversation_id.bytes, exchange)
+        return 0 if row is None else row[0]
 
     @releasing
     def open(self, tenant: UUID, key: str, conversation_id: UUID | None = None) -> UUID:
@@ -189,13 +189,13 @@ class Sqlite:
 
     def find(self, tenant: UUID, key: str) -> UUID | None:
         """Return the id of the conversation of that key, or None."""
-        found = self._row("select_key", tenant.bytes, self.digest(key))
-        return None if found is None else UUID(bytes=found[0])
+        row = self._row("select_key", tenant.bytes, self.digest(key))
+        return None if row is None else UUID(bytes=row[0])
 
     def owner(self, conversation_id: UUID) -> UUID | None:
         """Return the tenant whose conversation it is; None if it has not begun."""
-        found = self._row("select_place", conversation_id.bytes)
-        return None if found is None else UUID(bytes=found[0])
+        row = self._row("select_place", conversation_id.bytes)
+        return None if row is None else UUID(bytes=row[0])
 
     def conversations(self, tenant: UUID) -> Iterator[Conversation]:
         """Yield the conversations that have begun, the one that moved last first."""

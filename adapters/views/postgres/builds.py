@@ -93,12 +93,12 @@ class PostgresBuilds:
     def positions(self, feeds: frozenset[Feed]) -> dict[Part, dict[Feed, int]]:
         """Return how far builds have come in each part."""
         by_name = {(feed.view.name, feed.generation): feed for feed in feeds}
-        found: dict[Part, dict[Feed, int]] = {}
+        reached: dict[Part, dict[Feed, int]] = {}
         for view, generation, shard, part, position in self._connections.ask("checkpoints"):
             feed = by_name.get((view, generation))
             if feed is not None:
-                found.setdefault(Part(shard, part), {})[feed] = position
-        return found
+                reached.setdefault(Part(shard, part), {})[feed] = position
+        return reached
 
     def ends(self) -> dict[int, int]:
         """Return the last position of each shard."""
@@ -141,11 +141,11 @@ class PostgresBuilds:
         by_name = {(feed.view.name, feed.generation): feed for feed in feeds}
         views, generations = [name for name, _ in by_name], [number for _, number in by_name]
         shards, parts = [at.shard for at in places], [at.part for at in places]
-        asked = (views, generations, shards, parts, _DUE)
+        parameters = (views, generations, shards, parts, _DUE)
         return [
             (by_name[view, generation], Part(shard, part), conversation)
             for view, generation, shard, part, conversation in self._connections.ask(
-                "parked_due", asked
+                "parked_due", parameters
             )
         ]
 
@@ -213,12 +213,12 @@ class Parts:
         with self._connections.transaction() as connection:
             fetched(connection, "worker_seen", (self._owner,))
             fetched(connection, "workers_gone", (LEASE,))
-            held = _epochs(fetched(connection, "parts_renewed", (self._owner, LEASE)))
+            leased = _epochs(fetched(connection, "parts_renewed", (self._owner, LEASE)))
             [(parts, workers)] = fetched(connection, "parts_shared", (LEASE,))
             share = fair_share(parts, workers)
-            held |= self._claimed(connection, share - len(held))
-        self._take_over(held, share, began)
-        return len(held) >= share
+            leased |= self._claimed(connection, share - len(leased))
+        self._take_over(leased, share, began)
+        return len(leased) >= share
 
     def lease(self, thread: int = 0, threads: int = 1) -> Lease:
         """Return what a thread works on now; nothing once the leases were not renewed in time."""

@@ -71,20 +71,24 @@ class State:
     def fed(self, view: View) -> list[Generation]:
         """Return the generations that the present fold makes, the one that is read first."""
         made = (self.live, self.building)
-        return [of for of in made if of is not None and of.revision == view.revision]
+        return [
+            generation
+            for generation in made
+            if generation is not None and generation.revision == view.revision
+        ]
 
     def of(self, number: int) -> Generation | None:
         """Return a generation by its number."""
-        found = (made for made in self.generations if made.number == number)
-        return next(found, None)
+        generations = (made for made in self.generations if made.number == number)
+        return next(generations, None)
 
     def stands_still(self) -> bool:
         """Whether it was paused or has stopped by itself."""
         return self.paused or self.stopped is not None
 
     def _of(self, status: str) -> Generation | None:
-        found = (made for made in self.generations if made.status == status)
-        return next(found, None)
+        generations = (made for made in self.generations if made.status == status)
+        return next(generations, None)
 
 
 def state_of(session: Session, view: str) -> State:
@@ -105,7 +109,9 @@ def is_begun(state: State, view: View) -> bool:
     if state.live is None:
         return False
     made = (state.live, state.building)
-    return any(of is not None and of.revision >= view.revision for of in made)
+    return any(
+        generation is not None and generation.revision >= view.revision for generation in made
+    )
 
 
 def begin(session: Session, view: View, now: int) -> None:

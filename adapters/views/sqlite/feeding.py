@@ -41,14 +41,14 @@ class SqliteRows:
 
     def blocked(self, feed: Feed, conversations: Sequence[UUID]) -> Collection[UUID]:
         """Return those of these conversations that wait behind a parked event."""
-        asked = rows_json([str(found) for found in conversations])
-        rows = self._session.all("blocked", feed.view.name, feed.generation, asked)
-        return {UUID(found) for (found,) in rows}
+        wanted = rows_json([str(conversation) for conversation in conversations])
+        rows = self._session.all("blocked", feed.view.name, feed.generation, wanted)
+        return {UUID(conversation) for (conversation,) in rows}
 
     def known(self, feed: Feed, keys: Sequence[Row]) -> list[Row]:
         """Return the rows of these keys that are there, each with its `conversation_id`."""
-        asked = (feed.generation, rows_json(keys))
-        rows = self._session.all(f"{feed.view.name}_known", *asked)
+        wanted = (feed.generation, rows_json(keys))
+        rows = self._session.all(f"{feed.view.name}_known", *wanted)
         return [cast("Row", from_json(text)) for (text,) in rows]
 
     def write(self, feed: Feed, changes: Changes) -> None:

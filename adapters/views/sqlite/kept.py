@@ -70,15 +70,15 @@ class SqliteKept:
     def index_faults(self) -> list[str]:
         """Return what does not hold of the file's pages, its indexes, and the index of words."""
         with self._connections() as connections:
-            found = [f"views: their file is damaged: {why}" for why in faults_of_file(connections)]
+            faults = [f"views: their file is damaged: {why}" for why in faults_of_file(connections)]
         try:
             with self._connections() as connections, connections.transaction() as session:
                 session.run("check_words")
         except CorruptRecord:
-            found.append("view search: its index of words is not that of its rows")
+            faults.append("view search: its index of words is not that of its rows")
         except StorageReadOnly:
             pass
-        return found
+        return faults
 
     @contextmanager
     def _connections(self) -> Generator[Connections]:
