@@ -18,14 +18,13 @@ from uuid_utils.compat import uuid7
 from onrecord.adapters.recording.paths import closing_of, line_of
 from onrecord.adapters.recording.recorder import Journal
 from onrecord.adapters.recording.recorders import Journals
-from onrecord.adapters.recording.spool import say_dropped
 from onrecord.adapters.recording.state import OpenRequest
 from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.streams.writing import append_first
 from onrecord.adapters.wire.answer import Answer, Conclusion
 from onrecord.adapters.wire.answer_events import events_of
-from onrecord.adapters.wire.raw_bytes import Content, pieces_of
-from onrecord.domain.errors import ConversationForgotten, IdempotencyMismatch
+from onrecord.adapters.wire.raw_bytes import Content
+from onrecord.domain.errors import IdempotencyMismatch
 from onrecord.domain.events import (
     AnnotationAdded,
     AttemptFailed,
@@ -267,20 +266,8 @@ class BatchAnswers:
 def _store(journal: Journal, drafted: tuple[NewEvent, ...], blobs: Mapping[str, Content]) -> None:
     """Append what a batch was answered; IdempotencyMismatch where a part is recorded otherwise."""
     talk = journal.talk
-    try:
-        for content in blobs.values():
-            talk.backend.put_blob(talk.tenant, talk.conversation_id, pieces_of(content))
-        append_first(talk, drafted, None)
-    except ConversationForgotten:
-        say_dropped()
-    except IdempotencyMismatch:
-        raise
-    except BaseException as exc:
-        # Interrupted or not, the log may have it: what is spooled is recorded once.
-        append = Append(talk.tenant, talk.conversation_id, drafted)
-        journal.spool.put(PendingAppend(append, blobs), exc)
-        if not isinstance(exc, Exception):
-            raise
+    pending = PendingAppend(Append(talk.tenant, talk.conversation_id, drafted), blobs)
+    journal.store(pending, lambda: append_first(talk, drafted, None), (IdempotencyMismatch,))
 
 
 def _said_to(entry: Entry, event: Event) -> Event:

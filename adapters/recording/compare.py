@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import logging
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final, cast
@@ -20,7 +17,7 @@ from onrecord.adapters.recording.paths import (
     line_of,
 )
 from onrecord.adapters.recording.plan import ConversationState, Match
-from onrecord.adapters.recording.spool import RecordingWarning
+from onrecord.adapters.recording.spool import warn_quietly
 from onrecord.adapters.streams.lineage import Lineages
 from onrecord.adapters.wire.requests import Sent
 from onrecord.adapters.wire.wires import WIRES
@@ -243,8 +240,6 @@ def _is_meant(compared: Comparison, recorded: RecordedEvent) -> bool:
 
 # What a request names that the provider holds and the record does not: said, not followed.
 
-logger = logging.getLogger("onrecord")
-
 _UNKNOWN: Final = (
     "a request goes on from what the provider holds and this conversation does not: its history "
     "lacks what came before; record the client from the first request on, or say all of it again"
@@ -271,6 +266,4 @@ class ReferenceWarnings:
         if what in self._said:
             return
         self._said.add(what)
-        logger.warning(what)
-        with contextlib.suppress(RecordingWarning):  # The request is recorded, so it is sent.
-            warnings.warn(what, RecordingWarning, stacklevel=2)
+        warn_quietly(what)  # The request is recorded, so it is sent.

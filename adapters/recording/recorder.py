@@ -10,10 +10,11 @@ import contextlib
 import logging
 import threading
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
+from uuid import UUID
 
 from onrecord.adapters.recording.answers import record_answer
 from onrecord.adapters.recording.bodies import Bodies, Reading
@@ -36,10 +37,11 @@ from onrecord.adapters.recording.plan import (
 from onrecord.adapters.recording.spool import RecordingWarning, Spool, say_dropped, say_oversized
 from onrecord.adapters.recording.state import (
     IN_FLIGHT,
-    AwaitedAnswers,
+    DeferredAnswers,
     OpenRequest,
     StateReader,
     find_among,
+    open_request,
 )
 from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.streams.results import told_apart
@@ -71,6 +73,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("onrecord")
 
 _TRIES: Final = 8
+_DEFERRED_AT_MOST: Final = 64
 _REMEMBERED: Final = 8
 
 
@@ -91,7 +94,8 @@ class Journal:
         self._bodies = Bodies()
         self._standings = StateReader(talk)
         self._sides = SideBranches()
-        self._answers = AwaitedAnswers()
+        # Not the requests themselves: one is in flight for as long as it is held.
+        self._deferred = DeferredAnswers[tuple[UUID, UUID | None, int]](_DEFERRED_AT_MOST)
         self._held_elsewhere = ReferenceWarnings()
 
     def remember(self, asked: Asked) -> None:
@@ -153,7 +157,8 @@ class Journal:
         process may have asked for what is read now.
         """
         talk = self.talk
-        found = self._answers.find(provider_id)
+        known = self._deferred.find(provider_id)
+        found = None if known is None else open_request(*known)
         if found is None:
             paths = Paths(talk.backend, talk.lineages(), talk.conversation_id, talk.head().version)
             found = find_among(paths.recent(), provider_id)
@@ -180,7 +185,7 @@ class Journal:
 
     def _conclude(self, begun: OpenRequest, recording: Conclusion) -> None:
         events, blobs = recording
-        self._answers.note(begun, events)
+        self._deferred.note((begun.request, begun.line, begun.version), events)
         talk = self.talk
         try:
             drafted = tuple(talk.draft(event, begun.request) for event in events)
@@ -190,17 +195,35 @@ class Journal:
             )
             return
         append = Append(talk.tenant, talk.conversation_id, drafted)
-        try:
-            self._put(blobs)
+
+        def write() -> None:
             if begun.line is None:
                 record_answer(talk.backend, append, begun.request, begun.version)
             else:
                 append_to(talk.backend, append)
+
+        self.store(PendingAppend(append, blobs), write)
+
+    def store(
+        self,
+        pending: PendingAppend,
+        write: Callable[[], object],
+        raised: tuple[type[Exception], ...] = (),
+    ) -> None:
+        """Make an answer durable with `write`; spool it where that cannot be.
+
+        It is dropped if the conversation was forgotten meanwhile. Only what is to be `raised` is.
+        """
+        try:
+            self._put(pending.blobs)
+            write()
+        except raised:
+            raise
         except ConversationForgotten:
             say_dropped()
         except BaseException as exc:
             # Interrupted or not, the log may have it: what is spooled is recorded once.
-            self.spool.put(PendingAppend(append, blobs), exc)
+            self.spool.put(pending, exc)
             if not isinstance(exc, Exception):
                 raise
 

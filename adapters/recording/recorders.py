@@ -106,7 +106,13 @@ class Journals:
                 f"the header {HEADER} is not one of this store: give talk.headers as it is"
             )
         conversation_id = UUID(name)
-        return self.known(conversation_id) or self._read(conversation_id)
+        journal = self.known(conversation_id) or self.numbered(conversation_id)
+        if journal is None:
+            raise InvalidInput(
+                "nothing was said in the conversation of this header: say something before "
+                "another process calls for it"
+            )
+        return journal
 
     def unbound(self) -> Journal:
         """Return the journal of a new conversation, for a call that is bound to none."""
@@ -117,15 +123,6 @@ class Journals:
                 "use talk.record(client), extra_headers=talk.headers, or `with talk.recording():`"
             )
         return self.of(self._conversation(f"unbound/{uuid7()}"))
-
-    def _read(self, conversation_id: UUID) -> Journal:
-        key = beginning_of(self._backend, conversation_id).key
-        if key is None:
-            raise InvalidInput(
-                "nothing was said in the conversation of this header: say something before "
-                "another process calls for it"
-            )
-        return self.of(self._conversation(key))
 
     def _proof(self, conversation_id: UUID | str) -> str:
         return self._backend.digest(f"{HEADER} {self._tenant} {conversation_id}").hex()

@@ -254,18 +254,19 @@ def _log_folder(url: str, log: str, environment: Mapping[str, str]) -> Path:
 
 def say_dropped() -> None:
     """Say that an answer was dropped, for its conversation was forgotten; raises nothing."""
-    said = "an answer came for a conversation that was forgotten meanwhile: it was dropped"
-    logger.warning(said)
-    with contextlib.suppress(RecordingWarning):
-        warnings.warn(said, RecordingWarning, stacklevel=4)
+    warn_quietly("an answer came for a conversation that was forgotten meanwhile: it was dropped")
 
 
 def say_oversized() -> None:
     """Say that an answer was too long to be read; raises nothing."""
-    said = "an answer was too long to be read: it is recorded as interrupted, with its bytes"
-    logger.warning(said)
+    warn_quietly("an answer was too long to be read: it is recorded as interrupted, with its bytes")
+
+
+def warn_quietly(text: str) -> None:
+    """Warn, in the log too; raises nothing, though warnings may be errors: the call goes on."""
+    logger.warning(text)
     with contextlib.suppress(RecordingWarning):
-        warnings.warn(said, RecordingWarning, stacklevel=4)
+        warnings.warn(text, RecordingWarning, stacklevel=5)
 
 
 def _say(taken: int, refused: int, unknown: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from typing import Final, Protocol, TypeAlias
+from typing import Final, Generic, TypeAlias, TypeVar
 from uuid import UUID
 from weakref import WeakValueDictionary
 
@@ -15,6 +15,7 @@ from onrecord.adapters.recording.paths import closing_of, line_of
 from onrecord.adapters.recording.plan import ConversationState
 from onrecord.adapters.streams.lineage import BEGINNING, Stretch
 from onrecord.adapters.streams.reading import in_force, since_request
+from onrecord.adapters.streams.stream import Stream
 from onrecord.adapters.wire.answer_events import is_still_made
 from onrecord.domain.admission import error_of
 from onrecord.domain.encoding import Erased, Unrecognised
@@ -27,7 +28,7 @@ from onrecord.domain.events import (
     ToolsDeclared,
 )
 from onrecord.domain.head import Head, Pointer
-from onrecord.domain.log import Backend, RecordedEvent, Told
+from onrecord.domain.log import RecordedEvent, Told
 from onrecord.projections.history.seen import as_seen, says_something
 from onrecord.projections.matching.recorded_units import recorded_units
 from onrecord.projections.matching.sources import sources_in
@@ -59,24 +60,10 @@ IN_FLIGHT: WeakValueDictionary[UUID, OpenRequest] = WeakValueDictionary()
 """The requests that are in flight in this process, by id: a conversation may have many holders."""
 
 
-class Conversation(Protocol):
-    """What is asked of a conversation to tell where it stands; a `Stream` has it."""
-
-    backend: Backend
-
-    def head(self) -> Head:
-        """Return where the conversation stands."""
-        ...
-
-    def lineage(self, version: int, head: Head | None = None) -> tuple[Stretch, ...]:
-        """Return what the conversation is made of at a version."""
-        ...
-
-
 class StateReader:
     """Tells where one conversation stands; keeps in mind what is in force."""
 
-    def __init__(self, talk: Conversation) -> None:
+    def __init__(self, talk: Stream) -> None:
         """Tell of a conversation; one thread at a time."""
         self._talk = talk
         self._in_force: dict[Pointer, tuple[_Where, Event | Unrecognised | Erased | None]] = {}
@@ -167,41 +154,48 @@ def _is_known(event: Event | Unrecognised | Erased) -> TypeIs[Event]:
     return not isinstance(event, Unrecognised | Erased)
 
 
-# Answers of which the rest is read later: the request that awaits each, by the provider's id.
+# Answers that the provider goes on with after its reply, and that a later call reads.
+#
+# A response in the background is asked for by its id, again and again, until it is over; a stream
+# that broke off may be read from where it did. Either way it is the answer of the request that
+# made it: recorded under that one, once, when all of it is there.
 
-_REMEMBERED: Final = 64
+RequestT = TypeVar("RequestT")
 
 
-class AwaitedAnswers:
-    """What this process knows of them; safe to share between threads."""
+class DeferredAnswers(Generic[RequestT]):
+    """The requests that await such an answer, by its provider's id; safe for threads."""
 
-    def __init__(self) -> None:
-        """Begin with none."""
+    def __init__(self, most: int) -> None:
+        """Await none; of more than so many the oldest are forgotten."""
+        self._most = most
         self._lock = threading.Lock()
-        # Not the requests themselves: one is in flight for as long as it is held.
-        self._awaiting: OrderedDict[str, tuple[UUID, UUID | None, int]] = OrderedDict()
+        self._awaiting: OrderedDict[str, RequestT] = OrderedDict()
 
-    def note(self, begun: OpenRequest, events: Iterable[Event]) -> None:
+    def note(self, request: RequestT, events: Iterable[Event]) -> None:
         """Take note of what a request was answered: more is to come, or that was all."""
         for event in events:
             if isinstance(event, ResponseCompleted | ResponseInterrupted) and event.provider_id:
-                self._note(begun, event, event.provider_id)
+                self.claim(event.provider_id)
+                if is_still_made(event):
+                    self.keep(event.provider_id, request)
 
-    def find(self, provider_id: str) -> OpenRequest | None:
-        """Return the request that awaits the rest of a response."""
+    def keep(self, provider_id: str, request: RequestT) -> None:
+        """Take note that a request awaits a response."""
         with self._lock:
-            known = self._awaiting.get(provider_id)
-        return _begun(*known) if known else None
+            self._awaiting[provider_id] = request
+            while len(self._awaiting) > self._most:
+                self._awaiting.popitem(last=False)
 
-    def _note(
-        self, begun: OpenRequest, event: ResponseCompleted | ResponseInterrupted, provider_id: str
-    ) -> None:
+    def find(self, provider_id: str) -> RequestT | None:
+        """Return the request that awaits a response; None where none does that is known here."""
         with self._lock:
-            self._awaiting.pop(provider_id, None)
-            if is_still_made(event):
-                self._awaiting[provider_id] = begun.request, begun.line, begun.version
-                while len(self._awaiting) > _REMEMBERED:
-                    self._awaiting.popitem(last=False)
+            return self._awaiting.get(provider_id)
+
+    def claim(self, provider_id: str) -> bool:
+        """Await a response no longer; return whether this call was the first to say so."""
+        with self._lock:
+            return self._awaiting.pop(provider_id, None) is not None
 
 
 def find_among(recorded: Sequence[RecordedEvent], provider_id: str) -> OpenRequest | None:
@@ -212,11 +206,12 @@ def find_among(recorded: Sequence[RecordedEvent], provider_id: str) -> OpenReque
             continue
         if not is_still_made(closing):
             return None
-        return _begun(closing.request, line_of(event), recorded[-1].version)
+        return open_request(closing.request, line_of(event), recorded[-1].version)
     return None
 
 
-def _begun(request: UUID, line: UUID | None, version: int) -> OpenRequest:
+def open_request(request: UUID, line: UUID | None, version: int) -> OpenRequest:
+    """Return a request that was recorded at a version."""
     begun = OpenRequest(request, line)
     begun.version = version
     return begun

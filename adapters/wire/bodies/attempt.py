@@ -16,7 +16,7 @@ from onrecord.adapters.wire.answer_events import events_of, shortened
 from onrecord.adapters.wire.api import AnswerStream, OpenEnded, Wire, attempt_failed
 from onrecord.adapters.wire.bodies.answer_body import AnswerBody
 from onrecord.adapters.wire.bodies.credentials import Credentials
-from onrecord.adapters.wire.bodies.recorded import Latch
+from onrecord.adapters.wire.bodies.recorded import AnswerRecorder
 from onrecord.adapters.wire.raw_bytes import LIMITS, Content, Limits, beginning, give_back
 from onrecord.adapters.wire.secrets import secrets_of
 from onrecord.adapters.wire.sse import BOM, EVENT_STREAM, begins_a_stream
@@ -32,7 +32,7 @@ _REQUEST_IDS: Final = ("request-id", "x-request-id", "x-amzn-requestid")
 logger = logging.getLogger("onrecord")
 
 
-class Attempt:
+class Attempt(AnswerRecorder):
     """Reads what a request is answered, and records it once: whole, cut or abandoned.
 
     Nothing that it does raises into the caller. `close` takes what is to be recorded, and whether
@@ -55,12 +55,12 @@ class Attempt:
         What it went out with is asked for where it may come back: not in what a model says. What
         is too long to be held goes to files in a folder.
         """
+        super().__init__()
         self._wire = wire
         self._request = request
         self._line = line
         self._credentials = credentials
         self._close = close
-        self._latch = Latch()
         self._status = 0
         self._request_id: str | None = None
         self._folder = folder
@@ -68,11 +68,6 @@ class Attempt:
         self._body = AnswerBody(folder, limits)
         self._stream: AnswerStream | None = None
         self._is_stream = self._may_be_stream = False
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether nothing more is taken in."""
-        return self._latch.is_closed
 
     def answered(self, status: int, headers: Mapping[str, str]) -> None:
         """Take the head of a response in; its body follows."""
@@ -154,11 +149,11 @@ class Attempt:
         """Record that there was no response at all."""
         reason = type(error).__name__
         failed = AttemptFailed(request=self._request, reason=reason, line=self._line)
-        if self._latch.close():
+        if self._close_once():
             self._close(((failed,), {}), True)
 
     def _end(self, loss: Loss) -> None:
-        if not self._latch.close():
+        if not self._close_once():
             return
         try:
             recording, failed = self._ending(loss)

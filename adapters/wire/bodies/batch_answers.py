@@ -12,10 +12,8 @@ from typing import Final
 from onrecord.adapters.wire.answer import Answer, Loss
 from onrecord.adapters.wire.api import BatchResult, ResultsWire
 from onrecord.adapters.wire.bodies.answer_body import Unpacking
-from onrecord.adapters.wire.bodies.recorded import Latch
+from onrecord.adapters.wire.bodies.recorded import AnswerRecorder
 from onrecord.adapters.wire.raw_bytes import LIMITS, Limits
-
-# The first line of a body that passes, looked at beside its caller; nothing of it is recorded.
 
 logger = logging.getLogger("onrecord")
 
@@ -23,51 +21,49 @@ _ANSWERED: Final = range(200, 300)
 _LONGEST_LINE: Final = 64 * 1024
 
 
-class FirstLine:
-    """Has the first line of a body looked at, if it is short; any file may come here."""
+class _BatchBody(AnswerRecorder):
+    """Reads a body that the provider can be asked for again; that of an error says nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._unpacking: Unpacking | None = None
+
+    def answered(self, status: int, headers: Mapping[str, str]) -> None:
+        """Take the head of the answer in."""
+        if status in _ANSWERED:
+            self._unpacking = Unpacking(headers.get("content-encoding"))
+
+    def feed(self, chunk: bytes) -> bool:
+        """Take the next bytes in; their end alone tells that all have come."""
+        if self._unpacking is not None and not self.is_closed:
+            self._read(self._unpacking.feed(chunk))
+        return False
+
+    def _read(self, pieces: Iterator[bytes]) -> None:
+        """Read what the next bytes unpack to."""
+
+
+class FirstLine(_BatchBody):
+    """Has the first line of a body looked at, if it is short; nothing of it is recorded."""
 
     def __init__(self, look: Callable[[bytes], None]) -> None:
         """Begin to wait for a body; `look` takes its first line."""
+        super().__init__()
         self._look = look
-        self._unpacking: Unpacking | None = None
-        self._held = b""
-        self.is_closed = False
+        self._line = b""
 
-    @property
-    def endings(self) -> int:
-        """Zero: nothing is held back."""
-        return 0
-
-    @property
-    def must_write(self) -> bool:
-        """Nothing, ever."""
-        return False
-
-    def answered(self, status: int, headers: Mapping[str, str]) -> None:
-        """Take the head of the answer in: an error has no lines."""
-        self.is_closed = status not in _ANSWERED
-        self._unpacking = Unpacking(headers.get("content-encoding"))
-
-    def feed(self, chunk: bytes) -> bool:
-        """Take the next bytes in, until a line has come, or too much for one."""
-        if self._unpacking is None or self.is_closed:
-            return False
-        for piece in self._unpacking.feed(chunk):
-            self._held += piece[: _LONGEST_LINE + 1]
-            if b"\n" in self._held or len(self._held) > _LONGEST_LINE:
+    def _read(self, pieces: Iterator[bytes]) -> None:
+        for piece in pieces:
+            self._line += piece[: _LONGEST_LINE + 1]
+            if b"\n" in self._line or len(self._line) > _LONGEST_LINE:
                 self.finish()
                 break
-        return False
-
-    def write_out(self) -> None:
-        """Write nothing."""
 
     def finish(self) -> None:
         """Have the line looked at: no more of it comes."""
-        if self.is_closed:
+        if not self._close_once() or self._unpacking is None:
             return
-        self.is_closed = True
-        line, self._held = self._held.partition(b"\n")[0], b""
+        line, self._line = self._line.partition(b"\n")[0], b""
         if len(line) <= _LONGEST_LINE:
             try:
                 self._look(line)
@@ -75,85 +71,45 @@ class FirstLine:
                 # Warnings may be errors; the caller reads on.
                 logger.exception("the content of a file could not be looked at")
 
-    def lose(self, loss: Loss) -> None:
-        """Look at nothing more."""
-        self.is_closed = True
 
-    def fail(self, error: BaseException) -> None:
-        """Look at nothing: nothing came."""
-        self.is_closed = True
-
-
-# A short body that is read beside its caller once all of it came, and handed on after that.
-
-
-class WholeBody:
-    """Holds a body until it is whole, and has it recorded; one that is not is asked for again."""
+class WholeBody(_BatchBody):
+    """Holds a body until it is whole, and has it recorded before its end is handed on."""
 
     def __init__(self, record: Callable[[bytes], None], limits: Limits = LIMITS) -> None:
         """Begin to wait for a body; `record` takes one that came whole."""
+        super().__init__()
         self._record = record
         self._limits = limits
-        self._latch = Latch()
-        self._unpacking: Unpacking | None = None
-        self._held: list[bytes] = []
-        self._size = 0
-        self.endings = 0
+        self._pieces: list[bytes] = []
+        self._size = self._chunks = 0
 
     @property
-    def is_closed(self) -> bool:
-        """Whether nothing more is taken in."""
-        return self._latch.is_closed
+    def endings(self) -> int:
+        """How many chunks came: each may be the last."""
+        return self._chunks
 
-    @property
-    def must_write(self) -> bool:
-        """Nothing, before the end."""
-        return False
-
-    def answered(self, status: int, headers: Mapping[str, str]) -> None:
-        """Take the head of the answer in: an error says nothing."""
-        if status in _ANSWERED:
-            self._unpacking = Unpacking(headers.get("content-encoding"))
-
-    def feed(self, chunk: bytes) -> bool:
-        """Take the next bytes in; their end alone tells that all have come."""
-        if self._unpacking is None or self.is_closed:
-            return False
-        self.endings += 1
-        for piece in self._unpacking.feed(chunk):
+    def _read(self, pieces: Iterator[bytes]) -> None:
+        self._chunks += 1
+        for piece in pieces:
             self._size += len(piece)
             if self._size > self._limits.read:
-                self._held.clear()
-                return False
-            self._held.append(piece)
-        return False
-
-    def write_out(self) -> None:
-        """Write nothing, before the end."""
+                self._pieces.clear()
+                return
+            self._pieces.append(piece)
 
     def finish(self) -> None:
         """Have the body recorded."""
-        unpacking = self._unpacking
-        if not self._latch.close() or unpacking is None:
+        if not self._close_once() or self._unpacking is None:
             return
-        body, self._held = b"".join(self._held), []
+        body, self._pieces = b"".join(self._pieces), []
         try:
-            if self._size > self._limits.read or unpacking.failure is not None:
+            if self._size > self._limits.read or self._unpacking.failure is not None:
                 logger.warning("how a batch stands could not be read: it is not recorded")
             else:
                 self._record(body)
         except Exception:
             # A fault of ours is not the caller's: the provider still has it.
             logger.exception("how a batch stands could not be recorded: ask for it again")
-
-    def lose(self, loss: Loss) -> None:
-        """Record nothing: it can be asked for again."""
-        if self._latch.close():
-            self._held = []
-
-    def fail(self, error: BaseException) -> None:
-        """Record nothing: nothing came."""
-        self._latch.close()
 
 
 # The results of a batch as they come: a line of JSON each, recorded before it is handed on.
@@ -171,7 +127,7 @@ _BAD_AT_MOST: Final = 1000
 """After how many lines that are no results a body is taken for none, if fewer were results."""
 
 
-class ResultLines:
+class ResultLines(_BatchBody):
     """Reads the lines of a batch's results, and has those that came whole recorded.
 
     At most one line is held, and those of the last chunk. What was not read is recorded when
@@ -187,44 +143,25 @@ class ResultLines:
         limits: Limits = LIMITS,
     ) -> None:
         """Begin to wait for the results; `record` takes what lines say, and the lines."""
+        super().__init__()
         self._api = api
         self._wire = wire
         self._record = record
         self._limits = limits
         self._lock = threading.Lock()
-        self._unpacking: Unpacking | None = None
         self._line: list[bytes] = []
         self._size = 0
         self._whole: list[tuple[bytes, bool]] = []
         self._good = self._bad = 0
         self._is_faulty = False
-        self._latch = Latch()
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether nothing more is taken in."""
-        return self._latch.is_closed
-
-    @property
-    def endings(self) -> int:
-        """Zero: each line is recorded before it goes on, so none is held back."""
-        return 0
 
     @property
     def must_write(self) -> bool:
         """Whether lines have come whole that are not recorded."""
         return bool(self._whole)
 
-    def answered(self, status: int, headers: Mapping[str, str]) -> None:
-        """Take the head of the answer in: an error has no results."""
-        if status in _ANSWERED:
-            self._unpacking = Unpacking(headers.get("content-encoding"))
-
-    def feed(self, chunk: bytes) -> bool:
-        """Take the next bytes in; their end alone tells that all have come."""
-        if self._unpacking is None or self.is_closed:
-            return False
-        for piece in self._unpacking.feed(chunk):
+    def _read(self, pieces: Iterator[bytes]) -> None:
+        for piece in pieces:
             first, end, more = piece.partition(b"\n")
             self._add(first)
             if end:
@@ -232,7 +169,6 @@ class ResultLines:
                 lines, _, last = more.rpartition(b"\n")
                 self._hold(lines, is_cut=False)
                 self._add(last)
-        return False
 
     def write_out(self) -> None:
         """Record the lines that have come whole."""
@@ -241,13 +177,13 @@ class ResultLines:
             lines = self._lines(whole)
             while not self._is_none and (some := tuple(islice(lines, _AT_ONCE))):
                 self._take(some)
-            if self._is_none and self._latch.close():
+            if self._is_none and self._close_once():
                 self._line = []
                 self._say_bad()
 
     def finish(self) -> None:
         """Record the last line, which may have no end, and what is left."""
-        if self._latch.close():
+        if self._close_once():
             self._end_line()
             self._end()
             if self._unpacking is not None and self._unpacking.failure is not None:
@@ -255,13 +191,9 @@ class ResultLines:
 
     def lose(self, loss: Loss) -> None:
         """Record what came whole."""
-        if self._latch.close():
+        if self._close_once():
             self._line = []
             self._end()
-
-    def fail(self, error: BaseException) -> None:
-        """Record nothing: nothing came."""
-        self._latch.close()
 
     def _add(self, part: bytes) -> None:
         """Take a part of a line in; of one that is too long its beginning stays."""
@@ -298,7 +230,7 @@ class ResultLines:
     def _take(self, lines: Sequence[tuple[bytes, bool]]) -> None:
         """Record lines, and count those that are no results."""
         try:
-            results = [self._read(line, is_long) for line, is_long in lines]
+            results = [self._result_in(line, is_long) for line, is_long in lines]
             told = [result for result in results if result is not None]
             self._good, self._bad = self._good + len(told), self._bad + len(lines) - len(told)
             if told:
@@ -330,7 +262,7 @@ class ResultLines:
             self._is_faulty = True
             return None
 
-    def _read(self, line: bytes, is_long: bool) -> tuple[BatchResult, bytes] | None:
+    def _result_in(self, line: bytes, is_long: bool) -> tuple[BatchResult, bytes] | None:
         """Return what a line says, None where it is no result; raises nothing."""
         if not is_long:
             result = self._read_result(line)

@@ -32,7 +32,7 @@ from onrecord.adapters.wire.answer_events import closing_of, shortened
 from onrecord.adapters.wire.api import BatchEntry, BatchResult, BatchStatus, BatchWire, ResultsWire
 from onrecord.adapters.wire.bodies.attempt import Attempt, without_secrets
 from onrecord.adapters.wire.bodies.batch_answers import FirstLine, ResultLines, WholeBody
-from onrecord.adapters.wire.bodies.credentials import Credentials, credentials_of
+from onrecord.adapters.wire.bodies.credentials import Credentials
 from onrecord.adapters.wire.bodies.recorded import AnswerRecorder
 from onrecord.adapters.wire.clients import sending as request_headers
 from onrecord.adapters.wire.clients import unrecorded
@@ -129,14 +129,7 @@ class Batches:
             conclude_creation(bound.journals, created.journal, created.entries, recording)
 
         journal, first, extensions = created.journal, created.entries[0].begun, sending.extensions
-        credentials = partial(
-            credentials_of,
-            dict(sending.headers),
-            sending.target,
-            body,
-            created.api,
-            journal.digest,
-        )
+        credentials = sending.credentials(body, created.api, journal.digest)
         read = replace(WIRES[created.api], streams={}, read_body=wire.read_created)
         folder = journal.spool.folder
         return Attempt(read, first.request, first.line, credentials, close, folder)
@@ -322,8 +315,7 @@ def _recording(answers: BatchAnswers, sending: Sending, api: str) -> _Recording:
     """Return what records results, without the secrets of the request that reads them."""
     if not answers.is_known:
         unrecorded.say_unknown_batch()
-    digest = answers.journal.digest
-    secret = credentials_of(dict(sending.headers), sending.target, b"", api, digest)
+    secret = sending.credentials(b"", api, answers.journal.digest)()
 
     def take(results: Sequence[tuple[BatchResult, bytes]]) -> None:
         new = [it for it in results if not answers.has(it[0].name)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import threading
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
 from functools import partial
@@ -15,11 +15,11 @@ from uuid import UUID
 
 from onrecord.adapters.recording.plan import Outgoing, respelled
 from onrecord.adapters.recording.recorder import Journal
-from onrecord.adapters.recording.state import OpenRequest
+from onrecord.adapters.recording.state import DeferredAnswers, OpenRequest
 from onrecord.adapters.wire.answer import Conclusion
 from onrecord.adapters.wire.answer_events import closing_of, is_still_made
 from onrecord.adapters.wire.bodies.attempt import Attempt
-from onrecord.adapters.wire.bodies.credentials import Credentials, credentials_of
+from onrecord.adapters.wire.bodies.credentials import Credentials
 from onrecord.adapters.wire.bodies.recorded import AnswerRecorder
 from onrecord.adapters.wire.clients import sending as request_headers
 from onrecord.adapters.wire.clients.batches import Batches, Results
@@ -33,6 +33,7 @@ from onrecord.domain.events import ResponseCompleted, ResponseInterrupted
 
 logger = logging.getLogger("onrecord")
 
+_DEFERRED_AT_MOST: Final = 1024
 _FAILED_AT_MOST: Final = 1024
 """How many failed requests are kept in mind: nobody tells that an SDK gave one up."""
 
@@ -52,57 +53,6 @@ _AttemptKey: TypeAlias = tuple[UUID | None, bytes, int]
 and which retry it is."""
 
 
-# Answers that the provider goes on with after its reply, and that a later call reads.
-#
-# A response in the background is asked for by its id, again and again, until it is over; a stream
-# that broke off may be read from where it did. Either way it is the answer of the request that
-# made it: recorded under that one, once, when all of it is there.
-
-_AWAITED_AT_MOST: Final = 1024
-
-
-class _DeferredAnswers:
-    """Knows which requests await an answer that is read later, by the provider's id of it."""
-
-    def __init__(self) -> None:
-        """Await none."""
-        self._lock = threading.Lock()
-        self._awaiting: OrderedDict[str, _RecordedRequest] = OrderedDict()
-
-    def note(self, request: _RecordedRequest, recording: Conclusion) -> None:
-        """Take note of how a request was answered: it awaits the rest, or its answer is over."""
-        closing = closing_of(recording)
-        if closing is None or closing.provider_id is None:
-            return
-        with self._lock:
-            self._awaiting.pop(closing.provider_id, None)
-            if is_still_made(closing):
-                self._keep(closing.provider_id, request)
-
-    def found(self, provider_id: str, request: _RecordedRequest) -> None:
-        """Take note that a request awaits a response, as the log says."""
-        with self._lock:
-            self._keep(provider_id, request)
-
-    def awaiting(self, provider_id: str) -> _RecordedRequest | None:
-        """Return the request that awaits a response; None where none does that is known here."""
-        with self._lock:
-            return self._awaiting.get(provider_id)
-
-    def claim(self, provider_id: str, recording: Conclusion) -> bool:
-        """Whether a reading of a response is to be recorded: it is over, and no other was yet."""
-        closing = closing_of(recording)
-        if closing is None or not _is_over(closing):
-            return False
-        with self._lock:
-            return self._awaiting.pop(provider_id, None) is not None
-
-    def _keep(self, provider_id: str, request: _RecordedRequest) -> None:
-        self._awaiting[provider_id] = request
-        while len(self._awaiting) > _AWAITED_AT_MOST:
-            self._awaiting.popitem(last=False)
-
-
 class ExchangeRecorder:
     """Opens what records the answer to each request; knows which failed turns a retry repeats."""
 
@@ -112,7 +62,7 @@ class ExchangeRecorder:
         self._after = binding.after
         self._lock = threading.Lock()
         self._failed: deque[tuple[_AttemptKey, _RecordedRequest]] = deque(maxlen=_FAILED_AT_MOST)
-        self._background = _DeferredAnswers()
+        self._deferred = DeferredAnswers[_RecordedRequest](_DEFERRED_AT_MOST)
         self._batches = Batches()
         self._results = Results()
 
@@ -178,15 +128,7 @@ class ExchangeRecorder:
             extensions[MARK] = opened
         else:
             opened.journal.resume(opened.begun)
-        # Copied: they are set anew for the next attempt.
-        credentials = partial(
-            credentials_of,
-            dict(sending.headers),
-            sending.target,
-            body,
-            opened.api,
-            opened.journal.digest,
-        )
+        credentials = sending.credentials(body, opened.api, opened.journal.digest)
         return self._attempt(opened, body, count, credentials, extensions)
 
     def _reading(self, bound: CallBinding, sending: Sending) -> Attempt | None:
@@ -195,18 +137,17 @@ class ExchangeRecorder:
         It is the answer of the request that made the response, recorded once all of it is there.
         """
         read = _response_id(sending.path)
-        opened = self._background.awaiting(read) or self._found(bound, sending.path)
+        opened = self._deferred.find(read) or self._found(bound, sending.path)
         if opened is None:
             return None
 
         def close(recording: Conclusion, failed: bool) -> None:
-            if self._background.claim(read, recording):
+            closing = closing_of(recording)
+            if closing and _is_over(closing) and self._deferred.claim(read):
                 opened.journal.conclude(opened.begun, recording)
 
         begun, api, digest = opened.begun, opened.api, opened.journal.digest
-        credentials = partial(
-            credentials_of, dict(sending.headers), sending.target, b"", api, digest
-        )
+        credentials = sending.credentials(b"", api, digest)
         folder = opened.journal.spool.folder
         return Attempt(WIRES[api], begun.request, begun.line, credentials, close, folder)
 
@@ -227,7 +168,7 @@ class ExchangeRecorder:
         opened = _RecordedRequest(
             endpoint_of("GET", path).api, journal, begun, journal.talk.conversation_id
         )
-        self._background.found(read, opened)
+        self._deferred.keep(read, opened)
         return opened
 
     def _opened(
@@ -261,7 +202,7 @@ class ExchangeRecorder:
                 extensions.pop(MARK, None)  # Sent once more, it asks once more.
             if failed:
                 self._may_be_retried(opened, body, count)
-            self._background.note(opened, recording)
+            self._deferred.note(opened, recording[0])
             opened.journal.conclude(begun, recording)
 
         begun = opened.begun

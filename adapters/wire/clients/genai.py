@@ -71,9 +71,9 @@ def _recorded_api(origin: Any, turns: ExchangeRecorder) -> Any:
     made = copy.copy(api)
     record.stays_open(made)
     setattr(made, _ORIGIN, origin)
-    made._httpx_client = _recorded_http(api._httpx_client, turns)
+    made._httpx_client = record.recorded_http(api._httpx_client, turns)
     if api._async_httpx_client is not None:
-        made._async_httpx_client = _recorded_http(api._async_httpx_client, turns)
+        made._async_httpx_client = record.recorded_http(api._async_httpx_client, turns)
     if hasattr(api, _SESSION):  # Older releases send through httpx alone.
         setattr(made, _SESSION, partial(_session, api, turns))
     return made
@@ -81,16 +81,6 @@ def _recorded_api(origin: Any, turns: ExchangeRecorder) -> Any:
 
 def _shows_none() -> bool:
     return False
-
-
-def _recorded_http(inner: Any, turns: ExchangeRecorder) -> Any:
-    wrapped = record.recorded(inner, turns)
-    if wrapped is None:
-        raise UnsupportedClient(
-            f"the client sends through {type(inner).__module__}.{type(inner).__qualname__}, "
-            "whose wire cannot be recorded: give it a client of httpx2 or httpx, or none"
-        )
-    return wrapped
 
 
 async def _session(api: Any, turns: ExchangeRecorder) -> Any:

@@ -136,9 +136,12 @@ def _botocore(client: Any, binding: Binding) -> Any:
 
 def _http(inner: Any, binding: Binding) -> Any | None:
     """Return an HTTP client with its transports wrapped; None where that one is, bound like that."""
-    if is_recorded(inner, binding):
-        return None
-    wrapped = recorded(inner, ExchangeRecorder(binding))
+    return None if is_recorded(inner, binding) else recorded_http(inner, ExchangeRecorder(binding))
+
+
+def recorded_http(inner: Any, exchanges: ExchangeRecorder) -> Any:
+    """Return an HTTP client with its transports wrapped; UnsupportedClient where it is none."""
+    wrapped = recorded(inner, exchanges)
     if wrapped is None:
         raise UnsupportedClient(
             f"the client sends through {type(inner).__module__}.{type(inner).__qualname__}, "

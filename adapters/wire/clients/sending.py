@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Mapping, MutableMapping
+from collections.abc import Callable, Generator, Mapping, MutableMapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
@@ -14,7 +15,9 @@ from onrecord.adapters.recording.plan import Outgoing
 from onrecord.adapters.recording.recorder import Journal
 from onrecord.adapters.wire import secrets
 from onrecord.adapters.wire.api import Kind
+from onrecord.adapters.wire.bodies.credentials import Credentials, credentials_of
 from onrecord.adapters.wire.nesting import read_object
+from onrecord.adapters.wire.secrets import Digest
 from onrecord.adapters.wire.wires import WIRES, endpoint_of
 from onrecord.domain import jsontext
 
@@ -59,6 +62,10 @@ class Sending:
     def is_turn(self) -> bool:
         """Whether it is a turn of a conversation, or goes on for one."""
         return self.kind == "turn"
+
+    def credentials(self, body: bytes, api: str, digest: Digest) -> Callable[[], Credentials]:
+        """Return what tells its secrets; its headers are copied: a retry sets them anew."""
+        return partial(credentials_of, dict(self.headers), self.target, body, api, digest)
 
 
 @contextmanager

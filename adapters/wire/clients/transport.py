@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 from onrecord.adapters.recording.recorders import HEADER
 from onrecord.adapters.wire.bodies.recorded import AnswerRecorder, Body, RecordedBody
 from onrecord.adapters.wire.clients import unrecorded
+from onrecord.adapters.wire.clients.binding import CallBinding
 from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder
 from onrecord.adapters.wire.clients.sending import Sending, extensions_of_call
 from onrecord.adapters.wire.forms import is_of_batch, is_passing
@@ -45,27 +46,39 @@ def transports_of(package: str) -> tuple[type[Any], type[Any]]:
     )
 
 
-class _Recorded:
-    """Sends requests through another transport and records what crosses it."""
+class _Wrapper:
+    """Has requests recorded that go through another transport."""
 
     body: ClassVar[type[Any]]
 
-    def __init__(
-        self, inner: httpx2.BaseTransport, origin: httpx2.Client, turns: ExchangeRecorder
-    ) -> None:
+    def __init__(self, inner: Any, origin: Any, turns: ExchangeRecorder) -> None:
         """Wrap a transport of a client, which is kept alive: its end would close the transport."""
         self.inner = inner
         self.origin = origin
         self.turns = turns
 
+    def _begun(self, request: httpx2.Request) -> tuple[CallBinding, Sending] | None:
+        """Return what binds a request, and the request; None where nothing is recorded of it."""
+        if self.origin.is_closed:
+            raise RuntimeError("Cannot send a request, as the client has been closed.")
+        header = request.extensions.get(HEADER)
+        bound = self.turns.binding.of(request.headers, header)
+        sending = _sending(request)
+        if _is_recorded(sending, request):
+            return bound, sending
+        unrecorded.say(sending.method, sending.path)
+        return None
+
+
+class _Recorded(_Wrapper):
+    """Sends requests through another transport and records what crosses it."""
+
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Record the request, send it, and return a response that is recorded as it is read."""
-        _must_be_open(self.origin)
-        bound = self.turns.binding.of(request.headers, _taken_out(request))
-        sending = _sending(request)
-        if not _is_recorded(sending, request):
-            unrecorded.say(sending.method, sending.path)
+        begun = self._begun(request)
+        if begun is None:
             return self.inner.handle_request(request)
+        bound, sending = begun
         given = request.read()
         body = self.turns.spliced(bound, sending, given)
         recorder = self.turns.attempt(bound, sending, body)
@@ -90,29 +103,17 @@ class _Recorded:
         self.origin.close()
 
 
-class _AsyncRecorded:
+class _AsyncRecorded(_Wrapper):
     """Sends requests through another transport and records what crosses it."""
-
-    body: ClassVar[type[Any]]
-
-    def __init__(
-        self, inner: httpx2.AsyncBaseTransport, origin: httpx2.AsyncClient, turns: ExchangeRecorder
-    ) -> None:
-        """Wrap a transport of a client, which is kept alive: its end would close the transport."""
-        self.inner = inner
-        self.origin = origin
-        self.turns = turns
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Record the request, send it, and return a response that is recorded as it is read."""
         from onrecord.adapters.wire.bodies import recorded_async as loop_threads
 
-        _must_be_open(self.origin)
-        bound = self.turns.binding.of(request.headers, _taken_out(request))
-        sending = _sending(request)
-        if not _is_recorded(sending, request):
-            unrecorded.say(sending.method, sending.path)
+        begun = self._begun(request)
+        if begun is None:
             return await self.inner.handle_async_request(request)
+        bound, sending = begun
         given = await request.aread()
         body = given
         if self.turns.binding.splice:
@@ -145,10 +146,6 @@ def take_out_binding(request: httpx2.Request) -> httpx2.Request:
     if header is not None:
         request.extensions = {**request.extensions, HEADER: header}
     return request
-
-
-def _taken_out(request: httpx2.Request) -> str | None:
-    return request.extensions.get(HEADER)
 
 
 def _sending(request: httpx2.Request) -> Sending:
@@ -188,8 +185,3 @@ def _read_whole(recorder: AnswerRecorder, response: httpx2.Response, body: bytes
     recorder.answered(response.status_code, headers)
     recorder.feed(body)
     recorder.finish()
-
-
-def _must_be_open(client: httpx2.Client | httpx2.AsyncClient) -> None:
-    if client.is_closed:
-        raise RuntimeError("Cannot send a request, as the client has been closed.")
