@@ -1,7 +1,7 @@
 """Answers on their way into the log: history as long as no other request went on.
 
 A request may be overtaken while it is out: its stream is left unread, a second tab goes on. Then
-its answer is kept on a side line. The log decides, so that threads and processes agree.
+its answer is kept on a side branch. The log decides, so that threads and processes agree.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TRIES: Final = 16
 
 
 def record_answer(log: Log, answer: Append, request: UUID, version: int) -> Done:
-    """Record what a request of the main line was answered; on a side line if it was overtaken.
+    """Record what a request of the main line was answered; on a side branch if it was overtaken.
 
     `version` is the last one of the conversation, as far as the caller knows. Others may append
     meanwhile; where they are quicker each time, the answer goes aside rather than missing. What
@@ -46,8 +46,10 @@ def _is_given_up(log: Log, request: RecordedEvent, version: int) -> bool:
     adopted = log.latest(own, "adopted", version)
     if adopted is None or adopted.version < request.version:
         return False
-    kept = (s for s in lineage(log, own, version) if s.conversation_id == own and s.line is None)
-    return not any(s.after < request.version <= s.until for s in kept)
+    stretches = (
+        s for s in lineage(log, own, version) if s.conversation_id == own and s.line is None
+    )
+    return not any(s.after < request.version <= s.until for s in stretches)
 
 
 def _on_line(drafted: NewEvent, line: UUID) -> NewEvent:

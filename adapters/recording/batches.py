@@ -161,8 +161,8 @@ def conclude_creation(
 ) -> None:
     """Record what the provider said to a batch, as what each of its requests was answered."""
     events, blobs = recording
-    told = [_said_to(entry, event) for entry in entries for event in events]
-    _store(journal, tuple(journal.talk.draft(event) for event in told), blobs)
+    responses = [_said_to(entry, event) for entry in entries for event in events]
+    _store(journal, tuple(journal.talk.draft(event) for event in responses), blobs)
     created = events[-1] if events else None
     if isinstance(created, ResponseInterrupted) and created.reason == "deferred":
         keep_place(journals, journal, created.provider_id or "")
@@ -196,8 +196,8 @@ class BatchAnswers:
         for entry, closing, line in _answers(journal, name):
             if isinstance(closing, ResponseInterrupted) and closing.reason == "deferred":
                 if closing.request is not None:
-                    begun = OpenRequest(closing.request, line)
-                    self._awaiting[entry] = Entry(entry, begun, closing.api)
+                    request = OpenRequest(closing.request, line)
+                    self._awaiting[entry] = Entry(entry, request, closing.api)
             else:
                 self._answered.add(entry)
 
@@ -226,39 +226,45 @@ class BatchAnswers:
             self._store(drafted)
         except IdempotencyMismatch:
             # Another process read the same lines, and was quicker with some of them.
-            for one in drafted:
-                self._store_once(one)
+            for answer_events in drafted:
+                self._store_once(answer_events)
         self._answered.update(new)
 
     def _store(self, drafted: Sequence[tuple[tuple[NewEvent, ...], Mapping[str, Content]]]) -> None:
-        events = tuple(event for told, _ in drafted for event in told)
-        blobs = {digest: data for _, held in drafted for digest, data in held.items()}
+        events = tuple(event for events_of_one, _ in drafted for event in events_of_one)
+        blobs = {
+            digest: data for _, blobs_of_one in drafted for digest, data in blobs_of_one.items()
+        }
         _store(self.journal, events, blobs)
 
-    def _store_once(self, one: tuple[tuple[NewEvent, ...], Mapping[str, Content]]) -> None:
+    def _store_once(
+        self, answer_events: tuple[tuple[NewEvent, ...], Mapping[str, Content]]
+    ) -> None:
         try:
-            self._store([one])
+            self._store([answer_events])
         except IdempotencyMismatch:
             logger.debug("an answer of a batch was recorded by another process meanwhile")
 
-    def _drafted(self, said: EntryAnswer) -> tuple[tuple[NewEvent, ...], Mapping[str, Content]]:
+    def _drafted(
+        self, entry_answer: EntryAnswer
+    ) -> tuple[tuple[NewEvent, ...], Mapping[str, Content]]:
         """Draft the events of an answer; the last one has an id that every reader gives it."""
-        talk, entry, response = self.journal.talk, self._awaiting.get(said.name), uuid7()
-        begun = None if entry is None else entry.begun
-        answer = said.answer
+        talk, entry, response = self.journal.talk, self._awaiting.get(entry_answer.name), uuid7()
+        request = None if entry is None else entry.begun
+        answer = entry_answer.answer
         if entry is not None and not answer.blocks:
             answer = replace(answer, api=entry.api)  # An error alone does not tell of which it is.
         events, blobs = events_of(
             answer,
             response=response,
-            request=None if begun is None else begun.request,
-            request_id=said.request_id,
-            line=response if begun is None else begun.line,
-            raw=said.raw,
+            request=None if request is None else request.request,
+            request_id=entry_answer.request_id,
+            line=response if request is None else request.line,
+            raw=entry_answer.raw,
         )
-        closing = _of_batch(events[-1], self._batch, said.name)
-        once = _id_in(talk.conversation_id, f"batch {self._batch} {said.name}")
-        causation = None if begun is None else begun.request
+        closing = _of_batch(events[-1], self._batch, entry_answer.name)
+        once = _id_in(talk.conversation_id, f"batch {self._batch} {entry_answer.name}")
+        causation = None if request is None else request.request
         drafted = [talk.draft(event, causation) for event in events[:-1]]
         return (*drafted, talk.draft(closing, causation, event_id=once)), blobs
 
@@ -267,17 +273,19 @@ def _store(journal: Journal, drafted: tuple[NewEvent, ...], blobs: Mapping[str, 
     """Append what a batch was answered; IdempotencyMismatch where a part is recorded otherwise."""
     talk = journal.talk
     pending = PendingAppend(Append(talk.tenant, talk.conversation_id, drafted), blobs)
-    journal.store(pending, lambda: append_first(talk, drafted, None), (IdempotencyMismatch,))
+    journal.spool.store(
+        talk.backend, pending, lambda: append_first(talk, drafted, None), (IdempotencyMismatch,)
+    )
 
 
 def _said_to(entry: Entry, event: Event) -> Event:
     """Return what was said to a whole batch as what was said to one of its requests."""
-    here: dict[str, object] = {"request": entry.begun.request, "line": entry.begun.line}
+    place: dict[str, object] = {"request": entry.begun.request, "line": entry.begun.line}
     match event:
         case AttemptFailed():
-            return event.model_copy(update=here)
+            return event.model_copy(update=place)
         case ResponseInterrupted():
-            response = event.model_copy(update={**here, "api": entry.api, "response": uuid7()})
+            response = event.model_copy(update={**place, "api": entry.api, "response": uuid7()})
             return _of_batch(response, event.provider_id, entry.name)
         case _:
             return event
@@ -299,16 +307,16 @@ def _answers(
     What is deferred is known by what its requests are, what was answered by the batch: the same
     requests may be sent in two.
     """
-    talk, sought = journal.talk, {part.encode("utf-8", "surrogatepass") for part in batch}
+    talk, names = journal.talk, {part.encode("utf-8", "surrogatepass") for part in batch}
     for recorded in talk.backend.read(talk.conversation_id):
         body = recorded.body or b""
-        closing = closing_of(recorded) if any(part in body for part in sought) else None
+        closing = closing_of(recorded) if any(part in body for part in names) else None
         if closing is None:
             continue
         is_deferred = isinstance(closing, ResponseInterrupted) and closing.reason == "deferred"
         match closing.envelope.get(_BATCH):
-            case {"id": str() as known, "custom_id": str() as name}:
-                if known == (batch.requests_id if is_deferred else batch.batch_id):
+            case {"id": str() as batch_id, "custom_id": str() as name}:
+                if batch_id == (batch.requests_id if is_deferred else batch.batch_id):
                     yield name, closing, line_of(recorded)
             case _:
                 continue

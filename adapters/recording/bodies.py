@@ -136,10 +136,10 @@ def _span(body: bytes, sent: Sent) -> tuple[int, int] | None:
     items = cast("list[Any]", sent.body[name])
     leading = items[: len(items) - len(sent.messages)]
     last, without = sent.messages[-1], {**sent.body, name: leading}
-    opening = b'"%s":[' % name.encode() + b"".join(jsontext.write(it) + b"," for it in leading)
-    found = _between(body, opening, jsontext.write(last), without, bool(leading))
-    if found is not None or leading:
-        return found
+    opening = b'"%s":[' % name.encode() + b"".join(jsontext.write(item) + b"," for item in leading)
+    span = _between(body, opening, jsontext.write(last), without, bool(leading))
+    if span is not None or leading:
+        return span
     return _between(body, b'"%s": [' % name.encode(), json.dumps(last).encode(), without)
 
 
@@ -203,15 +203,15 @@ class Bodies:
 
     def parent_of(self, body: bytes) -> Parent | None:
         """Return the request whose body shares most of its beginning with another one."""
-        parents = [held.parent for held in reversed(self._bodies.values())]
+        parents = [body_read.parent for body_read in reversed(self._bodies.values())]
         return max(parents, key=lambda parent: common_start(body, parent.body), default=None)
 
     def shortened(self, api: str, body: bytes) -> bytes | None:
         """Return a body without what it shares with one of these; None if it shares nothing."""
-        held = (kept.read for kept in list(self._bodies.values()))
-        known = [read for read in held if read is not None and read.sent.api == api]
-        known.sort(key=lambda read: read.end - read.start, reverse=True)
-        shorter = (read.shortened(body) for read in known)
+        readings = (body_read.read for body_read in list(self._bodies.values()))
+        of_api = [read for read in readings if read is not None and read.sent.api == api]
+        of_api.sort(key=lambda read: read.end - read.start, reverse=True)
+        shorter = (read.shortened(body) for read in of_api)
         return next((short for short in shorter if short is not None), None)
 
     def of(self, request: UUID | None) -> Body | None:
@@ -235,8 +235,8 @@ class Reading:
     @property
     def asked(self) -> Sent:
         """What the request asks: of its messages only the last, if the others are known."""
-        asked = self._tail.sent if self._tail else self.whole()
-        return asked or Sent(self.outgoing.api, read_object(self.outgoing.body))
+        sent = self._tail.sent if self._tail else self.whole()
+        return sent or Sent(self.outgoing.api, read_object(self.outgoing.body))
 
     def whole(self) -> Sent | None:
         """Return all that the request asks; None where it makes no sense."""
@@ -250,22 +250,22 @@ class Reading:
                 self._whole = None
         return self._whole
 
-    def after_last(self, standing: ConversationState) -> Match | None:
+    def after_last(self, state: ConversationState) -> Match | None:
         """Return how the request extends the main line's last one, by its tail alone.
 
         None where it does not, or where more has to be read to tell.
         """
-        tail = self.tail(standing)
-        related = None if tail is None else after_last(tail, 0, standing)
-        return None if related is None or answers_itself(related) else related
+        tail = self.tail(state)
+        match = None if tail is None else after_last(tail, 0, state)
+        return None if match is None or answers_itself(match) else match
 
-    def tail(self, standing: ConversationState) -> Sent | None:
+    def tail(self, state: ConversationState) -> Sent | None:
         """Return what the request asks behind the messages of the main line's last one.
 
         None where it does not begin with these. Then, and once `whole` is asked for, all is read.
         """
         self._tail = None
-        last = self._bodies.of(standing.last_id)
+        last = self._bodies.of(state.last_id)
         before = None if last is None else last.read
         if last is None or before is None or before.sent.api != self.outgoing.api:
             return None
@@ -280,10 +280,10 @@ class Reading:
         None where that goes back to too many others: a single one is to be joined soon enough.
         """
         is_known = self._tail is not None
-        found = self._parent if is_known else self._bodies.parent_of(self.outgoing.body)
+        parent = self._parent if is_known else self._bodies.parent_of(self.outgoing.body)
         deepest = max(_DEEPEST, self._blocks // _BLOCKS_A_REQUEST)
-        self._depth = 0 if found is None or found.depth >= deepest else found.depth + 1
-        return found if self._depth else None
+        self._depth = 0 if parent is None or parent.depth >= deepest else parent.depth + 1
+        return parent if self._depth else None
 
     def digests(self) -> Digests:
         """Return the digests of all that the request says.

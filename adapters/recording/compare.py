@@ -37,17 +37,17 @@ class Comparison:
         lineages: Lineages,
         own: UUID,
         sides: SideBranches,
-        standing: ConversationState,
-        asked: Sent,
+        state: ConversationState,
+        sent: Sent,
     ) -> None:
         """Compare what is asked with what is known of the conversation `own`."""
         self.log = log
         self.lineages = lineages
         self.own = own
         self.sides = sides
-        self.standing = standing
-        self.asked = asked
-        self.version = standing.head.version
+        self.standing = state
+        self.asked = sent
+        self.version = state.head.version
         self.paths = Paths(log, lineages, own, self.version)
         self._known_units: list[Unit] | None = None
         self._known_digests: list[str] | None = None
@@ -56,7 +56,7 @@ class Comparison:
     def extends(
         self, path: Path, new: tuple[Piece, ...], parent: UUID, relation: Relation = "extends"
     ) -> Match:
-        """Return how a request goes on from a side line: that is history then, if it may be."""
+        """Return how a request goes on from a side branch: that is history then, if it may be."""
         side = path.sides[-1]
         if path.sides[0].after is None or self._is_left(path):
             return Match(relation, new=new, side=side, parent=parent)
@@ -70,15 +70,15 @@ class Comparison:
         )
 
     def _is_left(self, path: Path) -> bool:
-        """Whether the main line went on without these side lines, and is what goes on now.
+        """Whether the main line went on without these side branches, and is what goes on now.
 
         It is not once they have gone on twice since, unless it only waits.
         """
-        standing, side = self.standing, path.sides[-1]
-        if standing.last_version <= min(one.parted for one in path.sides):
+        state, side = self.standing, path.sides[-1]
+        if state.last_version <= min(branch.parted for branch in path.sides):
             return False
-        waits = standing.in_flight or bool(standing.head.open_calls)
-        return waits or side.last.version <= standing.last_version
+        waits = state.in_flight or bool(state.head.open_calls)
+        return waits or side.last.version <= state.last_version
 
     def _adoptions(self, sides: Sequence[SideBranch]) -> Iterator[LineAdopted]:
         """Yield what makes lines history, each behind the one that it left."""
@@ -96,7 +96,7 @@ class Comparison:
         as_of: int | None,
         new: tuple[Piece, ...] = (),
     ) -> Match:
-        """Return the place of a side line that begins with the request."""
+        """Return the place of a side branch that begins with the request."""
         return Match("branches", new=new, parent=parent, is_new=True, after=after, as_of=as_of)
 
     def last_events(self) -> list[RecordedEvent]:
@@ -125,21 +125,23 @@ class Comparison:
         """Return the blocks of the request at places, counted from a block on."""
         return tuple(self.asked.pieces[start + place] for place in places)
 
-    def new_pieces(self, found: Alignment, start: int = 0) -> tuple[Piece, ...]:
+    def new_pieces(self, alignment: Alignment, start: int = 0) -> tuple[Piece, ...]:
         """Return the blocks that are new, results under the ids that their calls are recorded by."""
-        return new_pieces(self.asked.pieces[start:], found)
+        return new_pieces(self.asked.pieces[start:], alignment)
 
     def of_line(self, side: SideBranch) -> Iterator[RecordedEvent]:
-        """Yield what was recorded on a side line after its last request."""
+        """Yield what was recorded on a side branch after its last request."""
         recorded = self.log.read(self.own, after=side.last.version, until=self.version)
         return (event for event in recorded if line_of(event) == side.line)
 
 
-def new_pieces(pieces: Sequence[Piece], found: Alignment) -> tuple[Piece, ...]:
+def new_pieces(pieces: Sequence[Piece], alignment: Alignment) -> tuple[Piece, ...]:
     """Return those of the pieces that are new, results under the ids of their recorded calls."""
     return tuple(
-        pieces[place]._replace(call=found.calls[place]) if place in found.calls else pieces[place]
-        for place in found.new
+        pieces[place]._replace(call=alignment.calls[place])
+        if place in alignment.calls
+        else pieces[place]
+        for place in alignment.new
     )
 
 
@@ -151,18 +153,18 @@ def by_reference(compared: Comparison) -> Match:
     """Return how a request goes on that names what it goes on from."""
     recent = compared.last_events()
     compared.sides.take_in(recent)
-    found = next((e for e in _answers(compared, recent) if _is_meant(compared, e)), None)
-    closing = closing_of(found) if found else None
-    if found is None or closing is None:
+    answer = next((e for e in _answers(compared, recent) if _is_meant(compared, e)), None)
+    closing = closing_of(answer) if answer else None
+    if answer is None or closing is None:
         return _unknown_reference(compared)
-    line = line_of(found)
-    since = [e for e in recent if e.version > found.version and line_of(e) == line]
-    units = _since(compared, found.version) if line is None else _units(since)
+    line = line_of(answer)
+    since = [e for e in recent if e.version > answer.version and line_of(e) == line]
+    units = _since(compared, answer.version) if line is None else _units(since)
     new = align(compared.units(), units).new
     # A summary is asked for beside the line, until the program goes on from it.
     is_last = not compared.asked.compacts and all(e.type != "request.sent" for e in since)
     pieces = compared.pieces(new) if is_last else compared.asked.pieces
-    return _referring(compared, found.version, line, pieces, closing.request, is_last=is_last)
+    return _referring(compared, answer.version, line, pieces, closing.request, is_last=is_last)
 
 
 def _answers(compared: Comparison, recent: list[RecordedEvent]) -> Iterator[RecordedEvent]:
@@ -178,7 +180,7 @@ def _answers(compared: Comparison, recent: list[RecordedEvent]) -> Iterator[Reco
 
 def _since(compared: Comparison, version: int) -> list[RecordedUnit]:
     """Return what was said on the main line after a version, since its last request."""
-    return [told for told in compared.standing.since if told.version > version]
+    return [unit for unit in compared.standing.since if unit.version > version]
 
 
 def _units(recorded: list[RecordedEvent]) -> list[RecordedUnit]:
@@ -195,7 +197,7 @@ def _referring(
     is_last: bool,
 ) -> Match:
     side = None if line is None else compared.sides.get(line)
-    if side is not None and side.is_adopted:
+    if side is not None and side.is_promoted:
         line = side = None
         is_last = False
     path = compared.paths.main() if side is None else compared.paths.of(side, compared.sides)
@@ -234,8 +236,8 @@ def _is_meant(compared: Comparison, recorded: RecordedEvent) -> bool:
     if compared.asked.refers_to is not None:
         return event.provider_id == compared.asked.refers_to
     thread: Any = event.envelope.get("conversation")
-    held = cast("dict[str, Any]", thread).get("id") if isinstance(thread, dict) else thread
-    return held is not None and held == compared.asked.thread
+    thread_id = cast("dict[str, Any]", thread).get("id") if isinstance(thread, dict) else thread
+    return thread_id is not None and thread_id == compared.asked.thread
 
 
 # What a request names that the provider holds and the record does not: said, not followed.
@@ -254,12 +256,12 @@ class ReferenceWarnings:
         """Begin with nothing said."""
         self._said: set[str] = set()
 
-    def say(self, related: Match, asked: Sent) -> None:
+    def say(self, match: Match, sent: Sent) -> None:
         """Say what of a request the provider holds and nobody recorded."""
-        if related.is_unknown:
+        if match.is_unknown:
             self._say(_UNKNOWN)
-        for member, what in WIRES[asked.api].held.items():
-            if asked.body.get(member) is not None:
+        for member, what in WIRES[sent.api].held.items():
+            if sent.body.get(member) is not None:
                 self._say(_HELD.format(what))
 
     def _say(self, what: str) -> None:

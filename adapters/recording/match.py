@@ -44,8 +44,8 @@ class Matcher:
         """Return how the request goes on from what is recorded."""
         if self._asked.refers_to is not None or self._asked.thread is not None:
             return by_reference(self._compared)
-        found = None if self._asked.compacts else self._on_main() or self._on_side()
-        return found or self._aligned()
+        match = None if self._asked.compacts else self._on_main() or self._on_side()
+        return match or self._aligned()
 
     def going_on(self, after: int) -> Match:
         """Return how the request goes on from a version of the main line, as its sender says."""
@@ -56,14 +56,14 @@ class Matcher:
         as_of = main.as_of_place(after) if present and present[-1].until >= after else None
         path = Path(self._compared.lineages.up_to(after, as_of or after), as_of or after)
         read = self._paths.read(path, len(self._asked.pieces))
-        found = align(self._compared.units(), read.units, read.gap)
-        new = range(len(self._compared.units())) if found.how == "apart" else found.new
+        alignment = align(self._compared.units(), read.units, read.gap)
+        new = range(len(self._compared.units())) if alignment.how == "apart" else alignment.new
         if after >= self._compared.version:
             adopts: tuple[LineAdopted, ...] = ()
         else:
             adopts = (LineAdopted(after=after, as_of=as_of),)
         return Match(
-            "view" if found.how == "view" else "extends",
+            "view" if alignment.how == "view" else "extends",
             new=self._compared.pieces(new),
             parent=read.request_at(after),
             adopts=adopts,
@@ -73,22 +73,22 @@ class Matcher:
     # -- the last request of a line, and what came since ---------------------------------------
 
     def _on_main(self) -> Match | None:
-        standing = self._standing
-        last = standing.last
+        state = self._standing
+        last = state.last
         count = last.blocks if last else 0
         if last is not None and not self._compared.begins_as(count, last.history):
             return None
         if last is not None and len(self._asked.pieces) == count:
             if self._goes_on_with_answer():
-                return Match("extends", parent=standing.last_id)
+                return Match("extends", parent=state.last_id)
             if self._awaits_no_more():
                 return self._sample_of_main()
             if self._broke_off():
                 return self._instead_of_answer()
-        extends = after_last(self._asked, count, standing)
+        extends = after_last(self._asked, count, state)
         if extends is None or last is None or not answers_itself(extends):
             return extends
-        # An answer that the main line does not have: a side line may have it.
+        # An answer that the main line does not have: a side branch may have it.
         return self._on_side() or extends
 
     def _goes_on_with_answer(self) -> bool:
@@ -99,9 +99,9 @@ class Matcher:
         token, answered = self._asked.goes_on_by, self._standing.answered
         if token is None or not answered:
             return False
-        told = jsontext.write(token)
+        encoded = jsontext.write(token)
         events = self._compared.log.read(self._compared.own, after=answered - 1, until=answered)
-        return any(told in (event.body or b"") for event in events)
+        return any(encoded in (event.body or b"") for event in events)
 
     def _sample_of_main(self) -> Match:
         """Return the place of the main line's last request, said again beside its answer."""
@@ -112,10 +112,10 @@ class Matcher:
 
     def _broke_off(self) -> bool:
         """Whether there is a part of an answer to the main line's last request, and nothing else."""
-        standing = self._standing
-        return bool(standing.since) and all(
-            told.may_miss and told.unit.is_answer and told.version > standing.last_version
-            for told in standing.since
+        state = self._standing
+        return bool(state.since) and all(
+            unit.may_miss and unit.unit.is_answer and unit.version > state.last_version
+            for unit in state.since
         )
 
     def _instead_of_answer(self) -> Match:
@@ -125,20 +125,20 @@ class Matcher:
         """
         after, parent = self._standing.last_version, self._standing.last_id
         as_of = self._paths.main().as_of_place(after)
-        kept = Path(self._compared.lineages.up_to(after, as_of or after), as_of or after)
-        return _back_on(kept, after, as_of, parent)
+        path = Path(self._compared.lineages.up_to(after, as_of or after), as_of or after)
+        return _back_on(path, after, as_of, parent)
 
     def _on_side(self) -> Match | None:
-        for known in (False, True):
-            if known:
+        for is_read in (False, True):
+            if is_read:
                 self._sides.take_in(self._compared.last_events())
             for side in self._sides:
-                if (found := self._on(side)) is not None:
-                    return found
+                if (match := self._on(side)) is not None:
+                    return match
         return None
 
     def _on(self, side: SideBranch) -> Match | None:
-        """Return how the request goes on from a side line's last request, if it does."""
+        """Return how the request goes on from a side branch's last request, if it does."""
         last = side.last
         if last.history is None or not self._compared.begins_as(last.blocks, last.history):
             return None
@@ -146,17 +146,17 @@ class Matcher:
         if path is None:
             return None
         since = self._compared.of_line(side)
-        told = [event.told() for event in islice(since, RECENT + 4 * len(self._asked.pieces))]
-        units = recorded_units(known_events(told))
-        is_said = any(not told.may_miss and not told.unit.is_blank for told in units)
+        items = [event.told() for event in islice(since, RECENT + 4 * len(self._asked.pieces))]
+        units = recorded_units(known_events(items))
+        is_said = any(not unit.may_miss and not unit.unit.is_blank for unit in units)
         if len(self._asked.pieces) == last.blocks and (is_said or last.request in IN_FLIGHT):
             return self._compared.branch(last.request, last.version, path.as_of_place(last.version))
-        found = align(self._compared.units_from(last.blocks), units)
-        if found.how == "extends" and (is_said or last.blocks):
+        alignment = align(self._compared.units_from(last.blocks), units)
+        if alignment.how == "extends" and (is_said or last.blocks):
             return self._compared.extends(
-                path, self._compared.new_pieces(found, last.blocks), last.request
+                path, self._compared.new_pieces(alignment, last.blocks), last.request
             )
-        if found.how != "repeats":
+        if alignment.how != "repeats":
             return None
         if is_said:
             return self._compared.extends(path, (), last.request)
@@ -168,23 +168,23 @@ class Matcher:
         """Return how the request goes on from the line that it shares most with."""
         best: tuple[Path, PathRead, Alignment] | None = None
         for path, read in self._candidates():
-            found = align(self._compared.units(), read.units, read.gap)
-            if found.how != "apart" and (best is None or found.tells_more_than(best[2])):
-                best = path, read, found
-                if self._is_explained(found):
+            alignment = align(self._compared.units(), read.units, read.gap)
+            if alignment.how != "apart" and (best is None or alignment.tells_more_than(best[2])):
+                best = path, read, alignment
+                if self._is_explained(alignment):
                     break
         if best is None:
             return self._apart()
-        path, read, found = best
+        path, read, alignment = best
         if self._asked.compacts:
             return replace(self._compaction(path, read), sources=read.sources)
-        return replace(self._placed(path, read, found), sources=read.sources)
+        return replace(self._placed(path, read, alignment), sources=read.sources)
 
-    def _is_explained(self, found: Alignment) -> bool:
+    def _is_explained(self, alignment: Alignment) -> bool:
         """Whether all that a request says is of this line, or is new from the caller."""
-        said = self._compared.pieces(found.new)
-        count = len(self._compared.units()) - len(said)
-        return found.weight == count and all(piece.role != _MODEL for piece in said)
+        pieces = self._compared.pieces(alignment.new)
+        count = len(self._compared.units()) - len(pieces)
+        return alignment.weight == count and all(piece.role != _MODEL for piece in pieces)
 
     def _candidates(self) -> Iterator[tuple[Path, PathRead]]:
         """Yield the paths that a request may go on from, the main line as it is told first."""
@@ -206,28 +206,32 @@ class Matcher:
             if path is not None:
                 yield path
 
-    def _placed(self, path: Path, read: PathRead, found: Alignment) -> Match:
-        new = self._compared.new_pieces(found)
-        parent = read.request_at(found.after)
+    def _placed(self, path: Path, read: PathRead, alignment: Alignment) -> Match:
+        new = self._compared.new_pieces(alignment)
+        parent = read.request_at(alignment.after)
         is_over = not new and self._is_out(path)
-        if found.how == "extends" and not self._is_now(path) and self._gives_results(new):
+        if alignment.how == "extends" and not self._is_now(path) and self._gives_results(new):
             # The main line as it was awaited them: it goes on with these.
-            as_of = path.as_of_place(found.after) or path.as_of
-            return _back_on(path, found.after, as_of, parent, new)
-        is_doubtful = found.how == "view" and not found.is_sure and not self._is_as_in_force()
-        if found.how == "branches" or is_over or is_doubtful or not self._is_now(path):
-            return self._compared.branch(parent, found.after, path.as_of_place(found.after), new)
+            as_of = path.as_of_place(alignment.after) or path.as_of
+            return _back_on(path, alignment.after, as_of, parent, new)
+        is_doubtful = (
+            alignment.how == "view" and not alignment.is_sure and not self._is_as_in_force()
+        )
+        if alignment.how == "branches" or is_over or is_doubtful or not self._is_now(path):
+            return self._compared.branch(
+                parent, alignment.after, path.as_of_place(alignment.after), new
+            )
         if path.sides:
             last = path.sides[-1].last.request
-            return self._compared.extends(path, new, last, _relation(found))
-        return Match(_relation(found), new=new, parent=self._standing.last_id)
+            return self._compared.extends(path, new, last, _relation(alignment))
+        return Match(_relation(alignment), new=new, parent=self._standing.last_id)
 
     def _gives_results(self, new: tuple[Piece, ...]) -> bool:
         return any(unit_of_piece(self._asked.api, piece).result_of is not None for piece in new)
 
     def _compaction(self, path: Path, read: PathRead) -> Match:
         """Return the place of a summary: the end of the line, until the program goes on from it."""
-        after = max((told.until for told in read.units), default=0)
+        after = max((unit.until for unit in read.units), default=0)
         place = path.as_of_place(after) if after else None
         return replace(self._compared.branch(read.request_at(after), after, place), relation="view")
 
@@ -236,16 +240,16 @@ class Matcher:
 
         A first prompt that was edited, a summary of it all, or another call altogether.
         """
-        standing = self._standing
+        state = self._standing
         pieces = () if self._asked.compacts else self._asked.pieces
         if not self._begins_anew():
             return Match("unrelated", new=pieces, is_new=True)
         main = self._paths.main()
-        if standing.last is not None and standing.last.parent is None and not main.is_fork:
+        if state.last is not None and state.last.parent is None and not main.is_fork:
             return self._compared.branch(None, FIRST, None, pieces)
-        after = max((told.until for told in standing.since), default=standing.last_version)
-        found = self._compared.branch(standing.last_id, after, main.as_of_place(after), pieces)
-        return replace(found, relation="view")
+        after = max((unit.until for unit in state.since), default=state.last_version)
+        branch = self._compared.branch(state.last_id, after, main.as_of_place(after), pieces)
+        return replace(branch, relation="view")
 
     def _begins_anew(self) -> bool:
         """Whether a request that shares nothing may be the main line's, begun anew.
@@ -253,13 +257,13 @@ class Matcher:
         Not while that awaits an answer, or the results of its calls: they may have begun another
         agent, which has the same instructions, tools and model.
         """
-        standing = self._standing
+        state = self._standing
         return (
-            standing.last is not None
-            and standing.last_version > 0
-            and standing.last.model == self._asked.model
-            and not standing.in_flight
-            and not standing.head.open_calls
+            state.last is not None
+            and state.last_version > 0
+            and state.last.model == self._asked.model
+            and not state.in_flight
+            and not state.head.open_calls
             and self._is_same_in_force()
         )
 
@@ -282,25 +286,25 @@ class Matcher:
         return is_something and self._is_same_in_force()
 
     def _is_same_in_force(self) -> bool:
-        standing = self._standing
-        return not in_force_anew(self._asked, standing.instructions, standing.tools)
+        state = self._standing
+        return not in_force_anew(self._asked, state.instructions, state.tools)
 
 
-def after_last(asked: Sent, start: int, standing: ConversationState) -> Match | None:
+def after_last(sent: Sent, start: int, state: ConversationState) -> Match | None:
     """Return how a request extends the main line; None if it does not.
 
     Its blocks from `start` on are those behind what the last request of that line said.
     """
-    rest = asked.pieces[start:]
-    found = align([unit_of_piece(asked.api, piece) for piece in rest], standing.since)
-    if found.how not in ("extends", "repeats"):
+    rest = sent.pieces[start:]
+    alignment = align([unit_of_piece(sent.api, piece) for piece in rest], state.since)
+    if alignment.how not in ("extends", "repeats"):
         return None
-    return Match("extends", new=new_pieces(rest, found), parent=standing.last_id)
+    return Match("extends", new=new_pieces(rest, alignment), parent=state.last_id)
 
 
-def answers_itself(related: Match) -> bool:
+def answers_itself(match: Match) -> bool:
     """Whether what is new in a request is said by the model, too."""
-    return any(piece.role == _MODEL for piece in related.new)
+    return any(piece.role == _MODEL for piece in match.new)
 
 
 def _back_on(
@@ -311,5 +315,5 @@ def _back_on(
     return Match("extends", new, parent=parent, adopts=(adoption,), stretches=path.stretches)
 
 
-def _relation(found: Alignment) -> Relation:
-    return "view" if found.how == "view" else "extends"
+def _relation(alignment: Alignment) -> Relation:
+    return "view" if alignment.how == "view" else "extends"

@@ -29,13 +29,13 @@ from onrecord.projections.history.seen import as_seen
 from onrecord.projections.matching.recorded_units import RecordedUnit, recorded_units
 from onrecord.projections.matching.sources import Source, sources_in
 
-# The side lines of a conversation: where each one left the line before it, and its last request.
+# The side branches of a conversation: where each one left the line before it, and its last request.
 #
-# What this process put on side lines it keeps in mind; what others did is told by the last
+# What this process put on side branches it keeps in mind; what others did is told by the last
 # events.
 
 _REMEMBERED: Final = 64
-# Bodies are canonical (docs/format.md): that of an event on a side line begins so.
+# Bodies are canonical (docs/format.md): that of an event on a side branch begins so.
 _LINE: Final = b'{"line":"'
 _ID: Final = 36
 _CLOSINGS: Final = ("response.completed", "response.interrupted")
@@ -53,11 +53,11 @@ class LastRequest:
 
 @dataclass(frozen=True, slots=True)
 class SideBranch:
-    """A side line: `begun` is the version of its first event, `after` and `as_of` its place.
+    """A side branch: `begun` is the version of its first event, `after` and `as_of` its place.
 
     `parted` is the version of what began it: a request of the main line after that says that the
     main line was gone on with. The place is as `RequestSent` says; `after` is None if it has none.
-    What `is_adopted` is part of the main line, as that is or was.
+    What `is_promoted` is part of the main line, as that is or was.
     """
 
     line: UUID
@@ -66,22 +66,22 @@ class SideBranch:
     after: int | None
     as_of: int | None
     last: LastRequest
-    is_adopted: bool = False
+    is_promoted: bool = False
 
 
 class SideBranches:
-    """The side lines that are known, the one that spoke last at the end."""
+    """The side branches that are known, the one that spoke last at the end."""
 
     def __init__(self) -> None:
         """Begin with none."""
         self._known: OrderedDict[UUID, SideBranch] = OrderedDict()
 
     def __iter__(self) -> Iterator[SideBranch]:
-        """Yield the lines that were not adopted, the one that spoke last first."""
-        return (side for side in reversed(list(self._known.values())) if not side.is_adopted)
+        """Yield the lines that were not promoted, the one that spoke last first."""
+        return (side for side in reversed(list(self._known.values())) if not side.is_promoted)
 
     def get(self, line: UUID) -> SideBranch | None:
-        """Return what is known of a line, adopted or not."""
+        """Return what is known of a line, promoted or not."""
         return self._known.get(line)
 
     def keep(self, side: SideBranch) -> None:
@@ -91,26 +91,26 @@ class SideBranches:
         while len(self._known) > _REMEMBERED:
             self._known.popitem(last=False)
 
-    def adopt(self, line: UUID | None) -> None:
-        """Take note that a line was adopted."""
+    def promote(self, line: UUID | None) -> None:
+        """Take note that a line was promoted."""
         if line is not None and line in self._known:
-            self._known[line] = replace(self._known[line], is_adopted=True)
+            self._known[line] = replace(self._known[line], is_promoted=True)
 
     def take_in(self, recorded: Iterable[RecordedEvent]) -> None:
         """Take note of the lines that spoke in events, given in order; those known stay."""
-        told = _SideBranchScan(self._known)
+        scan = _SideBranchScan(self._known)
         for event in recorded:
-            told.take(event)
-        for side in told.found.values():
-            known = self._known.get(side.line)
-            if known is None or known.last.version < side.last.version:
+            scan.take(event)
+        for side in scan.found.values():
+            branch = self._known.get(side.line)
+            if branch is None or branch.last.version < side.last.version:
                 self.keep(side)
-        for line in told.adopted:
-            self.adopt(line)
+        for line in scan.adopted:
+            self.promote(line)
 
 
 class _SideBranchScan:
-    """What events tell of side lines."""
+    """What events tell of side branches."""
 
     def __init__(self, known: Iterable[UUID]) -> None:
         self.found: dict[UUID, SideBranch] = {}
@@ -140,14 +140,14 @@ class _SideBranchScan:
         self._requests[recorded.event_id] = last
         if line is None:
             return
-        begun, after, as_of = self._begun[line], event.after, event.as_of
+        first, after, as_of = self._begun[line], event.after, event.as_of
         if not refers_back(event, recorded.version):
             after = as_of = None
         elif event.begun is not None:
-            begun = event.begun
+            first = event.begun
         before = self.found.get(line)
-        parted = before.parted if before else begun
-        self.found[line] = SideBranch(line, begun, parted, after, as_of, last)
+        parted = before.parted if before else first
+        self.found[line] = SideBranch(line, first, parted, after, as_of, last)
 
     def _closed(self, line: UUID, event: ResponseCompleted | ResponseInterrupted) -> None:
         """Take note of an answer that is on a line without a request of its own."""
@@ -173,7 +173,7 @@ def closing_of(recorded: RecordedEvent) -> ResponseCompleted | ResponseInterrupt
 
 
 def line_of(recorded: RecordedEvent | Told) -> UUID | None:
-    """Return the side line that an event is on, without reading all that it says."""
+    """Return the side branch that an event is on, without reading all that it says."""
     body = recorded.body or b""
     if not body.startswith(_LINE):
         return None
@@ -181,7 +181,7 @@ def line_of(recorded: RecordedEvent | Told) -> UUID | None:
 
 
 RECENT: Final = 256
-"""How many of the last events tell of side lines."""
+"""How many of the last events tell of side branches."""
 
 _A_BLOCK: Final = 4
 """How many events a block of a request may stand for: it, its request, its response's end."""
@@ -191,7 +191,7 @@ _A_BLOCK: Final = 4
 class Path:
     """What a line says, by the stretches that it is made of.
 
-    `sides` are the side lines that it is on and that were not adopted, the outermost first; none:
+    `sides` are the side branches that it is on and that were not promoted, the outermost first; none:
     it is the main line. `as_of` is when the main line was what the other stretches are.
     """
 
@@ -255,16 +255,16 @@ class Paths:
         version = self._version if as_of is None else as_of
         return Path(self._lineages.at(version), version)
 
-    def of(self, side: SideBranch, known: SideBranches) -> Path | None:
-        """Return the path of a side line; None if a line that it left is not known any more."""
+    def of(self, side: SideBranch, branches: SideBranches) -> Path | None:
+        """Return the path of a side branch; None if a line that it left is not known any more."""
         own = Stretch(self._own, self._version, after=side.begun - 1, line=side.line)
         if side.after is None:
             return Path((own,), self._version, (side,))
-        before = self._before(side, side.after, known)
+        before = self._before(side, side.after, branches)
         if before is None:
             return None
-        kept = self._cut(before.stretches, side.after)
-        return Path((*kept, own), before.as_of, (*before.sides, side))
+        shared = self._cut(before.stretches, side.after)
+        return Path((*shared, own), before.as_of, (*before.sides, side))
 
     def _cut(self, stretches: tuple[Stretch, ...], after: int) -> Iterator[Stretch]:
         for stretch in stretches:
@@ -273,16 +273,16 @@ class Paths:
             elif stretch.after < after:
                 yield replace(stretch, until=min(stretch.until, after), head=None)
 
-    def _before(self, side: SideBranch, after: int, known: SideBranches) -> Path | None:
+    def _before(self, side: SideBranch, after: int, branches: SideBranches) -> Path | None:
         if side.as_of is None:
             left = next(
                 (line_of(e) for e in self._in(Stretch(self._own, after, after=after - 1))), None
             )
             if left is not None:
-                parent = known.get(left)
+                parent = branches.get(left)
                 # A line began before what was said on it: so each step leads to an earlier one.
                 is_earlier = parent is not None and parent.begun <= after < side.begun
-                return self.of(parent, known) if parent and is_earlier else None
+                return self.of(parent, branches) if parent and is_earlier else None
         as_of = side.as_of or after
         return Path(self._lineages.up_to(after, as_of), as_of)
 
@@ -304,11 +304,11 @@ class Paths:
         """Return what a path says where a summary stands for its beginning; None where none does."""
         if amendments(self._log, path.stretches).compaction is None:
             return None
-        told = [
+        items = [
             item for item in events_for(self._log, path.stretches, None) if line_of(item) is None
         ]
-        compaction = amended(told).compaction
-        ordered = told if compaction is None else as_compacted(told, compaction)
+        compaction = amended(items).compaction
+        ordered = items if compaction is None else as_compacted(items, compaction)
         return self._read_told([item for item in ordered if isinstance(item, Told)])
 
     def _all(self, stretches: Sequence[Stretch]) -> Iterator[RecordedEvent]:
@@ -328,21 +328,21 @@ class Paths:
         start = max(after, stretch.after)
         if stretch.conversation_id != self._own or start < self._first_recent:
             return events_in(self._log, stretch, after)
-        known = (event for event in self.recent() if start < event.version <= stretch.until)
-        return known if stretch.line is None else on_main(known, stretch)
+        events = (event for event in self.recent() if start < event.version <= stretch.until)
+        return events if stretch.line is None else on_main(events, stretch)
 
     def _read(self, recorded: Iterable[RecordedEvent]) -> PathRead:
         return self._read_told([event.told() for event in recorded if line_of(event) is None])
 
-    def _read_told(self, told: list[Told]) -> PathRead:
-        ordered = [self._here(item) for item in as_seen(told)[0] if isinstance(item, Told)]
+    def _read_told(self, items: list[Told]) -> PathRead:
+        ordered = [self._here(item) for item in as_seen(items)[0] if isinstance(item, Told)]
         requests = [
             (item.version, UUID(bytes=item.event_id))
             for item in ordered
             if item.type == "request.sent"
         ]
         units = recorded_units(known_events(ordered))
-        return PathRead(units, requests=requests, sources=sources_in(told))
+        return PathRead(units, requests=requests, sources=sources_in(items))
 
     def _here(self, item: Told) -> Told:
         """Return an event with the version after which a cut of this conversation keeps it.
@@ -352,9 +352,9 @@ class Paths:
         return item if item.conversation_id == self._own else item._replace(version=BEGINNING)
 
 
-def known_events(told: Iterable[Told]) -> Iterator[tuple[int, Event]]:
+def known_events(items: Iterable[Told]) -> Iterator[tuple[int, Event]]:
     """Yield what this release can read of events, each with its version."""
-    for item in told:
+    for item in items:
         event = item.event()
         if not isinstance(event, Unrecognised | Erased):
             yield item.version, event

@@ -144,45 +144,45 @@ class Match:
 UNRELATED: Final = Match("unrelated", is_new=True)
 
 
-def beside(related: Match, standing: ConversationState) -> Match:
+def beside(match: Match, state: ConversationState) -> Match:
     """Return where a request goes that cannot be on the main line: to a line at its end."""
-    if related.side is not None or related.is_new:
-        return related
-    if related.otherwise is not None:
-        return replace(related, side=related.otherwise, adopts=(), stretches=())
-    after = max((told.until for told in standing.since), default=standing.last_version)
+    if match.side is not None or match.is_new:
+        return match
+    if match.otherwise is not None:
+        return replace(match, side=match.otherwise, adopts=(), stretches=())
+    after = max((unit.until for unit in state.since), default=state.last_version)
     as_of = None
-    if related.adopts:
-        after, as_of = related.adopts[-1].after, related.adopts[-1].as_of
-    elif after < standing.head.adopted:
-        as_of = standing.head.version
+    if match.adopts:
+        after, as_of = match.adopts[-1].after, match.adopts[-1].as_of
+    elif after < state.head.adopted:
+        as_of = state.head.version
     return Match(
         "branches" if after else "unrelated",
-        new=related.new,
+        new=match.new,
         is_new=True,
-        parent=related.parent,
+        parent=match.parent,
         after=after,
         as_of=as_of,
     )
 
 
-def apart(related: Match, standing: ConversationState, asked: Sent | None) -> Match:
+def apart(match: Match, state: ConversationState, sent: Sent | None) -> Match:
     """Return where a request of a batch goes: to a line of its own, whatever others say.
 
     It leaves the main line where it can, so that what it repeats is not recorded again; it goes on
-    from no other side line, for the next request of the batch may as well.
+    from no other side branch, for the next request of the batch may as well.
     """
-    related = beside(related, standing)
-    if related.side is None:
-        return related
-    return replace(UNRELATED, new=() if asked is None else asked.pieces)
+    match = beside(match, state)
+    if match.side is None:
+        return match
+    return replace(UNRELATED, new=() if sent is None else sent.pieces)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What to record before a request goes out: the new events, then it itself, under `request`.
 
-    `line` is the side line that the request is on, if it is on one. `blobs` are the bytes, by
+    `line` is the side branch that the request is on, if it is on one. `blobs` are the bytes, by
     digest, that the events refer to. `sent` makes the request's event of its template; what it may
     repeat of earlier events are the `sources`.
     """
@@ -207,29 +207,29 @@ class Digests:
 def plan(
     outgoing: Outgoing,
     asked: Sent,
-    standing: ConversationState,
-    related: Match,
+    state: ConversationState,
+    match: Match,
     *,
     rendered: RenderedRequest | None = None,
 ) -> Plan:
     """Decide what to record of a request that goes on so; on its line, what it says anew."""
     request = uuid7()
-    side = related.side
-    line = request if related.is_new else side.line if side else None
-    events, blobs = _new_events(outgoing, asked, standing, related, line, rendered)
+    side = match.side
+    line = request if match.is_new else side.line if side else None
+    events, blobs = _new_events(outgoing, asked, state, match, line, rendered)
     seen = None if line or rendered is None else rendered.recipe.version
 
     def sent(template: Template, digests: Digests) -> RequestSent:
         return RequestSent(
-            seen=seen if seen is not None and seen < standing.said else None,
+            seen=seen if seen is not None and seen < state.said else None,
             api=outgoing.api,
             endpoint=outgoing.endpoint,
             model=asked.model,
-            parent=related.parent,
-            after=side.after if side else related.after or None,
-            as_of=side.as_of if side else related.as_of,
+            parent=match.parent,
+            after=side.after if side else match.after or None,
+            as_of=side.as_of if side else match.as_of,
             begun=side.begun if side else None,
-            relation=related.relation,
+            relation=match.relation,
             template=template,
             recipe=rendered.recipe if rendered else None,
             prefix=digests.prefix,
@@ -240,7 +240,7 @@ def plan(
             line=line,
         )
 
-    return Plan(request, events, blobs, line, sent, (*related.sources, *standing.sources))
+    return Plan(request, events, blobs, line, sent, (*match.sources, *state.sources))
 
 
 def matching(body: bytes, rendered: Sequence[RenderedRequest]) -> RenderedRequest | None:
@@ -248,55 +248,59 @@ def matching(body: bytes, rendered: Sequence[RenderedRequest]) -> RenderedReques
 
     Byte for byte, unless the SDK of the API spells what it sends otherwise.
     """
-    for made in reversed(rendered):
-        name = known_api(made.recipe.api).messages
-        messages = made.parts.get(name)
+    for request in reversed(rendered):
+        name = known_api(request.recipe.api).messages
+        messages = request.parts.get(name)
         if messages is not None and b'"%s":%s' % (name.encode(), messages) in body:
-            return made
+            return request
     return respelled(body, rendered)
 
 
 def respelled(body: bytes, rendered: Sequence[RenderedRequest]) -> RenderedRequest | None:
     """Return the rendered request whose messages a body says as an SDK spells them."""
-    made = [made for made in reversed(rendered) if respelling.by_sdk(made.recipe.api)]
+    requests = [made for made in reversed(rendered) if respelling.by_sdk(made.recipe.api)]
     with suppress(MalformedJson):
-        sent = read_object(body) if made else {}
-        says = (it for it in made if respelling.is_respelled(it.recipe.api, sent, it.parts))
-        return next(says, None)
+        sent = read_object(body) if requests else {}
+        same = (
+            request
+            for request in requests
+            if respelling.is_respelled(request.recipe.api, sent, request.parts)
+        )
+        return next(same, None)
     return None
 
 
-def goes_on(asked: Sent, standing: ConversationState, version: int) -> bool:
+def goes_on(sent: Sent, state: ConversationState, version: int) -> bool:
     """Whether a request that was rendered at a version goes on from the main line's last one.
 
     It does if it saw that request, or repeats it since that has no answer and awaits none; not if
     it missed the answer. What says more without having seen it may go on from what another request
     had left out.
     """
-    if standing.answered > version:
+    if state.answered > version:
         return False
-    if standing.head.request <= version:
+    if state.head.request <= version:
         return True
-    last = standing.last
-    is_over = not standing.in_flight and not standing.answered
+    last = state.last
+    is_over = not state.in_flight and not state.answered
     return (
         is_over
         and last is not None
-        and len(asked.pieces) == last.blocks
-        and digest_of(asked.pieces) == last.history
+        and len(sent.pieces) == last.blocks
+        and digest_of(sent.pieces) == last.history
     )
 
 
 def in_force_anew(
-    asked: Sent, instructions: InstructionsSet | None, tools: ToolsDeclared | None
+    sent: Sent, instructions: InstructionsSet | None, tools: ToolsDeclared | None
 ) -> list[Recording]:
     """Return what puts a request's instructions and tools in force, as far as these are not."""
-    wire, asks = WIRES[asked.api], list[Recording]()
-    if asked.system is not None or not asked.keeps_in_force:
-        asks.append(wire.instructions(asked, None))
-    if asked.tools is not None or not asked.keeps_in_force:
-        asks.append(wire.tools(asked, None))
-    return [asking for asking in asks if not _is_in_force(asking, instructions, tools)]
+    wire, recordings = WIRES[sent.api], list[Recording]()
+    if sent.system is not None or not sent.keeps_in_force:
+        recordings.append(wire.instructions(sent, None))
+    if sent.tools is not None or not sent.keeps_in_force:
+        recordings.append(wire.tools(sent, None))
+    return [it for it in recordings if not _is_in_force(it, instructions, tools)]
 
 
 def _is_in_force(
@@ -315,22 +319,22 @@ def _is_in_force(
 
 def _new_events(
     outgoing: Outgoing,
-    asked: Sent,
-    standing: ConversationState,
-    related: Match,
+    sent: Sent,
+    state: ConversationState,
+    match: Match,
     line: UUID | None,
     rendered: RenderedRequest | None,
 ) -> Recording:
-    """Return the events of what a request says for the first time; side lines put nothing in force."""
-    recordings: list[Recording] = [(related.adopts, {})]
+    """Return the events of what a request says for the first time; side branches put nothing in force."""
+    recordings: list[Recording] = [(match.adopts, {})]
     if line is None:
         recordings += (
             recording
-            for recording in in_force_anew(asked, standing.instructions, standing.tools)
-            if not _is_as_rendered(recording, asked, outgoing.body, rendered)
+            for recording in in_force_anew(sent, state.instructions, state.tools)
+            if not _is_as_rendered(recording, sent, outgoing.body, rendered)
         )
-    recordings.append(WIRES[asked.api].said(asked, related.new, _ids(), line))
-    events = tuple(with_digest(event) for said, _ in recordings for event in said)
+    recordings.append(WIRES[sent.api].said(sent, match.new, _ids(), line))
+    events = tuple(with_digest(event) for new, _ in recordings for event in new)
     return events, {digest: data for _, blobs in recordings for digest, data in blobs.items()}
 
 
@@ -342,19 +346,19 @@ def with_digest(event: Event) -> Event:
 
 
 def _is_as_rendered(
-    recording: Recording, asked: Sent, body: bytes, rendered: RenderedRequest | None
+    recording: Recording, sent: Sent, body: bytes, rendered: RenderedRequest | None
 ) -> bool:
     """Whether a request holds instructions, or tools, just as they were rendered."""
     if rendered is None:
         return False
     is_tools = any(isinstance(event, ToolsDeclared) for event in recording[0])
-    members, value = (_TOOLS, asked.tools) if is_tools else (_INSTRUCTIONS, asked.system)
-    made = {name: part for name, part in rendered.parts.items() if name in members}
-    if not made:
+    members, value = (_TOOLS, sent.tools) if is_tools else (_INSTRUCTIONS, sent.system)
+    parts = {name: part for name, part in rendered.parts.items() if name in members}
+    if not parts:
         return value is None
-    if all(b'"%s":%s' % (name.encode(), part) in body for name, part in made.items()):
+    if all(b'"%s":%s' % (name.encode(), part) in body for name, part in parts.items()):
         return True
-    return respelling.by_sdk(asked.api) and respelling.holds(read_object(body), made)
+    return respelling.by_sdk(sent.api) and respelling.holds(read_object(body), parts)
 
 
 def _ids() -> Iterator[UUID]:

@@ -10,7 +10,7 @@ import contextlib
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -34,7 +34,7 @@ from onrecord.adapters.recording.plan import (
     matching,
     plan,
 )
-from onrecord.adapters.recording.spool import RecordingWarning, Spool, say_dropped, say_oversized
+from onrecord.adapters.recording.spool import RecordingWarning, Spool, say_oversized
 from onrecord.adapters.recording.state import (
     IN_FLIGHT,
     DeferredAnswers,
@@ -52,7 +52,6 @@ from onrecord.adapters.wire.answer_events import is_oversized
 from onrecord.adapters.wire.raw_bytes import Content, pieces_of
 from onrecord.domain import conversation
 from onrecord.domain.errors import (
-    ConversationForgotten,
     DocumentMissing,
     IdempotencyMismatch,
     InvalidContent,
@@ -111,8 +110,8 @@ class Journal:
     def account(self, api: str) -> str | None:
         """Return the account that an API's next request goes out under, if only one is known."""
         with self._remembering:
-            known = [account for named, account in self._accounts if named == api]
-        return known[0] if len(known) == 1 else None
+            accounts = [account for named, account in self._accounts if named == api]
+        return accounts[0] if len(accounts) == 1 else None
 
     def digest(self, text: str) -> bytes:
         """Return the store's keyed digest of a text."""
@@ -141,7 +140,7 @@ class Journal:
             return self._record(outgoing, after)
 
     def begin_batch(self, entries: Sequence[Outgoing]) -> list[OpenRequest]:
-        """Make the requests of a batch durable, in one commit: each begins a side line.
+        """Make the requests of a batch durable, in one commit: each begins a side branch.
 
         Raises an OnrecordError where that cannot be done: then nothing is recorded.
         """
@@ -157,18 +156,18 @@ class Journal:
         process may have asked for what is read now.
         """
         talk = self.talk
-        known = self._deferred.find(provider_id)
-        found = None if known is None else open_request(*known)
-        if found is None:
+        deferred = self._deferred.find(provider_id)
+        request = None if deferred is None else open_request(*deferred)
+        if request is None:
             paths = Paths(talk.backend, talk.lineages(), talk.conversation_id, talk.head().version)
-            found = find_among(paths.recent(), provider_id)
-        return found
+            request = find_among(paths.recent(), provider_id)
+        return request
 
-    def resume(self, begun: OpenRequest) -> None:
+    def resume(self, request: OpenRequest) -> None:
         """Take note that another attempt of a request is in flight."""
-        IN_FLIGHT[begun.request] = begun
+        IN_FLIGHT[request.request] = request
 
-    def conclude(self, begun: OpenRequest, recording: Conclusion) -> None:
+    def conclude(self, request: OpenRequest, recording: Conclusion) -> None:
         """Make an answer, or a failed attempt, durable; spool it where the store cannot take it.
 
         It is history as long as its request is the main line's last one, else it is kept on a side
@@ -176,19 +175,19 @@ class Journal:
         the answer is on its way to the caller.
         """
         try:
-            self._conclude(begun, recording)
+            self._conclude(request, recording)
             if is_oversized(recording):
                 say_oversized()
         finally:
             # Not before: until the log has the answer, the request still awaits it.
-            IN_FLIGHT.pop(begun.request, None)
+            IN_FLIGHT.pop(request.request, None)
 
-    def _conclude(self, begun: OpenRequest, recording: Conclusion) -> None:
+    def _conclude(self, request: OpenRequest, recording: Conclusion) -> None:
         events, blobs = recording
-        self._deferred.note((begun.request, begun.line, begun.version), events)
+        self._deferred.note((request.request, request.line, request.version), events)
         talk = self.talk
         try:
-            drafted = tuple(talk.draft(event, begun.request) for event in events)
+            drafted = tuple(talk.draft(event, request.request) for event in events)
         except OnrecordError:
             logger.critical(
                 "an answer cannot be recorded: a value in it has no form", exc_info=True
@@ -197,35 +196,12 @@ class Journal:
         append = Append(talk.tenant, talk.conversation_id, drafted)
 
         def write() -> None:
-            if begun.line is None:
-                record_answer(talk.backend, append, begun.request, begun.version)
+            if request.line is None:
+                record_answer(talk.backend, append, request.request, request.version)
             else:
                 append_to(talk.backend, append)
 
-        self.store(PendingAppend(append, blobs), write)
-
-    def store(
-        self,
-        pending: PendingAppend,
-        write: Callable[[], object],
-        raised: tuple[type[Exception], ...] = (),
-    ) -> None:
-        """Make an answer durable with `write`; spool it where that cannot be.
-
-        It is dropped if the conversation was forgotten meanwhile. Only what is to be `raised` is.
-        """
-        try:
-            self._put(pending.blobs)
-            write()
-        except raised:
-            raise
-        except ConversationForgotten:
-            say_dropped()
-        except BaseException as exc:
-            # Interrupted or not, the log may have it: what is spooled is recorded once.
-            self.spool.put(pending, exc)
-            if not isinstance(exc, Exception):
-                raise
+        self.spool.store(talk.backend, PendingAppend(append, blobs), write)
 
     def _record(self, outgoing: Outgoing, after: int | None) -> OpenRequest:
         """Record a request where it belongs; decide again when another writer was quicker."""
@@ -234,20 +210,20 @@ class Journal:
         aside = is_reused = False
         for tries_left in reversed(range(_TRIES)):
             aside = aside or not tries_left
-            standing = self._standings.now()
-            related = self._related(reading, standing, rendered, after)
+            state = self._standings.now()
+            match = self._related(reading, state, rendered, after)
             if aside:
-                related = beside(related, standing)
-            standing = self._in_force(standing, related)
-            decided = plan(outgoing, reading.asked, standing, related, rendered=rendered)
+                match = beside(match, state)
+            state = self._in_force(state, match)
+            planned = plan(outgoing, reading.asked, state, match, rendered=rendered)
             if is_reused:
-                decided = self._told_apart(decided, standing.head)
-            version = standing.head.version
+                planned = self._told_apart(planned, state.head)
+            version = state.head.version
             expected = None if aside and version else version
-            drafted, blobs, event = self._drafted(decided, standing, reading, rendered)
-            start = conversation.start(standing.head, self.talk.key)
+            drafted, blobs, event = self._drafted(planned, state, reading, rendered)
+            start = conversation.start(state.head, self.talk.key)
             drafted = (*map(self.talk.draft, start), *drafted)
-            begun = IN_FLIGHT[decided.request] = OpenRequest(decided.request, decided.line)
+            request = IN_FLIGHT[planned.request] = OpenRequest(planned.request, planned.line)
             try:
                 self._put(blobs)
                 done = self.talk.append_drafted(drafted, expected)
@@ -258,129 +234,129 @@ class Journal:
                 # has a line of its own.
                 aside, is_reused = is_reused, True
                 continue
-            begun.version = done.last
-            self._held_elsewhere.say(related, reading.asked)
-            self._keep(related, decided, event, done)
-            self._bodies.keep(reading.body(decided.request))
-            return begun
+            request.version = done.last
+            self._held_elsewhere.say(match, reading.asked)
+            self._keep(match, planned, event, done)
+            self._bodies.keep(reading.body(planned.request))
+            return request
         raise NotRecorded("other writers of the conversation were quicker each time: call again")
 
     def _record_batch(self, entries: Sequence[Outgoing]) -> list[OpenRequest]:
         """Record each request beside what is said now: none of them has seen another."""
-        standing, bodies = self._standings.now(), self._bodies.copy()
+        state, bodies = self._standings.now(), self._bodies.copy()
         drafted: list[NewEvent] = []
-        begun: list[OpenRequest] = []
+        requests: list[OpenRequest] = []
         for place, outgoing in enumerate(entries, 1):
             reading = Reading(outgoing, bodies)
             try:
-                decided, events, blobs = self._planned_apart(reading, standing)
+                planned, events, blobs = self._planned_apart(reading, state)
             except InvalidInput as exc:
                 raise InvalidContent(f"request {place} of the batch: {exc}") from exc
             self._put(blobs)
             drafted += events
-            begun.append(OpenRequest(decided.request, decided.line))
-            if len(begun) == 1:
-                bodies.keep(reading.body(decided.request))  # The others share what it says.
+            requests.append(OpenRequest(planned.request, planned.line))
+            if len(requests) == 1:
+                bodies.keep(reading.body(planned.request))  # The others share what it says.
         append_first(self.talk, tuple(drafted), None)
-        return begun
+        return requests
 
     def _planned_apart(
-        self, reading: Reading, standing: ConversationState
+        self, reading: Reading, state: ConversationState
     ) -> tuple[Plan, tuple[NewEvent, ...], Mapping[str, bytes]]:
         """Return what is recorded of a request beside what is said now."""
         outgoing = reading.outgoing
         rendered = matching(outgoing.body, self.remembered())
-        related = self._related(reading, standing, rendered, None)
-        related = apart(related, standing, reading.whole())
-        decided = plan(outgoing, reading.asked, standing, related, rendered=rendered)
-        events, blobs, _ = self._drafted(decided, standing, reading, rendered)
-        return decided, events, blobs
+        match = self._related(reading, state, rendered, None)
+        match = apart(match, state, reading.whole())
+        planned = plan(outgoing, reading.asked, state, match, rendered=rendered)
+        events, blobs, _ = self._drafted(planned, state, reading, rendered)
+        return planned, events, blobs
 
-    def _told_apart(self, decided: Plan, head: Head) -> Plan:
+    def _told_apart(self, planned: Plan, head: Head) -> Plan:
         """Return a plan whose results say which of the calls of their id they are of."""
         log, own = self.talk.backend, self.talk.conversation_id
         apart = tuple(
             told_apart(log, own, head, event)
             if isinstance(event, ToolResultRecorded) and event.line is None
             else event
-            for event in decided.events
+            for event in planned.events
         )
-        return replace(decided, events=apart)
+        return replace(planned, events=apart)
 
     def _related(
         self,
         reading: Reading,
-        standing: ConversationState,
+        state: ConversationState,
         rendered: RenderedRequest | None,
         after: int | None,
     ) -> Match:
         """Return how a request goes on; what was rendered here says nothing anew."""
         if after is None:
-            related = _after_last(reading, standing, rendered)
-            if related is not None:
-                return related
-        asked = reading.whole()
-        if asked is None:
+            match = _after_last(reading, state, rendered)
+            if match is not None:
+                return match
+        sent = reading.whole()
+        if sent is None:
             return UNRELATED
         own, lineages = self.talk.conversation_id, self.talk.lineages()
-        compared = Comparison(self.talk.backend, lineages, own, self._sides, standing, asked)
+        compared = Comparison(self.talk.backend, lineages, own, self._sides, state, sent)
         relating = Matcher(compared)
         if after is not None:
-            related = relating.going_on(after)
-            return related if rendered is None else replace(related, new=())
-        related = relating.related()
+            match = relating.going_on(after)
+            return match if rendered is None else replace(match, new=())
+        match = relating.related()
         if rendered is None:
-            return related
-        return replace(beside(related, standing), new=(), adopts=())
+            return match
+        return replace(beside(match, state), new=(), adopts=())
 
-    def _in_force(self, standing: ConversationState, related: Match) -> ConversationState:
+    def _in_force(self, state: ConversationState, match: Match) -> ConversationState:
         """Return where the conversation stands once a line is adopted."""
-        if not related.adopts:
-            return standing
-        found = self._standings.in_force(standing.head, related.stretches)
-        return replace(standing, instructions=found[0], tools=found[1])
+        if not match.adopts:
+            return state
+        in_force = self._standings.in_force(state.head, match.stretches)
+        return replace(state, instructions=in_force[0], tools=in_force[1])
 
     def _drafted(
         self,
-        decided: Plan,
-        standing: ConversationState,
+        planned: Plan,
+        state: ConversationState,
         reading: Reading,
         rendered: RenderedRequest | None,
     ) -> tuple[tuple[NewEvent, ...], Mapping[str, bytes], RequestSent]:
         """Draft what a plan records; the request last, as a template of what is stored then."""
-        before = [self.talk.draft(event) for event in decided.events]
-        known = [*decided.sources, *(Source(event.event_id, event.body) for event in before)]
+        before = [self.talk.draft(event) for event in planned.events]
+        sources = [*planned.sources, *(Source(event.event_id, event.body) for event in before)]
         outgoing = reading.outgoing
         parent = reading.parent()
         if parent is None:
-            known = [*self._said_before(standing, reading, rendered), *known]
-        template, spans = split(outgoing.body, known=known, parent=parent, cut=outgoing.cut)
-        event = decided.sent(template, reading.digests())
-        sent = self.talk.draft(event, event_id=decided.request)
-        return (*before, sent), {**decided.blobs, **spans}, event
+            sources = [*self._said_before(state, reading, rendered), *sources]
+        template, spans = split(outgoing.body, known=sources, parent=parent, cut=outgoing.cut)
+        event = planned.sent(template, reading.digests())
+        sent = self.talk.draft(event, event_id=planned.request)
+        return (*before, sent), {**planned.blobs, **spans}, event
 
     def _said_before(
-        self, standing: ConversationState, reading: Reading, rendered: RenderedRequest | None
+        self, state: ConversationState, reading: Reading, rendered: RenderedRequest | None
     ) -> Iterable[Source]:
         """Return what a request may repeat that has no other one to refer to."""
         if rendered is not None:
             return rendered.sources()
-        talk, version = self.talk, standing.head.version
-        if not standing.last_version:
+        talk, version = self.talk, state.head.version
+        if not state.last_version:
             return ()
         paths = Paths(talk.backend, talk.lineages(), talk.conversation_id, version)
         return paths.read(paths.main(), reading.digests().blocks).sources
 
-    def _keep(self, related: Match, decided: Plan, event: RequestSent, done: Done) -> None:
-        """Keep in mind what goes on on a side line."""
-        for adoption in related.adopts:
-            self._sides.adopt(adoption.adopted)
-        last = last_request(decided.request, done.last, event)
-        if related.side is not None:
-            self._sides.keep(replace(related.side, last=last))
-        elif related.is_new:
-            line, begun = decided.request, done.first
-            self._sides.keep(SideBranch(line, begun, begun, event.after, event.as_of, last))
+    def _keep(self, match: Match, planned: Plan, event: RequestSent, done: Done) -> None:
+        """Keep in mind what goes on on a side branch."""
+        for adoption in match.adopts:
+            self._sides.promote(adoption.adopted)
+        last = last_request(planned.request, done.last, event)
+        if match.side is not None:
+            self._sides.keep(replace(match.side, last=last))
+        elif match.is_new:
+            line, first = planned.request, done.first
+            self._sides.keep(SideBranch(line, first, first, event.after, event.as_of, last))
 
     def _know(self, api: str, account: str) -> None:
         with self._remembering:
@@ -398,13 +374,13 @@ class Journal:
 
 
 def _after_last(
-    reading: Reading, standing: ConversationState, rendered: RenderedRequest | None
+    reading: Reading, state: ConversationState, rendered: RenderedRequest | None
 ) -> Match | None:
     """Return how a request extends the main line's last one, read no further than it has to be."""
     if rendered is None:
-        return reading.after_last(standing)
-    for read in (partial(reading.tail, standing), reading.whole):
-        asked = read()
-        if asked is not None and goes_on(asked, standing, rendered.recipe.version):
-            return Match("extends", parent=standing.last_id)
+        return reading.after_last(state)
+    for read in (partial(reading.tail, state), reading.whole):
+        sent = read()
+        if sent is not None and goes_on(sent, state, rendered.recipe.version):
+            return Match("extends", parent=state.last_id)
     return None

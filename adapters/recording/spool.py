@@ -14,7 +14,7 @@ import logging
 import os
 import threading
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -91,6 +91,30 @@ class Spool:
             raise
         logger.error("a response could not be recorded (%s): kept in %s", cause, path)
 
+    def store(
+        self,
+        backend: Backend,
+        pending: PendingAppend,
+        write: Callable[[], object],
+        raised: tuple[type[Exception], ...] = (),
+    ) -> None:
+        """Store an answer, its events with `write`; keep it for later where that cannot be.
+
+        It is dropped if the conversation was forgotten meanwhile. Only what is to be `raised` is.
+        """
+        try:
+            _put_blobs(backend, pending)
+            write()
+        except raised:
+            raise
+        except ConversationForgotten:
+            say_dropped()
+        except BaseException as exc:
+            # Interrupted or not, the log may have it: what is spooled is recorded once.
+            self.put(pending, exc)
+            if not isinstance(exc, Exception):
+                raise
+
     def take_in(self, backend: Backend) -> int:
         """Record what waits, oldest first, and return how many answers (or failures) it was.
 
@@ -137,7 +161,9 @@ class Spool:
         """Delete what waits, or was put aside, of a conversation; StorageError where it cannot."""
         with self._lock:
             self._held = [
-                held for held in self._held if held.append.conversation_id != conversation_id
+                pending
+                for pending in self._held
+                if pending.append.conversation_id != conversation_id
             ]
             try:
                 for path in self.folder.glob(f"*.{conversation_id}.*"):
@@ -167,7 +193,7 @@ class Spool:
                 return  # It stays where it is: nothing else holds it.
         else:
             yield True
-        self._held = [held for held in self._held if held is not unstored]
+        self._held = [pending for pending in self._held if pending is not unstored]
 
     def _take_file(self, backend: Backend, path: Path) -> Iterator[bool]:
         """Record what a file holds, or move it aside; yield whether it was recorded."""
@@ -210,13 +236,13 @@ class Spool:
 
     def _waiting(self) -> list[Path]:
         try:
-            found = [Path(entry.path) for entry in os.scandir(self.folder)]
+            paths = [Path(entry.path) for entry in os.scandir(self.folder)]
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as exc:
             logger.critical("what waits in %s cannot be read (%s)", self.folder, exc.strerror)
             return []
-        return sorted(path for path in found if path.name.endswith(_WAITING))
+        return sorted(path for path in paths if path.name.endswith(_WAITING))
 
     def _write(self, unstored: PendingAppend, ending: str = _WAITING) -> Path:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -271,17 +297,17 @@ def warn_quietly(text: str) -> None:
 
 def _say(taken: int, refused: int, unknown: int) -> None:
     if taken:
-        said = f"recorded late, for the store could not take them in time: {taken} answers"
-        logger.warning(said)
-        warnings.warn(said, RecordingWarning, stacklevel=4)
+        text = f"recorded late, for the store could not take them in time: {taken} answers"
+        logger.warning(text)
+        warnings.warn(text, RecordingWarning, stacklevel=4)
     if refused:
-        said = f"never recorded, for the store refuses them: {refused} answers: see the log"
-        warnings.warn(said, RecordingWarning, stacklevel=4)
+        text = f"never recorded, for the store refuses them: {refused} answers: see the log"
+        warnings.warn(text, RecordingWarning, stacklevel=4)
     if unknown:
-        said = (
+        text = (
             f"kept, for a conversation that the log does not have: {unknown} answers: see the log"
         )
-        warnings.warn(said, RecordingWarning, stacklevel=4)
+        warnings.warn(text, RecordingWarning, stacklevel=4)
 
 
 def _refused(what: str, cause: Exception) -> None:
@@ -299,11 +325,16 @@ def _record(backend: Backend, unstored: PendingAppend) -> None:
 
 def _store_and_append(backend: Backend, unstored: PendingAppend) -> None:
     append = unstored.append
-    for content in unstored.blobs.values():
-        backend.put_blob(append.tenant, append.conversation_id, pieces_of(content))
+    _put_blobs(backend, unstored)
     request = parse_header(append.events[0].header).causation_id
     if request is None:
         append_to(backend, append)
     else:
         # It may have been overtaken while it waited; what the log has by now is found by its ids.
         record_answer(backend, append, request, version=0)
+
+
+def _put_blobs(backend: Backend, pending: PendingAppend) -> None:
+    append = pending.append
+    for content in pending.blobs.values():
+        backend.put_blob(append.tenant, append.conversation_id, pieces_of(content))

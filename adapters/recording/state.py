@@ -34,7 +34,7 @@ from onrecord.projections.matching.recorded_units import recorded_units
 from onrecord.projections.matching.sources import sources_in
 
 _LATEST: Final = 64
-"""How many of the last events are looked at for what a request of a side line repeats."""
+"""How many of the last events are looked at for what a request of a side branch repeats."""
 
 _Where: TypeAlias = tuple[int, tuple[tuple[UUID, int, UUID | None], ...]]
 """What was asked for: the version of the head's pointer, and the lineage."""
@@ -77,14 +77,14 @@ class StateReader:
         backend = self._talk.backend
         recorded = since_request(backend, stretches)
         # What other lines say has no part in it, however much that is; the next request repeats it.
-        told = [event.told() for event in recorded if line_of(event) is None]
+        items = [event.told() for event in recorded if line_of(event) is None]
         latest = [event.told() for event in recorded[-_LATEST:] if line_of(event) is not None]
-        ordered = [item for item in as_seen(told)[0] if isinstance(item, Told)]
-        known = [(item, event) for item in ordered for event in [item.event()] if _is_known(event)]
-        place, last = _last_request(known)
+        ordered = [item for item in as_seen(items)[0] if isinstance(item, Told)]
+        events = [(item, event) for item in ordered for event in [item.event()] if _is_known(event)]
+        place, last = _last_request(events)
         here = stretches[-1].conversation_id
-        own = [(i, e) for i, e in known[place:] if e.line is None and i.conversation_id == here]
-        sent = known[place - 1][0] if last else None
+        own = [(i, e) for i, e in events[place:] if e.line is None and i.conversation_id == here]
+        sent = events[place - 1][0] if last else None
         last_id = UUID(bytes=sent.event_id) if sent else None
         instructions, tools = self.in_force(head, stretches)
         return ConversationState(
@@ -92,13 +92,13 @@ class StateReader:
             last=last,
             last_id=last_id,
             last_version=_version_here(sent, here) if sent else 0,
-            since=tuple(recorded_units(_since(known, place, here))),
+            since=tuple(recorded_units(_since(events, place, here))),
             in_flight=last_id is not None and last_id in IN_FLIGHT,
             answered=_last_version(i for i, e in own if isinstance(e, ResponseCompleted)),
             said=_last_version(item for item, event in own if says_something(event)),
             instructions=instructions,
             tools=tools,
-            sources=sources_in([*told, *latest]),
+            sources=sources_in([*items, *latest]),
         )
 
     def in_force(
@@ -117,37 +117,37 @@ class StateReader:
     ) -> Event | Unrecognised | Erased | None:
         """Return what is in force; it is read again only when another version sets it."""
         place = (version, tuple((s.conversation_id, s.after, s.line) for s in stretches))
-        known = self._in_force.get(pointer)
-        if known is not None and known[0] == place:
-            return known[1]
+        in_memory = self._in_force.get(pointer)
+        if in_memory is not None and in_memory[0] == place:
+            return in_memory[1]
         recorded = in_force(self._talk.backend, stretches, pointer)
         event = None if recorded is None else recorded.event()
         self._in_force[pointer] = (place, event)
         return event
 
 
-def _last_request(known: list[tuple[Told, Event]]) -> tuple[int, RequestSent | None]:
+def _last_request(events: list[tuple[Told, Event]]) -> tuple[int, RequestSent | None]:
     """Return the main line's last request, and the place after it; 0 if there is none."""
-    for place in range(len(known), 0, -1):
-        event = known[place - 1][1]
+    for place in range(len(events), 0, -1):
+        event = events[place - 1][1]
         if isinstance(event, RequestSent) and event.line is None:
             return place, event
     return 0, None
 
 
-def _since(known: list[tuple[Told, Event]], place: int, here: UUID) -> Iterable[tuple[int, Event]]:
+def _since(events: list[tuple[Told, Event]], place: int, own: UUID) -> Iterable[tuple[int, Event]]:
     """Return what was said since the main line's last request, itself included."""
-    since = known[max(0, place - 1) :]
-    return ((_version_here(item, here), event) for item, event in since if event.line is None)
+    since = events[max(0, place - 1) :]
+    return ((_version_here(item, own), event) for item, event in since if event.line is None)
 
 
-def _version_here(item: Told, here: UUID) -> int:
+def _version_here(item: Told, own: UUID) -> int:
     """Return the version of this conversation that a cut behind an event leaves."""
-    return item.version if item.conversation_id == here else BEGINNING
+    return item.version if item.conversation_id == own else BEGINNING
 
 
-def _last_version(told: Iterable[Told]) -> int:
-    return max((item.version for item in told), default=0)
+def _last_version(items: Iterable[Told]) -> int:
+    return max((item.version for item in items), default=0)
 
 
 def _is_known(event: Event | Unrecognised | Erased) -> TypeIs[Event]:
@@ -212,6 +212,6 @@ def find_among(recorded: Sequence[RecordedEvent], provider_id: str) -> OpenReque
 
 def open_request(request: UUID, line: UUID | None, version: int) -> OpenRequest:
     """Return a request that was recorded at a version."""
-    begun = OpenRequest(request, line)
-    begun.version = version
-    return begun
+    opened_request = OpenRequest(request, line)
+    opened_request.version = version
+    return opened_request

@@ -68,12 +68,12 @@ def opened(path: Path) -> Generator[PendingAppend]:
     """
     with path.open("rb") as file:
         members = jsontext.read_object(file.readline())
-        long = _long(file, [Blob.model_validate(held) for held in members["long"]])
+        long = _long(file, [Blob.model_validate(blob) for blob in members["long"]])
         yield PendingAppend(
             Append(
                 UUID(members["tenant"]),
                 UUID(members["conversation"]),
-                tuple(_event(held) for held in members["events"]),
+                tuple(_event(blob) for blob in members["events"]),
             ),
             {**dict(_by_digest(members["blobs"])), **dict(long)},
         )
@@ -89,7 +89,7 @@ def _long(file: BinaryIO, blobs: list[Blob]) -> Iterator[tuple[str, FileBytes]]:
 def _event(members: dict[str, Any]) -> NewEvent:
     body = base64.b64decode(members["body"])
     event = decode(members["type"], members["schema"], body)
-    known = None if isinstance(event, Unrecognised) else event
+    event_or_none = None if isinstance(event, Unrecognised) else event
     return NewEvent(
         event_id=UUID(members["id"]),
         type=members["type"],
@@ -98,8 +98,8 @@ def _event(members: dict[str, Any]) -> NewEvent:
         salt=base64.b64decode(members["salt"]),
         body=body,
         effect=effect_of(event),
-        once=None if known is None else once_of(known),
-        blobs=() if known is None else blobs_of(known),
+        once=None if event_or_none is None else once_of(event_or_none),
+        blobs=() if event_or_none is None else blobs_of(event_or_none),
         needs=need_of(event),
     )
 

@@ -56,9 +56,9 @@ class Frame:
 
     def text(self, name: str) -> str | None:
         """Return the header of this name, if it is a text."""
-        for held in self.headers:
-            if held.name == name and held.type == _TEXT:
-                return held.value.decode("utf-8", "replace")
+        for header in self.headers:
+            if header.name == name and header.type == _TEXT:
+                return header.value.decode("utf-8", "replace")
         return None
 
 
@@ -197,7 +197,7 @@ def _known_headers(data: bytes) -> tuple[Header, ...] | None:
 
 def _headers(data: bytes) -> tuple[Header, ...] | None:
     """Return headers; None where they do not end where they should."""
-    found: list[Header] = []
+    headers: list[Header] = []
     at = 0
     while at < len(data):
         name_at = at + 1
@@ -209,8 +209,8 @@ def _headers(data: bytes) -> tuple[Header, ...] | None:
         if length < 0 or at > len(data):
             return None
         name = data[name_at:type_at].decode("utf-8", "replace")
-        found.append(Header(name, data[type_at], data[value_at:at]))
-    return tuple(found)
+        headers.append(Header(name, data[type_at], data[value_at:at]))
+    return tuple(headers)
 
 
 def _value(data: bytes, type_at: int) -> tuple[int, int]:

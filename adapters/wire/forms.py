@@ -48,7 +48,7 @@ def lines_of(form: bytes) -> Iterator[bytes]:
 
     InvalidContent where it has no file.
     """
-    return (found[0] for found in _LINE.finditer(form, *_file_in(form)))
+    return (line[0] for line in _LINE.finditer(form, *_file_in(form)))
 
 
 def _is_form(headers: Mapping[str, str]) -> bool:

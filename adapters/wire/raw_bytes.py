@@ -110,13 +110,13 @@ def pieces_of(content: Content) -> Iterable[bytes]:
 
 def beginning(pieces: Iterable[bytes], most: int) -> bytes:
     """Return the first bytes of some pieces."""
-    told: list[bytes] = []
+    first: list[bytes] = []
     for piece in pieces:
-        told.append(piece[:most])
-        most -= len(told[-1])
+        first.append(piece[:most])
+        most -= len(first[-1])
         if not most:
             break
-    return b"".join(told)
+    return b"".join(first)
 
 
 def reference_to(content: Content) -> Blob:
@@ -197,10 +197,10 @@ class RawBytes:
     def pieces(self) -> Iterator[bytes]:
         """Yield what is kept, as it came."""
         with self._lock:
-            file, size, held = self._file, self._filed, tuple(self._held)
+            file, size, pieces_held = self._file, self._filed, tuple(self._held)
         if file is not None:
             yield from _read(file, self._lock, 0, size)
-        yield from held
+        yield from pieces_held
 
 
 def _read(file: Readable, lock: threading.Lock, start: int, size: int) -> Iterator[bytes]:
@@ -235,5 +235,5 @@ def give_back() -> None:
 def _trim() -> Callable[[int], object] | None:
     if sys.platform != "linux":
         return None
-    found: Callable[[int], object] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    return found
+    trim: Callable[[int], object] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    return trim

@@ -50,15 +50,15 @@ def cut(request: JsonObject, api: str, digest: Digest) -> tuple[JsonObject, tupl
 
 def secrets_of(request: JsonObject, api: str) -> list[str]:
     """Return the texts that are cut out of a request."""
-    found: list[str] = []
+    texts: list[str] = []
 
     def digest(secret: str) -> bytes:
-        found.append(secret)
+        texts.append(secret)
         return b""
 
     cutting = _Cutting(digest, cut_url, _told(api))
     cutting.request(request, api)
-    return found + cutting.leaves
+    return texts + cutting.leaves
 
 
 def cut_url(text: str, digest: Digest) -> str:
@@ -91,9 +91,9 @@ def cut_broken(text: str, digest: Digest) -> str:
     What is no JSON is cut as `cut_text` does.
     """
     if text.lstrip().startswith("{"):
-        for found in _MEMBER.finditer(text):
-            if is_secret(found["name"]):
-                text = text[: found.end()] + stand_in(text[found.end() :], digest)
+        for member in _MEMBER.finditer(text):
+            if is_secret(member["name"]):
+                text = text[: member.end()] + stand_in(text[member.end() :], digest)
                 break
     return cut_text(text, digest)
 
@@ -144,7 +144,7 @@ class _Cutting:
                 return self._object(cast("JsonObject", value), place, path)
             case list():
                 items = enumerate(cast("list[Any]", value))
-                return [self.walk(held, f"{place}/{at}", (*path, "*")) for at, held in items]
+                return [self.walk(item, f"{place}/{at}", (*path, "*")) for at, item in items]
             case _:
                 return value
 
@@ -156,7 +156,7 @@ class _Cutting:
         match value:
             case list() if name == "*":
                 items = enumerate(cast("list[Any]", value))
-                return [self._defined(held, f"{place}/{at}", below) for at, held in items]
+                return [self._defined(item, f"{place}/{at}", below) for at, item in items]
             case dict() if name in value:
                 members = cast("JsonObject", value)
                 return {**members, name: self._defined(members[name], f"{place}/{name}", below)}
@@ -198,8 +198,8 @@ def _leaves(value: Any) -> list[str]:
     """Return the texts and numbers in a value."""
     match value:
         case dict():
-            held = cast("JsonObject", value).values()
-            return [leaf for member in held for leaf in _leaves(member)]
+            members = cast("JsonObject", value).values()
+            return [leaf for member in members for leaf in _leaves(member)]
         case list():
             return [leaf for item in cast("list[Any]", value) for leaf in _leaves(item)]
         case None | bool():

@@ -31,26 +31,29 @@ class UnnamedCalls:
 
     def call(self, name: str, arguments: Any, own: str | None = None) -> str:
         """Return the id of the next call: its own, if the wire has one."""
-        found = own or self._derived(name, arguments)
-        self._names.add(found)
-        self._open[found] = name
-        return found
+        call_id = own or self._derived(name, arguments)
+        self._names.add(call_id)
+        self._open[call_id] = name
+        return call_id
 
     def result(self, name: str | None, own: str | None = None) -> str | None:
         """Return the id of the call that the next result is of; None where none awaits it.
 
         Without a name it is of the first call that has no result.
         """
-        found = own or next((it for it, of in self._open.items() if name in (None, of)), None)
-        if found is not None:
-            self._open.pop(found, None)
-        return found
+        call_id = own or next(
+            (open_id for open_id, open_name in self._open.items() if name in (None, open_name)),
+            None,
+        )
+        if call_id is not None:
+            self._open.pop(call_id, None)
+        return call_id
 
     def _derived(self, name: str, arguments: Any) -> str:
         called = jsontext.write_canonical([name, {} if arguments is None else arguments])
         first = f"{name}-{hashlib.sha256(called).hexdigest()[:_DIGITS]}"
-        found, count = first, 1
-        while found in self._names:
+        call_id, count = first, 1
+        while call_id in self._names:
             count += 1
-            found = f"{first}-{count}"
-        return found
+            call_id = f"{first}-{count}"
+        return call_id

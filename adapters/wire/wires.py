@@ -38,8 +38,8 @@ def _place(api: str) -> str:
     """Return where the wire of an API is; empty where it has none."""
     if api in FOLDERS:
         return f"onrecord.adapters.wire.{FOLDERS[api]}.wire:WIRE"
-    found = api_of(api)
-    return found.wire if found else ""
+    api_found = api_of(api)
+    return api_found.wire if api_found else ""
 
 
 WIRES: Final[Mapping[str, Wire]] = _Wires()

@@ -257,9 +257,9 @@ class AnswerBody:
         """
         if self.is_held or not (streamed or self.is_oversized or self._is_page()):
             return self._short_clean(secret, streamed=streamed)
-        told = secret.out_of_pieces(self.unpacked(), streamed=streamed)
+        pieces = secret.out_of_pieces(self.unpacked(), streamed=streamed)
         self._is_repacked = self.is_oversized and self._is_packed()
-        clean = filed(_packed(told) if self._is_repacked else told, self._folder)
+        clean = filed(_packed(pieces) if self._is_repacked else pieces, self._folder)
         if self.failure is None or self._holds_secrets(secret, streamed=streamed):
             return clean
         self._is_repacked = False

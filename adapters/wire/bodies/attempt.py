@@ -191,8 +191,8 @@ class Attempt(AnswerRecorder):
         body = self._body
         stream, self._stream = self._stream, None
         if body.is_oversized or (stream is None and body.is_lost):
-            said = Answer(api=self._wire.api) if stream is None else stream.finish()
-            return shortened(replace(said, interruption="oversized"))
+            answer = Answer(api=self._wire.api) if stream is None else stream.finish()
+            return shortened(replace(answer, interruption="oversized"))
         failure = body.failure
         if failure is not None:
             loss = "malformed"

@@ -219,8 +219,8 @@ class ResultLines(_BatchBody):
             if is_cut:
                 yield lines, True
                 continue
-            for found in _LINE.finditer(lines):
-                yield found[0], len(found[0]) > self._limits.read
+            for line_match in _LINE.finditer(lines):
+                yield line_match[0], len(line_match[0]) > self._limits.read
 
     @property
     def _is_none(self) -> bool:
@@ -231,10 +231,13 @@ class ResultLines(_BatchBody):
         """Record lines, and count those that are no results."""
         try:
             results = [self._result_in(line, is_long) for line, is_long in lines]
-            told = [result for result in results if result is not None]
-            self._good, self._bad = self._good + len(told), self._bad + len(lines) - len(told)
-            if told:
-                self._record(told)
+            read_results = [result for result in results if result is not None]
+            self._good, self._bad = (
+                self._good + len(read_results),
+                self._bad + len(lines) - len(read_results),
+            )
+            if read_results:
+                self._record(read_results)
         except Exception:
             # A fault of ours is not the caller's: the provider still has the results.
             logger.exception("results of a batch could not be recorded: read them again")
@@ -249,8 +252,8 @@ class ResultLines(_BatchBody):
         if self._is_none:
             left = "the file is taken for none, and the rest of it is not recorded"
         lines = "line" if self._bad == 1 else "lines"
-        said = "%d %s of a batch's results could not be read: %s"
-        logger.warning(said, self._bad, lines, left)
+        text = "%d %s of a batch's results could not be read: %s"
+        logger.warning(text, self._bad, lines, left)
 
     def _read_result(self, line: bytes) -> BatchResult | None:
         try:

@@ -50,7 +50,7 @@ def _whole(frame: Frame, clean: CleanPiece) -> Frame:
         return replace(frame, payload=_holding(frame.payload, event, clean(event, False)))
     if failure_of(frame) is None:
         return replace(frame, payload=clean(frame.payload, False))
-    headers = tuple(held._replace(value=clean(held.value, True)) for held in frame.headers)
+    headers = tuple(header._replace(value=clean(header.value, True)) for header in frame.headers)
     return Frame(headers, clean(frame.payload, True) if frame.payload else b"")
 
 
@@ -65,8 +65,10 @@ def _broken(data: bytes, clean: CleanPiece) -> bytes:
     if not data:
         return data
     head, payload = split(data)
-    opened = _HELD.sub(lambda found: found["lead"] + _cleaned(found["data"], clean), payload)
-    return clean(head, False) + clean(opened, any(kind in head for kind in _EXCEPTION))
+    cleaned = _HELD.sub(
+        lambda base64_match: base64_match["lead"] + _cleaned(base64_match["data"], clean), payload
+    )
+    return clean(head, False) + clean(cleaned, any(kind in head for kind in _EXCEPTION))
 
 
 def _cleaned(data: bytes, clean: CleanPiece) -> bytes:
@@ -94,55 +96,55 @@ _ENDS: Final = (b",", b"\n", b"}", b">")
 """What ends a member of JSON, a line or a tag; no name of a secret is apart from it by one."""
 
 
-def in_windows(pieces: Iterable[bytes], sought: Sequence[bytes], clean: Clean) -> Iterator[bytes]:
+def in_windows(pieces: Iterable[bytes], texts: Sequence[bytes], clean: Clean) -> Iterator[bytes]:
     """Yield pieces, cleaned, with their borders moved so that none falls amid what is sought."""
-    longest = max(map(len, sought), default=1)
-    held = b""
+    longest = max(map(len, texts), default=1)
+    rest = b""
     for piece in pieces:
-        window = held + piece
-        border = _border(window, max(0, len(window) - longest + 1), sought)
+        window = rest + piece
+        border = _border(window, max(0, len(window) - longest + 1), texts)
         yield clean(window[:border])
-        held = window[border:]
-    yield clean(held)
+        rest = window[border:]
+    yield clean(rest)
 
 
 def in_lines(pieces: Iterable[bytes], clean: Clean, longest: int = LONGEST_LINE) -> Iterator[bytes]:
     """Yield pieces with each line cleaned; a longer one goes on as it is."""
-    begun: list[bytes] = []
+    parts: list[bytes] = []
     size, is_passed_on = 0, False
     for piece in pieces:
         *ends, last = piece.split(b"\n")
-        told: list[bytes] = []
+        cleaned: list[bytes] = []
         for end in ends:
-            told += (end if is_passed_on else clean(b"".join((*begun, end))), b"\n")
-            begun, size, is_passed_on = [], 0, False
+            cleaned += (end if is_passed_on else clean(b"".join((*parts, end))), b"\n")
+            parts, size, is_passed_on = [], 0, False
         size += len(last)
-        begun.append(last)
+        parts.append(last)
         if is_passed_on or size > longest:
-            told += begun
-            begun, is_passed_on = [], True
-        yield b"".join(told)
-    yield b"".join(begun) if is_passed_on else clean(b"".join(begun))
+            cleaned += parts
+            parts, is_passed_on = [], True
+        yield b"".join(cleaned)
+    yield b"".join(parts) if is_passed_on else clean(b"".join(parts))
 
 
 def between_members(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Yield pieces with their borders moved behind a member or a tag, where there is one near."""
-    held = b""
+    rest = b""
     for piece in pieces:
-        window = held + piece
+        window = rest + piece
         near = max(0, len(window) - _NEAR)
         border = max(window.rfind(end, near) for end in _ENDS) + 1 or len(window)
         yield window[:border]
-        held = window[border:]
-    yield held
+        rest = window[border:]
+    yield rest
 
 
-def _border(window: bytes, border: int, sought: Sequence[bytes]) -> int:
+def _border(window: bytes, border: int, texts: Sequence[bytes]) -> int:
     """Return the last place up to `border` that is amid nothing that is sought."""
     is_moved = True
     while is_moved:
         is_moved = False
-        for text in sought:
+        for text in texts:
             at = window.find(text, max(0, border - len(text) + 1), border + len(text) - 1)
             if 0 <= at < border:
                 border, is_moved = at, True

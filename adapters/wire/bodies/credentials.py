@@ -57,13 +57,13 @@ class Credentials:
 
     def __init__(self, secrets: Iterable[str], digest: Digest) -> None:
         """Look for these; what is too short to be told from other text is left out."""
-        given = frozenset(secrets)
-        known = {secret for secret in given if _is_sought(secret)}
+        texts = frozenset(secrets)
+        sought_texts = {secret for secret in texts if _is_sought(secret)}
         self._digest = digest
-        self._short = _alone(secret for secret in given if _is_sought_in_errors(secret))
+        self._short = _alone(secret for secret in texts if _is_sought_in_errors(secret))
         self._stand_ins = {
             spelling: stand_in(secret, digest)
-            for secret in sorted(known, key=lambda secret: (-len(secret), secret))
+            for secret in sorted(sought_texts, key=lambda secret: (-len(secret), secret))
             for spelling in _spellings(secret)
         }
 
@@ -86,9 +86,9 @@ class Credentials:
 
     def out_of_error(self, error: Any) -> Any:
         """Return what an error says without the request's secrets, nor any that it names."""
-        known = self._out_of(error)
-        cut = cut_broken if isinstance(known, str) else cut_all
-        return self._out_of(cut(known, self._digest))
+        cleaned = self._out_of(error)
+        cut = cut_broken if isinstance(cleaned, str) else cut_all
+        return self._out_of(cut(cleaned, self._digest))
 
     def out_of_envelope(self, envelope: JsonObject, api: str) -> JsonObject:
         """Return the envelope of an answer without the request's secrets, nor any that it names.
@@ -120,8 +120,8 @@ class Credentials:
         pieces = chain((head,), following)
         if holds_frames(head):
             return frames_of(pieces, self._in_frame)
-        sought = [it.encode("utf-8", "surrogatepass") for it in self._stand_ins]
-        clean = in_windows(pieces, sought, self.out_of_bytes)
+        spellings = [spelling.encode("utf-8", "surrogatepass") for spelling in self._stand_ins]
+        clean = in_windows(pieces, spellings, self.out_of_bytes)
         if streamed:
             return in_lines(clean, self._long_line)
         return self._body(clean, is_object=head.lstrip().startswith(b"{"))
@@ -150,7 +150,7 @@ class Credentials:
                 return self.out_of_text(value)
             case dict():
                 members = cast("JsonObject", value).items()
-                return {self.out_of_text(name): self._out_of(held) for name, held in members}
+                return {self.out_of_text(name): self._out_of(member) for name, member in members}
             case list():
                 return [self._out_of(item) for item in cast("list[Any]", value)]
             case _:
@@ -165,8 +165,8 @@ class Credentials:
             error = read(clean)
         except MalformedJson:
             return self._broken_error(clean)
-        told = self.out_of_error(error)
-        return clean if told == error else jsontext.write(told)
+        cleaned = self.out_of_error(error)
+        return clean if cleaned == error else jsontext.write(cleaned)
 
     def _line(self, line: bytes) -> bytes:
         """Return a line of an event stream, or one that is a value, which may hold an error."""

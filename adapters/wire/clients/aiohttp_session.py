@@ -27,10 +27,10 @@ _BUFFER: Final = 2**16
 class RecordedSession:
     """Sends requests through another session and records what crosses it."""
 
-    def __init__(self, inner: Any, turns: ExchangeRecorder) -> None:
+    def __init__(self, inner: Any, exchanges: ExchangeRecorder) -> None:
         """Wrap a session: one of aiohttp's, or of google-auth's around one."""
         self._inner = inner
-        self._turns = turns
+        self._exchanges = exchanges
 
     def __getattr__(self, name: str) -> Any:
         """Return what the session has."""
@@ -46,20 +46,20 @@ class RecordedSession:
         **more: Any,
     ) -> Any:
         """Record the request, send it, and return a response that is recorded as it is read."""
-        given = dict(headers or {})
-        bound = self._turns.binding.of(given)
-        told = {name.lower(): value for name, value in given.items()}
-        sending = Sending(method.upper(), target_of(str(url)), told, extensions_of_call({}))
+        own_headers = dict(headers or {})
+        bound = self._exchanges.binding.of(own_headers)
+        lowered = {name.lower(): value for name, value in own_headers.items()}
+        sending = Sending(method.upper(), target_of(str(url)), lowered, extensions_of_call({}))
         body = data or b""
-        if self._turns.binding.splice:
-            body = await loop_threads.told(partial(self._turns.spliced, bound, sending, body))
+        if self._exchanges.binding.splice:
+            body = await loop_threads.told(partial(self._exchanges.spliced, bound, sending, body))
         more["data"] = body or data
-        send = partial(self._inner.request, method, url, headers=given, **more)
+        send = partial(self._inner.request, method, url, headers=own_headers, **more)
         # What google-genai uploads is sent in parts: no form, and no batch's.
         if not sending.is_recorded or sending.kind == "upload":
             unrecorded.say(sending.method, sending.path)
             return await send()
-        attempt = await loop_threads.opened(partial(self._turns.attempt, bound, sending, body))
+        attempt = await loop_threads.opened(partial(self._exchanges.attempt, bound, sending, body))
         if attempt is None:
             return await send()
         try:

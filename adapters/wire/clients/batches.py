@@ -97,14 +97,14 @@ class Batches:
         turns = _turns(wire.entries(body), api)
         if not turns:
             return None
-        known = bound.known()
+        journal_bound = bound.known()
         digest = _digest([entry for _, entry in turns])
-        tried = None if known is None else known.talk.conversation_id, digest
+        tried = None if journal_bound is None else journal_bound.talk.conversation_id, digest
         failed = self._retried(tried) if request_headers.retry_count(sending.headers) else None
         if failed is not None:
             return failed
-        journal = known or bound.own()
-        begun = journal.begin_batch(
+        journal = journal_bound or bound.own()
+        requests = journal.begin_batch(
             [
                 outgoing_of(
                     spoken, replace(sending, target=it.url or sending.target), it.body, journal
@@ -112,7 +112,9 @@ class Batches:
                 for spoken, it in turns
             ]
         )
-        entries = (Entry(it.name, one, to) for (to, it), one in zip(turns, begun, strict=True))
+        entries = (
+            Entry(it.name, request, to) for (to, it), request in zip(turns, requests, strict=True)
+        )
         return _Created(api, journal, tuple(entries), tried)
 
     def _attempt(
@@ -144,10 +146,11 @@ class Batches:
 
 def _turns(entries: Sequence[BatchEntry], api: str) -> list[tuple[str, BatchEntry]]:
     """Return the requests of a batch that are turns, each with its API."""
-    asked = [
-        (endpoint_of("POST", it.url) if it.url else Purpose(api, "turn"), it) for it in entries
+    purposes = [
+        (endpoint_of("POST", entry.url) if entry.url else Purpose(api, "turn"), entry)
+        for entry in entries
     ]
-    return [(to.api, it) for to, it in asked if to.kind == "turn"]
+    return [(to.api, entry) for to, entry in purposes if to.kind == "turn"]
 
 
 def _digest(entries: Sequence[BatchEntry]) -> bytes:
@@ -206,9 +209,11 @@ class Results:
 
         def told(body: bytes) -> None:
             with suppress(MalformedJson):
-                said = read_object(body)
+                status_body = read_object(body)
                 for api, wire in WIRES.items():
-                    for status in () if wire.batches is None else wire.batches.read_status(said):
+                    for status in (
+                        () if wire.batches is None else wire.batches.read_status(status_body)
+                    ):
                         self._take(
                             bound, Sending(sending.method, sending.target, sent), api, status
                         )
@@ -243,8 +248,8 @@ class Results:
         if not wire.in_files:
             return BatchName(results_id, results_id)
         with self._lock:
-            known = self._files.get(results_id)
-        return known or batch_of(journals, results_id)
+            name_of_file = self._files.get(results_id)
+        return name_of_file or batch_of(journals, results_id)
 
     def _take(self, bound: CallBinding, sending: Sending, api: str, status: BatchStatus) -> None:
         if status.url is not None and endpoint_of("POST", status.url).kind != "turn":
@@ -318,7 +323,7 @@ def _recording(answers: BatchAnswers, sending: Sending, api: str) -> _Recording:
     secret = sending.credentials(b"", api, answers.journal.digest)()
 
     def take(results: Sequence[tuple[BatchResult, bytes]]) -> None:
-        new = [it for it in results if not answers.has(it[0].name)]
+        new = [result_line for result_line in results if not answers.has(result_line[0].name)]
         answers.record([_told(result, line, secret) for result, line in new])
 
     def record(results: Sequence[tuple[BatchResult, bytes]]) -> None:
@@ -340,8 +345,8 @@ def _record_each(take: _Recording, results: Sequence[tuple[BatchResult, bytes]])
             failed.append(exc)
     if failed:
         what = "result" if len(failed) == 1 else "results"
-        said = "%d %s of a batch could not be recorded: read them again"
-        logger.error(said, len(failed), what, exc_info=failed[0])
+        text = "%d %s of a batch could not be recorded: read them again"
+        logger.error(text, len(failed), what, exc_info=failed[0])
 
 
 def _told(result: BatchResult, line: bytes, secret: Credentials) -> EntryAnswer:

@@ -52,9 +52,9 @@ _INNERMOST: ContextVar[Scope | None] = ContextVar("onrecord.scope", default=None
 class Scope:
     """A `with` block whose calls are one conversation's; enter each once."""
 
-    def __init__(self, turns: ExchangeRecorder) -> None:
+    def __init__(self, exchanges: ExchangeRecorder) -> None:
         """Have calls opened as these turns, where nothing more specific binds them."""
-        self.turns = turns
+        self.exchanges = exchanges
         self._outer: Scope | None = None
         self._generator: int | None = None
         self._thread = 0
@@ -113,7 +113,7 @@ def current() -> ExchangeRecorder | None:
     scope = _INNERMOST.get()
     while scope is not None and not scope.holds():
         scope = scope.outer
-    return None if scope is None else scope.turns
+    return None if scope is None else scope.exchanges
 
 
 def _task() -> asyncio.Task[Any] | None:

@@ -29,20 +29,22 @@ def recorded(client: Any, binding: Binding) -> Any:
     """Return a client of the same type whose wire is recorded where it is bound."""
     session = client._endpoint.http_session
     if isinstance(session, RecordedSession):
-        if session.turns.binding.is_like(binding):
+        if session.exchanges.binding.is_like(binding):
             return client
         client = session.origin  # A conversation takes over from another.
     kind = cast("type[Any]", type(client))
-    made: Any = object.__new__(kind)  # A copy would ask it for what it has not yet.
-    made.__dict__ = dict(cast("dict[str, Any]", vars(client)))
-    made.meta, made._endpoint = copy.copy(client.meta), copy.copy(client._endpoint)
-    events = made.meta.events = made._endpoint._event_emitter = copy.copy(client.meta.events)
+    copied: Any = object.__new__(kind)  # A copy would ask it for what it has not yet.
+    copied.__dict__ = dict(cast("dict[str, Any]", vars(client)))
+    copied.meta, copied._endpoint = copy.copy(client.meta), copy.copy(client._endpoint)
+    events = copied.meta.events = copied._endpoint._event_emitter = copy.copy(client.meta.events)
     events.register_first(_BUILT, _take_binding_out)
     events.register_last(_BUILT, _put_binding_back)
-    turns = ExchangeRecorder(binding)
-    events.register_last(f"before-call.{SERVICE}", partial(_splice, turns))
-    made._endpoint.http_session = RecordedSession(client._endpoint.http_session, turns, client)
-    return made
+    exchanges = ExchangeRecorder(binding)
+    events.register_last(f"before-call.{SERVICE}", partial(_splice, exchanges))
+    copied._endpoint.http_session = RecordedSession(
+        client._endpoint.http_session, exchanges, client
+    )
+    return copied
 
 
 def account_of(client: Any) -> str | None:
@@ -54,25 +56,25 @@ def account_of(client: Any) -> str | None:
     signer = client._request_signer
     credentials = None if signer._auth_token is not None else signer._credentials
     # Those that are renewed would be renewed if they were asked, and tell no account.
-    known = cast("dict[str, Any]", {} if credentials is None else vars(credentials))
-    return None if known.get("token") else known.get("access_key")
+    members = cast("dict[str, Any]", {} if credentials is None else vars(credentials))
+    return None if members.get("token") else members.get("access_key")
 
 
 class RecordedSession:
     """Sends requests through another session of botocore's and records what crosses it."""
 
-    def __init__(self, inner: Any, turns: ExchangeRecorder, origin: Any = None) -> None:
+    def __init__(self, inner: Any, exchanges: ExchangeRecorder, origin: Any = None) -> None:
         """Wrap a session of a client, which is kept alive: it signs what is sent."""
         self.inner = inner
-        self.turns = turns
+        self.exchanges = exchanges
         self.origin = origin
 
     def send(self, request: Any) -> Any:
         """Record the request, send it, and return a response that is recorded as it is read."""
-        bound = self.turns.binding.of({}, _text(request.headers.pop(HEADER, None)))
+        bound = self.exchanges.binding.of({}, _text(request.headers.pop(HEADER, None)))
         sending = Sending(request.method, target_of(request.url), _plain(request.headers))
         body = _read(request) if sending.is_recorded else b""
-        attempt = self.turns.attempt(bound, sending, body)
+        attempt = self.exchanges.attempt(bound, sending, body)
         if attempt is None:
             unrecorded.say(sending.method, sending.path)
             return self.inner.send(request)
@@ -143,13 +145,13 @@ class _Chunks:
         self._raw.close()
 
 
-def _splice(turns: ExchangeRecorder, params: Any, **_: Any) -> None:
+def _splice(exchanges: ExchangeRecorder, params: Any, **_: Any) -> None:
     """Put in what was rendered, before it is signed."""
-    bound = turns.binding.of({}, _text(params["headers"].get(HEADER)))
+    bound = exchanges.binding.of({}, _text(params["headers"].get(HEADER)))
     sending = Sending(params["method"], target_of(params["url"]), {})
     body = params["body"]
     if isinstance(body, bytes | bytearray):
-        params["body"] = turns.spliced(bound, sending, bytes(body))
+        params["body"] = exchanges.spliced(bound, sending, bytes(body))
 
 
 def _take_binding_out(request: Any, **_: Any) -> None:

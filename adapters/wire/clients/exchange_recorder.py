@@ -98,10 +98,10 @@ class ExchangeRecorder:
         """
         if not self.binding.splice or not sending.is_turn:
             return body
-        known: tuple[bytes, bytes] | None = sending.extensions.get(SPLICED)
-        if known is None or known[0] != body:
-            known = sending.extensions[SPLICED] = body, self._spliced(bound, body)
-        return known[1]
+        spliced_before: tuple[bytes, bytes] | None = sending.extensions.get(SPLICED)
+        if spliced_before is None or spliced_before[0] != body:
+            spliced_before = sending.extensions[SPLICED] = body, self._spliced(bound, body)
+        return spliced_before[1]
 
     def _spliced(self, bound: CallBinding, body: bytes) -> bytes:
         try:
@@ -114,22 +114,22 @@ class ExchangeRecorder:
     def _turn(self, bound: CallBinding, sending: Sending, body: bytes) -> Attempt:
         """Record a turn's request that is about to be sent."""
         extensions = sending.extensions
-        opened: _RecordedRequest | None = extensions.get(MARK)
+        recorded: _RecordedRequest | None = extensions.get(MARK)
         count = request_headers.retry_count(sending.headers)
-        if opened is None:
+        if recorded is None:
             api = endpoint_of("POST", sending.path).api
             outgoing = partial(outgoing_of, api, sending, body)
             try:
-                opened = self._opened(bound, body, count, outgoing)
+                recorded = self._opened(bound, body, count, outgoing)
             except Exception as exc:
                 raise refusal_of(api)(
                     f"the request was not sent, for it could not be recorded first: {exc}"
                 ) from exc
-            extensions[MARK] = opened
+            extensions[MARK] = recorded
         else:
-            opened.journal.resume(opened.begun)
-        credentials = sending.credentials(body, opened.api, opened.journal.digest)
-        return self._attempt(opened, body, count, credentials, extensions)
+            recorded.journal.resume(recorded.begun)
+        credentials = sending.credentials(body, recorded.api, recorded.journal.digest)
+        return self._attempt(recorded, body, count, credentials, extensions)
 
     def _reading(self, bound: CallBinding, sending: Sending) -> Attempt | None:
         """Return what records the answer that a request reads; None where nothing awaits it.
@@ -137,19 +137,19 @@ class ExchangeRecorder:
         It is the answer of the request that made the response, recorded once all of it is there.
         """
         read = _response_id(sending.path)
-        opened = self._deferred.find(read) or self._found(bound, sending.path)
-        if opened is None:
+        recorded = self._deferred.find(read) or self._found(bound, sending.path)
+        if recorded is None:
             return None
 
         def close(recording: Conclusion, failed: bool) -> None:
             closing = closing_of(recording)
             if closing and _is_over(closing) and self._deferred.claim(read):
-                opened.journal.conclude(opened.begun, recording)
+                recorded.journal.conclude(recorded.begun, recording)
 
-        begun, api, digest = opened.begun, opened.api, opened.journal.digest
+        request, api, digest = recorded.begun, recorded.api, recorded.journal.digest
         credentials = sending.credentials(b"", api, digest)
-        folder = opened.journal.spool.folder
-        return Attempt(WIRES[api], begun.request, begun.line, credentials, close, folder)
+        folder = recorded.journal.spool.folder
+        return Attempt(WIRES[api], request.request, request.line, credentials, close, folder)
 
     def _found(self, bound: CallBinding, path: str) -> _RecordedRequest | None:
         """Return the request whose answer is read, if the log of its conversation knows it.
@@ -159,39 +159,39 @@ class ExchangeRecorder:
         read = _response_id(path)
         try:
             journal = bound.known()
-            begun = None if journal is None else journal.find_response(read)
+            request = None if journal is None else journal.find_response(read)
         except OnrecordError:
             logger.exception("a response is read that may be of a recorded request: it is not kept")
             return None
-        if journal is None or begun is None:
+        if journal is None or request is None:
             return None
-        opened = _RecordedRequest(
-            endpoint_of("GET", path).api, journal, begun, journal.talk.conversation_id
+        recorded = _RecordedRequest(
+            endpoint_of("GET", path).api, journal, request, journal.talk.conversation_id
         )
-        self._deferred.keep(read, opened)
-        return opened
+        self._deferred.keep(read, recorded)
+        return recorded
 
     def _opened(
         self, bound: CallBinding, body: bytes, count: int, outgoing: Callable[[Journal], Outgoing]
     ) -> _RecordedRequest:
         """Return the request that this is a retry of, else a new one, recorded."""
-        known = bound.known()
-        bound_to = None if known is None else known.talk.conversation_id
-        opened = self._retried(bound_to, body, count)
-        if opened is not None:
-            opened.journal.resume(opened.begun)
-            return opened
-        journal = known or bound.own()
+        journal_bound = bound.known()
+        bound_to = None if journal_bound is None else journal_bound.talk.conversation_id
+        recorded = self._retried(bound_to, body, count)
+        if recorded is not None:
+            recorded.journal.resume(recorded.begun)
+            return recorded
+        journal = journal_bound or bound.own()
         going_out = outgoing(journal)
         after = self._after if bound.header is None else None
-        begun = journal.begin(going_out, after=after)
+        request = journal.begin(going_out, after=after)
         if after is not None:
             self._after = None  # What comes next goes on from this.
-        return _RecordedRequest(going_out.api, journal, begun, bound_to)
+        return _RecordedRequest(going_out.api, journal, request, bound_to)
 
     def _attempt(
         self,
-        opened: _RecordedRequest,
+        recorded: _RecordedRequest,
         body: bytes,
         count: int,
         credentials: Callable[[], Credentials],
@@ -201,17 +201,17 @@ class ExchangeRecorder:
             if closing_of(recording) is not None:
                 extensions.pop(MARK, None)  # Sent once more, it asks once more.
             if failed:
-                self._may_be_retried(opened, body, count)
-            self._deferred.note(opened, recording[0])
-            opened.journal.conclude(begun, recording)
+                self._may_be_retried(recorded, body, count)
+            self._deferred.note(recorded, recording[0])
+            recorded.journal.conclude(request, recording)
 
-        begun = opened.begun
-        wire, folder = WIRES[opened.api], opened.journal.spool.folder
-        return Attempt(wire, begun.request, begun.line, credentials, close, folder)
+        request = recorded.begun
+        wire, folder = WIRES[recorded.api], recorded.journal.spool.folder
+        return Attempt(wire, request.request, request.line, credentials, close, folder)
 
-    def _may_be_retried(self, opened: _RecordedRequest, body: bytes, count: int) -> None:
+    def _may_be_retried(self, recorded: _RecordedRequest, body: bytes, count: int) -> None:
         with self._lock:
-            self._failed.append((_attempt_key(opened.bound_to, body, count + 1), opened))
+            self._failed.append((_attempt_key(recorded.bound_to, body, count + 1), recorded))
 
     def _retried(self, bound_to: UUID | None, body: bytes, count: int) -> _RecordedRequest | None:
         """Return the request that this is another attempt of: same body, next in count."""
@@ -222,9 +222,9 @@ class ExchangeRecorder:
             # The newest: an older one may be an attempt that the SDK never made again.
             for place in reversed(range(len(self._failed))):
                 if self._failed[place][0] == tried:
-                    opened = self._failed[place][1]
+                    recorded = self._failed[place][1]
                     del self._failed[place]
-                    return opened
+                    return recorded
         return None
 
 

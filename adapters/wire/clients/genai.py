@@ -60,7 +60,7 @@ def heed_calls() -> None:
                 setattr(BaseApiClient, name, heeding(asked))
 
 
-def _recorded_api(origin: Any, turns: ExchangeRecorder) -> Any:
+def _recorded_api(origin: Any, exchanges: ExchangeRecorder) -> Any:
     """Return what sends for a client, through the same HTTP clients, recorded."""
     api = origin._api_client
     if getattr(api, _CERTIFICATE, _shows_none)():
@@ -68,40 +68,40 @@ def _recorded_api(origin: Any, turns: ExchangeRecorder) -> Any:
             "the client shows a certificate, and sends through requests, which is not recorded: "
             "give it an httpx_client that shows it"
         )
-    made = copy.copy(api)
-    record.stays_open(made)
-    setattr(made, _ORIGIN, origin)
-    made._httpx_client = record.recorded_http(api._httpx_client, turns)
+    copied = copy.copy(api)
+    record.stays_open(copied)
+    setattr(copied, _ORIGIN, origin)
+    copied._httpx_client = record.recorded_http(api._httpx_client, exchanges)
     if api._async_httpx_client is not None:
-        made._async_httpx_client = record.recorded_http(api._async_httpx_client, turns)
+        copied._async_httpx_client = record.recorded_http(api._async_httpx_client, exchanges)
     if hasattr(api, _SESSION):  # Older releases send through httpx alone.
-        setattr(made, _SESSION, partial(_session, api, turns))
-    return made
+        setattr(copied, _SESSION, partial(_session, api, exchanges))
+    return copied
 
 
 def _shows_none() -> bool:
     return False
 
 
-async def _session(api: Any, turns: ExchangeRecorder) -> Any:
+async def _session(api: Any, exchanges: ExchangeRecorder) -> Any:
     from onrecord.adapters.wire.clients.aiohttp_session import RecordedSession
 
     asked: Any = getattr(cast("type[Any]", type(api)), _SESSION)
     # A scope around the call does not record it once more.
-    return RecordedSession(await asked.__wrapped__(api), turns)
+    return RecordedSession(await asked.__wrapped__(api), exchanges)
 
 
 def _around(client: Any, api: Any) -> Any:
     """Return a client like that one that sends through another API client."""
-    made = copy.copy(client)
-    record.stays_open(made)
+    copied = copy.copy(client)
+    record.stays_open(copied)
     for name, value in cast("dict[str, Any]", vars(client)).items():
         if value is client._api_client:
-            setattr(made, name, api)
+            setattr(copied, name, api)
         elif getattr(value, _API, None) is client._api_client:
-            setattr(made, name, type(value)(api))
-    setattr(made, _LAZY, None)
-    return made
+            setattr(copied, name, type(value)(api))
+    setattr(copied, _LAZY, None)
+    return copied
 
 
 def _one_call(request: Any) -> Any:
@@ -127,12 +127,12 @@ def _in_scope(ask: Any) -> Any:
 
     @wraps(ask)
     async def asked(client: Any) -> Any:
-        session, turns = await ask(client), scope.current()
-        if turns is None:
+        session, exchanges = await ask(client), scope.current()
+        if exchanges is None:
             return unwrapped.CheckedSession(session) if unwrapped.may_object() else session
         from onrecord.adapters.wire.clients.aiohttp_session import RecordedSession
 
-        return RecordedSession(session, turns)
+        return RecordedSession(session, exchanges)
 
     return asked
 

@@ -49,7 +49,7 @@ def record(client: ClientT, binding: Binding) -> ClientT:
     UnsupportedClient for anything but a client of the `anthropic`, `openai`, `google-genai`,
     `ollama` or `boto3` SDK, sync or async, those for Azure, Vertex and Bedrock included.
     """
-    sdk = next((found for kinds, found in _sdks() if isinstance(client, kinds)), None)
+    sdk = next((sdk_found for kinds, sdk_found in _sdks() if isinstance(client, kinds)), None)
     if sdk is None:
         raise UnsupportedClient(
             f"the wire of {type(client).__module__}.{type(client).__qualname__} cannot be "
@@ -118,9 +118,9 @@ def _ollama(client: Any, binding: Binding) -> Any:
     wrapped = _http(client._client, binding)
     if wrapped is None:
         return client
-    made = copy.copy(client)
-    made._client = wrapped
-    return made
+    copied = copy.copy(client)
+    copied._client = wrapped
+    return copied
 
 
 def _botocore(client: Any, binding: Binding) -> Any:
@@ -187,7 +187,7 @@ _OF_LOOP: Final = "_client_for_running_loop"
 """What google-genai 3.4 asks of its async client for the one that has the event loop's connections."""
 
 
-def recorded(client: Any, turns: ExchangeRecorder) -> Any | None:
+def recorded(client: Any, exchanges: ExchangeRecorder) -> Any | None:
     """Return a client like that one, with its transports wrapped; None if it is no HTTP client."""
     transport = next((found for kind, found in kinds().items() if isinstance(client, kind)), None)
     if transport is None:
@@ -195,13 +195,13 @@ def recorded(client: Any, turns: ExchangeRecorder) -> Any | None:
     wrapped = _wrapped(client)
     # A conversation takes over from another.
     origin = client if wrapped is None else wrapped.origin
-    return _like(origin, lambda inner: transport(inner, origin, turns), turns)
+    return _like(origin, lambda inner: transport(inner, origin, exchanges), exchanges)
 
 
 def is_recorded(client: Any, binding: Binding) -> bool:
     """Return whether a client's wire is recorded, bound like that, already."""
     wrapped = _wrapped(client)
-    return wrapped is not None and wrapped.turns.binding.is_like(binding)
+    return wrapped is not None and wrapped.exchanges.binding.is_like(binding)
 
 
 def is_wrapped(client: Any) -> bool:
@@ -214,12 +214,12 @@ def kinds() -> dict[type[Any], type[Any]]:
 
     Those of httpx2 and of httpx are among them once something imported that.
     """
-    known: dict[type[Any], type[Any]] = {}
+    clients: dict[type[Any], type[Any]] = {}
     for package in PACKAGES:
         if (imported := sys.modules.get(package)) is not None:
             sync, coroutine = transports_of(package)
-            known |= {imported.Client: sync, imported.AsyncClient: coroutine}
-    return known
+            clients |= {imported.Client: sync, imported.AsyncClient: coroutine}
+    return clients
 
 
 def _wrapped(client: Any) -> Any | None:
@@ -228,18 +228,18 @@ def _wrapped(client: Any) -> Any | None:
     return transport if isinstance(transport, tuple(kinds().values())) else None
 
 
-def _like(client: Any, wrap: Callable[[Any], Any], turns: ExchangeRecorder) -> Any:
+def _like(client: Any, wrap: Callable[[Any], Any], exchanges: ExchangeRecorder) -> Any:
     """Return a copy of a client, with other transports; all else is shared."""
-    made = copy.copy(client)
-    stays_open(made)
-    made._transport = wrap(client._transport)
-    made._mounts = {
+    copied = copy.copy(client)
+    stays_open(copied)
+    copied._transport = wrap(client._transport)
+    copied._mounts = {
         pattern: None if inner is None else wrap(inner) for pattern, inner in client._mounts.items()
     }
-    made.build_request = _building(made.build_request)
+    copied.build_request = _building(copied.build_request)
     if hasattr(client, _OF_LOOP):
-        setattr(made, _OF_LOOP, lambda: recorded(client._client_for_running_loop(), turns))
-    return made
+        setattr(copied, _OF_LOOP, lambda: recorded(client._client_for_running_loop(), exchanges))
+    return copied
 
 
 def _building(build: Callable[..., Any]) -> Callable[..., Any]:
@@ -255,15 +255,15 @@ def _building(build: Callable[..., Any]) -> Callable[..., Any]:
 _KINDS: Final[dict[type[Any], type[Any]]] = {}
 
 
-def stays_open(made: Any) -> None:
+def stays_open(copied: Any) -> None:
     """Keep a copy from closing what it shares when it is dropped, as the SDKs' own clients do."""
-    kind = cast("type[Any]", type(made))
+    kind = cast("type[Any]", type(copied))
     if not hasattr(kind, "__del__"):
         return
     if kind not in _KINDS:
         members = {"__del__": _nothing, "__doc__": kind.__doc__, "__module__": kind.__module__}
         _KINDS[kind] = type(kind.__name__, (kind,), members)
-    made.__class__ = _KINDS[kind]
+    copied.__class__ = _KINDS[kind]
 
 
 def _nothing(_: object) -> None:

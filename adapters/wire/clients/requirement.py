@@ -80,10 +80,10 @@ def require_recording(on_missing: OnMissing = "raise") -> RequiredRecording:
         raise InvalidInput(f"on_missing must be `raise` or `warn`, not {on_missing!r}")
     unwrapped.heed_all()
     unrecorded.warn_of_all()
-    asked = RequiredRecording(on_missing)
+    requirement = RequiredRecording(on_missing)
     with _changing:
-        _required.append(asked)
-    return asked
+        _required.append(requirement)
+    return requirement
 
 
 def require_by_environment(environment: Mapping[str, str] = os.environ) -> None:
@@ -100,7 +100,7 @@ def require_by_environment(environment: Mapping[str, str] = os.environ) -> None:
 def required() -> OnMissing | None:
     """Return what is asked for last; None where nothing is."""
     # Another thread may undo it meanwhile: a slice is a copy, taken at once.
-    return next((asked.on_missing for asked in _required[-1:]), None)
+    return next((requirement.on_missing for requirement in _required[-1:]), None)
 
 
 def why_refused() -> str:
@@ -111,6 +111,6 @@ def why_refused() -> str:
 
 def say_missing(what: str = "a call") -> None:
     """Warn of a call that nothing binds."""
-    said = f"{what} is not recorded, although recording is required: {why_refused()}"
-    logger.warning(said)
-    warnings.warn(said, RecordingWarning, stacklevel=3)
+    text = f"{what} is not recorded, although recording is required: {why_refused()}"
+    logger.warning(text)
+    warnings.warn(text, RecordingWarning, stacklevel=3)

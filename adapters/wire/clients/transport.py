@@ -51,18 +51,18 @@ class _Wrapper:
 
     body: ClassVar[type[Any]]
 
-    def __init__(self, inner: Any, origin: Any, turns: ExchangeRecorder) -> None:
+    def __init__(self, inner: Any, origin: Any, exchanges: ExchangeRecorder) -> None:
         """Wrap a transport of a client, which is kept alive: its end would close the transport."""
         self.inner = inner
         self.origin = origin
-        self.turns = turns
+        self.exchanges = exchanges
 
     def _begun(self, request: httpx2.Request) -> tuple[CallBinding, Sending] | None:
         """Return what binds a request, and the request; None where nothing is recorded of it."""
         if self.origin.is_closed:
             raise RuntimeError("Cannot send a request, as the client has been closed.")
         header = request.extensions.get(HEADER)
-        bound = self.turns.binding.of(request.headers, header)
+        bound = self.exchanges.binding.of(request.headers, header)
         sending = _sending(request)
         if _is_recorded(sending, request):
             return bound, sending
@@ -75,14 +75,14 @@ class _Recorded(_Wrapper):
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Record the request, send it, and return a response that is recorded as it is read."""
-        begun = self._begun(request)
-        if begun is None:
+        recorded = self._begun(request)
+        if recorded is None:
             return self.inner.handle_request(request)
-        bound, sending = begun
-        given = request.read()
-        body = self.turns.spliced(bound, sending, given)
-        recorder = self.turns.attempt(bound, sending, body)
-        request = request if body is given else _with_body(request, body)
+        bound, sending = recorded
+        own_body = request.read()
+        body = self.exchanges.spliced(bound, sending, own_body)
+        recorder = self.exchanges.attempt(bound, sending, body)
+        request = request if body is own_body else _with_body(request, body)
         if recorder is None:
             return self.inner.handle_request(request)
         try:
@@ -110,16 +110,18 @@ class _AsyncRecorded(_Wrapper):
         """Record the request, send it, and return a response that is recorded as it is read."""
         from onrecord.adapters.wire.bodies import recorded_async as loop_threads
 
-        begun = self._begun(request)
-        if begun is None:
+        recorded = self._begun(request)
+        if recorded is None:
             return await self.inner.handle_async_request(request)
-        bound, sending = begun
-        given = await request.aread()
-        body = given
-        if self.turns.binding.splice:
-            body = await loop_threads.told(partial(self.turns.spliced, bound, sending, given))
-        recorder = await loop_threads.opened(partial(self.turns.attempt, bound, sending, body))
-        request = request if body is given else _with_body(request, body)
+        bound, sending = recorded
+        own_body = await request.aread()
+        body = own_body
+        if self.exchanges.binding.splice:
+            body = await loop_threads.told(
+                partial(self.exchanges.spliced, bound, sending, own_body)
+            )
+        recorder = await loop_threads.opened(partial(self.exchanges.attempt, bound, sending, body))
+        request = request if body is own_body else _with_body(request, body)
         if recorder is None:
             return await self.inner.handle_async_request(request)
         try:

@@ -110,12 +110,12 @@ def say_passing_upload() -> None:
     _say_once("upload", _SAID_UPLOAD)
 
 
-def _say_once(key: str, said: str) -> None:
+def _say_once(key: str, text: str) -> None:
     with _saying:
         if key in _said:
             return
         _said.add(key)
-    warnings.warn(said, RecordingWarning, stacklevel=3)
+    warnings.warn(text, RecordingWarning, stacklevel=3)
 
 
 def _matches(segments: list[str], end: list[str]) -> bool:

@@ -244,9 +244,9 @@ def _hook(kind: type[Any], recorded: type[Any], checked: type[Any]) -> None:
         inner = choose(client, url)
         if isinstance(inner, recorded):
             return inner
-        turns = binding.current()
-        if turns is not None:
-            return recorded(inner, client, turns)
+        exchanges = binding.current()
+        if exchanges is not None:
+            return recorded(inner, client, exchanges)
         return checked(inner) if may_object() else inner
 
     setattr(kind, _CHOICE, chosen)
@@ -261,14 +261,14 @@ def _hook_botocore() -> type[Any]:
 
     @wraps(send)
     def sent(self: Any, request: Any) -> Any:
-        turns, session = binding.current(), self.http_session
+        exchanges, session = binding.current(), self.http_session
         if self._endpoint_prefix != SERVICE or isinstance(session, RecordedSession):
             return send(self, request)
-        if turns is None:
+        if exchanges is None:
             if may_object():
                 check(request.method, urlsplit(str(request.url)).path)
             return send(self, request)
-        return RecordedSession(session, turns).send(request)
+        return RecordedSession(session, exchanges).send(request)
 
     endpoint._send = sent
     return cast("type[Any]", endpoint)
