@@ -20,7 +20,7 @@ from onrecord.projections.history.history import History
 from onrecord.projections.history.message_window import in_window, messages_of
 from onrecord.projections.history.turns import history
 from onrecord.projections.history.window import MessageWindow, exchanges_of
-from tests.projections.apis.test_referee_properties import MODELS, NAMED, answered_by
+from tests.projections.apis.mixed_histories import MODELS, NAMED, answered_by
 from tests.projections.happenings import Story, tool_use, words
 from tests.projections.history.test_signals import signal
 from tests.projections.marked import BLOBS

@@ -3,17 +3,13 @@ keeps what is known of the service's rules."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from typing import Any, cast
 
-from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.domain.errors import NothingToSend, UnsupportedDocument
-from onrecord.domain.events import RequestSent
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.request import Options, Request
+from tests.contract.histories import Histories
 from tests.projections.apis.bedrock import bedrock_happenings as bedrock
 from tests.projections.apis.bedrock.converse_shape import objections
 from tests.projections.happenings import (
@@ -25,7 +21,6 @@ from tests.projections.happenings import (
     thinking,
     tool_use,
 )
-from tests.search import examples
 
 CALL_IDS = ["tooluse_0", "call 1", "functions.x:2", "x" * 70]
 MODELS = [bedrock.CLAUDE, bedrock.NOVA, bedrock.LLAMA, bedrock.WRITER]
@@ -177,29 +172,6 @@ def told(deeds: list[Deed]) -> Story:
     return story
 
 
-def rendered(story: Story, options: Options, at: int | None = None) -> Request | None:
-    try:
-        return story.request(options, at=at, blobs=BLOBS)
-    except (NothingToSend, UnsupportedDocument):
-        return None
-
-
-@examples(300)
-@given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS), st.integers(0, 9))
-def test_any_window_of_any_history_renders_to_a_request_that_is_not_refused(
-    deeds: list[Deed], options: Options, begin: int
-) -> None:
-    """Even one that begins amid a round of calls."""
-    story = told(deeds)
-    del story.events[:begin]
-    request = rendered(story, options)
-    if request is not None:
-        assert objections(request) == ""
-        assert breaches(request.body["messages"]) == []
-        has_tools = "toolUse" in str(request.body["messages"])
-        assert ("toolConfig" in request) >= has_tools
-
-
 def breaches(messages: list[JsonObject]) -> list[str]:
     """What the service would say of messages, by a way that is not the product's."""
     found: list[str] = []
@@ -235,68 +207,42 @@ def held(content: list[JsonObject], kind: str) -> list[JsonObject]:
     return [block[kind] for block in content if kind in block]
 
 
-@examples(200)
-@given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS))
-def test_the_same_events_give_the_same_bytes(deeds: list[Deed], options: Options) -> None:
-    story = told(deeds)
-    once, again = rendered(story, options), rendered(story, options)
-    if once is None or again is None:
-        assert once is again
-        return
-    assert once.body_parts() == again.body_parts()
-    assert dict(once) == dict(again)
-    assert once.report == again.report
-
-
-@examples(300)
-@given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS))
-def test_nothing_is_lost_that_the_report_does_not_name(deeds: list[Deed], options: Options) -> None:
-    story = told(deeds)
-    request = rendered(story, options)
-    if request is None:
-        return
-    body = json.dumps(dict(request.body))
-    named = {note.version for note in request.report}
-    for version, event in story.events:
-        for said in texts_in(event.model_dump(mode="json")):
-            assert version in named or json.dumps(said)[1:-1] in body, (version, said)
-
-
-def texts_in(value: Any) -> list[str]:
-    """Each text that an event holds and that is one of a kind."""
-    match value:
-        case str():
-            return [value] if value.startswith("<") else []
-        case list():
-            return [text for held in cast("list[Any]", value) for text in texts_in(held)]
-        case dict():
-            return [text for held in cast("JsonObject", value).values() for text in texts_in(held)]
-        case _:
-            return []
-
-
-@examples(300)
-@given(st.lists(said, max_size=16), st.sampled_from(MODELS))
-def test_a_request_begins_with_the_blocks_of_every_request_before(
-    deeds: list[Deed], model: str
-) -> None:
-    """But for reasoning, which what is said later may forbid, and what stood in for a result of
-    Bedrock's own tools: a half of a pair may become a whole."""
-    story = told(deeds)
-    # Whoever answered it, a document that the model does not read goes in words.
-    bedrock.answers(story, "Well.", model=bedrock.NOVA)
-    options = bedrock.asked_of(model, thinking="drop")
-    now = rendered(story, options)
-    for version, event in story.events:
-        before = rendered(story, options, at=version - 1)
-        if not isinstance(event, RequestSent) or before is None:
-            continue
-        assert now is not None
-        if set(now.report.of("B15")) != set(before.report.of("B15")):
-            continue
-        earlier, later = spread(before), spread(now)
-        assert later[: len(earlier)] == earlier, (version, earlier, later)
+def complaints(_: Story, request: Request) -> list[str]:
+    found = [*breaches(request.body["messages"]), *filter(None, [objections(request)])]
+    has_tools = "toolUse" in str(request.body["messages"])
+    return found if ("toolConfig" in request) >= has_tools else [*found, "calls without tools"]
 
 
 def spread(request: Request) -> list[tuple[str, JsonObject]]:
     return [(told["role"], held) for told in request.body["messages"] for held in told["content"]]
+
+
+def excused(_: Story, now: Request, before: Request, __: int) -> bool:
+    """What stood in for a result of Bedrock's own tools: a half of a pair may become a whole."""
+    return set(now.report.of("B15")) != set(before.report.of("B15"))
+
+
+def last(story: Story) -> object:
+    """Whoever answered it, a document that the model does not read goes in words."""
+    return bedrock.answers(story, "Well.", model=bedrock.NOVA)
+
+
+def any_options(_: Options) -> bool:
+    return True
+
+
+HISTORIES = Histories(
+    "bedrock-converse",
+    everything,
+    said,
+    options=st.sampled_from(OPTIONS),
+    # Without reasoning, which what is said later may forbid.
+    steady=st.sampled_from([bedrock.asked_of(model, thinking="drop") for model in MODELS]),
+    refused=complaints,
+    spoken=spread,
+    excused=excused,
+    last=last,
+    blobs=BLOBS,
+    begin=9,
+    takes_no_document=any_options,
+)

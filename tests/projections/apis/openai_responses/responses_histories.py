@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, cast
 from uuid import UUID
 
-from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.domain.content import Native
-from onrecord.domain.errors import NothingToSend
-from onrecord.domain.events import RequestSent
+from onrecord.domain.events import Event
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.openai_responses.read import NAME
-from onrecord.projections.apis.request import Options, Request
+from onrecord.projections.apis.request import Request
+from tests.contract.histories import Histories
 from tests.projections.apis.openai_responses import responses_happenings as told
 from tests.projections.happenings import Story, text, tool_use
 from tests.projections.refused import refused
-from tests.search import examples
 
 CALL_IDS = ["call_1", "call_2", "toolu 3", "c" * 80]
 OPTIONS = [
@@ -164,25 +161,6 @@ def happened(deeds: list[Deed]) -> Story:
     return story
 
 
-def rendered(story: Story, options: Options, at: int | None = None) -> Request | None:
-    try:
-        return story.request(options, at=at)
-    except NothingToSend:
-        return None
-
-
-@examples(400)
-@given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS))
-def test_any_history_renders_to_a_request_that_is_not_refused(
-    deeds: list[Deed], options: Options
-) -> None:
-    story = happened(deeds)
-    request = rendered(story, options)
-    if request is not None:
-        assert refused(NAME, request) == ()
-        assert torn(story, request) == []
-
-
 def torn(story: Story, request: Request) -> list[tuple[str, str]]:
     """Items that go by their id without the reasoning before them, and reasoning without what
     followed it: each with the one that it lacks."""
@@ -211,32 +189,6 @@ def said_at_once(story: Story) -> Iterator[list[str]]:
     return iter(responses.values())
 
 
-@examples(200)
-@given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS))
-def test_the_same_events_give_the_same_bytes(deeds: list[Deed], options: Options) -> None:
-    story = happened(deeds)
-    once, again = rendered(story, options), rendered(story, options)
-    if once is None or again is None:
-        assert once is again
-        return
-    assert once.body_parts() == again.body_parts()
-    assert once.report == again.report
-
-
-@examples(300)
-@given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS))
-def test_nothing_is_lost_that_the_report_does_not_name(deeds: list[Deed], options: Options) -> None:
-    story = happened(deeds)
-    request = rendered(story, options)
-    if request is None or request.report.of("O10"):
-        return
-    body = json.dumps(dict(request))
-    named = {note.version for note in request.report}
-    for version, event in story.events:
-        for said in texts_in(event.model_dump(mode="json")):
-            assert version in named or json.dumps(said)[1:-1] in body, (version, said)
-
-
 def texts_in(value: Any) -> list[str]:
     """Each text, thought, query and output that an event holds."""
     if isinstance(value, list):
@@ -250,15 +202,31 @@ def texts_in(value: Any) -> list[str]:
     return [said for held in members.values() for said in texts_in(held)]
 
 
-@examples(400)
-@given(st.lists(said, max_size=16))
-def test_a_request_begins_with_the_items_of_every_request_before(deeds: list[Deed]) -> None:
-    story = happened(deeds)
-    now = rendered(story, told.for_())
-    if now is None or now.report.of("O8"):
-        return
-    for version, event in story.events:
-        before = rendered(story, told.for_(), at=version - 1)
-        if isinstance(event, RequestSent) and before is not None and not before.report.of("O8"):
-            earlier, later = before["input"], now["input"]
-            assert later[: len(earlier)] == earlier, version
+def complaints(story: Story, request: Request) -> list[object]:
+    return [*refused(NAME, request), *torn(story, request)]
+
+
+def spellings(event: Event) -> list[tuple[str, ...]]:
+    return [(said,) for said in texts_in(event.model_dump(mode="json"))]
+
+
+def spoken(request: Request) -> list[JsonObject]:
+    items: list[JsonObject] = request["input"]
+    return items
+
+
+def excused(_: Story, now: Request, before: Request, __: int) -> bool:
+    return bool(now.report.of("O8") or before.report.of("O8"))
+
+
+HISTORIES = Histories(
+    NAME,
+    everything,
+    said,
+    options=st.sampled_from(OPTIONS),
+    steady=st.just(told.for_()),
+    refused=complaints,
+    spoken=spoken,
+    excused=excused,
+    spellings=spellings,
+)

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.demo.services.anthropic import Signer
-from onrecord.domain.content import Native
 from onrecord.domain.errors import NothingToSend
-from onrecord.domain.events import InstructionsSet, MessageRecorded, ReasoningRecorded, RequestSent
+from onrecord.domain.events import Event, MessageRecorded
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.request import Options, Request
+from tests.contract.histories import Histories
 from tests.projections.happenings import (
     API,
     Story,
     code_of,
     flat,
-    rules,
     search_result,
     server_tool_use,
     thinking,
@@ -28,9 +24,7 @@ from tests.projections.happenings import (
     tool_use,
 )
 from tests.projections.refused import refused
-from tests.search import examples
 
-SIGNER = Signer(b"account")
 CALL_IDS = ["toolu_1", "toolu_2", "call 3", "toolu_4", "toolu_5"]
 SERVER_IDS = ["srvtoolu_1", "srvtoolu_2", "srvtoolu_3"]
 OPTIONS = [
@@ -178,46 +172,6 @@ def rendered(story: Story, options: Options, at: int | None = None) -> Request |
         return None
 
 
-@examples(300)
-@given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS))
-def test_any_history_renders_to_a_request_that_is_not_refused(
-    deeds: list[Deed], options: Options
-) -> None:
-    story = told(deeds)
-    request = rendered(story, options)
-    if request is None:
-        return
-    assert refused(API, request) == ()
-
-
-@examples(200)
-@given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS))
-def test_the_same_events_give_the_same_bytes(deeds: list[Deed], options: Options) -> None:
-    story = told(deeds)
-    once, again = rendered(story, options), rendered(story, options)
-    if once is None or again is None:
-        assert once is again
-        return
-    assert once.body_parts() == again.body_parts()
-    assert once.report == again.report
-
-
-@examples(300)
-@given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS))
-def test_nothing_is_lost_that_the_report_does_not_name(deeds: list[Deed], options: Options) -> None:
-    story = told(deeds)
-    request = rendered(story, options)
-    if request is None:
-        return
-    body = json.dumps(dict(request))
-    named = {note.version for note in request.report}
-    if request.report.of("R18"):
-        return
-    for version, event in story.events:
-        for text in texts_in(event.model_dump(mode="json")):
-            assert version in named or json.dumps(text)[1:-1] in body, (version, text)
-
-
 def texts_in(value: Any) -> list[str]:
     """Each text, thought, query and result that an event holds."""
     if isinstance(value, list):
@@ -229,24 +183,6 @@ def texts_in(value: Any) -> list[str]:
         said = (members.get("text"), members.get("thinking"))
         return [text for text in said if isinstance(text, str) and text]
     return [text for held in members.values() for text in texts_in(held)]
-
-
-@examples(300)
-@given(st.lists(said, max_size=16))
-def test_a_request_begins_with_the_bytes_of_every_request_before(deeds: list[Deed]) -> None:
-    story = told(deeds)
-    now = rendered(story, Options())
-    if now is not None and has_server_tools(now):
-        return
-    for version, event in story.events:
-        before = rendered(story, Options(), at=version - 1)
-        if not isinstance(event, RequestSent) or before is None or has_server_tools(before):
-            continue
-        assert now is not None
-        earlier, later = flat(before), flat(now)
-        if has_notes(story) and next_speaker(earlier, later) != "assistant":
-            continue
-        assert later[: len(earlier)] == earlier, (version, earlier, later)
 
 
 def has_notes(story: Story) -> bool:
@@ -263,33 +199,29 @@ def has_server_tools(request: Request) -> bool:
     return any(block["type"] in {"server_tool_use", "fallback"} for _, block in flat(request))
 
 
-@examples(200)
-@given(st.lists(without_thinking, max_size=12))
-def test_thinking_that_goes_back_is_valid_where_it_stands(deeds: list[Deed]) -> None:
-    story = Story()
-    for deed in deeds:
-        deed(story)
-        request = rendered(story, Options())
-        if request is not None and request["messages"][-1]["role"] == "user":
-            story.ask_as_rendered()
-            thought: JsonObject = {"type": "thinking", "thinking": f"hm {len(story.events)}"}
-            signed = SIGNER.signed([thought], body_of(request))
-            story.answer(*signed, f"answer {len(story.events)}")
-    story.user("and now?")
-    request = story.request()
-    assert refused(API, request) == ()
-    assert list(SIGNER.problems(body_of(request))) == []
-    if not {"redacted", "R2", "R3", "R13", "R19"} & rules(request) and not changes_prefix(story):
-        assert [block for _, block in flat(request) if block["type"] == "thinking"] == [
-            event.content.value
-            for _, event in story.events
-            if isinstance(event, ReasoningRecorded) and isinstance(event.content, Native)
-        ]
+def spellings(event: Event) -> list[tuple[str, ...]]:
+    return [(text,) for text in texts_in(event.model_dump(mode="json"))]
 
 
-def body_of(request: Request) -> JsonObject:
-    return {"model": "claude", "max_tokens": 9, **request}
+def refused_by_rules(_: Story, request: Request) -> Sequence[object]:
+    return refused(API, request)
 
 
-def changes_prefix(story: Story) -> bool:
-    return any(isinstance(event, InstructionsSet) for _, event in story.events)
+def excused(story: Story, now: Request, before: Request, _: int) -> bool:
+    """A server's call in flight, or a note of the operator's that moves on until it is answered."""
+    if has_server_tools(now) or has_server_tools(before):
+        return True
+    return has_notes(story) and next_speaker(flat(before), flat(now)) != "assistant"
+
+
+HISTORIES = Histories(
+    API,
+    everything,
+    said,
+    options=st.sampled_from(OPTIONS),
+    steady=st.just(Options()),
+    refused=refused_by_rules,
+    spoken=flat,
+    excused=excused,
+    spellings=spellings,
+)

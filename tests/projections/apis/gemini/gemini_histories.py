@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
-from typing import Any, cast
 
 from google.genai import types
-from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.domain.errors import NothingToSend
-from onrecord.domain.events import RequestSent
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.gemini.read import NAME
 from onrecord.projections.apis.request import Options, Request
+from tests.contract.histories import Histories
 from tests.projections.apis.gemini import gemini_happenings as gemini
 from tests.projections.apis.gemini.gemini_happenings import GEMINI, OLDER, signed
 from tests.projections.happenings import (
@@ -26,7 +22,6 @@ from tests.projections.happenings import (
     thinking,
     tool_use,
 )
-from tests.search import examples
 
 MODELS = [None, GEMINI, OLDER, "gemini-4-argon"]
 OPTIONS = [
@@ -156,33 +151,6 @@ said = st.one_of(says(), plain, answers(), breaks_off(), another_answers(), give
 everything = st.one_of(said, redacts(), st.just(half_answers))
 
 
-def told(deeds: list[Deed]) -> Story:
-    story = Story()
-    for deed in deeds:
-        deed(story)
-    return story
-
-
-def rendered(story: Story, options: Options, at: int | None = None) -> Request | None:
-    try:
-        return story.request(options, at=at, blobs=BLOBS)
-    except NothingToSend:
-        return None
-
-
-@examples(300)
-@given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS), st.integers(0, 9))
-def test_any_window_of_any_history_renders_to_a_request_that_is_not_refused(
-    deeds: list[Deed], options: Options, begin: int
-) -> None:
-    """Even one that begins amid a round of calls."""
-    story = told(deeds)
-    del story.events[:begin]
-    request = rendered(story, options)
-    if request is not None:
-        assert list(faults(request.body["contents"], options.model)) == []
-
-
 def faults(contents: list[JsonObject], model: str | None) -> Iterator[str]:
     """What the service would say of contents: counted here by another way than the referee's."""
     before: list[JsonObject] = []
@@ -204,84 +172,32 @@ def faults(contents: list[JsonObject], model: str | None) -> Iterator[str]:
         yield "the last calls have no results"
 
 
-@examples(100)
-@given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS))
-def test_google_genai_takes_any_history(deeds: list[Deed], options: Options) -> None:
-    """Its types forbid what they do not know."""
-    story = told(deeds)
-    story.user("Go on.")
-    request = rendered(story, options)
-    assert request is not None
-    assert request.keys() <= {"contents", "config"}
-    assert list(map(types.Content.model_validate, request["contents"]))
-    types.GenerateContentConfig.model_validate(request.get("config", {}))
-
-
-@examples(200)
-@given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS))
-def test_the_same_events_give_the_same_bytes(deeds: list[Deed], options: Options) -> None:
-    story = told(deeds)
-    once, again = rendered(story, options), rendered(story, options)
-    if once is None or again is None:
-        assert once is again
-        return
-    assert once.body_parts() == again.body_parts()
-    assert once.report == again.report
-
-
-@examples(300)
-@given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS))
-def test_nothing_is_lost_that_the_report_does_not_name(deeds: list[Deed], options: Options) -> None:
-    story = told(deeds)
-    request = rendered(story, options)
-    if request is None:
-        return
-    body = json.dumps(dict(request.body))
-    named = {note.version for note in request.report}
-    for version, event in story.events:
-        for each in texts_in(event.model_dump(mode="json")):
-            assert version in named or json.dumps(each)[1:-1] in body, (version, each)
-
-
-def texts_in(value: Any) -> list[str]:
-    """Each text that an event holds and that is one of a kind."""
-    match value:
-        case str():
-            return [value] if value.startswith("<") else []
-        case list():
-            return [text for held in cast("list[Any]", value) for text in texts_in(held)]
-        case dict():
-            return [text for held in cast("JsonObject", value).values() for text in texts_in(held)]
-        case _:
-            return []
-
-
-@examples(300)
-@given(st.lists(said, max_size=16), st.sampled_from(OPTIONS[1:]))
-def test_a_request_begins_with_the_parts_of_every_request_before(
-    deeds: list[Deed], options: Options
-) -> None:
-    """Of one and the same model; what a paused turn of another provider leaves is no matter here."""
-    options = options.model_copy(update={"model": options.model or GEMINI})
-    story = told(deeds)
-    now = rendered(story, options)
-    for version, event in story.events:
-        before = rendered(story, options, at=version - 1)
-        if not isinstance(event, RequestSent) or before is None:
-            continue
-        assert now is not None
-        earlier, later = spoken(before), spoken(now)
-        assert later[: len(earlier)] == earlier, version
-
-
 def spoken(request: Request) -> list[tuple[str, JsonObject]]:
     """The parts of a request, each with its speaker: contents of the model's are joined."""
     contents: list[JsonObject] = request.body["contents"]
     return [(content["role"], part) for content in contents for part in content["parts"]]
 
 
-def test_a_picture_is_among_what_is_told() -> None:
-    """The strategies above reach documents: a guard against a property that says nothing."""
-    request = rendered(told([pictures]), OPTIONS[1])
-    assert request is not None
-    assert "inlineData" in json.dumps(dict(request))
+def complaints(_: Story, request: Request) -> list[str]:
+    """What the service would say, and google-genai, whose types forbid what they do not know."""
+    for content in request["contents"]:
+        types.Content.model_validate(content)
+    types.GenerateContentConfig.model_validate(request.get("config", {}))
+    return list(faults(request.body["contents"], request.options.model))
+
+
+def steady(options: Options) -> Options:
+    return options.model_copy(update={"model": options.model or GEMINI})
+
+
+HISTORIES = Histories(
+    NAME,
+    everything,
+    said,
+    options=st.sampled_from(OPTIONS),
+    steady=st.sampled_from([steady(options) for options in OPTIONS[1:]]),
+    refused=complaints,
+    spoken=spoken,
+    blobs=BLOBS,
+    begin=9,
+)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from typing import Any, cast
+from collections.abc import Callable, Sequence
 
-from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.adapters.check.check import check_request
-from onrecord.domain.errors import NothingToSend, UnsupportedDocument
-from onrecord.domain.events import RequestSent
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.openai_chat.read import NAME
 from onrecord.projections.apis.request import Options, Request
+from tests.contract.histories import Histories
 from tests.projections.apis.openai_chat import chat_happenings as chat
 from tests.projections.happenings import (
     Story,
@@ -26,7 +22,6 @@ from tests.projections.happenings import (
     tool_use,
 )
 from tests.projections.refused import refused
-from tests.search import examples
 
 CALL_IDS = ["call_0", "call_1", "call 2", "toolu_3"]
 FOREIGN_IDS = [*CALL_IDS, "x" * 51]
@@ -151,108 +146,35 @@ said = st.one_of(says(), plain, answers(), breaks_off(), another_answers(), give
 everything = st.one_of(said, redacts(), st.just(gives_up))
 
 
-def told(deeds: list[Deed]) -> Story:
-    story = Story()
-    for deed in deeds:
-        deed(story)
-    return story
+def complaints(_: Story, request: Request) -> Sequence[object]:
+    """What the rules say, and the types of OpenAI's own SDK, which forbid extra keys."""
+    model = request.options.model
+    named = {**request, "model": model} if model else {**request}
+    mistyped = check_request(NAME, named).violations if model == "gpt-4.1" else ()
+    return (*refused(NAME, named), *mistyped)
 
 
-def rendered(story: Story, options: Options, at: int | None = None) -> Request | None:
-    try:
-        return story.request(options, at=at, blobs=BLOBS)
-    except NothingToSend:
-        return None
-    except UnsupportedDocument:
-        assert options.model in BLIND
-        return None
+def spoken(request: Request) -> list[JsonObject]:
+    messages: list[JsonObject] = request["messages"]
+    return messages
 
 
-@examples(300)
-@given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS), st.integers(0, 9))
-def test_any_window_of_any_history_renders_to_a_request_that_is_not_refused(
-    deeds: list[Deed], options: Options, begin: int
-) -> None:
-    """Even one that begins amid a round of calls."""
-    story = told(deeds)
-    del story.events[:begin]
-    request = rendered(story, options)
-    if request is not None:
-        named = {"model": options.model} if options.model else {}
-        assert refused(NAME, {**request, **named}) == ()
+def is_blind(options: Options) -> bool:
+    """Whether the model reads no pictures; where none is named, the one that answered last does not."""
+    return options.model in (*BLIND, None)
 
 
-@examples(100)
-@given(st.lists(everything, max_size=14))
-def test_any_history_has_only_members_that_openai_knows(deeds: list[Deed]) -> None:
-    """Held against the types of OpenAI's own SDK, extra keys forbidden."""
-    request = rendered(told(deeds), Options(api=NAME, model="gpt-4.1"))
-    if request is not None:
-        assert check_request(NAME, {**request, "model": "gpt-4.1"}).violations == ()
-
-
-@examples(200)
-@given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS))
-def test_the_same_events_give_the_same_bytes(deeds: list[Deed], options: Options) -> None:
-    story = told(deeds)
-    once, again = rendered(story, options), rendered(story, options)
-    if once is None or again is None:
-        assert once is again
-        return
-    assert once.body_parts() == again.body_parts()
-    assert once.report == again.report
-
-
-@examples(300)
-@given(st.lists(everything, max_size=14), st.sampled_from(OPTIONS))
-def test_nothing_is_lost_that_the_report_does_not_name(deeds: list[Deed], options: Options) -> None:
-    story = told(deeds)
-    request = rendered(story, options)
-    if request is None:
-        return
-    body = json.dumps(dict(request))
-    named = {note.version for note in request.report}
-    for version, event in story.events:
-        for said in texts_in(event.model_dump(mode="json")):
-            assert version in named or json.dumps(said)[1:-1] in body, (version, said)
-
-
-def texts_in(value: Any) -> list[str]:
-    """Each text that an event holds and that is one of a kind."""
-    match value:
-        case str():
-            return [value] if value.startswith("<") else []
-        case list():
-            return [text for held in cast("list[Any]", value) for text in texts_in(held)]
-        case dict():
-            return [text for held in cast("JsonObject", value).values() for text in texts_in(held)]
-        case _:
-            return []
-
-
-@examples(300)
-@given(st.lists(said, max_size=16), st.sampled_from(OPTIONS[1:]))
-def test_a_request_begins_with_the_bytes_of_every_request_before(
-    deeds: list[Deed], options: Options
-) -> None:
-    """Of one and the same model; what a paused turn of another provider leaves is no matter here."""
-    options = options.model_copy(update={"model": options.model or "gpt-4.1"})
-    story = told(deeds)
-    now = rendered(story, options)
-    for version, event in story.events:
-        before = rendered(story, options, at=version - 1)
-        if not isinstance(event, RequestSent) or before is None:
-            continue
-        if now is None:
-            assert options.model in BLIND
-            return
-        earlier, later = before.body_parts()["messages"], now.body_parts()["messages"]
-        assert later.startswith(earlier[:-1]), (version, earlier, later)
-
-
-def test_a_picture_is_among_what_is_told() -> None:
-    """The strategies above reach documents: a guard against a property that says nothing."""
-    story = told([pictures])
-    request = rendered(story, OPTIONS[1])
-    assert request is not None
-    assert "image_url" in json.dumps(dict(request))
+HISTORIES = Histories(
+    NAME,
+    everything,
+    said,
+    options=st.sampled_from(OPTIONS),
+    steady=st.sampled_from(
+        [each.model_copy(update={"model": each.model or "gpt-4.1"}) for each in OPTIONS[1:]]
+    ),
+    refused=complaints,
+    spoken=spoken,
+    blobs=BLOBS,
+    begin=9,
+    takes_no_document=is_blind,
+)
