@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from onrecord.projections.api import FOLDERS
+from onrecord.projections.views.registry import VIEWS
 from tests.import_graph import modules, package_cycles
 
 ROOT = Path(__file__).parents[1]
@@ -166,6 +167,18 @@ def backends_known_to(path: Path) -> set[str]:
     names = (module_of(path), *imports(path))
     found = [re.match(r"onrecord\.adapters\.(?:storage|views)\.(\w+)", name) for name in names]
     return {match[1] for match in found if match} & BACKENDS
+
+
+@pytest.mark.parametrize("database", ["postgres", "sqlite"])
+def test_each_view_that_is_listed_is_kept_by_each_database(database: str) -> None:
+    """`VIEWS` is the one table of views: each has its queries, and its fold a module of its own."""
+    folder = ROOT / "adapters" / "views" / database / "sql"
+    queries = {path.stem.removeprefix("queries_") for path in folder.glob("queries_*.sql")}
+    folds = {path.stem for path in sources("projections/views")}
+    assert VIEWS.keys() <= queries & folds
+    tables = "\n".join(path.read_text(encoding="utf-8") for path in folder.glob("0*.sql"))
+    kept = set(re.findall(r"CREATE TABLE (?:\{log\}\.)?view_(\w+) \(", tables))
+    assert kept == VIEWS.keys()
 
 
 def test_no_module_or_class_has_a_name_that_says_nothing() -> None:
