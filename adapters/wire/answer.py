@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Any, Final, Literal, Protocol, TypeAlias, cast
 
 from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.raw_bytes import Content
@@ -140,7 +140,13 @@ def text_or_none(value: object) -> str | None:
 
 # Answers that came whole, as one JSON body.
 
-ReadBody: TypeAlias = Callable[[bytes, Loss, str | None], Answer]
+
+class ReadBody(Protocol):
+    """Reads a whole JSON body; nothing in it makes it raise."""
+
+    def __call__(self, body: bytes, loss: Loss = "malformed", detail: str | None = None) -> Answer:
+        """Return what the body said; `loss` and a detail say why it may not be whole."""
+        ...
 
 
 def body_reader(api: str, answer_of: Callable[[JsonObject], Answer]) -> ReadBody:

@@ -7,6 +7,7 @@ written once, against this.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from re import Pattern
@@ -14,9 +15,9 @@ from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias, cast, r
 from uuid import UUID
 
 from onrecord.adapters.wire import requests
-from onrecord.adapters.wire.answer import Answer, Loss, Recording
+from onrecord.adapters.wire.answer import Answer, Loss, ReadBody, Recording
 from onrecord.adapters.wire.blocks import EventOf
-from onrecord.adapters.wire.nesting import read
+from onrecord.adapters.wire.nesting import read, read_object
 from onrecord.adapters.wire.requests import ReadRequest, Sent
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import AttemptFailed
@@ -151,6 +152,11 @@ def no_family() -> type[Exception] | None:
     return None
 
 
+def family_of(module: str, error: str) -> Callable[[], type[Exception] | None]:
+    """Return what gives the error of a module, once something imported that."""
+    return lambda: getattr(sys.modules.get(module), error, None)
+
+
 @dataclass(frozen=True, slots=True)
 class Wire:
     """How an API's wire is read.
@@ -242,11 +248,23 @@ def as_object(value: object) -> JsonObject | None:
     return cast("JsonObject", value) if isinstance(value, dict) else None
 
 
-def deferred(api: str, said: JsonObject, provider_id: str | None, what: str) -> Answer:
-    """Return what a service says to requests that it took, and answers later.
+def creation_reader(
+    api: str, read_body: ReadBody, id_of: Callable[[JsonObject], str | None], what: str
+) -> ReadBody:
+    """Return what reads what a service says to requests that it took, and answers later.
 
-    `provider_id` is the id that it gave them; None where it gave none: then this is no `what`.
+    `id_of` gives the id that it gave them; where it gave none this is no `what`.
     """
-    if provider_id is None:
-        return Answer(api, envelope=said, interruption="malformed", detail=f"this is no {what}")
-    return Answer(api, envelope=said, provider_id=provider_id, interruption="deferred")
+
+    def read_created(body: bytes, loss: Loss = "malformed", detail: str | None = None) -> Answer:
+        try:
+            created = read_object(body)
+        except MalformedJson:
+            return read_body(body, loss, detail)
+        provider_id = id_of(created)
+        if provider_id is None:
+            why = f"this is no {what}"
+            return Answer(api, envelope=created, interruption="malformed", detail=why)
+        return Answer(api, envelope=created, provider_id=provider_id, interruption="deferred")
+
+    return read_created

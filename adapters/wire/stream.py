@@ -11,6 +11,8 @@ from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
 
+Otherwise = TypeVar("Otherwise", int, None)
+
 
 class StreamReader:
     """What is known of an answer while it arrives, beside what it says.
@@ -86,7 +88,7 @@ def broken_off(what: str, tail: bytes) -> str | None:
     return f"the last {what} broke off after {len(tail)} bytes" if tail else None
 
 
-def index_or(value: object, otherwise: int) -> int:
+def index_or(value: object, otherwise: Otherwise) -> int | Otherwise:
     """Return a value that is an index; another where it is none."""
     return value if isinstance(value, int) and not isinstance(value, bool) else otherwise
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, cast
 from urllib.parse import unquote
 
-from onrecord.adapters.wire.answer import Answer, Loss, text_or_none
+from onrecord.adapters.wire.answer import Answer, text_or_none
 from onrecord.adapters.wire.anthropic.answers import API, answer_of, event_of, read_body
 from onrecord.adapters.wire.anthropic.stream import FramedMessageStream, MessageStream
 from onrecord.adapters.wire.api import (
@@ -21,7 +20,8 @@ from onrecord.adapters.wire.api import (
     Sent,
     Wire,
     as_object,
-    deferred,
+    creation_reader,
+    family_of,
 )
 from onrecord.adapters.wire.eventstream import FRAMES
 from onrecord.adapters.wire.nesting import read_object
@@ -169,15 +169,9 @@ def entries(body: bytes) -> tuple[BatchEntry, ...]:
     return tuple(_entry(item) for item in cast("list[Any]", requests))
 
 
-def read_created(body: bytes, loss: Loss = "malformed", detail: str | None = None) -> Answer:
-    """Return what the service says to a batch that was sent: its requests are answered later."""
-    try:
-        batch = read_object(body)
-    except MalformedJson:
-        return read_body(body, loss, detail)
-    batch_id = batch.get("id")
-    is_batch = isinstance(batch_id, str) and batch.get("type") == "message_batch"
-    return deferred(API, batch, batch_id if is_batch else None, "batch")
+def _batch_id(created: JsonObject) -> str | None:
+    is_batch = created.get("type") == "message_batch"
+    return text_or_none(created.get("id")) if is_batch else None
 
 
 def read_result(line: bytes) -> BatchResult | None:
@@ -216,15 +210,11 @@ def _entry(item: Any) -> BatchEntry:
     return BatchEntry(name, jsontext.write(params))
 
 
-BATCHES: Final = BatchWire(entries, read_created, lines=ResultsWire(read_result, _NAME))
-
-
-def _family() -> type[Exception] | None:
-    if "anthropic" not in sys.modules:
-        return None
-    from anthropic import AnthropicError
-
-    return AnthropicError
+BATCHES: Final = BatchWire(
+    entries,
+    creation_reader(API, read_body, _batch_id, "batch"),
+    lines=ResultsWire(read_result, _NAME),
+)
 
 
 WIRE: Final = Wire(
@@ -251,6 +241,6 @@ WIRE: Final = Wire(
         *("anthropic-version", "anthropic-beta"),
         *("x-amzn-bedrock-guardrailidentifier", "x-amzn-bedrock-guardrailversion"),
     ),
-    family=_family,
+    family=family_of("anthropic", "AnthropicError"),
     batches=BATCHES,
 )

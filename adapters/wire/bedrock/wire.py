@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
 from onrecord.adapters.wire.answer import members_of
-from onrecord.adapters.wire.api import Endpoint, Wire
+from onrecord.adapters.wire.api import Endpoint, Wire, family_of
 from onrecord.adapters.wire.bedrock.answers import API, event_of, read_body
 from onrecord.adapters.wire.bedrock.stream import ConverseStream
 from onrecord.adapters.wire.eventstream import FRAMES
@@ -126,16 +125,6 @@ _MODELS: Final = ("model/arn:*/*", "model/*")
 """How paths name a model; where the slash of an ARN is not escaped it is a segment more."""
 
 
-def _family() -> type[Exception] | None:
-    if "botocore.exceptions" not in sys.modules:
-        return None
-    from botocore.exceptions import (  # type: ignore[import-untyped]  # It has no stubs.
-        BotoCoreError,  # pyright: ignore[reportMissingTypeStubs]
-    )
-
-    return cast("type[Exception]", BotoCoreError)
-
-
 WIRE: Final = Wire(
     api=API,
     streams={FRAMES: ConverseStream},
@@ -160,6 +149,6 @@ WIRE: Final = Wire(
             "/trace",  # Of an answer: what a guardrail found in what was said.
         }
     ),
-    family=_family,
+    family=family_of("botocore.exceptions", "BotoCoreError"),
     is_respelled=True,
 )

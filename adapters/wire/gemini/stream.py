@@ -21,6 +21,7 @@ from onrecord.adapters.wire.gemini.answers import (
 from onrecord.adapters.wire.gemini.parts import API
 from onrecord.adapters.wire.nesting import read, read_object
 from onrecord.adapters.wire.sse import Decoder
+from onrecord.adapters.wire.stream import broken_off, index_or
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.jsontext import JsonObject
 
@@ -114,7 +115,7 @@ class Chunks:
                 self.note("a candidate that is no object", raw)
                 continue
             candidate = cast("JsonObject", found)
-            index = _index(candidate, place)
+            index = index_or(candidate.get("index"), place)
             growing = self._growing.get(index)
             if growing is None:
                 growing = self._growing[index] = _Growing()
@@ -166,11 +167,6 @@ def _includes(value: Any, earlier: Any) -> bool:
 def _goes_on(values: list[Any], earlier: list[Any]) -> bool:
     both = zip(values, earlier, strict=False)
     return len(values) >= len(earlier) and all(_includes(value, held) for value, held in both)
-
-
-def _index(candidate: JsonObject, place: int) -> int:
-    index = candidate.get("index")
-    return index if isinstance(index, int) and not isinstance(index, bool) else place
 
 
 # The answers of Gemini's API, read from the bytes of a JSON body.
@@ -257,7 +253,7 @@ class ContentStream:
             return self._chunks.answer(None, None)
         tail = self._decoder.tail.strip()
         if not self._chunks.is_over:
-            return self._chunks.answer(loss, detail or _lost(tail))
+            return self._chunks.answer(loss, detail or broken_off("event", tail))
         if tail:
             self._chunks.note("the last event broke off", tail)
         return ended(self._chunks)
@@ -294,7 +290,3 @@ def _stray(received: bytes) -> JsonObject | None:
     except MalformedJson:
         return None
     return found if "error" in found else None
-
-
-def _lost(tail: bytes) -> str | None:
-    return f"the last event broke off after {len(tail)} bytes" if tail else None

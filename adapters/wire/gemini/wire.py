@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from itertools import groupby, takewhile
 from typing import Any, Final, cast
 
-from onrecord.adapters.wire.answer import Answer, Loss, text_or_none
+from onrecord.adapters.wire.answer import Answer, text_or_none
 from onrecord.adapters.wire.api import (
     BatchEntry,
     BatchResult,
@@ -18,8 +17,9 @@ from onrecord.adapters.wire.api import (
     Kind,
     Wire,
     as_object,
-    deferred,
+    creation_reader,
     error_kind,
+    family_of,
 )
 from onrecord.adapters.wire.gemini.calls import TurnIds
 from onrecord.adapters.wire.gemini.parts import (
@@ -35,7 +35,7 @@ from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.requests import RequestReader, Result, Sent, count_or_none, objects
 from onrecord.adapters.wire.sse import EVENT_STREAM
 from onrecord.domain import jsontext
-from onrecord.domain.errors import InvalidContent, MalformedJson
+from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.prefix import encoded
 from onrecord.projections.matching.units import Piece
@@ -64,15 +64,6 @@ def model_in(path: str) -> str | None:
 def streams(path: str) -> bool:
     """Whether a request to a path asks for a stream."""
     return path.endswith(":streamGenerateContent")
-
-
-def family() -> type[Exception] | None:
-    """Return the error that the SDK's errors descend from, once something imported that."""
-    if "google.genai.errors" not in sys.modules:
-        return None
-    from google.genai.errors import APIError
-
-    return APIError
 
 
 _MODEL: Final = "model"
@@ -244,15 +235,9 @@ def entries(body: bytes) -> tuple[BatchEntry, ...]:
     return tuple(BatchEntry(str(at), jsontext.write(it)) for at, it in enumerate(known))
 
 
-def read_created(body: bytes, loss: Loss = "malformed", detail: str | None = None) -> Answer:
-    """Return what the service says to a batch that was sent: its requests are answered later."""
-    try:
-        batch = read_object(body)
-    except MalformedJson:
-        return read_body(body, loss, detail)
-    name = batch.get("name")
-    is_batch = isinstance(name, str) and name.startswith(_BATCHES)
-    return deferred(API, batch, name if is_batch else None, "batch")
+def _batch_id(created: JsonObject) -> str | None:
+    name = text_or_none(created.get("name"))
+    return name if name and name.startswith(_BATCHES) else None
 
 
 def read_status(said: JsonObject) -> tuple[BatchStatus, ...]:
@@ -291,7 +276,9 @@ def _at(value: JsonObject, path: tuple[str, ...]) -> object:
     return found
 
 
-BATCHES: Final = BatchWire(entries, read_created, read_status)
+BATCHES: Final = BatchWire(
+    entries, creation_reader(API, read_body, _batch_id, "batch"), read_status
+)
 
 
 _MODELS: Final = ("models", "tunedModels", "endpoints")
@@ -341,7 +328,7 @@ WIRE: Final = Wire(
         }
     ),
     held={"cachedContent": "a cached content", "cached_content": "a cached content"},
-    family=family,
+    family=family_of("google.genai.errors", "APIError"),
     batches=BATCHES,
     is_respelled=True,
 )

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Final
 
 from onrecord.adapters.wire.answer import members_of, text_or_none
-from onrecord.adapters.wire.api import Endpoint, Wire
+from onrecord.adapters.wire.api import Endpoint, Wire, family_of
 from onrecord.adapters.wire.nesting import read_object
-from onrecord.adapters.wire.ollama.blocks import API, blocks_of, event_of
-from onrecord.adapters.wire.ollama.stream import ChatStream, read_body
+from onrecord.adapters.wire.ollama.stream import API, ChatStream, blocks_of, event_of, read_body
 from onrecord.adapters.wire.requests import (
     RequestReader,
     Result,
@@ -129,15 +127,6 @@ said: Final = RequestReader(event_of, _result_of).said
 _TOLD: Final = ("name", "description", "parameters")
 
 
-def _family() -> type[Exception] | None:
-    """Return the error of the SDK's own, once something imported that (ollama 0.6.3)."""
-    if "ollama" not in sys.modules:
-        return None
-    from ollama import ResponseError
-
-    return ResponseError
-
-
 WIRE: Final = Wire(
     api=API,
     streams={"application/x-ndjson": ChatStream},
@@ -149,6 +138,6 @@ WIRE: Final = Wire(
     told=frozenset(
         {"/messages", "/format", "/options", *(f"/tools/*/function/{told}" for told in _TOLD)}
     ),
-    family=_family,
+    family=family_of("ollama", "ResponseError"),
     is_respelled=True,
 )

@@ -6,18 +6,18 @@ out, give 0 to all calls, bring whole calls at once, or repeat ids and names in 
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeGuard, cast
+from typing import Any, Final, cast
 
 from onrecord.adapters.wire.nesting import read
 from onrecord.adapters.wire.openai_chat.merging import (
     Complain,
-    Identity,
     Members,
     Name,
     Shape,
     Text,
     says,
 )
+from onrecord.adapters.wire.stream import index_or
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.jsontext import JsonObject
 
@@ -26,7 +26,7 @@ FUNCTION: Final[Shape] = {"name": Name, "arguments": Text}
 
 _CUSTOM: Final[Shape] = {"name": Name, "input": Text}
 _CALL: Final[Shape] = {
-    "id": Identity,
+    "id": lambda: Name(is_id=True),
     "function": lambda: Members(FUNCTION),
     "custom": lambda: Members(_CUSTOM),
 }
@@ -73,7 +73,7 @@ class Calls:
         is_named = says(_name(delta))
         call = self._continued(delta, is_named=is_named)
         if call is None or (is_named and call in touched):
-            call = _OpenCall(_index(delta, len(self._calls)))
+            call = _OpenCall(index_or(delta.get("index"), len(self._calls)))
             self._calls.append(call)
         if not (is_named and call.is_whole_in(delta)):
             call.add(delta, complain)
@@ -82,7 +82,7 @@ class Calls:
     def _continued(self, delta: JsonObject, *, is_named: bool) -> _OpenCall | None:
         """Return the call that a delta belongs to, if it has begun."""
         index, told = delta.get("index"), delta.get("id")
-        at = [call for call in self._calls if call.index == index or not _is_index(index)]
+        at = [call for call in self._calls if call.index == index or index_or(index, None) is None]
         if not at or not (told or is_named):
             return at[-1] if at else None
         same = [call for call in at if told and call.members.get("id") == told]
@@ -122,15 +122,6 @@ class _OpenCall:
         said, known = _arguments(delta), self.members.value()
         anew = isinstance(said, str) and said.lstrip().startswith("{")
         return (anew or _name(known) != _name(delta)) and _is_object(_arguments(known))
-
-
-def _index(delta: JsonObject, place: int) -> int:
-    index = delta.get("index")
-    return index if _is_index(index) else place
-
-
-def _is_index(value: Any) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _called(delta: JsonObject) -> JsonObject:

@@ -62,12 +62,16 @@ class Text:
 
 
 class Name:
-    """A name that comes once, again and again, or a bit longer each time; else it is joined."""
+    """A name, or an id, that comes once, again and again, or a bit longer each time.
 
-    __slots__ = ("_known",)
+    Another name is joined to the first; of ids the first one stays.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_is_id", "_known")
+
+    def __init__(self, *, is_id: bool = False) -> None:
         """Begin with nothing."""
+        self._is_id = is_id
         self._known = ""
 
     def add(self, piece: Any, complain: Complain) -> bool:
@@ -77,36 +81,12 @@ class Name:
         if piece.startswith(self._known):
             self._known = piece
         elif piece:
-            complain("name")
-            self._known += piece
+            complain("id" if self._is_id else "name")
+            self._known += "" if self._is_id else piece
         return True
 
     def value(self) -> str:
         """Return the name."""
-        return self._known
-
-
-class Identity:
-    """An id that comes once, again and again, or a bit longer each time; the first one stays."""
-
-    __slots__ = ("_known",)
-
-    def __init__(self) -> None:
-        """Begin with nothing."""
-        self._known = ""
-
-    def add(self, piece: Any, complain: Complain) -> bool:
-        """Take the id in."""
-        if not isinstance(piece, str):
-            return False
-        if piece.startswith(self._known):
-            self._known = piece
-        elif piece:
-            complain("id")
-        return True
-
-    def value(self) -> str:
-        """Return the id."""
         return self._known
 
 

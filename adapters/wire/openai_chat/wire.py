@@ -6,7 +6,7 @@ import re
 from itertools import takewhile
 from typing import Any, Final, cast
 
-from onrecord.adapters.wire.answer import Answer, Loss, text_or_none
+from onrecord.adapters.wire.answer import Answer, text_or_none
 from onrecord.adapters.wire.api import (
     BatchEntry,
     BatchResult,
@@ -16,7 +16,7 @@ from onrecord.adapters.wire.api import (
     ResultsWire,
     Wire,
     as_object,
-    deferred,
+    creation_reader,
 )
 from onrecord.adapters.wire.forms import lines_of
 from onrecord.adapters.wire.nesting import read_object
@@ -24,7 +24,7 @@ from onrecord.adapters.wire.openai_chat.answers import API, blocks_of, event_of,
 from onrecord.adapters.wire.openai_chat.stream import CompletionStream
 from onrecord.adapters.wire.openai_responses.answers import error_code
 from onrecord.adapters.wire.openai_responses.answers import read_body as read_response
-from onrecord.adapters.wire.openai_responses.wire import HEADERS, TOLD_OF_A_TOOL, family
+from onrecord.adapters.wire.openai_responses.wire import FAMILY, HEADERS, TOLD_OF_A_TOOL
 from onrecord.adapters.wire.requests import (
     RequestReader,
     Result,
@@ -145,14 +145,8 @@ def entries(form: bytes) -> tuple[BatchEntry, ...]:
     return tuple(_entry(place, line) for place, line in enumerate(lines_of(form), 1))
 
 
-def read_uploaded(body: bytes, loss: Loss = "malformed", detail: str | None = None) -> Answer:
-    """Return what the service says to a file of requests: they are answered later."""
-    try:
-        file = read_object(body)
-    except MalformedJson:
-        return read_body(body, loss, detail)
-    file_id = file.get("id")
-    return deferred(API, file, file_id if isinstance(file_id, str) and file_id else None, "file")
+def _file_id(created: JsonObject) -> str | None:
+    return text_or_none(created.get("id")) or None
 
 
 def read_result(line: bytes) -> BatchResult | None:
@@ -218,7 +212,7 @@ def _failed(error: object) -> Answer:
 
 BATCHES: Final = BatchWire(
     entries,
-    read_uploaded,
+    creation_reader(API, read_body, _file_id, "file"),
     read_status,
     ResultsWire(read_result, _NAME, in_files=True),
 )
@@ -257,6 +251,6 @@ WIRE: Final = Wire(
         }
     ),
     headers=HEADERS,
-    family=family,
+    family=FAMILY,
     batches=BATCHES,
 )

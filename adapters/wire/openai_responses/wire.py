@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Any, Final, cast
 
 from onrecord.adapters.wire.answer import text_or_none
-from onrecord.adapters.wire.api import Endpoint, Wire
+from onrecord.adapters.wire.api import Endpoint, Wire, family_of
 from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.openai_responses.answers import API, read_body
 from onrecord.adapters.wire.openai_responses.kinds import (
@@ -149,13 +148,8 @@ HEADERS: Final = ("openai-beta",)
 """Headers that change what a request means."""
 
 
-def family() -> type[Exception] | None:
-    """Return the error that the SDK's errors descend from, once something imported that."""
-    if "openai" not in sys.modules:
-        return None
-    from openai import OpenAIError
-
-    return OpenAIError
+FAMILY: Final = family_of("openai", "OpenAIError")
+"""Gives the error that the SDK's errors descend from."""
 
 
 WIRE: Final = Wire(
@@ -184,5 +178,5 @@ WIRE: Final = Wire(
     defined="/input/*/tools",
     held={"prompt": "a stored prompt"},
     headers=HEADERS,
-    family=family,
+    family=FAMILY,
 )
