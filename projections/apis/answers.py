@@ -88,7 +88,7 @@ def texts_of(draft: Draft, block: Block) -> list[str]:
         draft.notes.append(note)
         texts = [part.text if isinstance(part, Text) else words_for(part) for part in parts]
     else:
-        texts = _neutral_texts(draft, block)
+        texts = _texts_in(draft, block)
     rest = [text for text in texts if text.strip()]
     if len(rest) < len(texts):
         draft.leave_out(draft.RULES.blank, block, "blank text")
@@ -105,7 +105,7 @@ def paragraphs(texts: Iterable[tuple[Block, str]]) -> str:
     return words
 
 
-def _neutral_texts(draft: Draft, block: Block) -> list[str]:
+def _texts_in(draft: Draft, block: Block) -> list[str]:
     content = block.content
     match content:
         case Text():

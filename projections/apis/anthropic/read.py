@@ -288,7 +288,7 @@ def _file(value: JsonObject) -> tuple[HeldFile, ...]:
 NAME: Final = "anthropic-messages"
 
 
-def neutral(value: JsonObject) -> Block:
+def block(value: JsonObject) -> Block:
     """Return a block in neutral form; Opaque where its kind says nothing to other APIs."""
     match value:
         case {"type": "text", "text": str(text)}:

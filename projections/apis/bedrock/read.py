@@ -197,7 +197,7 @@ _KINDS: Final = frozenset(
 )
 
 
-def neutral(value: JsonObject) -> Block:
+def block(value: JsonObject) -> Block:
     """Return a block in neutral form; Opaque where its kind says nothing to other APIs.
 
     A result with a `type` is of a tool that Bedrock runs.

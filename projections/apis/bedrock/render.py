@@ -251,7 +251,7 @@ API: Final = Api(
     name=read.NAME,
     messages="messages",
     reader=Reader(
-        read.neutral,
+        read.block,
         read.instructions,
         read.tool,
         partial=read.partial,

@@ -83,7 +83,7 @@ _OUTPUTS: Final = ("result", "output", "return_value")
 """Members under which programs put what a function gave; the service's documents say `output`."""
 
 
-def neutral(value: JsonObject) -> Block:
+def block(value: JsonObject) -> Block:
     """Return a part in neutral form; Opaque where its kind says nothing to other APIs.
 
     A call, or a result, has an empty id where the part has none.
@@ -94,10 +94,10 @@ def neutral(value: JsonObject) -> Block:
         return _result(response)
     if (served := called(value) or gave(value)) is not None:
         return served
-    block_said = part(value)
+    content = part(value)
     if is_thought(value):
-        return Reasoning(text=block_said.text if isinstance(block_said, Text) else "")
-    return block_said or _opaque(value)
+        return Reasoning(text=content.text if isinstance(content, Text) else "")
+    return content or _opaque(value)
 
 
 def instructions(value: JsonObject) -> str:

@@ -285,7 +285,7 @@ API: Final = Api(
     name=read.NAME,
     messages="contents",
     reader=Reader(
-        read.neutral,
+        read.block,
         read.instructions,
         read.tool,
         failed=read.says_it_failed,

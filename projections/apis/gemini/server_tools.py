@@ -315,13 +315,11 @@ def _answered(response: Any) -> tuple[Text, ...]:
     """
     if not isinstance(response, dict):
         return texts(response)
-    members_shown = {k: v for k, v in cast("JsonObject", response).items() if k not in _SUGGESTIONS}
-    found_texts = [
-        text for item in objects(members_shown.get("result")) for text in texts(item.get("text"))
-    ]
-    if found_texts or not members_shown:
+    rest = {k: v for k, v in cast("JsonObject", response).items() if k not in _SUGGESTIONS}
+    found_texts = [text for item in objects(rest.get("result")) for text in texts(item.get("text"))]
+    if found_texts or not rest:
         return tuple(found_texts)
-    return (Text(text=jsontext.write(members_shown).decode()),)
+    return (Text(text=jsontext.write(rest).decode()),)
 
 
 _SUGGESTIONS: Final = frozenset({"search_suggestions", "searchSuggestions"})

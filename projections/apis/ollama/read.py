@@ -40,7 +40,7 @@ def kind_of(value: JsonObject) -> Kind:
     return "call" if "function" in value else "message"
 
 
-def neutral(value: JsonObject) -> Block:
+def block(value: JsonObject) -> Block:
     """Return a block in neutral form; Opaque where its kind says nothing to other APIs."""
     match value:
         case {"role": "tool"}:
@@ -64,7 +64,7 @@ def neutral(value: JsonObject) -> Block:
             return Opaque(api=NAME, type=next(iter(value), ""))
 
 
-def said_by_the_user(value: JsonObject) -> tuple[Text | Document, ...]:
+def user_message(value: JsonObject) -> tuple[Text | Document, ...]:
     """Return what a message of the user's holds, pictures first; none for any other block."""
     if value.get("role") != "user":
         return ()

@@ -344,10 +344,10 @@ API: Final = Api(
     name=read.NAME,
     messages="messages",
     reader=Reader(
-        read.neutral,
+        read.block,
         read.instructions,
         read_openai_chat.tool,
-        parts=read.said_by_the_user,
+        parts=read.user_message,
         partial=read.partial,
     ),
     render=render,

@@ -127,7 +127,7 @@ def kind_of(value: JsonObject) -> Kind:
     return "part" if "type" in value and "content" not in value else "message"
 
 
-def neutral(value: JsonObject) -> Block:
+def block(value: JsonObject) -> Block:
     """Return a block in neutral form; Opaque where its kind says nothing to other APIs."""
     match kind_of(value):
         case "reasoning":
@@ -140,7 +140,7 @@ def neutral(value: JsonObject) -> Block:
             return _message(value)
 
 
-def said_by_the_user(value: JsonObject) -> tuple[Part, ...]:
+def user_message(value: JsonObject) -> tuple[Part, ...]:
     """Return what a message of the user's holds, with the name of who says it before its text.
 
     None for any other block.

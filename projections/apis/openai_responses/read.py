@@ -117,8 +117,8 @@ def _run(value: JsonObject, outcome: Any) -> str:
             ended = f"exit code {code}"
         case _:
             pass
-    texts_said = (value.get("stdout"), value.get("stderr"), ended)
-    return "\n".join(text for text in texts_said if isinstance(text, str) and text)
+    streams = (value.get("stdout"), value.get("stderr"), ended)
+    return "\n".join(text for text in streams if isinstance(text, str) and text)
 
 
 NAME: Final = "openai-responses"
@@ -149,7 +149,7 @@ def block(value: JsonObject) -> Block:
     return _opaque(value)
 
 
-def said_by_the_user(value: JsonObject) -> tuple[Part, ...]:
+def user_message(value: JsonObject) -> tuple[Part, ...]:
     """Return what a message of the user's holds; none for any other item."""
     return parts(value.get("content")) if value.get("role") == "user" else ()
 
@@ -176,10 +176,10 @@ def replay(value: JsonObject) -> Replay:
 
 def instructions(value: JsonObject) -> str:
     """Return the text of instructions: `instructions`, then the items that lead the input."""
-    text_given = value.get("instructions")
+    own_text = value.get("instructions")
     items = value.get("input")
     leading = cast("list[Any]", items) if isinstance(items, list) else []
-    texts = [text_given if isinstance(text_given, str) else "", *map(_text_in, leading)]
+    texts = [own_text if isinstance(own_text, str) else "", *map(_text_in, leading)]
     return "\n\n".join(text for text in texts if text.strip())
 
 

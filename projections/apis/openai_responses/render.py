@@ -156,7 +156,7 @@ API: Final = Api(
         read.instructions,
         read.tool,
         server_tools.gave,
-        read.said_by_the_user,
+        read.user_message,
         read.says_it_failed,
         read.partial,
         read.replay,

@@ -19,7 +19,7 @@ from onrecord.domain.content import (
     ToolResult,
 )
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.anthropic.read import neutral
+from onrecord.projections.apis.anthropic import read
 
 SAMPLES = Path(__file__).parents[3] / "samples" / "anthropic-messages"
 
@@ -68,7 +68,7 @@ def opaque(kind: str) -> Opaque:
     ],
 )
 def test_a_block_says_what_others_can_read(block: JsonObject, wanted: Block) -> None:
-    assert neutral(block) == wanted
+    assert read.block(block) == wanted
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_block_says_what_others_can_read(block: JsonObject, wanted: Block) -> 
     ],
 )
 def test_a_document_travels_as_bytes_a_url_or_text(block: JsonObject, wanted: Block) -> None:
-    assert neutral(block) == wanted
+    assert read.block(block) == wanted
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_a_document_travels_as_bytes_a_url_or_text(block: JsonObject, wanted: Bl
 )
 def test_a_result_of_the_callers_tool_keeps_its_parts(content: Any, wanted: Any) -> None:
     block = {"type": "tool_result", "tool_use_id": "t", "content": content, "is_error": True}
-    assert neutral(block) == ToolResult(call_id="t", content=wanted, is_error=True)
+    assert read.block(block) == ToolResult(call_id="t", content=wanted, is_error=True)
 
 
 def sampled_blocks() -> list[JsonObject]:
@@ -165,7 +165,7 @@ def sampled_blocks() -> list[JsonObject]:
 
 
 def test_every_kind_of_block_in_the_samples_has_a_reading() -> None:
-    unread = {block["type"] for block in sampled_blocks() if isinstance(neutral(block), Opaque)}
+    unread = {block["type"] for block in sampled_blocks() if isinstance(read.block(block), Opaque)}
     assert unread == {"compaction", "container_upload", "fallback", "hologram", "mcp_tool_listing"}
 
 
@@ -191,4 +191,4 @@ KINDS = sorted({str(block["type"]) for block in sampled_blocks()} | {"image", "t
     st.sampled_from(KINDS), st.dictionaries(st.sampled_from(["content", "source", "text"]), VALUES)
 )
 def test_no_shape_of_a_block_makes_its_reading_raise(kind: str, members: JsonObject) -> None:
-    neutral({**members, "type": kind, "tool_use_id": "s", "id": "s", "name": "n"})
+    read.block({**members, "type": kind, "tool_use_id": "s", "id": "s", "name": "n"})

@@ -6,7 +6,8 @@ import pytest
 
 from onrecord.domain.content import Document, HeldFile, ServerToolCall, ServerToolResult, Text, Url
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.anthropic.read import called, gave, neutral
+from onrecord.projections.apis.anthropic import read
+from onrecord.projections.apis.anthropic.read import called, gave
 
 Parts = tuple[Text | Url | Document | HeldFile, ...]
 
@@ -202,7 +203,7 @@ def test_a_result_has_the_parts_that_all_apis_share(
 ) -> None:
     block = {"type": f"{kind}_tool_result", "tool_use_id": "s", "content": content}
     told = ServerToolResult(call_id="s", name=name, content=parts, metadata=about)
-    assert neutral(block) == told
+    assert read.block(block) == told
 
 
 @pytest.mark.parametrize(("kind", "content", "name", "code"), FAILURES.values(), ids=FAILURES)
@@ -210,7 +211,7 @@ def test_a_failure_says_what_failed_and_why(
     kind: str, content: JsonObject, name: str, code: str
 ) -> None:
     block = {"type": f"{kind}_tool_result", "tool_use_id": "s", "content": content}
-    assert neutral(block) == ServerToolResult(
+    assert read.block(block) == ServerToolResult(
         call_id="s",
         name=name,
         content=texts(f"{content['type']}: {code}"),

@@ -19,7 +19,8 @@ from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import instructions_of, neutral_of, tool_of
-from onrecord.projections.apis.bedrock.read import NAME, neutral, partial
+from onrecord.projections.apis.bedrock import read
+from onrecord.projections.apis.bedrock.read import NAME, partial
 from tests.projections.apis.bedrock import bedrock_happenings as bedrock
 
 S3: JsonObject = {"s3Location": {"uri": "s3://bucket/a.png"}}
@@ -87,7 +88,7 @@ def of(media_type: str, url: str, name: str | None = None) -> Document:
     ],
 )
 def test_a_block_says_what_it_says(value: JsonObject, said: Block) -> None:
-    assert neutral(value) == said
+    assert read.block(value) == said
 
 
 def test_a_result_holds_texts_json_and_files() -> None:

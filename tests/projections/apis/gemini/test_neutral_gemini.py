@@ -69,7 +69,7 @@ SAID: list[tuple[JsonObject, Block]] = [
 
 @pytest.mark.parametrize(("value", "block"), SAID)
 def test_a_part_says_to_others_what_it_says(value: JsonObject, block: Block) -> None:
-    assert read.neutral(value) == block
+    assert read.block(value) == block
 
 
 @pytest.mark.parametrize(
@@ -89,16 +89,16 @@ def test_a_response_says_what_a_function_gave_and_whether_it_failed(
 ) -> None:
     part = response(told)
     result = ToolResult(call_id="", content=(Text(text=said),), is_error=is_error)
-    assert read.neutral(part) == result
+    assert read.block(part) == result
     assert read.says_it_failed(part) == is_error
 
 
 def test_a_response_without_anything_says_nothing() -> None:
-    assert read.neutral(response({})) == ToolResult(call_id="", content=())
+    assert read.block(response({})) == ToolResult(call_id="", content=())
 
 
 def test_files_of_a_response_are_documents() -> None:
-    result = read.neutral(response("see", parts=[{"inlineData": PNG}]))
+    result = read.block(response("see", parts=[{"inlineData": PNG}]))
     assert isinstance(result, ToolResult)
     assert [part.kind for part in result.content] == ["text", "document"]
 
@@ -176,7 +176,7 @@ def test_of_what_broke_off_only_text_stays(value: JsonObject, stays: bool) -> No
     "name", ["text", "functionCall", "functionResponse", "inlineData", "fileData", "thought"]
 )
 def test_a_member_of_another_shape_breaks_nothing(name: str, odd: Any) -> None:
-    read.neutral({name: odd})
+    read.block({name: odd})
     read.says_it_failed({name: odd})
     read.instructions({"systemInstruction": {name: odd}})
     read.tool({"functionDeclarations": [{"name": "f", "parameters": odd}]})

@@ -19,7 +19,8 @@ from onrecord.domain.content import (
 )
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.apis.openai_chat.read import NAME, instructions, neutral, tool
+from onrecord.projections.apis.openai_chat import read
+from onrecord.projections.apis.openai_chat.read import NAME, instructions, tool
 from tests.projections.apis.openai_chat.chat_happenings import function, says
 
 PIXEL = "data:image/png;base64,iVBORw0KGgo="
@@ -53,7 +54,7 @@ def file(**held: str) -> JsonObject:
     ],
 )
 def test_what_is_said_is_its_text(value: JsonObject, wanted: str) -> None:
-    assert neutral(value) == Text(text=wanted)
+    assert read.block(value) == Text(text=wanted)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +67,7 @@ def test_what_is_said_is_its_text(value: JsonObject, wanted: str) -> None:
     ],
 )
 def test_reasoning_is_what_is_shown_of_it(value: JsonObject, wanted: str) -> None:
-    assert neutral(value) == Reasoning(text=wanted)
+    assert read.block(value) == Reasoning(text=wanted)
 
 
 @pytest.mark.parametrize(
@@ -80,26 +81,26 @@ def test_reasoning_is_what_is_shown_of_it(value: JsonObject, wanted: str) -> Non
     ],
 )
 def test_the_arguments_of_a_call_are_what_its_string_holds(arguments: str, wanted: Any) -> None:
-    assert neutral(function("call_1", arguments)) == ToolCall(
+    assert read.block(function("call_1", arguments)) == ToolCall(
         id="call_1", name="look_up", arguments=wanted
     )
 
 
 def test_a_custom_tools_call_has_its_input_as_arguments() -> None:
     custom = {"id": "call_1", "type": "custom", "custom": {"name": "grep", "input": "a.*"}}
-    assert neutral(custom) == ToolCall(id="call_1", name="grep", arguments="a.*")
+    assert read.block(custom) == ToolCall(id="call_1", name="grep", arguments="a.*")
 
 
 def test_a_call_with_a_decoy_beside_it_is_the_call() -> None:
     """As Snowflake sends it."""
-    assert isinstance(neutral({**function("call_1"), "custom": {}}), ToolCall)
+    assert isinstance(read.block({**function("call_1"), "custom": {}}), ToolCall)
 
 
 def test_arguments_that_a_server_has_read_already_stay() -> None:
-    read = {"id": "call_1", "function": {"name": "f", "arguments": {"q": 1}}}
-    assert neutral(read) == ToolCall(id="call_1", name="f", arguments={"q": 1})
+    call = {"id": "call_1", "function": {"name": "f", "arguments": {"q": 1}}}
+    assert read.block(call) == ToolCall(id="call_1", name="f", arguments={"q": 1})
     without = {"id": "call_1", "function": {"name": "f"}}
-    assert neutral(without) == ToolCall(id="call_1", name="f", arguments={})
+    assert read.block(without) == ToolCall(id="call_1", name="f", arguments={})
 
 
 @pytest.mark.parametrize(
@@ -114,20 +115,20 @@ def test_arguments_that_a_server_has_read_already_stay() -> None:
     ],
 )
 def test_what_says_nothing_to_others_is_opaque(value: JsonObject, kind: str) -> None:
-    assert neutral(value) == Opaque(api=NAME, type=kind)
+    assert read.block(value) == Opaque(api=NAME, type=kind)
 
 
 def test_a_tools_message_is_a_result() -> None:
     message = {"role": "tool", "tool_call_id": "call_1", "content": "found"}
-    assert neutral(message) == ToolResult(call_id="call_1", content=(Text(text="found"),))
+    assert read.block(message) == ToolResult(call_id="call_1", content=(Text(text="found"),))
     parts = [{"type": "text", "text": "a"}, image({"url": PIXEL}), {"type": "hologram"}]
-    assert neutral({**message, "content": parts}) == ToolResult(
+    assert read.block({**message, "content": parts}) == ToolResult(
         call_id="call_1",
         content=(Text(text="a"), Document(media_type="image/png", url=PIXEL)),
     )
-    assert neutral({**message, "content": None}) == ToolResult(call_id="call_1", content=())
+    assert read.block({**message, "content": None}) == ToolResult(call_id="call_1", content=())
     older = {"role": "function", "name": "f", "content": "found"}
-    assert neutral(older) == ToolResult(call_id="f", content=(Text(text="found"),))
+    assert read.block(older) == ToolResult(call_id="f", content=(Text(text="found"),))
 
 
 @pytest.mark.parametrize(
@@ -166,7 +167,7 @@ def test_a_tools_message_is_a_result() -> None:
     ],
 )
 def test_a_file_is_a_document(value: JsonObject, wanted: Block) -> None:
-    assert neutral(value) == wanted
+    assert read.block(value) == wanted
 
 
 def test_instructions_are_the_text_of_the_messages_that_come_first() -> None:
@@ -214,5 +215,5 @@ JSON = st.recursive(
 @given(st.dictionaries(KEYS, JSON, max_size=6))
 def test_no_block_is_too_odd_to_be_told(value: JsonObject) -> None:
     """What a server sends is checked by nobody: whatever it is, it is a block."""
-    assert neutral(value).kind
+    assert read.block(value).kind
     tool(value)
