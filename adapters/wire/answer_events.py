@@ -68,16 +68,16 @@ def events_of(
         ran=answer.ran,
     )
     spilled: dict[str, Content] = {**blobs}
-    kept = None
+    kept_bytes = None
     if raw is not None:
-        kept = reference_to(raw)
-        spilled[kept.sha256] = raw
-    told = (*events, _closing(answer, response, request, request_id, line, kept))
+        kept_bytes = reference_to(raw)
+        spilled[kept_bytes.sha256] = raw
+    every = (*events, _closing(answer, response, request, request_id, line, kept_bytes))
     for alternative in answer.alternatives:
         others, more = events_of(alternative, response=uuid7(), request=request, line=uuid7())
-        told = (*told, *others)
+        every = (*every, *others)
         spilled.update(more)
-    return told, spilled
+    return every, spilled
 
 
 def _closing(
@@ -152,9 +152,9 @@ def _short(value: Any, longest: int) -> Any:
             return value[:longest]
         case dict():
             members = islice(cast("dict[str, Any]", value).items(), longest)
-            return {name: _short(held, longest) for name, held in members}
+            return {name: _short(inner, longest) for name, inner in members}
         case list():
-            return [_short(held, longest) for held in islice(cast("list[Any]", value), longest)]
+            return [_short(inner, longest) for inner in islice(cast("list[Any]", value), longest)]
         case _:
             return value
 
@@ -171,12 +171,12 @@ def _sizes(value: Any) -> Iterator[int]:
         case str():
             yield len(value)
         case dict():
-            for name, held in cast("dict[str, Any]", value).items():
+            for name, inner in cast("dict[str, Any]", value).items():
                 yield len(name)
-                yield from _sizes(held)
+                yield from _sizes(inner)
         case list():
-            for held in cast("list[Any]", value):
-                yield from _sizes(held)
+            for inner in cast("list[Any]", value):
+                yield from _sizes(inner)
         case _:
             pass
 

@@ -123,9 +123,9 @@ class ResultsWire:
 
     def name_in(self, head: bytes) -> str | None:
         """Return the name in the beginning of a line; None where it does not stand there whole."""
-        found = self.name.match(head)
+        match = self.name.match(head)
         try:
-            return None if found is None else json.loads(found[1])
+            return None if match is None else json.loads(match[1])
         except ValueError:
             return None
 

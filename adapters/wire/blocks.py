@@ -210,8 +210,8 @@ class Pictures:
                 documents = _documents(neutral_of(self.api, value))
             case _:
                 return []
-        found = (self._picture(each, call, event.line) for each in documents)
-        return [picture for picture in found if picture is not None]
+        pictures = (self._picture(each, call, event.line) for each in documents)
+        return [picture for picture in pictures if picture is not None]
 
     def _picture(self, document: Document, call: str | None, line: UUID | None) -> Picture | None:
         encoded = _base64_of(document)
@@ -219,17 +219,17 @@ class Pictures:
         if encoded is None or not data:
             return None
         ending = _ENDINGS.get(document.media_type, "img")
-        told = Document(
+        picture = Document(
             media_type=document.media_type,
             name=document.name or f"image_{self._count}.{ending}",
             blob=blob_of(data),
         )
         self._count += 1
         name = None if call is None else self._calls.get(call)
-        found = DocumentExtracted(
-            document=told, call_id=call, tool_name=name, api=self.api, line=line
+        event = DocumentExtracted(
+            document=picture, call_id=call, tool_name=name, api=self.api, line=line
         )
-        return Picture(found, data, encoded)
+        return Picture(event, data, encoded)
 
 
 def decoded(pictures: Iterable[Picture]) -> dict[str, bytes]:

@@ -88,10 +88,10 @@ def _declined(answer: Answer) -> frozenset[str]:
     return frozenset(call for call in ids if isinstance(call, str))
 
 
-def _merged(known: JsonObject, news: JsonObject) -> JsonObject:
+def _merged(known: JsonObject, later: JsonObject) -> JsonObject:
     replacing = {
         key: value
-        for key, value in news.items()
+        for key, value in later.items()
         if value is not None or key in _STOPS or known.get(key) is None
     }
     return {**known, **replacing}

@@ -312,12 +312,12 @@ class FramedMessageStream:
     def _take(self, frame: Frame) -> None:
         failure = failure_of(frame)
         if failure is not None:
-            told = jsontext.write({"type": "error", "error": failure})
-            self._over = self._message.take(ServerSentEvent("error", told))
+            payload = jsontext.write({"type": "error", "error": failure})
+            self._over = self._message.take(ServerSentEvent("error", payload))
             return
         data, kind = event_in(frame), frame.text(":event-type")
         if data is None and kind == "chunk":
             self._message.give_up("a chunk without an event", frame.payload)
         else:
-            told = frame.payload if data is None else data
-            self._over = self._message.take(ServerSentEvent(kind or "", told))
+            payload = frame.payload if data is None else data
+            self._over = self._message.take(ServerSentEvent(kind or "", payload))

@@ -66,10 +66,10 @@ class Asked(NamedTuple):
 def asked_of(path: str) -> Asked:
     """Return what the path of a request says; Anthropic's own says nothing."""
     plain = unquote(path)
-    if found := _IN_BEDROCK.fullmatch(plain):
-        return Asked(found["model"], found["stream"] is not None)
-    if found := _IN_VERTEX.fullmatch(plain):
-        return Asked(found["model"], found["stream"] == "streamR")
+    if match := _IN_BEDROCK.fullmatch(plain):
+        return Asked(match["model"], match["stream"] is not None)
+    if match := _IN_VERTEX.fullmatch(plain):
+        return Asked(match["model"], match["stream"] == "streamR")
     return Asked()
 
 

@@ -38,8 +38,8 @@ class Asked(NamedTuple):
 
 def asked_of(path: str) -> Asked:
     """Return what a path says; names of models may be ARNs, whose slashes are escaped or not."""
-    found = _IN_PATH.fullmatch(unquote(path))
-    return Asked(found["model"], found["stream"] is not None) if found else Asked(None, False)
+    match = _IN_PATH.fullmatch(unquote(path))
+    return Asked(match["model"], match["stream"] is not None) if match else Asked(None, False)
 
 
 def read_request(body: bytes, path: str = "", /) -> Sent:

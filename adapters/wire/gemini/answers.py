@@ -60,7 +60,7 @@ def completed(answer: Answer, candidates: Sequence[Candidate]) -> Answer:
     """
     envelope = answer.envelope
     first, *others = [_read(candidate, answer) for candidate in candidates] or [answer]
-    taken, given = _tokens(members_of(envelope.get("usageMetadata")))
+    read, written = _tokens(members_of(envelope.get("usageMetadata")))
     return replace(
         answer,
         blocks=first.blocks,
@@ -68,8 +68,8 @@ def completed(answer: Answer, candidates: Sequence[Candidate]) -> Answer:
         provider_id=_text(envelope.get("responseId")),
         model=_text(envelope.get("modelVersion")),
         stop_reason=first.stop_reason or block_reason(envelope),
-        input_tokens=taken,
-        output_tokens=given,
+        input_tokens=read,
+        output_tokens=written,
         awaits_results=first.awaits_results,
         alternatives=tuple(others),
     )
@@ -86,7 +86,7 @@ def finish_reason(candidate: JsonObject) -> str | None:
     return None if reason == _UNSAID else reason
 
 
-def told(candidates: Iterable[Candidate]) -> list[JsonObject]:
+def envelopes_of(candidates: Iterable[Candidate]) -> list[JsonObject]:
     """Return what an envelope says of candidates."""
     return [told_beside(candidate.members) for candidate in candidates]
 
@@ -239,7 +239,7 @@ def parts_of(content: Any) -> tuple[list[JsonObject], set[str]]:
         odd.add("role")
     parts = members.get("parts")
     listed = cast("list[Any]", parts) if isinstance(parts, list) else []
-    held = objects(listed)
-    if len(held) < len(listed) or not isinstance(parts, list | None):
+    known = objects(listed)
+    if len(known) < len(listed) or not isinstance(parts, list | None):
         odd.add("parts")
-    return held, odd
+    return known, odd

@@ -79,7 +79,7 @@ class PartialCall:
         name = "functionCall" if "functionCall" in self._part else "function_call"
         call = object_in(self._part, "functionCall") or {}
         apart = {*("partialArgs", "partial_args", "willContinue", "will_continue", "args")}
-        whole = {key: held for key, held in call.items() if key not in apart}
+        whole = {key: member_value for key, member_value in call.items() if key not in apart}
         if self._args is not None:
             whole["args"] = self._args
         return {**self._part, name: whole}
@@ -91,9 +91,9 @@ class PartialCall:
         if not isinstance(pieces, list | None):
             self.is_odd = True
             return
-        told = cast("list[Any]", pieces or [])
-        self.is_odd |= len(objects(told)) < len(told)
-        for piece in objects(told):
+        listed = cast("list[Any]", pieces or [])
+        self.is_odd |= len(objects(listed)) < len(listed)
+        for piece in objects(listed):
             self.is_odd |= not self._take(piece)
 
     def _take(self, piece: JsonObject) -> bool:
@@ -103,8 +103,8 @@ class PartialCall:
         known = 2 + has(piece, "willContinue")
         if not steps or len(values) != 1 or len(piece) != known:
             return False
-        told = member(piece, values[0])
-        return self._put(str(path), steps, None if told == _NULL else told, piece)
+        value = member(piece, values[0])
+        return self._put(str(path), steps, None if value == _NULL else value, piece)
 
     def _put(self, path: str, steps: list[str | int], value: Any, piece: JsonObject) -> bool:
         """Set a value, or let a text go on; return whether no other value is there."""
@@ -135,12 +135,12 @@ def _steps(path: str) -> list[str | int] | None:
     steps: list[str | int] = []
     at = 1
     while path.startswith("$") and at < len(path):
-        found = _STEP.match(path, at)
-        if found is None or len(steps) >= _DEEPEST:
+        match = _STEP.match(path, at)
+        if match is None or len(steps) >= _DEEPEST:
             return None
-        index = found["index"]
-        steps.append(found["name"] or found["quoted"] or "" if index is None else int(index))
-        at = found.end()
+        index = match["index"]
+        steps.append(match["name"] or match["quoted"] or "" if index is None else int(index))
+        at = match.end()
     return steps or None
 
 
@@ -181,9 +181,9 @@ def _set(place: _Place, value: Any) -> bool:
 def _copied(value: Any) -> Any:
     match value:
         case dict():
-            return {key: _copied(held) for key, held in cast("JsonObject", value).items()}
+            return {key: _copied(inner) for key, inner in cast("JsonObject", value).items()}
         case list():
-            return [_copied(held) for held in cast("list[Any]", value)]
+            return [_copied(inner) for inner in cast("list[Any]", value)]
         case _:
             return value
 
@@ -234,22 +234,22 @@ class TurnIds:
         if own is not None and not own.startswith(_GIVEN):
             self._calls.call(name, member(call, "args"), own)
             return None
-        found = self._calls.call(name, member(call, "args"))
+        call_id = self._calls.call(name, member(call, "args"))
         if own is not None:
-            self._given[own] = found
-        return found
+            self._given[own] = call_id
+        return call_id
 
     def _asked(self, part: JsonObject) -> str | None:
         asked = called(part)
         if asked is None:
             return None
-        found = self._served.call(asked.name, asked.arguments, asked.id or None)
-        self._waiting.append(found)
-        return None if asked.id else found
+        call_id = self._served.call(asked.name, asked.arguments, asked.id or None)
+        self._waiting.append(call_id)
+        return None if asked.id else call_id
 
     def _answered(self, part: JsonObject) -> str | None:
-        given = gave(part)
-        own = given.call_id if given else ""
+        result = gave(part)
+        own = result.call_id if result else ""
         if own:
             self._waiting = [call for call in self._waiting if call != own]
             return None

@@ -53,14 +53,14 @@ def member(members: JsonObject, name: str) -> Any:
 
 def object_in(members: JsonObject, name: str) -> JsonObject | None:
     """Return a member that is an object; None for anything else."""
-    held = member(members, name)
-    return cast("JsonObject", held) if isinstance(held, dict) else None
+    value = member(members, name)
+    return cast("JsonObject", value) if isinstance(value, dict) else None
 
 
 def text_in(members: JsonObject, name: str) -> str | None:
     """Return a member that is a text and says something; None for anything else."""
-    held = member(members, name)
-    return held if isinstance(held, str) and held else None
+    value = member(members, name)
+    return value if isinstance(value, str) and value else None
 
 
 def has(part: JsonObject, name: str) -> bool:
@@ -107,13 +107,13 @@ def goes_on(part: JsonObject, before: JsonObject) -> bool:
     return is_text(part) and isinstance(before["text"], str)
 
 
-def grounding_blocks(told: JsonObject) -> list[JsonObject]:
+def grounding_blocks(candidate: JsonObject) -> list[JsonObject]:
     """Return what a candidate says of its grounding as blocks: what was asked, what that gave.
 
     Of searches that gave nothing there is no more to say than what was asked.
     """
     blocks: list[JsonObject] = []
-    grounding, fetched = told.get(_GROUNDING), told.get(_FETCHED)
+    grounding, fetched = candidate.get(_GROUNDING), candidate.get(_FETCHED)
     if isinstance(grounding, dict) and grounding:
         said = cast("JsonObject", grounding)
         asked: JsonObject = {name: queries for name, queries in said.items() if name in QUERIES}
@@ -157,13 +157,13 @@ def event_of(block: BlockContext) -> Event:
             if call_id is not None and name is not None:
                 return block.tool_call(call_id, name)
         case "server_call":
-            asked = called(block.value)
-            call_id = (asked.id if asked else "") or block.call
-            if asked is not None and call_id is not None:
-                return block.server_tool_call(call_id, asked.name)
+            server_call = called(block.value)
+            call_id = (server_call.id if server_call else "") or block.call
+            if server_call is not None and call_id is not None:
+                return block.server_tool_call(call_id, server_call.name)
         case "server_result":
-            given = gave(block.value)
-            call_id = (given.call_id if given else "") or block.call
+            result = gave(block.value)
+            call_id = (result.call_id if result else "") or block.call
             if call_id is not None:
                 return block.server_tool_result(call_id)
         case "opaque":

@@ -15,8 +15,8 @@ from onrecord.adapters.wire.gemini.answers import (
     Content,
     block_reason,
     completed,
+    envelopes_of,
     finish_reason,
-    told,
 )
 from onrecord.adapters.wire.gemini.parts import API
 from onrecord.adapters.wire.nesting import read, read_object
@@ -94,7 +94,7 @@ class Chunks:
             interruption, detail = "error", error_kind(self.error)
         envelope = dict(self._envelope)
         if _CANDIDATES in envelope:
-            envelope[_CANDIDATES] = told(candidates)
+            envelope[_CANDIDATES] = envelopes_of(candidates)
         answer = Answer(
             api=API,
             envelope=envelope,
@@ -129,19 +129,19 @@ class Chunks:
             self.note(f"a content with an odd {named(name)}", raw)
 
     def _replace(
-        self, held: JsonObject, news: JsonObject, apart: frozenset[str], raw: bytes
+        self, known_members: JsonObject, members: JsonObject, apart: frozenset[str], raw: bytes
     ) -> None:
         """Let the last value of each member stay; note where that says less than the one before."""
-        for name, value in news.items():
+        for name, value in members.items():
             if name in apart:
                 continue
-            known = held.get(name)
+            known = known_members.get(name)
             # Most members of a chunk are as the last one had them.
             is_grown = known == value or name == _COUNTS or _includes(value, known)
             if not is_grown:
                 self.note(f"more than one value of {named(name)}", raw)
             if is_grown or value not in (None, "", [], {}):
-                held[name] = value
+                known_members[name] = value
 
 
 def _includes(value: Any, earlier: Any) -> bool:
@@ -150,9 +150,10 @@ def _includes(value: Any, earlier: Any) -> bool:
         case None | "":
             return True
         case dict():
-            told = cast("JsonObject", earlier)
+            members = cast("JsonObject", earlier)
             return isinstance(value, dict) and all(
-                name in value and _includes(value[name], held) for name, held in told.items()
+                name in value and _includes(value[name], member_value)
+                for name, member_value in members.items()
             )
         case list():
             return isinstance(value, list) and _goes_on(
@@ -166,7 +167,7 @@ def _includes(value: Any, earlier: Any) -> bool:
 
 def _goes_on(values: list[Any], earlier: list[Any]) -> bool:
     both = zip(values, earlier, strict=False)
-    return len(values) >= len(earlier) and all(_includes(value, held) for value, held in both)
+    return len(values) >= len(earlier) and all(_includes(value, before) for value, before in both)
 
 
 # The answers of Gemini's API, read from the bytes of a JSON body.
@@ -183,10 +184,10 @@ def read_body(body: bytes, loss: Loss = "malformed", detail: str | None = None) 
     Never raises: a body that cannot be read is an answer without blocks that says so.
     """
     try:
-        found: Any = read(body)
+        value: Any = read(body)
     except MalformedJson as exc:
         return Answer(api=API, interruption=loss, detail=detail or str(exc))
-    listed = cast("list[Any]", found) if isinstance(found, list) else [found]
+    listed = cast("list[Any]", value) if isinstance(value, list) else [value]
     if not listed or not all(isinstance(chunk, dict) for chunk in listed):
         return Answer(api=API, interruption="malformed", detail="expected a JSON object")
     chunks = Chunks()
@@ -286,7 +287,7 @@ def _stray(received: bytes) -> JsonObject | None:
     if not behind.startswith((b"{", b"[")):
         return None
     try:
-        found = read_object(behind.removeprefix(b"[").removesuffix(b"]"))
+        error = read_object(behind.removeprefix(b"[").removesuffix(b"]"))
     except MalformedJson:
         return None
-    return found if "error" in found else None
+    return error if "error" in error else None

@@ -54,11 +54,11 @@ _NAMED: Final = re.compile(r"(?P<collection>models|tunedModels|endpoints)/(?P<na
 
 def model_in(path: str) -> str | None:
     """Return the model that the path of a URL names; other collections than models with it."""
-    found = _NAMED.search(path)
-    if found is None:
+    match = _NAMED.search(path)
+    if match is None:
         return None
-    name = found["name"]
-    return name if found["collection"] == "models" else f"{found['collection']}/{name}"
+    name = match["name"]
+    return name if match["collection"] == "models" else f"{match['collection']}/{name}"
 
 
 def streams(path: str) -> bool:
@@ -159,31 +159,31 @@ def _model(named: Any) -> str | None:
     return named.removeprefix("models/") if isinstance(named, str) and named else None
 
 
-def _system(told: Any) -> str | JsonObject | None:
-    match told:
+def _system(instruction: Any) -> str | JsonObject | None:
+    match instruction:
         case None:
             return None
         case str():
-            return told
+            return instruction
         case {"parts": [{"text": str(text), **beside}], **rest} if not beside:
-            return {_INSTRUCTIONS: told} if rest.keys() - {"role"} else text
+            return {_INSTRUCTIONS: instruction} if rest.keys() - {"role"} else text
         case _:
-            return {_INSTRUCTIONS: told}
+            return {_INSTRUCTIONS: instruction}
 
 
-def _tools(told: Any) -> list[JsonObject] | None:
+def _tools(value: Any) -> list[JsonObject] | None:
     """Return the definitions one by one: each function, and each tool of the provider's."""
-    if told is None:
+    if value is None:
         return None
-    return [one for tool in objects(_listed(told), "tools") for one in _apart(tool)]
+    return [one for tool in objects(_listed(value), "tools") for one in _apart(tool)]
 
 
 def _apart(tool: JsonObject) -> Iterator[JsonObject]:
-    for name, held in tool.items():
-        if name in (_DECLARED, "function_declarations") and isinstance(held, list):
-            yield from ({_DECLARED: [one]} for one in cast("list[Any]", held))
+    for name, definitions in tool.items():
+        if name in (_DECLARED, "function_declarations") and isinstance(definitions, list):
+            yield from ({_DECLARED: [one]} for one in cast("list[Any]", definitions))
         else:
-            yield {name: held}
+            yield {name: definitions}
 
 
 def _listed(value: Any) -> Any:
@@ -224,10 +224,10 @@ def entries(body: bytes) -> tuple[BatchEntry, ...]:
 
     Raises InvalidContent or MalformedJson where one is none.
     """
-    given = _at(read_object(body), ("batch", "inputConfig", "requests"))
-    if given is None:
+    source = _at(read_object(body), ("batch", "inputConfig", "requests"))
+    if source is None:
         return ()
-    listed = _objects_at(as_object(given) or {}, ("requests",))
+    listed = _objects_at(as_object(source) or {}, ("requests",))
     requests = [as_object(it.get("request")) for it in listed]
     known = [request for request in requests if request is not None]
     if not known or len(known) != len(requests):
@@ -270,10 +270,10 @@ def _objects_at(value: JsonObject, path: tuple[str, ...]) -> list[JsonObject]:
 
 
 def _at(value: JsonObject, path: tuple[str, ...]) -> object:
-    found: object = value
+    place: object = value
     for step in path:
-        found = (as_object(found) or {}).get(step)
-    return found
+        place = (as_object(place) or {}).get(step)
+    return place
 
 
 BATCHES: Final = BatchWire(

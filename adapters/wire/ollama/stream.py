@@ -103,9 +103,9 @@ def _call_id(call: JsonObject, made: UnnamedCalls) -> str | None:
     name, own = _name(call), call.get("id")
     if name is None:
         return None
-    given = own if isinstance(own, str) and own else None
-    found = made.call(name, call["function"].get("arguments"), given)
-    return None if given else found
+    own_id = own if isinstance(own, str) and own else None
+    call_id = made.call(name, call["function"].get("arguments"), own_id)
+    return None if own_id else call_id
 
 
 # The answer, line by line.
@@ -192,11 +192,11 @@ class ChatStream(StreamReader):
         elif message is not None:
             self._note("a message that is no object")
         # Each line repeats the envelope; what the last one says holds.
-        told = {name: value for name, value in data.items() if name not in ("message", *_LISTS)}
-        for name in told.keys() - _OF_A_LINE:
-            if self._envelope.get(name, told[name]) != told[name]:
+        envelope = {name: value for name, value in data.items() if name not in ("message", *_LISTS)}
+        for name in envelope.keys() - _OF_A_LINE:
+            if self._envelope.get(name, envelope[name]) != envelope[name]:
                 self._note(f"more than one value of {named(name)}")
-        self._envelope.update(told)
+        self._envelope.update(envelope)
         if "logprobs" in data:
             self._envelope["logprobs"] = _joined(
                 "logprobs", [self._envelope.get("logprobs"), data["logprobs"]]
@@ -205,12 +205,12 @@ class ChatStream(StreamReader):
 
     def _add(self, message: JsonObject) -> None:
         for name, value in message.items():
-            held = self._message.setdefault(name, [])
-            if held == [None]:
-                held.clear()
-            if not held or (_is_piece(name, value) and _is_piece(name, held[0])):
-                held.append(value)
-            elif held[-1] != value and value is not None:
+            values = self._message.setdefault(name, [])
+            if values == [None]:
+                values.clear()
+            if not values or (_is_piece(name, value) and _is_piece(name, values[0])):
+                values.append(value)
+            elif values[-1] != value and value is not None:
                 self._note(f"more than one value of {named(name)}")
 
 
@@ -223,12 +223,12 @@ def _is_piece(name: str, value: Any) -> bool:
 
 def _joined(name: str, values: list[Any]) -> Any:
     """Return the pieces of a member as one; what is none of its kind stays alone."""
-    told = [value for value in values if value is not None]
-    if name in _TEXTS and told and all(isinstance(value, str) for value in told):
-        return "".join(told)
-    if name in _LISTS and told and all(isinstance(value, list) for value in told):
-        return [item for value in told for item in value]
-    return told[0] if told else None
+    known = [value for value in values if value is not None]
+    if name in _TEXTS and known and all(isinstance(value, str) for value in known):
+        return "".join(known)
+    if name in _LISTS and known and all(isinstance(value, list) for value in known):
+        return [item for value in known for item in value]
+    return known[0] if known else None
 
 
 def _parts(

@@ -99,12 +99,12 @@ def _result_pieces(place: int, message: JsonObject, made: UnnamedCalls) -> Itera
     As the user's words where no call awaits it.
     """
     own, name = message.get("tool_call_id"), message.get("tool_name")
-    given = own if isinstance(own, str) and own else None
-    call = made.result(name if isinstance(name, str) and name else None, given)
+    own_id = own if isinstance(own, str) and own else None
+    call = made.result(name if isinstance(name, str) and name else None, own_id)
     if call is None:
         yield _piece(place, "user", message, None)
     else:
-        yield _piece(place, "tool", message, None if given else call)
+        yield _piece(place, "tool", message, None if own_id else call)
 
 
 def _piece(place: int, role: str, block: JsonObject, call: str | None) -> Piece:

@@ -130,7 +130,7 @@ def completed(answer: Answer, choices: Sequence[Choice]) -> Answer:
     """Return an answer with what its choices say; the first is the answer, unless it has none."""
     read = [_read(choice, answer) for choice in choices]
     first, *others = read or [answer]
-    taken, given = _tokens(answer.envelope)
+    read_tokens, written_tokens = _tokens(answer.envelope)
     return replace(
         first,
         envelope=answer.envelope,
@@ -139,8 +139,8 @@ def completed(answer: Answer, choices: Sequence[Choice]) -> Answer:
         detail=answer.detail if answer.interruption else first.detail,
         error=first.error if answer.error is None else answer.error,
         awaits_results=first.awaits_results and answer.is_complete,
-        input_tokens=taken,
-        output_tokens=given,
+        input_tokens=read_tokens,
+        output_tokens=written_tokens,
         alternatives=tuple(others),
     )
 
@@ -281,4 +281,4 @@ def _told(choice: Any) -> Any:
 
 
 def _without(members: JsonObject, name: str) -> JsonObject:
-    return {held: value for held, value in members.items() if held != name}
+    return {member: value for member, value in members.items() if member != name}

@@ -81,11 +81,11 @@ class Calls:
 
     def _continued(self, delta: JsonObject, *, is_named: bool) -> _OpenCall | None:
         """Return the call that a delta belongs to, if it has begun."""
-        index, told = delta.get("index"), delta.get("id")
+        index, call_id = delta.get("index"), delta.get("id")
         at = [call for call in self._calls if call.index == index or index_or(index, None) is None]
-        if not at or not (told or is_named):
+        if not at or not (call_id or is_named):
             return at[-1] if at else None
-        same = [call for call in at if told and call.members.get("id") == told]
+        same = [call for call in at if call_id and call.members.get("id") == call_id]
         if same:
             return same[-1]
         return None if is_named and at[-1].is_another(delta) else at[-1]
@@ -101,9 +101,9 @@ class _OpenCall:
         self.members = Members(_CALL)
 
     def add(self, delta: JsonObject, complain: Complain) -> None:
-        for name, news in delta.items():
+        for name, value in delta.items():
             if name != "index":
-                self.members.take(name, news, complain)
+                self.members.take(name, value, complain)
 
     def is_whole_in(self, delta: JsonObject) -> bool:
         """Whether a delta brings the whole call once more."""
@@ -112,8 +112,8 @@ class _OpenCall:
 
     def is_another(self, delta: JsonObject) -> bool:
         """Whether a delta that names what it calls, at the place of this call, begins another."""
-        known, told = self.members.get("id"), delta.get("id")
-        if known and told and not str(told).startswith(known):
+        known, call_id = self.members.get("id"), delta.get("id")
+        if known and call_id and not str(call_id).startswith(known):
             return True
         return self._is_over(delta)
 
@@ -125,8 +125,8 @@ class _OpenCall:
 
 
 def _called(delta: JsonObject) -> JsonObject:
-    found = delta.get("function") or delta.get("custom")
-    return cast("JsonObject", found) if isinstance(found, dict) else {}
+    function = delta.get("function") or delta.get("custom")
+    return cast("JsonObject", function) if isinstance(function, dict) else {}
 
 
 def _name(delta: JsonObject) -> Any:

@@ -109,18 +109,18 @@ class Members:
         """Take the members of an object in."""
         if not isinstance(piece, dict):
             return False
-        for name, news in cast("JsonObject", piece).items():
-            self.take(name, news, complain)
+        for name, value in cast("JsonObject", piece).items():
+            self.take(name, value, complain)
         return True
 
-    def take(self, name: str, news: Any, complain: Complain) -> None:
+    def take(self, name: str, value: Any, complain: Complain) -> None:
         """Take one member in; null says nothing once something was said."""
         grown = self._grown.get(name)
         if grown is not None:
-            if news is not None and not grown.add(news, complain):
+            if value is not None and not grown.add(value, complain):
                 complain(name)
-        elif name not in self._held or self._held[name] != news:
-            self._settle(name, self._held.get(name), news, complain)
+        elif name not in self._held or self._held[name] != value:
+            self._settle(name, self._held.get(name), value, complain)
 
     def get(self, name: str) -> Any:
         """Return what is known of a member so far; None where that is nothing."""
@@ -130,30 +130,30 @@ class Members:
         """Return the object."""
         return {name: self.get(name) for name in self._held}
 
-    def _settle(self, name: str, held: Any, news: Any, complain: Complain) -> None:
-        if not says(held) and self._grows(name, news, complain):
+    def _settle(self, name: str, known: Any, value: Any, complain: Complain) -> None:
+        if not says(known) and self._grows(name, value, complain):
             return
-        if not says(news) and (news is None or held is not None):
-            self._held.setdefault(name, news)
+        if not says(value) and (value is None or known is not None):
+            self._held.setdefault(name, value)
             return
-        if _varies(held, news):
+        if _varies(known, value):
             complain(name)
-        self._held[name] = news
+        self._held[name] = value
 
-    def _grows(self, name: str, news: Any, complain: Complain) -> bool:
+    def _grows(self, name: str, value: Any, complain: Complain) -> bool:
         """Begin to grow a member, if it is one that does."""
-        grown = self._begun(name, news)
+        grown = self._begun(name, value)
         if grown is None:
             return False
-        if not grown.add(news, complain):
+        if not grown.add(value, complain):
             complain(name)
             return False
         self._held.setdefault(name, None)
         self._grown[name] = grown
         return True
 
-    def _begun(self, name: str, news: Any) -> Growing | None:
-        match news:
+    def _begun(self, name: str, value: Any) -> Growing | None:
+        match value:
             case None:
                 return None
             case _ if name in self._shape:
@@ -201,7 +201,9 @@ class Elements:
 
     def value(self) -> list[Any]:
         """Return the list."""
-        return [held.value() if isinstance(held, Members) else held for held in self._held]
+        return [
+            element.value() if isinstance(element, Members) else element for element in self._held
+        ]
 
     def _earlier(self, keys: list[tuple[str, ...]], element: JsonObject) -> Members | None:
         grown = next((self._known[key] for key in keys if key in self._known), None)
@@ -219,12 +221,12 @@ def _keys(element: Any) -> list[tuple[str, ...]]:
 
 def _agree(grown: Members, element: JsonObject) -> bool:
     """Whether an element with the same index may be the same one, by its id."""
-    known, told = grown.get("id"), element.get("id")
-    return not says(known) or not says(told) or known == told
+    known, element_id = grown.get("id"), element.get("id")
+    return not says(known) or not says(element_id) or known == element_id
 
 
-def _varies(held: Any, news: Any) -> bool:
+def _varies(known: Any, value: Any) -> bool:
     """Whether a member says something else than before; a number may, for it may be a count."""
-    if not says(held):
+    if not says(known):
         return False
-    return not (isinstance(held, int | float) and isinstance(news, int | float))
+    return not (isinstance(known, int | float) and isinstance(value, int | float))

@@ -60,12 +60,12 @@ class CompletionStream(StreamReader):
 
     def finish(self, loss: Loss = "cut", detail: str | None = None) -> Answer:
         """Return what the response said; `loss` is why, if its last event has not been seen."""
-        held = [self._choices[index].value() for index in sorted(self._choices)]
-        stopped = [says(members.get("finish_reason")) for members in held]
+        grown = [self._choices[index].value() for index in sorted(self._choices)]
+        stopped = [says(members.get("finish_reason")) for members in grown]
         ending = self._ending_of(stopped, loss, detail)
         choices = [
             _choice(members, came_whole=stop or ending[0] is None)
-            for members, stop in zip(held, stopped, strict=True)
+            for members, stop in zip(grown, stopped, strict=True)
         ]
         beside: JsonObject = {"choices": [choice.members for choice in choices]} if choices else {}
         odd = () if ending[0] else self._left_over(stopped)
@@ -93,11 +93,11 @@ class CompletionStream(StreamReader):
             return
         elif "choices" not in data:
             self._note("an event without choices")
-        for member, news in data.items():
+        for member, value in data.items():
             if member == "choices":
-                self._add(news)
-            elif member != _PADDING and (member != "error" or not says(news)):
-                self._envelope.take(member, news, self._complain)
+                self._add(value)
+            elif member != _PADDING and (member != "error" or not says(value)):
+                self._envelope.take(member, value, self._complain)
 
     def _add(self, choices: Any) -> None:
         """Take the deltas of choices in; one without an index is at its place in the list."""

@@ -191,8 +191,8 @@ def _status(batch: JsonObject) -> BatchStatus | None:
         if isinstance(file, str) and file
     )
     match batch:
-        case {"id": str() as batch_id, "input_file_id": str() as given, "endpoint": str() as url}:
-            return BatchStatus(batch_id, given, files=files, url=url) if files else None
+        case {"id": str() as batch_id, "input_file_id": str() as file_id, "endpoint": str() as url}:
+            return BatchStatus(batch_id, file_id, files=files, url=url) if files else None
         case _:
             return None
 

@@ -70,8 +70,8 @@ def is_known_end(status: object, envelope: JsonObject) -> bool:
 def error_code(error: Any) -> str | None:
     """Return the code or type of an error, which names no content."""
     known = members_of(error)
-    found = (known.get("code"), known.get("type"))
-    return next((named(code) for code in found if isinstance(code, str)), None)
+    codes = (known.get("code"), known.get("type"))
+    return next((named(code) for code in codes if isinstance(code, str)), None)
 
 
 def variants(
@@ -80,7 +80,7 @@ def variants(
     final: Mapping[int, JsonObject],
 ) -> JsonObject:
     """Return what other tellings of whole items say otherwise, as it stands in the envelope."""
-    told: JsonObject = {}
+    differences: JsonObject = {}
     for index in sorted(items):
         differing = {
             "added": taken_back(begun.get(index), items[index]),
@@ -88,8 +88,8 @@ def variants(
         }
         said = {name: members for name, members in differing.items() if members}
         if said:
-            told[str(index)] = said
-    return told
+            differences[str(index)] = said
+    return differences
 
 
 def taken_back(earlier: JsonObject | None, later: JsonObject) -> JsonObject:
@@ -138,8 +138,8 @@ def gaps(indexes: Iterable[int]) -> list[Anomaly]:
 
 
 def _stop_reason(envelope: JsonObject) -> str | None:
-    found = (members_of(envelope.get("incomplete_details")).get("reason"), envelope.get("status"))
-    return next((reason for reason in found if isinstance(reason, str)), None)
+    reasons = (members_of(envelope.get("incomplete_details")).get("reason"), envelope.get("status"))
+    return next((reason for reason in reasons if isinstance(reason, str)), None)
 
 
 def _otherwise(other: JsonObject | None, item: JsonObject) -> JsonObject:
@@ -154,7 +154,7 @@ def _is_filled(value: Any, later: Any) -> bool:
     match value, later:
         case dict(), dict():
             members, filled = cast("JsonObject", value), cast("JsonObject", later)
-            return all(_is_filled(held, filled.get(name)) for name, held in members.items())
+            return all(_is_filled(inner, filled.get(name)) for name, inner in members.items())
         case list(), list():
             items, others = cast("list[Any]", value), cast("list[Any]", later)
             return len(items) <= len(others) and all(map(_is_filled, items, others))

@@ -129,14 +129,14 @@ class _Writing:
 
     def _holder(self, path: Path, part: str | None = None) -> Any:
         """Return what holds the last key of a path, made where missing, a part by its type."""
-        here: Any = self._value
+        holder: Any = self._value
         for key, following in pairwise(path):
-            found = _held(here, key)
-            if found is None:
-                _put(here, key, _begun(key, following, part))
-                found = _held(here, key)
-            here = found
-        return here
+            inner = _held(holder, key)
+            if inner is None:
+                _put(holder, key, _begun(key, following, part))
+                inner = _held(holder, key)
+            holder = inner
+        return holder
 
 
 def _begun(key: str | int, following: str | int, part: str | None) -> list[Any] | JsonObject:
@@ -171,12 +171,12 @@ def _put(holder: Any, key: str | int, value: Any) -> None:
 
 
 def _listed(holder: Any, member: str) -> list[Any]:
-    found = _held(holder, member)
-    if found is None:
-        _put(holder, member, found := [])
-    if not isinstance(found, list):
+    listed = _held(holder, member)
+    if listed is None:
+        _put(holder, member, listed := [])
+    if not isinstance(listed, list):
         raise Misfit
-    return cast("list[Any]", found)
+    return cast("list[Any]", listed)
 
 
 def _string(value: object) -> str:
@@ -262,14 +262,14 @@ class Items:
         """
         whole = {**self._final, **self._done}
         unfinished, misfits = self._unfinished(whole)
-        told = variants(whole, self._begun, self._final)
+        differences = variants(whole, self._begun, self._final)
         if taken_back:
-            told["response"] = taken_back
+            differences["response"] = taken_back
         odd = [*gaps({*whole, *self._begun}), *_misfitting(misfits)]
         return Answer(
             api=answer.api,
             blocks=tuple(Block(index, whole[index]) for index in sorted(whole)),
-            envelope={**answer.envelope, VARIANTS: told} if told else answer.envelope,
+            envelope={**answer.envelope, VARIANTS: differences} if differences else answer.envelope,
             unfinished=tuple(unfinished),
             interruption=answer.interruption,
             detail=answer.detail,
@@ -286,13 +286,13 @@ class Items:
         return agree(self._told.pop(index, ()), item)
 
     def _unfinished(self, whole: dict[int, JsonObject]) -> tuple[list[Unfinished], int]:
-        found: list[Unfinished] = []
+        blocks: list[Unfinished] = []
         misfits = 0
         for index in sorted(self._begun.keys() - whole.keys()):
             value, missed = put_together(self._begun[index], self._told.get(index, ()))
-            found.append(Unfinished(index=index, value=value, partial=""))
+            blocks.append(Unfinished(index=index, value=value, partial=""))
             misfits += missed
-        return found, misfits
+        return blocks, misfits
 
     def _place_of(self, item: JsonObject, position: int) -> int | None:
         known = {**self._begun, **self._done}
@@ -312,12 +312,12 @@ class Items:
 
 def _without_ballast(event: JsonObject) -> JsonObject:
     """Return an event without what tells nothing of its item: there may be a million of them."""
-    kept = {name: value for name, value in event.items() if name not in _BALLAST}
-    if not kept.get("logprobs", True):
-        del kept["logprobs"]
-    if isinstance(kept.get("type"), str):
-        kept["type"] = sys.intern(kept["type"])
-    return kept
+    slim = {name: value for name, value in event.items() if name not in _BALLAST}
+    if not slim.get("logprobs", True):
+        del slim["logprobs"]
+    if isinstance(slim.get("type"), str):
+        slim["type"] = sys.intern(slim["type"])
+    return slim
 
 
 def _same(item: JsonObject, other: JsonObject, member: str) -> bool:

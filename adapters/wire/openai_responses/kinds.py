@@ -95,13 +95,13 @@ def ran_by_provider(items: Iterable[JsonObject], tools: object) -> frozenset[str
     defined = _defined(tools)
     searches = any(tool.get("type") == "x_search" for tool in defined)
     own = [tool.get("name") for tool in defined if tool.get("type") == "custom"]
-    found = [
+    ids = [
         call_id(item)
         for item in items
         if _is_output(item)
         or (searches and item.get("type") == "custom_tool_call" and item.get("name") not in own)
     ]
-    return frozenset(call for call in found if call is not None)
+    return frozenset(call for call in ids if call is not None)
 
 
 def call_id(item: JsonObject) -> str | None:
@@ -110,8 +110,8 @@ def call_id(item: JsonObject) -> str | None:
     That of an item of the provider's own tools is its own id. So is that of a request for approval,
     which its answer names; and an output of the local shell has nothing but the id of its call.
     """
-    found = (item.get(name) for name in _id_names(item))
-    return next((call for call in found if isinstance(call, str) and call), None)
+    ids = (item.get(name) for name in _id_names(item))
+    return next((call for call in ids if isinstance(call, str) and call), None)
 
 
 def speaker(item: JsonObject, *, after: Speaker, ran: frozenset[str]) -> Speaker:

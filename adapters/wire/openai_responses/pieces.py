@@ -117,61 +117,61 @@ def agree(events: Iterable[JsonObject], item: JsonObject) -> bool:
         except TypeError:  # An index that is none.
             return False
     try:
-        return all(_agrees(told, item) for told in groups.values())
+        return all(_agrees(events_of_kind, item) for events_of_kind in groups.values())
     except Misfit:
         return False
 
 
-def _agrees(told: list[JsonObject], item: JsonObject) -> bool:
+def _agrees(events: list[JsonObject], item: JsonObject) -> bool:
     """Whether events of one kind, about one place in an item, say what stands there."""
-    subject, end = subject_of(told[0])
+    subject, end = subject_of(events[0])
     if subject in TEXTS:
-        return _is_text(TEXTS[subject], end, told, item)
+        return _is_text(TEXTS[subject], end, events, item)
     if subject in PARTS and end == "done":
         member, index = PARTS[subject]
-        part = _standing(item, (member, number(told[0], index)))
-        return [event.get("part") for event in told] == [part] * len(told)
+        part = _standing(item, (member, number(events[0], index)))
+        return [event.get("part") for event in events] == [part] * len(events)
     if subject == "output_text.annotation":
-        place = ("content", number(told[0], "content_index"), "annotations")
+        place = ("content", number(events[0], "content_index"), "annotations")
         annotations = _standing(item, place)
         return isinstance(annotations, list) and all(
-            event.get("annotation") in annotations for event in told
+            event.get("annotation") in annotations for event in events
         )
     if subject == PRINTED:
-        return _is_printed(end, told, item)
+        return _is_printed(end, events, item)
     return True
 
 
-def _is_text(text: Text, end: str, told: list[JsonObject], item: JsonObject) -> bool:
-    whole = _standing(item, text.path(told[0]))
-    if not (isinstance(whole, str) and _has_logprobs(text.path(told[0]), told, item)):
+def _is_text(text: Text, end: str, events: list[JsonObject], item: JsonObject) -> bool:
+    whole = _standing(item, text.path(events[0]))
+    if not (isinstance(whole, str) and _has_logprobs(text.path(events[0]), events, item)):
         return False
     if end == "delta":
-        return _joined([event.get("delta") for event in told]) == whole
-    said = [event.get(text.done) for event in told]
-    return all(one == whole or (end == "added" and one == "") for one in said)
+        return _joined([event.get("delta") for event in events]) == whole
+    texts = [event.get(text.done) for event in events]
+    return all(one == whole or (end == "added" and one == "") for one in texts)
 
 
-def _has_logprobs(path: Path, told: list[JsonObject], item: JsonObject) -> bool:
+def _has_logprobs(path: Path, events: list[JsonObject], item: JsonObject) -> bool:
     """Whether the part has as many log probabilities as were told; it spells them out more."""
-    several = [event["logprobs"] for event in told if event.get("logprobs")]
+    several = [event["logprobs"] for event in events if event.get("logprobs")]
     if not several:
         return True
-    held = _standing(item, (*path[:-1], "logprobs"))
-    lists = [held, *several]
+    whole = _standing(item, (*path[:-1], "logprobs"))
+    lists = [whole, *several]
     if not all(isinstance(one, list) for one in lists):
         return False
-    return sum(map(len, several)) <= len(cast("list[Any]", held))
+    return sum(map(len, several)) <= len(cast("list[Any]", whole))
 
 
-def _is_printed(end: str, told: list[JsonObject], item: JsonObject) -> bool:
-    index = number(told[0], "command_index")
+def _is_printed(end: str, events: list[JsonObject], item: JsonObject) -> bool:
+    index = number(events[0], "command_index")
     outcome = _standing(item, ("output", index))
     if end != "delta":
-        return all(event.get("output") == [outcome] for event in told)
+        return all(event.get("output") == [outcome] for event in events)
     if not isinstance(outcome, dict):
         return False
-    deltas: list[Any] = [event.get("delta") for event in told]
+    deltas: list[Any] = [event.get("delta") for event in events]
     if not all(isinstance(delta, dict) for delta in deltas):
         return False
     streams: set[str] = {name for delta in deltas for name in delta}
@@ -191,12 +191,12 @@ def _joined(pieces: list[Any]) -> str | None:
 
 def _standing(item: JsonObject, path: Path) -> Any:
     """Return what stands at a path, None where nothing does."""
-    here: Any = item
+    value: Any = item
     for key in path:
-        if isinstance(here, dict):
-            here = cast("JsonObject", here).get(str(key))
-        elif isinstance(here, list) and isinstance(key, int):
-            here = next(iter(cast("list[Any]", here)[key : key + 1]), None)
+        if isinstance(value, dict):
+            value = cast("JsonObject", value).get(str(key))
+        elif isinstance(value, list) and isinstance(key, int):
+            value = next(iter(cast("list[Any]", value)[key : key + 1]), None)
         else:
             return None
-    return here
+    return value

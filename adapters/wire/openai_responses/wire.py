@@ -110,18 +110,26 @@ def _input(sent: JsonObject) -> list[JsonObject]:
 
 
 def _system(sent: JsonObject, leading: list[JsonObject]) -> str | JsonObject | None:
-    told: Any = sent.get("instructions")
-    if not (told is None or isinstance(told, str)):
+    instructions: Any = sent.get("instructions")
+    if not (instructions is None or isinstance(instructions, str)):
         raise InvalidContent("`instructions` is no string: send one, or items in `input`")
     if not leading:
-        return told
-    return {"input": leading} if told is None else {"instructions": told, "input": leading}
+        return instructions
+    return (
+        {"input": leading}
+        if instructions is None
+        else {"instructions": instructions, "input": leading}
+    )
 
 
-def _thread(held: Any) -> str | None:
+def _thread(conversation: Any) -> str | None:
     """Return the id of the provider's own conversation, which may stand in an object."""
-    found: Any = cast("JsonObject", held).get("id") if isinstance(held, dict) else held
-    return found if isinstance(found, str) else None
+    thread: Any = (
+        cast("JsonObject", conversation).get("id")
+        if isinstance(conversation, dict)
+        else conversation
+    )
+    return thread if isinstance(thread, str) else None
 
 
 def _ran(turn: Sequence[Piece], sent: Sent) -> frozenset[str]:
