@@ -30,6 +30,9 @@ DRILLS := tests/faults tests/tampering tests/bench tests/contract/test_recorded_
 	$(addprefix tests/adapters/wire/clients/test_,tee_exit.py tee_killed.py) \
 	tests/test_adding_a_provider.py tests/test_operations_page.py
 
+# Where the recorded traffic of `make corpus` lies: any recordings of the services, in folders named as theirs.
+WIRE ?= $(or $(ONRECORD_WIRE_CORPUS),../shared/wire)
+
 # Where the sources of Citus are (with their build.sh), for `make citus`.
 CITUS ?= ../shared/citus
 
@@ -58,7 +61,7 @@ drills: .venv/.ready ## Run the tests of faults: kills, cut lines, full disks, t
 	$(BIN)/python -m pytest -n $(WORKERS) $(DRILLS) $(PYTEST_ARGS)
 
 corpus: .venv/.ready ## Capture and render recorded provider traffic (ONRECORD_WIRE_CORPUS)
-	$(BIN)/python -m pytest -n $(WORKERS) tests/corpus $(PYTEST_ARGS)
+	ONRECORD_WIRE_CORPUS=$(abspath $(WIRE)) $(BIN)/python -m pytest -n $(WORKERS) tests/corpus $(PYTEST_ARGS)
 
 soak: .venv/.ready ## Run the long versions of the tests
 	$(BIN)/python -m pytest -m soak --timeout 0 -o faulthandler_timeout=0 $(PYTEST_ARGS)

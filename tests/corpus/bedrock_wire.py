@@ -4,7 +4,6 @@ What a recording says is read here by another way than the product's: frames by 
 short, naive, and knowing only what the recordings hold.
 """
 
-import base64
 import json
 from dataclasses import dataclass
 from importlib import import_module
@@ -13,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tests.bedrock_wire import events
-from tests.corpus.wire import CORPUS, JsonObject
+from tests.corpus.wire import CORPUS, JsonObject, below, sent_body
 
 _SERVICE = b"bedrock-runtime."
 _CONVERSE = ("/converse", "/converse-stream")
@@ -34,8 +33,8 @@ class Exchange:
 
 def files() -> list[str]:
     """The recordings of the service, by their names below the folder."""
-    mixed = (path for path in CORPUS.glob("*/*/*.json") if _SERVICE in path.read_bytes())
-    return sorted({str(path.relative_to(CORPUS)) for path in (*CORPUS.glob("bedrock/*/*"), *mixed)})
+    mixed = (name for name in below("*/*/*.json") if _SERVICE in (CORPUS / name).read_bytes())
+    return sorted({*below("bedrock/*/*"), *mixed})
 
 
 def exchanges(name: str) -> list[Exchange]:
@@ -55,15 +54,13 @@ def _exchanges(name: str) -> list[Exchange]:
         return [Exchange(200, events(*map(json.loads, lines)), True)]
     recorded: JsonObject = json.loads(path.read_bytes())
     if "interactions" not in recorded:
-        return [Exchange(200, path.read_bytes(), False)]
+        return [Exchange(200 if "output" in recorded else 400, path.read_bytes(), False)]
     return [_exchange(one) for one in recorded["interactions"]]
 
 
 def _exchange(one: JsonObject) -> Exchange:
     request, response = one["request"], one["response"]
-    is_stream = response["body_kind"] == "base64"
-    whole = response["body"]
-    body = base64.b64decode(whole) if is_stream else json.dumps(whole).encode()
+    body, is_stream = sent_body(response)
     path = urlsplit(str(request["uri"])).path
     return Exchange(response["status"], body, is_stream, request["body"], path)
 
@@ -108,6 +105,11 @@ def _reasoned(pieces: list[JsonObject]) -> JsonObject:
     text = "".join(one.get("text", "") for one in pieces)
     signed = [{"signature": one["signature"]} for one in pieces if "signature" in one]
     return {"reasoningText": {"text": text, **(signed[0] if signed else {})}}
+
+
+def is_whole(exchange: Exchange) -> bool:
+    """Whether an answer came to its end."""
+    return not exchange.is_stream or "messageStop" in dict(events_in(exchange.body))
 
 
 def envelope_of(exchange: Exchange) -> JsonObject:

@@ -16,7 +16,7 @@ from tests.corpus import (
 )
 from tests.corpus.interactions import FOLDERS, Call, calls, written
 from tests.corpus.table import folder
-from tests.corpus.wire import CORPUS, JsonObject
+from tests.corpus.wire import JsonObject, below
 
 _GREETING: Final[JsonObject] = {"role": "user", "content": "Hello"}
 _CHAT: Final = ("/v1/chat/completions", {"model": "a-model", "messages": [_GREETING]})
@@ -46,8 +46,7 @@ _STREAMS: Final = {
 
 def files() -> list[str]:
     """All recordings that hold a turn that was answered."""
-    every = (path for folder in FOLDERS for path in CORPUS.glob(f"{folder}/*/*"))
-    names = sorted(str(path.relative_to(CORPUS)) for path in every)
+    names = below(*(f"{folder}/*/*" for folder in FOLDERS))
     return [name for name in names if any(conversations(name))]
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tests.corpus.wire import CORPUS, JsonObject
+from tests.corpus.wire import CORPUS, JsonObject, below, sent_body
 
 _ENDPOINTS = (":generateContent", ":streamGenerateContent")
 _MIXED = b"generativelanguage.googleapis.com"
@@ -33,8 +33,8 @@ class Exchange:
 
 def recordings() -> list[str]:
     """All recordings of the service, by their names below the folder, other APIs' included."""
-    mixed = (path for path in CORPUS.glob("*/*/*.json") if _MIXED in path.read_bytes())
-    return sorted({str(path.relative_to(CORPUS)) for path in (*CORPUS.glob("gemini/*/*"), *mixed)})
+    mixed = (name for name in below("*/*/*.json") if _MIXED in (CORPUS / name).read_bytes())
+    return sorted({*below("gemini/*/*"), *mixed})
 
 
 def files() -> list[str]:
@@ -50,7 +50,7 @@ def exchanges(name: str) -> list[Exchange]:
         return [Exchange(200, b"".join(b"data: %s\r\n\r\n" % line for line in lines), True)]
     recorded: JsonObject = json.loads(path.read_bytes())
     if "interactions" not in recorded:
-        return [Exchange(200, path.read_bytes(), False)]
+        return [Exchange(400 if "error" in recorded else 200, path.read_bytes(), False)]
     asked = recorded["interactions"]
     return [exchange(one) for one in asked if path_of(one).endswith(_ENDPOINTS)]
 
@@ -58,9 +58,8 @@ def exchanges(name: str) -> list[Exchange]:
 def exchange(one: JsonObject) -> Exchange:
     response, sent = one["response"], one["request"]["body"]
     request: JsonObject = json.loads(sent) if isinstance(sent, str) else sent
-    body, is_stream = response["body"], response["body_kind"] == "sse"
-    data = str(body) if is_stream else json.dumps(body)
-    return Exchange(response["status"], data.encode(), is_stream, request, path_of(one))
+    body, is_stream = sent_body(response)
+    return Exchange(response["status"], body, is_stream, request, path_of(one))
 
 
 def path_of(one: JsonObject) -> str:
@@ -76,8 +75,15 @@ def chunks_of(exchange: Exchange) -> list[JsonObject]:
 
 
 def candidates_of(exchange: Exchange) -> Iterator[JsonObject]:
-    """The candidate of each chunk: the recordings have one."""
-    yield from (candidate for chunk in chunks_of(exchange) for candidate in chunk["candidates"])
+    """The candidates of each chunk: a prompt that is blocked has none."""
+    yield from (one for chunk in chunks_of(exchange) for one in chunk.get("candidates", []))
+
+
+def is_whole(exchange: Exchange) -> bool:
+    """Whether an answer has one candidate, and that came to its end."""
+    indexes = {one.get("index", 0) for one in candidates_of(exchange)}
+    ends = [one for one in candidates_of(exchange) if one.get("finishReason")]
+    return len(indexes) == len(ends) == 1
 
 
 def parts_said(exchange: Exchange) -> list[JsonObject]:

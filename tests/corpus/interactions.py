@@ -9,8 +9,7 @@ from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
 from onrecord.adapters.wire.wires import endpoint_of
-from tests.corpus.openai_responses_wire import body_of
-from tests.corpus.wire import CORPUS, JsonObject
+from tests.corpus.wire import CORPUS, JsonObject, below, sent_body
 
 FOLDERS: Final = (
     *("anthropic", "bedrock", "gemini", "ollama"),
@@ -43,8 +42,7 @@ class Call:
 
 def files() -> list[str]:
     """The recordings that hold several turns."""
-    every = (path for folder in FOLDERS for path in CORPUS.glob(f"{folder}/*/*.json"))
-    names = sorted(str(path.relative_to(CORPUS)) for path in every)
+    names = below(*(f"{folder}/*/*.json" for folder in FOLDERS))
     return [name for name in names if sum(bool(call.api) for call in calls(name)) > 1]
 
 
@@ -62,9 +60,8 @@ def calls(name: str) -> tuple[Call, ...]:
 def call(one: JsonObject) -> Call:
     request, response = one["request"], one["response"]
     url = urlsplit(str(request.get("uri") or request["url"]))
-    body, said = request["body"], response["body"]
-    kind = response.get("body_kind") or ("sse" if isinstance(said, str) else "json")
-    answer = b"" if kind == "none" else body_of(kind, said)
+    body = request["body"]
+    answer = b"" if response.get("body_kind") == "none" else sent_body(response)[0]
     return Call(
         method=request["method"],
         path=url.path,

@@ -23,6 +23,8 @@ class Example:
 
 def examples() -> list[Example]:
     found: list[Example] = []
+    if not (CORPUS / NAME).is_file():
+        return []
     told: list[JsonObject] = json.loads((CORPUS / NAME).read_bytes())["examples"]
     for one in told:
         if one["kind"] == "response":

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, cast
 
-from tests.corpus.wire import CORPUS, Exchange, JsonObject
+from tests.corpus.wire import CORPUS, Exchange, JsonObject, below, sent_body
 
 _ENDPOINT = "/chat/completions"
 _FOLDERS = ("openai-chat", "openai-compatible")
@@ -18,9 +18,9 @@ _PADDING = "obfuscation"
 
 def files() -> list[str]:
     """The recordings of this API, by their names below the folder, those of other servers too."""
-    own = (path for folder in _FOLDERS for path in CORPUS.glob(f"{folder}/*/*"))
-    mixed = (path for path in CORPUS.glob("*/*/*.json") if _ENDPOINT in path.read_text())
-    return sorted({str(path.relative_to(CORPUS)) for path in (*own, *mixed)})
+    ours = _ENDPOINT.encode()
+    mixed = (name for name in below("*/*/*.json") if ours in (CORPUS / name).read_bytes())
+    return sorted({*below(*(f"{folder}/*/*" for folder in _FOLDERS)), *mixed})
 
 
 def exchanges(name: str) -> list[Exchange]:
@@ -33,7 +33,7 @@ def exchanges(name: str) -> list[Exchange]:
         return [Exchange(200, path.read_bytes() + b"\n\n", True)]
     recorded: JsonObject = json.loads(path.read_bytes())
     if "interactions" not in recorded:
-        return [Exchange(200, path.read_bytes(), False)]
+        return [Exchange(200 if "choices" in recorded else 400, path.read_bytes(), False)]
     asked = recorded["interactions"]
     return [exchange(one) for one in asked if is_completion(one["request"]["uri"])]
 
@@ -41,9 +41,8 @@ def exchanges(name: str) -> list[Exchange]:
 def exchange(one: JsonObject) -> Exchange:
     response, sent = one["response"], one["request"]["body"]
     request: JsonObject = json.loads(sent) if isinstance(sent, str) else sent
-    body, is_stream = response["body"], response["body_kind"] == "sse"
-    data = str(body) if is_stream else json.dumps(body)
-    return Exchange(response["status"], data.encode(), is_stream, request)
+    body, is_stream = sent_body(response)
+    return Exchange(response["status"], body, is_stream, request)
 
 
 def is_completion(uri: str) -> bool:
@@ -150,6 +149,16 @@ def joined(kind: str, group: list[JsonObject]) -> JsonObject:
         return {"type": kind, "text": "".join(part["text"] for part in group)}
     thought = [part for one in group for part in one["thinking"]]
     return {"type": kind, kind: parts([thought])}
+
+
+def is_whole(exchange: Exchange) -> bool:
+    """Whether all chunks are of one answer, and each choice came to its end."""
+    chunks = list(members_of(exchange))
+    choices = [choice for chunk in chunks for choice in chunk.get("choices") or []]
+    ended = {choice["index"] for choice in choices if choice.get("finish_reason")}
+    ids = {chunk["id"] for chunk in chunks if chunk.get("id")}
+    has_error = any("error" in chunk for chunk in chunks)
+    return ended == {choice["index"] for choice in choices} and len(ids) < 2 and not has_error
 
 
 def members_of(exchange: Exchange) -> Iterator[JsonObject]:

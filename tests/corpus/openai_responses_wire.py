@@ -1,16 +1,14 @@
 """Recorded traffic of OpenAI's Responses API, of all who serve it, as the bytes that came."""
 
-import base64
-import gzip
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
-from tests.corpus.wire import CORPUS, JsonObject
+from tests.corpus.wire import CORPUS, JsonObject, below, sent_body
 
 _RECORDED = b"/responses"
-_GZIP = b"\x1f\x8b"
 LAST = ("response.completed", "response.incomplete", "response.failed")
 
 
@@ -28,9 +26,8 @@ class Call:
 
 def files() -> list[str]:
     """The recordings of this API, by their names below the folder, those of other servers too."""
-    own = CORPUS.glob("openai-responses/*/*")
-    mixed = (path for path in CORPUS.glob("*/*/*.json") if _RECORDED in path.read_bytes())
-    return sorted({str(path.relative_to(CORPUS)) for path in (*own, *mixed)})
+    mixed = (name for name in below("*/*/*.json") if _RECORDED in (CORPUS / name).read_bytes())
+    return sorted({*below("openai-responses/*/*"), *mixed})
 
 
 def calls(name: str) -> list[Call]:
@@ -46,7 +43,7 @@ def calls(name: str) -> list[Call]:
 
 
 def streams(text: str) -> Iterator[bytes]:
-    """Lines of data as streams, each up to the event of its final response."""
+    """Lines of data as streams, each up to the event of its final response, which may be cut off."""
     body = b""
     for line in filter(str.strip, text.splitlines()):
         data = mended(line)
@@ -55,7 +52,8 @@ def streams(text: str) -> Iterator[bytes]:
         if kind in LAST:
             yield body
             body = b""
-    assert not body, "a stream without its last event"
+    if body:
+        yield body
 
 
 def mended(line: str) -> str:
@@ -70,26 +68,15 @@ def mended(line: str) -> str:
 def call(one: JsonObject) -> Call:
     request, response = one["request"], one["response"]
     sent: Any = request["body"]
-    kind = response["body_kind"]
+    body, is_stream = sent_body(response)
     return Call(
         status=response["status"],
-        body=body_of(kind, response["body"]),
-        is_stream=kind == "sse",
+        body=body,
+        is_stream=is_stream,
         method=request["method"],
         path=path_of(request),
         request=json.loads(sent) if isinstance(sent, str) else sent,
     )
-
-
-def body_of(kind: str, body: Any) -> bytes:
-    match kind:
-        case "sse":
-            return str(body).encode()
-        case "base64":
-            sent = base64.b64decode(body)
-            return gzip.decompress(sent) if sent.startswith(_GZIP) else sent
-        case _:
-            return json.dumps(body).encode()
 
 
 def path_of(request: JsonObject) -> str:
@@ -103,6 +90,16 @@ def data_of(call: Call) -> list[JsonObject]:
     lines = call.body.decode().split("\n")
     data = [line.removeprefix("data:").strip() for line in lines if line.startswith("data:")]
     return [json.loads(one) for one in data if one != "[DONE]"]
+
+
+def is_whole(call: Call) -> bool:
+    """Whether an answer came to its final response, and tells its events without a gap."""
+    if not call.is_stream:
+        return json.loads(call.body).get("status") in ("completed", "incomplete", "failed", None)
+    told = data_of(call)
+    numbers = [event["sequence_number"] for event in told if "sequence_number" in event]
+    gapless = all(later == sooner + 1 for sooner, later in pairwise(numbers))
+    return gapless and bool(told) and told[-1]["type"] in LAST
 
 
 def items_said(call: Call) -> list[JsonObject]:

@@ -195,20 +195,3 @@ def api_of(event: Event, one: Played) -> str:
         cast("tuple[object, ...]", content)[0] if isinstance(content, tuple) else content
     )
     return first.api if isinstance(first, Native) else own(one)
-
-
-@pytest.mark.search
-def test_every_excuse_is_still_needed() -> None:
-    broken = {
-        (name.partition("/")[0], api, said.rule)
-        for name in FILES
-        for one in played(name)
-        for api in APIS
-        for said in verdict(api, asked(one, api)).violations
-        if not is_cut(asked(one, api).body, said.where)
-    }
-    assert broken == set(EXCUSED)
-
-
-def test_all_six_apis_are_spoken_and_told() -> None:
-    assert {own(one) for name in FILES for one in played(name)} == set(APIS) == set(MODELS)

@@ -179,6 +179,12 @@ def points_gone(blocks: list[JsonObject]) -> list[JsonObject]:
     return [block for block in blocks if "cachePoint" not in block]
 
 
+def held_reasoning(exchange: Exchange) -> list[JsonObject]:
+    """The signed reasoning that a conversation holds."""
+    told = (json.loads(text) for _, _, text in Record(exchange).said())
+    return [block for block in told if "signature" in json.dumps(block.get("reasoningContent"))]
+
+
 def test_signed_reasoning_goes_back_to_the_model_that_made_it() -> None:
     """The digest of what stands before it is that of the request, for real."""
     kept = [
@@ -188,4 +194,7 @@ def test_signed_reasoning_goes_back_to_the_model_that_made_it() -> None:
         for block in blocks(Record(exchange).request())
         if "reasoningContent" in block
     ]
-    assert len(kept) >= 6
+    signed = [
+        block for name in FILES for exchange in answered(name) for block in held_reasoning(exchange)
+    ]
+    assert bool(kept) == bool(signed)

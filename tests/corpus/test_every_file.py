@@ -1,7 +1,9 @@
-"""No recording is passed over: each is read by a test of its API, or named with the reason why not."""
+"""No recording is passed over: a test of its API reads it, or what it holds says why none does."""
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Final
 
 import pytest
@@ -15,45 +17,24 @@ from tests.corpus import (
     openai_responses_wire,
     wire,
 )
-from tests.corpus.test_bedrock_capture import COUNTING
-from tests.corpus.test_gemini_capture import OUT_OF_SCOPE
-from tests.corpus.wire import CORPUS, MISSING, is_there
+from tests.corpus.interactions import FOLDERS, calls
+from tests.corpus.wire import CORPUS, MISSING, is_there, why_none
 
 pytestmark = pytest.mark.skipif(not is_there(), reason=MISSING)
 
-ABOUT: Final = {
-    "MANIFEST.json": "where the recordings are from",
-    "ORIGIN.md": "where the recordings are from",
-    "_licenses": "what may be done with them",
-    "_schemas": "schemas of services, and no traffic",
-}
-
-_PYDANTIC: Final = "pydantic-ai/test_"
-_EFFORT: Final = "test_anthropic_explicit_effort_xhigh_unsupported_model_errors"
-
-NO_TURNS: Final = {
-    **dict.fromkeys(COUNTING, "tokens are counted, and nothing is said"),
-    **dict.fromkeys(OUT_OF_SCOPE, "the Interactions API, or embeddings: Onrecord speaks neither"),
-    f"anthropic/{_PYDANTIC}anthropic__test_anthropic_count_tokens_keeps_memory_tool.json": (
-        "tokens are counted, and nothing is said"
-    ),
-}
-
-REFUSED: Final = {
-    f"anthropic/{_PYDANTIC}anthropic__{_EFFORT}.json",
-    f"bedrock/{_PYDANTIC}bedrock__test_bedrock_error.json",
-    f"openai-chat/{_PYDANTIC}openai__test_openai_web_search_tool_model_not_supported.json",
-    f"openai-compatible/{_PYDANTIC}openrouter__test_openrouter_errors_raised.json",
-    f"openai-responses/{_PYDANTIC}openai_responses__test_openai_responses_model_http_error.json",
-    "openai-responses/vercel-ai/openai-error.1.json",
-}
-"""Recordings of errors alone: they are captured, and nothing of them can go on."""
+# Endpoints of the services at which nothing is said: tokens are counted, or texts made to numbers.
+NO_TURN: Final = re.compile(r"count-?_?tokens|countTokens|[eE]mbed")
 
 
-def recordings() -> set[str]:
-    """All files but those about the recordings."""
-    files = (path.relative_to(CORPUS) for path in CORPUS.rglob("*") if path.is_file())
-    return {str(path) for path in files if path.parts[0] not in ABOUT}
+def everything() -> list[str]:
+    """All files that lie with recordings."""
+    paths = (path for folder in FOLDERS for path in (CORPUS / folder).rglob("*"))
+    return sorted(str(path.relative_to(CORPUS)) for path in paths if path.is_file())
+
+
+def recordings() -> list[str]:
+    """Those that hold traffic."""
+    return [name for name in everything() if not why_none(name)]
 
 
 def captured() -> set[str]:
@@ -62,16 +43,33 @@ def captured() -> set[str]:
     return {ollama_wire.NAME, *(name for reader in readers for name in reader.files())}
 
 
-def test_every_recording_is_captured_or_named() -> None:
-    left = recordings() - captured()
-    assert left <= set(NO_TURNS)
-    assert left == set(OUT_OF_SCOPE) - captured()
+def why_not(name: str) -> str:
+    """Why nothing of a recording can go on; empty if it should."""
+    if gemini_wire.INTERACTIONS in name:
+        return "the Interactions API, which Onrecord does not speak"
+    recorded = calls(name) if name.endswith(".json") else ()
+    paths = [call.path for call in recorded]
+    if paths and all(NO_TURN.search(path) for path in paths):
+        return "no turn: tokens are counted, or texts made to numbers"
+    if recorded and not any(call.api and call.is_accepted for call in recorded):
+        return "each of its turns was refused"
+    is_error = name.endswith(".json") and "error" in json.loads((CORPUS / name).read_bytes())
+    return "an error alone" if is_error and not recorded else ""
 
 
-def test_every_recording_goes_on_with_every_api_or_is_named() -> None:
-    assert recordings() - set(conversations.files()) == {*NO_TURNS, *REFUSED}
+def test_there_is_traffic() -> None:
+    assert recordings(), f"no recording below {CORPUS}"
+    assert {name for name in captured() if (CORPUS / name).is_file()}
 
 
-def test_nothing_that_is_named_has_gone() -> None:
-    assert {*NO_TURNS, *REFUSED} <= recordings()
-    assert {path.name for path in CORPUS.iterdir()} >= set(ABOUT)
+def test_every_recording_goes_on_with_every_api_or_says_why_not() -> None:
+    left = set(recordings()) - set(conversations.files())
+    assert [name for name in sorted(left) if not why_not(name)] == []
+
+
+@pytest.mark.parametrize("name", everything())
+def test_what_is_no_recording_says_why(name: str) -> None:
+    why = why_none(name)
+    if why:
+        pytest.skip(f"{name} is no recording: {why}")
+    assert name in captured() or why_not(name)

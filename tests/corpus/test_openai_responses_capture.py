@@ -23,11 +23,12 @@ from tests.corpus.openai_responses_wire import (
     Call,
     calls,
     files,
+    is_whole,
     items_said,
     told_otherwise,
 )
 from tests.corpus.table import RecordProperty, folder, report
-from tests.corpus.wire import MISSING, JsonObject, is_there
+from tests.corpus.wire import MISSING, JsonObject, error_of, is_there, origin
 
 pytestmark = pytest.mark.skipif(not is_there(), reason=MISSING)
 
@@ -71,15 +72,16 @@ def test_every_recorded_item_is_kept_as_it_was_said(
     for call in calls(name):
         if call.status >= 400:
             failed = attempt_failed(call.status, call.body, request=UUID(int=2))
-            assert as_text(failed.error) == as_text(json.loads(call.body))
+            assert as_text(failed.error) == as_text(error_of(call.body))
             counts.update(errors=1)
             continue
         answer, *others = answers(call)
-        assert all(other == answer for other in others)
+        assert others == [answer] * len(others)
         recorded, blobs = events_of(answer, response=UUID(int=1))
         events = [stored(event) for event in recorded]
         kept = [restore(block, blobs) for event in events for block in blocks_of(event)]
-        assert as_text(kept) == as_text(items_said(call))
+        if is_whole(call) or origin(name) in ODD:
+            assert as_text(kept) == as_text(items_said(call))
         opaque = [event for event in events if isinstance(event, OpaqueRecorded)]
         assert all(event.type in OPAQUE for event in opaque)
         counts.update(
@@ -113,7 +115,11 @@ def test_a_recorded_answer_is_understood_but_for_the_known_ones(name: str) -> No
         if call.status >= 400:
             continue
         answer = answers(call)[0]
-        assert {anomaly.what for anomaly in answer.anomalies} == ODD.get(name, set())
+        odd = {anomaly.what for anomaly in answer.anomalies}
+        if not is_whole(call) and origin(name) not in ODD:
+            assert answer.needs_raw or not answer.is_complete
+            continue
+        assert odd == ODD.get(origin(name), set())
         if not answer.is_complete:
             is_quota = (answer.interruption, answer.detail) == ("error", "insufficient_quota")
             assert answer.interruption == "deferred" or is_quota

@@ -122,7 +122,8 @@ def test_the_last_request_and_its_answer_go_again(
         for event in played(name).events()
         for block in played(name).blocks(event)
     }
-    assert all(told(plain(block)) in recorded for block in going) or done(request)
+    anew = [block for block in going if told(plain(block)) not in recorded]
+    assert not anew or done(request)
     assert done(request) <= RIGHTLY.keys()
     report(record_property, "returned", counts)
 
@@ -167,9 +168,3 @@ def words(system: Any) -> str:
             return "\n".join(sorted(name.partition(":")[2] for name in names({"content": system})))
         case _:
             return ""
-
-
-def test_every_reason_is_still_there() -> None:
-    assert {
-        rule for name in FILES if is_open(name) for rule in done(asked(name)[0])
-    } == RIGHTLY.keys()

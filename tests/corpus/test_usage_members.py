@@ -82,5 +82,7 @@ def _read(line: str) -> Iterator[JsonObject]:
     ],
 )
 def test_recorded_answers_tell_what_they_used(api: str, file: str, told: UsageMembers) -> None:
+    if not (CORPUS / file).is_file():
+        pytest.skip(f"{file} is not there")
     recorded: Any = json.loads((CORPUS / file).read_bytes())
     assert told in {usage_members(api, answer) for answer in answers(recorded)}
