@@ -1,4 +1,4 @@
-"""The body of a response, recorded as a coroutine reads it; see `recorded_body`.
+"""The body of a response, recorded as a coroutine reads it; see `recorded.py`.
 
 Imports anyio, which the SDKs that have coroutines bring.
 """
@@ -22,7 +22,7 @@ from onrecord.adapters.wire.bodies.recorded import AnswerRecorder, HeldBack, kee
 # The threads are counted apart from the program's own: those may all wait for a call that is
 # being recorded, as sync endpoints of a web server do that go back to the loop.
 
-ToldT = TypeVar("ToldT")
+ResultT = TypeVar("ResultT")
 
 _AT_MOST: Final = 40
 """How many calls write at once; anyio's own number for a program's threads."""
@@ -36,8 +36,8 @@ async def done(work: Callable[[], None]) -> None:
         await anyio.to_thread.run_sync(work, limiter=_limiter())
 
 
-async def told(work: Callable[[], ToldT]) -> ToldT:
-    """Return what work says that may have to read."""
+async def result_of(work: Callable[[], ResultT]) -> ResultT:
+    """Return the result of work that may have to read."""
     return await anyio.to_thread.run_sync(work, limiter=_limiter())
 
 

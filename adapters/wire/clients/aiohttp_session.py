@@ -13,7 +13,7 @@ from typing import Any, Final
 from aiohttp import ClientResponse, StreamReader
 from aiohttp.base_protocol import BaseProtocol
 
-from onrecord.adapters.wire.bodies import recorded_async as loop_threads
+from onrecord.adapters.wire.bodies import recorded_async
 from onrecord.adapters.wire.bodies.recorded import AnswerRecorder, abandon
 from onrecord.adapters.wire.bodies.recorded_async import AsyncRecordedBody
 from onrecord.adapters.wire.clients import unrecorded
@@ -52,20 +52,24 @@ class RecordedSession:
         sending = Sending(method.upper(), target_of(str(url)), lowered, extensions_of_call({}))
         body = data or b""
         if self._exchanges.binding.splice:
-            body = await loop_threads.told(partial(self._exchanges.spliced, bound, sending, body))
+            body = await recorded_async.result_of(
+                partial(self._exchanges.spliced, bound, sending, body)
+            )
         more["data"] = body or data
         send = partial(self._inner.request, method, url, headers=own_headers, **more)
         # What google-genai uploads is sent in parts: no form, and no batch's.
         if not sending.is_recorded or sending.kind == "upload":
             unrecorded.say(sending.method, sending.path)
             return await send()
-        attempt = await loop_threads.opened(partial(self._exchanges.attempt, bound, sending, body))
+        attempt = await recorded_async.opened(
+            partial(self._exchanges.attempt, bound, sending, body)
+        )
         if attempt is None:
             return await send()
         try:
             response = await send()
         except BaseException as exc:
-            await loop_threads.done(partial(attempt.fail, exc))
+            await recorded_async.done(partial(attempt.fail, exc))
             raise
         _record(getattr(response, "_response", response), attempt)
         return response

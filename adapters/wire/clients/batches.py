@@ -34,10 +34,9 @@ from onrecord.adapters.wire.bodies.attempt import Attempt, without_secrets
 from onrecord.adapters.wire.bodies.batch_answers import FirstLine, ResultLines, WholeBody
 from onrecord.adapters.wire.bodies.credentials import Credentials
 from onrecord.adapters.wire.bodies.recorded import AnswerRecorder
-from onrecord.adapters.wire.clients import sending as request_headers
 from onrecord.adapters.wire.clients import unrecorded
 from onrecord.adapters.wire.clients.binding import CallBinding
-from onrecord.adapters.wire.clients.sending import Sending, outgoing_of
+from onrecord.adapters.wire.clients.sending import Sending, outgoing_of, retry_count
 from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.secrets import secrets_of
 from onrecord.adapters.wire.wires import WIRES, Purpose, endpoint_of, refusal_of
@@ -100,7 +99,7 @@ class Batches:
         journal_bound = bound.known()
         digest = _digest([entry for _, entry in turns])
         tried = None if journal_bound is None else journal_bound.talk.conversation_id, digest
-        failed = self._retried(tried) if request_headers.retry_count(sending.headers) else None
+        failed = self._retried(tried) if retry_count(sending.headers) else None
         if failed is not None:
             return failed
         journal = journal_bound or bound.own()

@@ -66,10 +66,10 @@ class TalkWire:
 
     def record(self, client: ClientT, after: int | None, *, splice: bool = False) -> ClientT:
         """Return a client of the same type whose wire is recorded; UnsupportedClient for others."""
-        from onrecord.adapters.wire.clients import record as tee
+        from onrecord.adapters.wire.clients import record
         from onrecord.adapters.wire.clients.binding import Binding
 
-        return tee.record(client, Binding(self._journals, self, after=after, splice=splice))
+        return record.record(client, Binding(self._journals, self, after=after, splice=splice))
 
     def headers(self) -> dict[str, str]:
         """Return the header that binds a call to the conversation."""

@@ -21,10 +21,9 @@ from onrecord.adapters.wire.answer_events import closing_of, is_still_made
 from onrecord.adapters.wire.bodies.attempt import Attempt
 from onrecord.adapters.wire.bodies.credentials import Credentials
 from onrecord.adapters.wire.bodies.recorded import AnswerRecorder
-from onrecord.adapters.wire.clients import sending as request_headers
 from onrecord.adapters.wire.clients.batches import Batches, Results
 from onrecord.adapters.wire.clients.binding import Binding, CallBinding
-from onrecord.adapters.wire.clients.sending import MARK, SPLICED, Sending, outgoing_of
+from onrecord.adapters.wire.clients.sending import MARK, SPLICED, Sending, outgoing_of, retry_count
 from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.respelling import restored
 from onrecord.adapters.wire.wires import WIRES, endpoint_of, refusal_of
@@ -115,7 +114,7 @@ class ExchangeRecorder:
         """Record a turn's request that is about to be sent."""
         extensions = sending.extensions
         recorded: _RecordedRequest | None = extensions.get(MARK)
-        count = request_headers.retry_count(sending.headers)
+        count = retry_count(sending.headers)
         if recorded is None:
             api = endpoint_of("POST", sending.path).api
             outgoing = partial(outgoing_of, api, sending, body)

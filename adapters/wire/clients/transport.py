@@ -73,6 +73,8 @@ class _Wrapper:
 class _Recorded(_Wrapper):
     """Sends requests through another transport and records what crosses it."""
 
+    inner: httpx2.BaseTransport
+
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Record the request, send it, and return a response that is recorded as it is read."""
         recorded = self._begun(request)
@@ -106,9 +108,11 @@ class _Recorded(_Wrapper):
 class _AsyncRecorded(_Wrapper):
     """Sends requests through another transport and records what crosses it."""
 
+    inner: httpx2.AsyncBaseTransport
+
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Record the request, send it, and return a response that is recorded as it is read."""
-        from onrecord.adapters.wire.bodies import recorded_async as loop_threads
+        from onrecord.adapters.wire.bodies import recorded_async
 
         recorded = self._begun(request)
         if recorded is None:
@@ -117,21 +121,23 @@ class _AsyncRecorded(_Wrapper):
         own_body = await request.aread()
         body = own_body
         if self.exchanges.binding.splice:
-            body = await loop_threads.told(
+            body = await recorded_async.result_of(
                 partial(self.exchanges.spliced, bound, sending, own_body)
             )
-        recorder = await loop_threads.opened(partial(self.exchanges.attempt, bound, sending, body))
+        recorder = await recorded_async.opened(
+            partial(self.exchanges.attempt, bound, sending, body)
+        )
         request = request if body is own_body else _with_body(request, body)
         if recorder is None:
             return await self.inner.handle_async_request(request)
         try:
             response = await self.inner.handle_async_request(request)
         except BaseException as exc:
-            await loop_threads.done(partial(recorder.fail, exc))
+            await recorded_async.done(partial(recorder.fail, exc))
             raise
         loaded = _loaded(response)
         if loaded is not None:
-            await loop_threads.done(partial(_read_whole, recorder, response, loaded))
+            await recorded_async.done(partial(_read_whole, recorder, response, loaded))
         else:
             recorder.answered(response.status_code, response.headers)
             response.stream = self.body(cast("AsyncBody", response.stream), recorder)
