@@ -35,7 +35,7 @@ def connect(
     url: str | None = None,
     *,
     tenant: UUID | None = None,
-    capabilities: str | os.PathLike[str] | None = None,
+    capability_file: str | os.PathLike[str] | None = None,
     redis: str | None = None,
     listen: str | None = None,
 ) -> Store:
@@ -49,7 +49,7 @@ def connect(
     Where a store serves several parties, `tenant` is the id of the one that this is for: it meets
     no other's conversations. Without it, it is `$ONRECORD_TENANT`, else nobody's in particular.
 
-    `capabilities` is a TOML file that says what models take, over what Onrecord knows of them
+    `capability_file` is a TOML file that says what models take, over what Onrecord knows of them
     (docs/capabilities.md); without it, `$ONRECORD_CAPABILITIES`. InvalidInput says what is wrong in it.
 
     `redis` is the URL of a Redis that makes things quick (docs/redis.md); without it, it is
@@ -59,12 +59,12 @@ def connect(
     subscriptions hear of other processes' appends (docs/postgresql.md); without it, it is
     `$ONRECORD_LISTEN_URL`. Statements are then not prepared.
     """
-    found = settings()
-    matrix = matrix_given(capabilities)
-    party = found.tenant if tenant is None else id_given("a tenant", tenant)
-    place = found.url if url is None else text_given("a store's URL", url)
-    beside = _beside(found.redis if redis is None else text_given("a Redis's URL", redis))
-    direct = found.listen if listen is None else text_given("the database's own URL", listen)
+    environment = settings()
+    matrix = matrix_given(capability_file)
+    party = environment.tenant if tenant is None else id_given("a tenant", tenant)
+    place = environment.url if url is None else text_given("a store's URL", url)
+    beside = _beside(environment.redis if redis is None else text_given("a Redis's URL", redis))
+    direct = environment.listen if listen is None else text_given("the database's own URL", listen)
     backend = _backend(place, beside, direct)
     where = shown(place)
     spool = Spool(spool_folder(where, backend.digest("spool").hex(), party))
@@ -73,7 +73,7 @@ def connect(
         where,
         spool=spool,
         tenant=party,
-        actor=found.actor,
+        actor=environment.actor,
         matrix=matrix,
         accelerator=_accelerator(beside, backend),
         views=lambda: _views(place, backend, party),
@@ -204,8 +204,8 @@ def _views(url: str, backend: Backend, tenant: UUID) -> Views:
     from onrecord.adapters.views.sqlite.views import SqliteViews
 
     path = cast("Sqlite", backend).file.path if scheme == "sqlite" else None
-    kept = SqliteViews(backend, path)
-    return Views(kept, lambda: kept, backend, tenant)
+    views = SqliteViews(backend, path)
+    return Views(views, lambda: views, backend, tenant)
 
 
 @contextmanager

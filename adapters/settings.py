@@ -100,8 +100,8 @@ def matrix_given(file: str | os.PathLike[str] | None) -> Mapping[str, JsonObject
     Nothing where neither names a file. InvalidInput where it cannot be read, or says what no such
     file may say: the message names the file, the entry and the reason.
     """
-    found = settings().capabilities if file is None else file
-    return {} if found is None else matrix_in(_capability_path(found))
+    path = settings().capabilities if file is None else file
+    return {} if path is None else matrix_in(_capability_path(path))
 
 
 def matrix_in(file: Path) -> Mapping[str, JsonObject]:
@@ -150,11 +150,11 @@ def prices_given(file: str | os.PathLike[str] | None) -> Prices:
     """
     from onrecord.projections.views.usage import Prices, prices_in
 
-    found = settings().prices if file is None else Path(file)
-    if found is None:
+    path = settings().prices if file is None else Path(file)
+    if path is None:
         return Prices()
-    tables = tables_in(found, parse_float=Decimal)
+    tables = tables_in(path, parse_float=Decimal)
     try:
         return prices_in(tables)
     except InvalidInput as exc:
-        raise InvalidInput(f"{found}: {exc}") from exc
+        raise InvalidInput(f"{path}: {exc}") from exc

@@ -177,15 +177,18 @@ class Store:
         `which` is its key, or its id, which finds them after it was forgotten too. This reads how
         each conversation began that is younger, two events at most, and nothing else.
         """
-        of, there = self._opened(which), list(self._backend.conversations(self.tenant))
-        began = min((one.started_at for one in there if one.conversation_id == of), default=None)
-        if began is None:
+        conversation_id, there = self._opened(which), list(self._backend.conversations(self.tenant))
+        first_time = min(
+            (one.started_at for one in there if one.conversation_id == conversation_id),
+            default=None,
+        )
+        if first_time is None:
             return []
         younger = (
-            one for one in there if one.started_at >= began and one.head.version >= BEGINNING
+            one for one in there if one.started_at >= first_time and one.head.version >= BEGINNING
         )
-        forked = [listed for listed in map(self._listed, younger) if listed.origin is not None]
-        family = {of}
+        forked = [fork for fork in map(self._listed, younger) if fork.origin is not None]
+        family = {conversation_id}
         while more := {one.conversation_id for one in forked if one.origin in family} - family:
             family |= more
         return [one for one in forked if one.origin in family]
@@ -253,19 +256,23 @@ class Store:
         from onrecord.adapters.upkeep.verifying import no_progress, verify_conversation, verify_log
         from onrecord.adapters.upkeep.verifying_views import with_views
 
-        told, wanted = progress or no_progress, list(roots)
+        report_progress, known_roots = progress or no_progress, list(roots)
         conversation_id = None if which is None else self._id(which)
         if conversation_id is None:
-            verified = verify_log(self._backend, roots=wanted, progress=told)
-            begun = unfinished_erasures(self._backend, self.tenant)
-            verified = replace(verified, unfinished=tuple(one.conversation_id for one in begun))
-        elif wanted:
+            verified = verify_log(self._backend, roots=known_roots, progress=report_progress)
+            unfinished = unfinished_erasures(self._backend, self.tenant)
+            verified = replace(
+                verified, unfinished=tuple(one.conversation_id for one in unfinished)
+            )
+        elif known_roots:
             raise InvalidInput("a root is a shard's: verify the whole store, or leave it out")
         else:
             verified = verify_conversation(self._backend, conversation_id)
         if not views:
             return verified
-        return with_views(verified, self._backend, self.views.pages.kept(), conversation_id, told)
+        return with_views(
+            verified, self._backend, self.views.pages.kept(), conversation_id, report_progress
+        )
 
     def sweep(self, older_than: timedelta = GRACE, *, rewrite: bool = True) -> SweepResult:
         """Delete documents that no event refers to and that were stored so long ago, at least.
@@ -346,15 +353,15 @@ class Store:
         views = () if self._open_views is None else self.views.pages.residue()
         return self._backend.residue() + views
 
-    def _listed(self, found: Conversation) -> Listed:
-        began = beginning_of(self._backend, found.conversation_id)
+    def _listed(self, conversation: Conversation) -> Listed:
+        beginning = beginning_of(self._backend, conversation.conversation_id)
         return Listed(
-            key=began.key,
-            conversation_id=found.conversation_id,
-            origin=began.origin,
-            head=found.head,
-            started_at=found.started_at,
-            recorded_at=found.recorded_at,
+            key=beginning.key,
+            conversation_id=conversation.conversation_id,
+            origin=beginning.origin,
+            head=conversation.head,
+            started_at=conversation.started_at,
+            recorded_at=conversation.recorded_at,
         )
 
     def _id(self, which: str | UUID) -> UUID:
@@ -369,10 +376,12 @@ class Store:
         try:
             return self._id(which)
         except ConversationNotFound:
-            found = None if isinstance(which, UUID) else self._backend.find(self.tenant, which)
-            if found is None:
+            conversation_id = (
+                None if isinstance(which, UUID) else self._backend.find(self.tenant, which)
+            )
+            if conversation_id is None:
                 raise
-            return found
+            return conversation_id
 
 
 def backend_of(store: Store) -> Backend:

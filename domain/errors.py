@@ -101,7 +101,7 @@ class UnsupportedDocument(InvalidInput):
             f"{whom} cannot take the {modality} ({media_type}) in the user's message at version "
             f"{version}{beside}; it takes {', '.join(able) or 'nothing'}: ask another model, say the "
             "prompt otherwise with talk.edit_message, leave the event (a signal, say) out with talk.redact, or "
-            "tell with capabilities= what the model takes"
+            "tell with capability_override= what the model takes"
         )
 
 

@@ -136,3 +136,17 @@ def test_no_page_sends_a_user_inside() -> None:
         if re.search(r"onrecord\.(domain|adapters|projections)\b", line)
     ]
     assert inside == []
+
+
+def test_a_conversation_is_got_by_its_key_or_its_id_once_it_exists() -> None:
+    store = onrecord.connect("memory://")
+    with pytest.raises(onrecord.ConversationNotFound):
+        store.get("a")
+    talk = store.conversation("a")
+    talk.user("Hello")
+    for which in ("a", talk.conversation_id):
+        assert store.get(which).history()[0].text == "Hello"
+    store.forget("a", reason="asked to", actor="ana")
+    for which in ("a", talk.conversation_id):
+        with pytest.raises(onrecord.ConversationNotFound):
+            store.get(which)

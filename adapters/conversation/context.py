@@ -69,8 +69,8 @@ def kept(context: ToolCallContext, persist: object) -> dict[str, str]:
     return {name: _value(name, context[name]) for name in allowed}
 
 
-def _name(given: object) -> str:
-    name = text_given("a name to keep", given)
+def _name(value: object) -> str:
+    name = text_given("a name to keep", value)
     if not name.strip() or not name.isprintable() or len(name) > LONGEST // 4:
         raise InvalidContent(
             f"a name to keep has 1 to {LONGEST // 4} printable characters, not {len(name)}"
@@ -83,11 +83,11 @@ def _name(given: object) -> str:
     return name
 
 
-def _value(name: str, given: object) -> str:
-    if not isinstance(given, str):
-        raise InvalidContent(f"{name!r} is no text (str) but {kind_of(given)}: keep its id or name")
-    if len(given) > LONGEST:
+def _value(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise InvalidContent(f"{name!r} is no text (str) but {kind_of(value)}: keep its id or name")
+    if len(value) > LONGEST:
         raise InvalidContent(
-            f"{name!r} has {len(given)} characters, and at most {LONGEST} are kept: keep an id"
+            f"{name!r} has {len(value)} characters, and at most {LONGEST} are kept: keep an id"
         )
-    return text_given(repr(name), given)
+    return text_given(repr(name), value)

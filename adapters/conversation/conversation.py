@@ -77,13 +77,13 @@ class Talk:
 
         A `message_id` makes it idempotent: the same message again changes nothing.
         """
-        named = text_if_given("message_id", message_id)
+        checked_id = text_if_given("message_id", message_id)
         version = version_if_given(expected_version)
         attached = attachments(documents)
 
         def record() -> Done:
             content = prompt(text, attached, self._stream)
-            decided = conversation.say(self._stream.known_head(), content, message_id=named)
+            decided = conversation.say(self._stream.known_head(), content, message_id=checked_id)
             return self._stream.append(*decided, expected_version=version)
 
         return stored_again(record)
@@ -121,8 +121,8 @@ class Talk:
 
     def instruct(self, text: str) -> Done:
         """Put other instructions (a system prompt) in force."""
-        said = text_given("an instruction", text)
-        return self.log.append(*conversation.instruct(self._stream.known_head(), said))
+        instructions = text_given("an instruction", text)
+        return self.log.append(*conversation.instruct(self._stream.known_head(), instructions))
 
     def tool_result(self, call_id: str, content: Any, *, is_error: bool = False) -> Done | Rejected:
         """Record what a tool gave: text, JSON, paths, bytes, documents, or a nesting of these.
@@ -153,7 +153,7 @@ class Talk:
         something was said since, or nothing was answered. The record keeps what is given up.
         """
         expected = version_if_given(expected_version)
-        return history_edits.retell(self._stream, history_edits.regenerated, expected)
+        return history_edits.retell(self._stream, history_edits.retracted, expected)
 
     def edit_message(
         self,
@@ -180,8 +180,8 @@ class Talk:
         where the exchanges that are over end. Redact the event to have all back.
         """
         at, expected = version_if_given(until), version_if_given(expected_version)
-        said = text_given("a summary", summary)
-        decide = partial(history_edits.compacted, summary=said, until=at)
+        checked_summary = text_given("a summary", summary)
+        decide = partial(history_edits.compacted, summary=checked_summary, until=at)
         return history_edits.retell(self._stream, decide, expected)
 
     def set_tool_context(
@@ -264,16 +264,17 @@ class Talk:
         model: str | None = None,
         missing: Literal["cancel", "refuse", "drop"] = "cancel",
         tags: Literal["seed-short-id", "doc-reference"] = "seed-short-id",
-        capabilities: Given | None = None,
+        capability_override: Given | None = None,
     ) -> Request:
         """Return what the API accepts as this conversation's history: `create(**request, ...)`.
 
         `at` is the version to render it at (what would have been sent then), `window` what it
-        keeps (docs/windows.md), `thinking="drop"` leaves out signed reasoning, `cache` places cache
-        marks, `model` is whom it is for, if not the model that answered before. `missing` is what
-        becomes of calls without a result (docs/signals.md), `tags` and `capabilities` say how
-        documents go (docs/documents.md). What is bound to another key than that of the client
-        recorded here is left out. Its `.report` says what was repaired, left out or translated.
+        keeps (docs/windows.md). `thinking="drop"` leaves out signed reasoning, `cache` places cache
+        marks. `model` is the model that the request is for, if not the one that answered before.
+        `missing` is what becomes of calls without a result (docs/signals.md). `tags` and
+        `capability_override` say how documents go (docs/documents.md). What is bound to another key
+        than that of the client recorded here is left out. Its `.report` says what was repaired,
+        left out or translated.
         """
         head = self.head()
         version = version_asked(head, at)
@@ -288,12 +289,12 @@ class Talk:
             model=model,
             missing=missing,
             tags=tags,
-            capabilities=capabilities,
+            capabilities=capability_override,
             account=self._wire.account(api),
         )
-        asked = ask_for(self._stream, version, head, options, self._tenancy.windows)
-        self._wire.remember(asked)
-        return asked.request
+        rendered = ask_for(self._stream, version, head, options, self._tenancy.windows)
+        self._wire.remember(rendered)
+        return rendered.request
 
     def fork(self, key: str, *, at: int | None = None, reason: str | None = None) -> Talk:
         """Return a new conversation that goes on from this one, or from it at `at`; copies nothing."""

@@ -113,14 +113,14 @@ def is_document(value: object) -> bool:
     return isinstance(value, _DOCUMENTS)
 
 
-def looked_through(given: object) -> LookedThrough:
+def looked_through(value: object) -> LookedThrough:
     """Return what a tool gave as plain JSON, and its documents.
 
     InvalidContent, saying where and of which type, for what has no JSON form; for what holds itself
     or is nested more than 200 deep; for more than a million values.
     """
     top: list[Any] = [None]
-    walk = _Walk([_Step(given, top, 0)])
+    walk = _Walk([_Step(value, top, 0)])
     while walk.steps:
         walk.take(walk.steps.pop())
     return LookedThrough(top[0], tuple(walk.found))
@@ -170,8 +170,8 @@ class _Walk:
             case BaseModel():
                 self._take_members(step, _of_model(value))
             case _ if is_dataclass(value) and not isinstance(value, type):
-                held = {field.name: getattr(value, field.name) for field in fields(value)}
-                self._take_members(step, held)
+                members = {field.name: getattr(value, field.name) for field in fields(value)}
+                self._take_members(step, members)
             case _ if isinstance(value, _SPELLED):
                 step.put(to_jsonable_python(value))
             case _:
@@ -183,30 +183,30 @@ class _Walk:
         self.steps.append(_Step(value, step.into, step.slot, at, step.depth + 1, step))
 
     def _take_members(
-        self, step: _Step, held: Mapping[object, object] | Mapping[str, object]
+        self, step: _Step, members: Mapping[object, object] | Mapping[str, object]
     ) -> None:
-        self._go_in(step, len(held))
-        told: JsonObject = {}
+        self._go_in(step, len(members))
+        plain: JsonObject = {}
         within: list[_Step] = []
-        for given, value in held.items():
+        for given, value in members.items():
             key = given if type(given) is str else _key(step, given)
-            if key in told:
+            if key in plain:
                 raise _no_json(step, "a mapping with two keys that are the same")
-            told[key] = value
+            plain[key] = value
             if not _is_plain(value):
-                within.append(step.under(value, told, key))
-        step.put(told)
+                within.append(step.under(value, plain, key))
+        step.put(plain)
         self.steps += reversed(within)
 
-    def _take_items(self, step: _Step, held: Sequence[object]) -> None:
-        self._go_in(step, len(held))
-        told: list[Any] = list(held)
+    def _take_items(self, step: _Step, items: Sequence[object]) -> None:
+        self._go_in(step, len(items))
+        plain: list[Any] = list(items)
         within = [
-            step.under(value, told, place)
-            for place, value in enumerate(told)
+            step.under(value, plain, place)
+            for place, value in enumerate(plain)
             if not _is_plain(value)
         ]
-        step.put(told)
+        step.put(plain)
         self.steps += reversed(within)
 
     def _go_in(self, step: _Step, count: int) -> None:
@@ -234,8 +234,8 @@ def _has_spelling(kind: type[BaseModel]) -> bool:
 
 def _of_model(model: BaseModel) -> Mapping[str, object]:
     kind = type(model)
-    told = {name: value for name, value in model if not _is_excluded(kind, name)}
-    return {**told, **{name: getattr(model, name) for name in kind.model_computed_fields}}
+    members = {name: value for name, value in model if not _is_excluded(kind, name)}
+    return {**members, **{name: getattr(model, name) for name in kind.model_computed_fields}}
 
 
 def _is_excluded(kind: type[BaseModel], name: str) -> bool:
@@ -244,11 +244,11 @@ def _is_excluded(kind: type[BaseModel], name: str) -> bool:
 
 
 def _too_deep(step: _Step) -> InvalidContent:
-    seen: set[int] = set()
+    ids: set[int] = set()
     for above in reversed(list(step.way())):
-        if id(above.value) in seen:
+        if id(above.value) in ids:
             return InvalidContent(f"what was given holds itself, at {above.path()}: flatten it")
-        seen.add(id(above.value))
+        ids.add(id(above.value))
     return InvalidContent(f"what was given is nested more than {_DEEPEST} deep: flatten it")
 
 
@@ -259,9 +259,9 @@ def _scalar(step: _Step) -> object:
     return value
 
 
-def _key(step: _Step, given: object) -> str:
+def _key(step: _Step, name: object) -> str:
     """Return the key of a member as JSON has it."""
-    key = given.value if isinstance(given, Enum) else given
+    key = name.value if isinstance(name, Enum) else name
     match key:
         case str():
             return str(key)

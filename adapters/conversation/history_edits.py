@@ -56,11 +56,11 @@ def edit(
     expected_version: int | None,
 ) -> Done:
     """Store documents, and record a prompt with them in the place of another one, as `retell` does."""
-    said = prompt(text, documents, stream)
-    return retell(stream, partial(edited, version=version, said=said), expected_version)
+    content = prompt(text, documents, stream)
+    return retell(stream, partial(edited, version=version, said=content), expected_version)
 
 
-def regenerated(stream: Stream, head: Head) -> tuple[Event, ...]:
+def retracted(stream: Stream, head: Head) -> tuple[Event, ...]:
     """Return what gives up the last answer: all behind what was said, or what tools gave, before."""
     stretches = stream.lineage(head.version, head)
     tail = tail_of(stream.backend, stretches)
@@ -112,13 +112,13 @@ def _back_before(
 
 def _must_be_prompt(stream: Stream, stretches: Sequence[Stretch], version: int, head: Head) -> None:
     conversation.must_exist(head, version)
-    found = _stretch_of(stream, stretches, version)
+    stretch = _stretch_of(stream, stretches, version)
     for recorded in stream.backend.read(stream.conversation_id, after=version - 1, until=version):
         event = recorded.event()
         if not isinstance(event, MessageRecorded) or event.role != "user":
             whose = f" of the {event.role}" if isinstance(event, MessageRecorded) else ""
             raise InvalidContent(f"version {version} is no prompt, but {recorded.type}{whose}")
-        if found is None or event.line != found.line:
+        if stretch is None or event.line != stretch.line:
             raise InvalidContent(
                 f"version {version} is not on the main line: `onrecord show KEY --lines` says why"
             )

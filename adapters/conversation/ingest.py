@@ -76,11 +76,11 @@ class _Taken:
         answers = self._answers(head)
         new = [each for each in self.signals if as_recorded(self.stream, head, each) is None]
         open_calls = given_up(self.stream, head) if new and self.interrupts else ()
-        left = [result for result in open_calls if result.call_id not in answers]
-        told: list[Event] = []
+        given_up_calls = [result for result in open_calls if result.call_id not in answers]
+        events: list[Event] = []
         for result in answers.values():
-            told += (result.event, *result.documents)
-        return (*told, *conversation.receive(head, new, left))
+            events += (result.event, *result.documents)
+        return (*events, *conversation.receive(head, new, given_up_calls))
 
     def _answers(self, head: Head) -> dict[str, _Result]:
         """Return the first result of each call that is open."""
@@ -154,8 +154,8 @@ def _result(stream: Stream, entry: _Entry) -> _Result:
     call_id = entry.id or ""
     if entry.interrupted and entry.is_bare:
         return _Result(*conversation.cancel_call(stream.known_head(), call_id), ())
-    event, found = stored_result(stream, call_id, entry.given, is_error=entry.interrupted)
-    return _Result(event.model_copy(update={"cancelled": entry.interrupted}), found)
+    event, documents = stored_result(stream, call_id, entry.given, is_error=entry.interrupted)
+    return _Result(event.model_copy(update={"cancelled": entry.interrupted}), documents)
 
 
 def _signal(stream: Stream, entry: _Entry) -> SignalReceived:
@@ -164,11 +164,11 @@ def _signal(stream: Stream, entry: _Entry) -> SignalReceived:
 
 def _once(signals: Iterable[SignalReceived]) -> Iterator[SignalReceived]:
     """Yield signals, those that have a message id once."""
-    told: set[SignalReceived] = set()
+    seen_signals: set[SignalReceived] = set()
     for signal in signals:
-        if signal.message_id is None or signal not in told:
+        if signal.message_id is None or signal not in seen_signals:
             yield signal
-        told.add(signal)
+        seen_signals.add(signal)
 
 
 def _entry(given: Given, at: int) -> _Entry:

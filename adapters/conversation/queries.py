@@ -41,8 +41,8 @@ def activities(backend: Backend, stretches: tuple[Stretch, ...]) -> tuple[Activi
 def declared(backend: Backend, stretches: tuple[Stretch, ...]) -> Declared:
     """Return the tools in force at the end of these stretches, each whole."""
     redacted = amendments(backend, stretches).redacted
-    found = in_force(backend, stretches, "tools", redacted)
-    return Declared() if found is None else declaration(backend, stretches, found)
+    event = in_force(backend, stretches, "tools", redacted)
+    return Declared() if event is None else declaration(backend, stretches, event)
 
 
 def declaration(
@@ -52,18 +52,20 @@ def declaration(
     event = recorded.event()
     if isinstance(event, Erased | Unrecognised):
         return Declared()
-    told = declared_in(event, recorded.version, recorded.conversation_id)
-    return replace(told, tools=tuple(_whole(backend, stretches, tool) for tool in told.tools))
+    declaration = declared_in(event, recorded.version, recorded.conversation_id)
+    return replace(
+        declaration, tools=tuple(_whole(backend, stretches, tool) for tool in declaration.tools)
+    )
 
 
 def declarations(log: Log, stretches: tuple[Stretch, ...]) -> Iterator[RecordedEvent]:
     """Yield all that were made in these stretches, the last one first; reads nothing else."""
     for stretch in reversed(stretches):
-        found = in_force(log, (stretch,), "tools")
-        while found is not None:
-            yield found
-            before = replace(stretch, until=found.version - 1, head=None)
-            found = in_force(log, (before,), "tools")
+        event = in_force(log, (stretch,), "tools")
+        while event is not None:
+            yield event
+            before = replace(stretch, until=event.version - 1, head=None)
+            event = in_force(log, (before,), "tools")
 
 
 def _whole(backend: Backend, stretches: tuple[Stretch, ...], tool: Tool) -> Tool:

@@ -49,7 +49,7 @@ _TAKEN: Final = MappingProxyType(
         "cache": "True or False",
         "missing": '"cancel", "refuse" or "drop"',
         "tags": '"seed-short-id" or "doc-reference"',
-        "capabilities": "an onrecord.Given(...)",
+        "capability_override": "an onrecord.Given(...)",
     }
 )
 """What a request takes under each name."""
@@ -88,6 +88,7 @@ def options_given(matrix: Mapping[str, JsonObject], **wishes: Any) -> Options:
         return options.model_copy(update={"matrix": matrix.get(options.api)})
     except ValidationError as exc:
         wrong = str(exc.errors(include_url=False, include_input=False)[0]["loc"][0])
+    wrong = "capability_override" if wrong == "capabilities" else wrong
     raise InvalidInput(f"{wrong} is not what a request takes: give {_TAKEN[wrong]}")
 
 
@@ -128,8 +129,8 @@ def request_of(backend: Backend, stretches: tuple[Stretch, ...], options: Option
     """Return the request alone."""
     folded = history(events_for(backend, stretches, exchanges_of(options.window)), options.missing)
     needed = needed_blobs(folded, options)
-    held = {blob.sha256: blob_among(backend, stretches, blob) for blob in needed}
-    return render(folded, options, held)
+    data = {blob.sha256: blob_among(backend, stretches, blob) for blob in needed}
+    return render(folded, options, data)
 
 
 # The replay of a conversation's requests, one after the other, with what its store holds.
@@ -203,12 +204,12 @@ class _Replay:
 
     def _rendered(self, outcome: Outcome, recipe: Recipe, body: bytes) -> Outcome:
         try:
-            made = self._talk.log.render(recipe.version, options_of(recipe.options))
+            request = self._talk.log.render(recipe.version, options_of(recipe.options))
         except OnrecordError as exc:
             return replace(outcome, is_rendered=False, remark=outcome.remark or str(exc))
-        if compare(body, made.body_parts()):
+        if compare(body, request.body_parts()):
             return replace(outcome, is_rendered=True)
-        if are_respelled(recipe.api, read_object(body), made.body_parts()):
+        if are_respelled(recipe.api, read_object(body), request.body_parts()):
             remark = "the SDK spelled it otherwise: record(client, splice=True) keeps our spelling"
             return replace(outcome, remark=outcome.remark or remark)
         if recipe.renderer != renderer_digest(recipe.api):

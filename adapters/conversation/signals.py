@@ -167,12 +167,12 @@ def as_recorded(stream: Stream, head: Head, received: SignalReceived) -> SignalR
     if received.message_id is None or not head.version:
         return None
     for interrupts in (True, False):
-        told = received.model_copy(update={"interrupts": interrupts})
-        match knowledge_of(stream, told):
+        signal = received.model_copy(update={"interrupts": interrupts})
+        match knowledge_of(stream, signal):
             case "new":
                 return None
             case "same":
-                return told
+                return signal
             case "other":
                 continue
     raise IdempotencyMismatch(

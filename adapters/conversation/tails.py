@@ -124,21 +124,21 @@ def since_prompt(log: Log, stretches: tuple[Stretch, ...]) -> list[Told]:
     return [recorded.told() for recorded in since_request(log, stretches)]
 
 
-def _tail(told: Iterable[Told]) -> Tail:
+def _tail(events: Iterable[Told]) -> Tail:
     tail = Tail()
     calls = Head()
-    for item, event in _known(told):
+    for item, event in _known(events):
         tail.take(item, event)
         calls = advance(calls, effect_of(event))
     tail.open_calls = calls.open_calls
     return tail
 
 
-def _saw_prompt(told: Iterable[Told], sent: Told) -> bool:
+def _saw_prompt(events: Iterable[Told], sent: Told) -> bool:
     """Whether a request saw any of what is told; else it answers what was said before that."""
     seen = seen_by(sent)
     return seen is None or any(
-        item.version <= seen for item in told if item.conversation_id == sent.conversation_id
+        item.version <= seen for item in events if item.conversation_id == sent.conversation_id
     )
 
 
@@ -155,9 +155,9 @@ def _is_prompt(event: Event) -> bool:
             return False
 
 
-def _known(told: Iterable[Told]) -> Iterable[tuple[Told, Event]]:
+def _known(events: Iterable[Told]) -> Iterable[tuple[Told, Event]]:
     """Yield what this release can read of what is on the main line, as requests saw it."""
-    for item in as_seen(list(told))[0]:
+    for item in as_seen(list(events))[0]:
         if not isinstance(item, Told):
             continue
         event = item.event()
@@ -192,8 +192,8 @@ def calls_open(
     versions = sorted(head.open_calls.values())
     if versions:
         recorded = backend.read(own, after=versions[0] - 1, until=versions[-1])
-        found = (event.event() for event in recorded if event.version in versions)
-        made += [event for event in found if isinstance(event, ToolCallRecorded)]
+        events = (event.event() for event in recorded if event.version in versions)
+        made += [event for event in events if isinstance(event, ToolCallRecorded)]
     return made
 
 
@@ -231,8 +231,8 @@ def _call(backend: Backend, stretches: tuple[Stretch, ...], event: ToolCallRecor
     if isinstance(event.content, ToolCall):
         return event.content
     spilled = referenced(event.content.value)
-    held = {blob.sha256: blob_among(backend, stretches, blob) for blob in spilled}
-    call = neutral_of(event.content.api, restore(event.content.value, held))
+    data = {blob.sha256: blob_among(backend, stretches, blob) for blob in spilled}
+    call = neutral_of(event.content.api, restore(event.content.value, data))
     if isinstance(call, ToolCall):
         # Gemini's calls, and Ollama's, may have no id of their own.
         return call if call.id else call.model_copy(update={"id": event.call_id})

@@ -72,14 +72,14 @@ class GivenResult:
 
     def stored(self, stream: Stream) -> Stored:
         """Store the documents, each once, and return the result with references in their place."""
-        kept = _put_all(self.found, stream)
+        documents = _put_all(self.found, stream)
         first: dict[Document, str] = {}
-        for found, document in zip(self.found, kept, strict=True):
+        for found, document in zip(self.found, documents, strict=True):
             found.place.update(reference_to(document))
             first.setdefault(document, f"{self.at}{found.path}")
         placed = tuple(Placed(document, path) for document, path in first.items())
         if self.listed:
-            at = {id(found.place): kept[place] for place, found in enumerate(self.found)}
+            at = {id(found.place): documents[place] for place, found in enumerate(self.found)}
             return Stored(_in_order(self.told, at), placed)
         is_alone = any(found.place is self.told for found in self.found)
         return Stored((*(() if is_alone else _words(self.told)), *first), placed)
@@ -101,17 +101,17 @@ def given_result(given: object) -> GivenResult:
     return GivenResult(looked.plain, looked.found, opened.at, listed is not None, opened.is_error)
 
 
-def _check(said: Any) -> None:
+def _check(value: Any) -> None:
     """Raise InvalidInput where a text cannot be sent, or JSON not be written."""
-    if isinstance(said, str):
-        text_given(_WHAT, said)
+    if isinstance(value, str):
+        text_given(_WHAT, value)
     else:
-        jsontext.write(said)
+        jsontext.write(value)
 
 
-def _opened(given: object) -> Unfolded:
+def _opened(value: object) -> Unfolded:
     """Return what a typed result says; anything else as it is."""
-    opened = given if isinstance(given, Unfolded) else Unfolded(given)
+    opened = value if isinstance(value, Unfolded) else Unfolded(value)
     while (inner := unfolded(opened.value)) is not None:
         opened = Unfolded(inner.value, opened.at + inner.at, opened.is_error or inner.is_error)
     return opened
@@ -134,11 +134,11 @@ def _listed(value: object) -> Sequence[object] | None:
 def _put_all(found: Sequence[Found], stream: Stream) -> list[Document]:
     """Return the documents, stored; a file that stands there twice is read once."""
     must_hold(stream, (each.document for each in found))
-    kept: dict[Document | Unstored, Document] = {}
+    stored_documents: dict[Document | Unstored, Document] = {}
     for each in found:
-        if each.document not in kept:
-            kept[each.document] = stored(each.document, stream)
-    return [kept[each.document] for each in found]
+        if each.document not in stored_documents:
+            stored_documents[each.document] = stored(each.document, stream)
+    return [stored_documents[each.document] for each in found]
 
 
 def _in_order(told: Sequence[Any], at: Mapping[int, Document]) -> tuple[Part, ...]:
@@ -155,10 +155,10 @@ def _in_order(told: Sequence[Any], at: Mapping[int, Document]) -> tuple[Part, ..
     return tuple(parts)
 
 
-def _words(told: Any) -> tuple[Text, ...]:
-    if told is None or told == "":
+def _words(value: Any) -> tuple[Text, ...]:
+    if value is None or value == "":
         return ()
-    return (Text(text=told if isinstance(told, str) else jsontext.write(told).decode()),)
+    return (Text(text=value if isinstance(value, str) else jsontext.write(value).decode()),)
 
 
 # What a tool gave on its way into the log: its result, and the documents that were found in it.
@@ -198,20 +198,20 @@ def stored_result(
     """Return what a tool gave as events, its documents stored."""
     is_error = is_error or given.is_error
     conversation.give_result(stream.known_head(), call_id, ())
-    kept = given.stored(stream)
+    parts = given.stored(stream)
     (result,) = conversation.give_result(
-        stream.known_head(), call_id, kept.parts, is_error=is_error
+        stream.known_head(), call_id, parts.parts, is_error=is_error
     )
-    return result, _extracted(stream, call_id, kept)
+    return result, _extracted(stream, call_id, parts)
 
 
-def _extracted(stream: Stream, call_id: str, kept: Stored) -> tuple[DocumentExtracted, ...]:
-    if not kept.documents:
+def _extracted(stream: Stream, call_id: str, result: Stored) -> tuple[DocumentExtracted, ...]:
+    if not result.documents:
         return ()
     name = _called_name(stream, call_id)
     return tuple(
         DocumentExtracted(document=document, call_id=call_id, tool_name=name, path=path)
-        for document, path in kept.documents
+        for document, path in result.documents
     )
 
 
@@ -247,7 +247,7 @@ def summarise(call_id: str, extracted: Sequence[DocumentExtracted]) -> None:
     """Log how many documents of which types a result held, if any."""
     if not extracted:
         return
-    types = Counter(found.document.media_type for found in extracted)
+    types = Counter(document.document.media_type for document in extracted)
     logger.info(
         "%d documents were found in the result of call %s: %s",
         len(extracted),

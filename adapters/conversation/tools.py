@@ -92,10 +92,10 @@ def _recorded_before(stream: Stream, declared: Event) -> Duplicate | None:
         return None
     stretches = stream.lineage(head.version, head)
     redacted = amendments(stream.backend, stretches).redacted
-    found = in_force(stream.backend, stretches, "tools", redacted)
-    if found is None or found.conversation_id != stream.conversation_id:
+    event = in_force(stream.backend, stretches, "tools", redacted)
+    if event is None or event.conversation_id != stream.conversation_id:
         return None
-    return Duplicate(found.version, found.version) if _is_same(found.event(), declared) else None
+    return Duplicate(event.version, event.version) if _is_same(event.event(), declared) else None
 
 
 def _is_same(recorded: object, declared: Event) -> bool:
@@ -116,11 +116,11 @@ def given_tools(tools: object, sources: object) -> tuple[tuple[_Tool, ...], tupl
     Those that a provider runs for any API have the provider as their source. InvalidContent where
     one is no tool, or no source, and where two have the same name: no API takes those.
     """
-    listed = several("tools", tools)
-    declared = known_tools([tool for each in listed for tool in _flat(each)])
+    values = several("tools", tools)
+    declared = known_tools([tool for each in values for tool in _flat(each)])
     _must_differ(declared)
-    told = (*_places(listed), *known_sources(sources))
-    return declared, (*told, *_providers(declared, told))
+    all_sources = (*_places(values), *known_sources(sources))
+    return declared, (*all_sources, *_providers(declared, all_sources))
 
 
 def _flat(each: object) -> Sequence[object]:
@@ -133,10 +133,10 @@ def _flat(each: object) -> Sequence[object]:
             return (each,)
 
 
-def _places(listed: Iterable[object]) -> tuple[ToolSource, ...]:
+def _places(values: Iterable[object]) -> tuple[ToolSource, ...]:
     """Return where toolsets and tools that can be called come from, each place once."""
     places: dict[ToolSource, list[ToolDefinition]] = {}
-    for each in listed:
+    for each in values:
         match each:
             case Toolset(source=source):
                 places.setdefault(source, [])
@@ -159,16 +159,16 @@ def _with(source: ToolSource, tools: Sequence[ToolDefinition]) -> ToolSource:
 
 
 def _must_differ(tools: Iterable[_Tool]) -> None:
-    seen = set[str]()
+    names = set[str]()
     for tool in tools:
         if isinstance(tool, Native):
             continue
-        if tool.name in seen:
+        if tool.name in names:
             raise InvalidContent(
                 f"two tools are named {tool.name!r}: no model could tell their calls apart; "
                 "declare one of them under another name"
             )
-        seen.add(tool.name)
+        names.add(tool.name)
 
 
 def _providers(tools: Iterable[_Tool], told: Iterable[ToolSource]) -> Iterator[ToolSource]:
@@ -179,32 +179,32 @@ def _providers(tools: Iterable[_Tool], told: Iterable[ToolSource]) -> Iterator[T
         yield ToolSource(origin="provider", tools=own)
 
 
-def known_tools(given: object) -> tuple[_Tool, ...]:
+def known_tools(values: object) -> tuple[_Tool, ...]:
     """Return tools as they are recorded; InvalidContent where one is no neutral definition.
 
     UnknownApi where the options of a provider's tool are for an API that is none of ours.
     """
-    return tuple(_tool(each) for each in several("tools", given))
+    return tuple(_tool(each) for each in several("tools", values))
 
 
-def known_sources(given: object) -> tuple[ToolSource, ...]:
+def known_sources(values: object) -> tuple[ToolSource, ...]:
     """Return where tools come from; InvalidContent where one is no `ToolSource`."""
-    listed = tuple(several("sources", given))
-    for each in listed:
+    sources = tuple(several("sources", values))
+    for each in sources:
         if not isinstance(each, ToolSource):
             raise InvalidContent(
                 f"a source of tools is an onrecord.ToolSource, not {kind_of(each)}"
             )
-    return cast("tuple[ToolSource, ...]", listed)
+    return cast("tuple[ToolSource, ...]", sources)
 
 
-def _tool(given: object) -> _Tool:
-    if isinstance(given, BuiltinTool):
-        _check_builtin(given)
-    if isinstance(given, _Tool):
-        return given
+def _tool(value: object) -> _Tool:
+    if isinstance(value, BuiltinTool):
+        _check_builtin(value)
+    if isinstance(value, _Tool):
+        return value
     try:
-        return ToolDefinition.model_validate(given)
+        return ToolDefinition.model_validate(value)
     except ValidationError:
         # The cause would show the tool.
         raise InvalidContent(

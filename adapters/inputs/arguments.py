@@ -16,56 +16,56 @@ from onrecord.domain.errors import InvalidContent, NothingToSend
 from onrecord.domain.head import Head
 
 
-def key_given(given: object) -> str:
+def key_given(value: object) -> str:
     """Return the key; InvalidContent if it is blank or no text."""
-    if not text_given("a key", given).strip():
+    if not text_given("a key", value).strip():
         raise InvalidContent("a conversation needs a key: give it a name that is not blank")
-    return cast("str", given)
+    return cast("str", value)
 
 
-def text_given(what: str, given: object) -> str:
+def text_given(what: str, value: object) -> str:
     """Return the text; InvalidContent for anything else, and for what no request could carry."""
-    if not isinstance(given, str):
-        raise InvalidContent(f"{what} is a text (str), not {kind_of(given)}")
+    if not isinstance(value, str):
+        raise InvalidContent(f"{what} is a text (str), not {kind_of(value)}")
     try:
-        given.encode()
+        value.encode()
     except UnicodeEncodeError:
         raise InvalidContent(
             f"{what} holds half a surrogate pair, which is no character: decode it with "
             'errors="replace"'
         ) from None
-    return given
+    return value
 
 
-def text_if_given(what: str, given: object) -> str | None:
+def text_if_given(what: str, value: object) -> str | None:
     """Return the text, or None for None; InvalidContent for anything else."""
-    return None if given is None else text_given(what, given)
+    return None if value is None else text_given(what, value)
 
 
-def reason_given(given: object) -> str:
+def reason_given(value: object) -> str:
     """Return the reason of an erasure; InvalidContent if it is blank or no text."""
-    if not text_given("a reason", given).strip():
+    if not text_given("a reason", value).strip():
         raise InvalidContent("an erasure needs a reason: say why, without the names of who asked")
-    return cast("str", given)
+    return cast("str", value)
 
 
-def id_given(what: str, given: object) -> UUID:
+def id_given(what: str, value: object) -> UUID:
     """Return the id; InvalidContent for anything but a UUID."""
-    if isinstance(given, UUID):
-        return given
-    raise InvalidContent(f"{what} is named by an id (uuid.UUID), not {kind_of(given)}")
+    if isinstance(value, UUID):
+        return value
+    raise InvalidContent(f"{what} is named by an id (uuid.UUID), not {kind_of(value)}")
 
 
-def version_given(given: object) -> int:
+def version_given(value: object) -> int:
     """Return the version; InvalidContent for anything but an integer."""
-    if isinstance(given, int) and not isinstance(given, bool):
-        return given
-    raise InvalidContent(f"a version is an integer, not {kind_of(given)}")
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise InvalidContent(f"a version is an integer, not {kind_of(value)}")
 
 
-def version_if_given(given: object) -> int | None:
+def version_if_given(value: object) -> int | None:
     """Return the version, or None for None; InvalidContent for anything but an integer."""
-    return None if given is None else version_given(given)
+    return None if value is None else version_given(value)
 
 
 def version_asked(head: Head, at: int | None) -> int:
@@ -80,26 +80,26 @@ def version_asked(head: Head, at: int | None) -> int:
     return head.version if at is None else at
 
 
-def labels_given(given: object) -> dict[str, str]:
+def labels_given(value: object) -> dict[str, str]:
     """Return the labels; InvalidContent for anything but a dict of texts."""
-    if isinstance(given, dict):
-        labels = cast("dict[object, object]", given)
+    if isinstance(value, dict):
+        labels = cast("dict[object, object]", value)
         if all(isinstance(part, str) for label in labels.items() for part in label):
             return cast("dict[str, str]", labels)
     raise InvalidContent('labels are texts under texts: write {"reviewed": "yes"}')
 
 
-def several(what: str, given: object) -> tuple[object, ...]:
+def several(what: str, value: object) -> tuple[object, ...]:
     """Return what a list holds; InvalidContent for what is one thing, not a list of them."""
-    if _is_one_thing(given):
-        raise InvalidContent(f"{what} are a list, not {kind_of(given)}: write {what}=[...]")
-    return tuple(cast("Iterable[object]", given))
+    if _is_one_thing(value):
+        raise InvalidContent(f"{what} are a list, not {kind_of(value)}: write {what}=[...]")
+    return tuple(cast("Iterable[object]", value))
 
 
-def kind_of(given: object) -> str:
+def kind_of(value: object) -> str:
     """Return the name of a value's type."""
-    return type(given).__name__
+    return type(value).__name__
 
 
-def _is_one_thing(given: object) -> bool:
-    return not isinstance(given, Iterable) or isinstance(given, str | bytes | dict | BaseModel)
+def _is_one_thing(value: object) -> bool:
+    return not isinstance(value, Iterable) or isinstance(value, str | bytes | dict | BaseModel)

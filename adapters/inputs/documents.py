@@ -48,56 +48,56 @@ class Unstored:
     name: str | None = None
 
 
-def described(given: object) -> Document | Unstored:
+def described(value: object) -> Document | Unstored:
     """Return a document with its type and name; InvalidContent where it is none or cannot be read.
 
     Nothing is stored, and of a file only its beginning is read.
     """
-    match given:
+    match value:
         case Unstored():
-            return given
+            return value
         case Document():
-            return _described(_checked(given))
+            return _described(_checked(value))
         case bytes() | bytearray():
-            return Unstored(bytes(given), media_type_of(given[:_HEAD]))
+            return Unstored(bytes(value), media_type_of(value[:_HEAD]))
         case memoryview():
-            return Unstored(given.tobytes(), media_type_of(given[:_HEAD].tobytes()))
+            return Unstored(value.tobytes(), media_type_of(value[:_HEAD].tobytes()))
         case Path():
-            name = name_of(given.name)
-            found = media_type_of(_beginning(given), name)
-            _say_where_other(media_type_of(b"", name), found)
-            return Unstored(given, found, name)
+            name = name_of(value.name)
+            media_type = media_type_of(_beginning(value), name)
+            _say_where_other(media_type_of(b"", name), media_type)
+            return Unstored(value, media_type, name)
         case _:
             raise InvalidContent(
                 "a document is a pathlib.Path, bytes or an onrecord.Document, "
-                f"not {kind_of(given)}: for a file give pathlib.Path(...)"
+                f"not {kind_of(value)}: for a file give pathlib.Path(...)"
             )
 
 
-def must_hold(stream: Stream, given: Iterable[Document | Unstored]) -> None:
+def must_hold(stream: Stream, documents: Iterable[Document | Unstored]) -> None:
     """Raise InvalidContent where one of these documents has its bytes in another conversation."""
-    blobs = dict.fromkeys(each.blob for each in given if isinstance(each, Document))
+    blobs = dict.fromkeys(each.blob for each in documents if isinstance(each, Document))
     if not all(blob is None or stream.holds(blob) for blob in blobs):
         raise InvalidContent(
             "a document's bytes are not in this conversation: give them as bytes, or as a file"
         )
 
 
-def stored(given: Document | Unstored, stream: Stream) -> Document:
+def stored(document: Document | Unstored, stream: Stream) -> Document:
     """Return the document, its bytes stored as a blob; a file is read in pieces of 1 MiB."""
-    if isinstance(given, Document):
-        return given
-    if isinstance(given.source, bytes):
-        blob = stream.put((given.source,))
+    if isinstance(document, Document):
+        return document
+    if isinstance(document.source, bytes):
+        blob = stream.put((document.source,))
     else:
-        with _reading(given.source):
-            blob = stream.put(_pieces(given.source))
-    return Document(media_type=given.media_type, name=given.name, blob=blob)
+        with _reading(document.source):
+            blob = stream.put(_pieces(document.source))
+    return Document(media_type=document.media_type, name=document.name, blob=blob)
 
 
 def attachments(documents: object) -> tuple[Document | Unstored, ...]:
     """Return documents with their types and names, none of them stored."""
-    return tuple(described(given) for given in several("documents", documents))
+    return tuple(described(document) for document in several("documents", documents))
 
 
 def prompt(
@@ -107,12 +107,12 @@ def prompt(
 
     Nothing is stored of what is refused. Blank text alone is: no provider takes it.
     """
-    said = text_if_given("a prompt's text", text)
-    if said is not None and not said.strip() and not attached:
+    words = text_if_given("a prompt's text", text)
+    if words is not None and not words.strip() and not attached:
         raise InvalidContent("the prompt is blank: give it text or a document")
     must_hold(stream, attached)
-    kept = tuple(stored(given, stream) for given in attached)
-    return kept if said is None else (*kept, Text(text=said))
+    stored_documents = tuple(stored(document, stream) for document in attached)
+    return stored_documents if words is None else (*stored_documents, Text(text=words))
 
 
 def from_outside(data: bytes, declared: str | None, named: str | None) -> Unstored:
@@ -121,17 +121,17 @@ def from_outside(data: bytes, declared: str | None, named: str | None) -> Unstor
     What the server says of it counts where they do not tell.
     """
     name = name_of(named)
-    found = media_type_found(declared, data[:_HEAD], name)
-    _say_where_other(declared, found)
-    return Unstored(data, found, name)
+    media_type = media_type_found(declared, data[:_HEAD], name)
+    _say_where_other(declared, media_type)
+    return Unstored(data, media_type, name)
 
 
-def decoded(given: object) -> bytes | None:
+def decoded(value: object) -> bytes | None:
     """Return the bytes of base64, in lines or of the URL-safe kind too; None where it is none."""
-    if not isinstance(given, str | bytes):
+    if not isinstance(value, str | bytes):
         return None
     try:
-        encoded = given.encode("ascii") if isinstance(given, str) else given
+        encoded = value.encode("ascii") if isinstance(value, str) else value
         return base64.b64decode(b"".join(encoded.split()).translate(_STANDARD), validate=True)
     except ValueError:
         return None
@@ -148,8 +148,8 @@ def linked(url: str, declared: str | None, named: str | None) -> Document | Unst
     if url.partition(":")[0].lower() not in _READ_BY_PROVIDERS:
         return None
     name = name_of(named) or name_in(url)
-    found = media_type_found(declared, b"", name_in(url) or name)
-    return Document(media_type=found, name=name, url=url)
+    media_type = media_type_found(declared, b"", name_in(url) or name)
+    return Document(media_type=media_type, name=name, url=url)
 
 
 def name_in(uri: str) -> str | None:
@@ -160,36 +160,38 @@ def name_in(uri: str) -> str | None:
         return None
 
 
-def _say_where_other(declared: str | None, found: str) -> None:
-    said = media_type_given(declared or "") or UNKNOWN
-    if essence_of(said) not in (UNKNOWN, essence_of(found)):
-        logger.info("a document was said to be %s: its bytes are %s", essence_of(said), found)
+def _say_where_other(declared: str | None, media_type: str) -> None:
+    declared_type = media_type_given(declared or "") or UNKNOWN
+    if essence_of(declared_type) not in (UNKNOWN, essence_of(media_type)):
+        logger.info(
+            "a document was said to be %s: its bytes are %s", essence_of(declared_type), media_type
+        )
 
 
-def _checked(given: Document) -> Document:
-    media_type = media_type_given(given.media_type)
+def _checked(document: Document) -> Document:
+    media_type = media_type_given(document.media_type)
     if media_type is None:
         raise InvalidContent('a media type is `type/subtype`: write media_type="application/pdf"')
-    if (given.blob is None) == (given.url is None):
+    if (document.blob is None) == (document.url is None):
         raise InvalidContent(
             "a document has bytes (`blob`) or a `url`, and not both: give its bytes"
         )
-    name = name_of(given.name)
-    if (media_type, name) == (given.media_type, given.name):
-        return given
-    return given.model_copy(update={"media_type": media_type, "name": name})
+    name = name_of(document.name)
+    if (media_type, name) == (document.media_type, document.name):
+        return document
+    return document.model_copy(update={"media_type": media_type, "name": name})
 
 
-def _described(given: Document) -> Document | Unstored:
+def _described(document: Document) -> Document | Unstored:
     """Return a document; one whose URL holds its bytes as those: they are stored once."""
-    if given.url is None or not _holds_bytes(given.url):
-        return given
-    data = _bytes_in(given.url)
+    if document.url is None or not _holds_bytes(document.url):
+        return document
+    data = _bytes_in(document.url)
     if data is None:
         raise InvalidContent(
             "the `data:` URL of a document holds no base64: give the document's bytes"
         )
-    return Unstored(data, given.media_type, given.name)
+    return Unstored(data, document.media_type, document.name)
 
 
 def _type_in(url: str) -> str:
@@ -204,8 +206,8 @@ def _holds_bytes(url: str) -> bool:
 def _bytes_in(url: str) -> bytes | None:
     """Return the bytes that a `data:` URL holds (RFC 2397); None where it is none."""
     about, _, data = url.partition(",")
-    held = unquote_to_bytes(data)
-    return decoded(held) if about.lower().endswith(";base64") else held
+    data_bytes = unquote_to_bytes(data)
+    return decoded(data_bytes) if about.lower().endswith(";base64") else data_bytes
 
 
 def _beginning(path: Path) -> bytes:

@@ -124,19 +124,19 @@ class Lineages:
             known.add(fork.origin)
             part, fork = Lineages(self._log, fork.origin).own(fork.version)
             parts.append(part)
-        found = tuple(stretch for part in reversed(parts) for stretch in part)
+        stretches = tuple(stretch for part in reversed(parts) for stretch in part)
         if version >= BEGINNING:
-            self._origin = found
-        return found
+            self._origin = stretches
+        return stretches
 
     def _fork(self, version: int) -> ConversationForked | None:
         """Return what says that the conversation goes on from another one; None if nothing does."""
-        found: ConversationForked | None = None
+        fork: ConversationForked | None = None
         for recorded in self._log.read(self._id, until=min(version, BEGINNING)):
             event = recorded.event()
             if isinstance(event, ConversationForked) and refers_back(event, recorded.version):
-                found = event
-        return found
+                fork = event
+        return fork
 
 
 def adoptions_before(log: Log, conversation_id: UUID, until: int) -> Iterator[Adoption]:
@@ -215,8 +215,8 @@ def amendments(log: Log, stretches: tuple[Stretch, ...]) -> Amendments:
                     and place not in redacted
                     and refers_back(event, recorded.version)
                 ):
-                    found = Compaction(recorded, event)
-                    compaction = found if _holds(log, stretches, found) else None
+                    candidate = Compaction(recorded, event)
+                    compaction = candidate if _holds(log, stretches, candidate) else None
                 case _:
                     continue
     return Amendments(tuple(reversed(redactions)), frozenset(redacted), compaction)
@@ -242,19 +242,19 @@ def parted(
 
 def _last_of_each(stretches: tuple[Stretch, ...]) -> Iterator[Stretch]:
     """Yield the last stretch of each conversation, that which was said last first."""
-    seen: set[UUID] = set()
+    ids: set[UUID] = set()
     for stretch in reversed(stretches):
-        if stretch.conversation_id not in seen:
-            seen.add(stretch.conversation_id)
+        if stretch.conversation_id not in ids:
+            ids.add(stretch.conversation_id)
             yield stretch
 
 
 def _backwards(log: Log, last: Stretch) -> Iterator[RecordedEvent]:
     """Yield what amends the events of a conversation up to the end of its last stretch."""
     until = last.until if last.head is None else min(last.until, last.head.amended)
-    while until and (found := log.pointed(last.conversation_id, "amended", until, _AT_ONCE)):
-        yield from found
-        until = found[-1].version - 1 if len(found) == _AT_ONCE else 0
+    while until and (page := log.pointed(last.conversation_id, "amended", until, _AT_ONCE)):
+        yield from page
+        until = page[-1].version - 1 if len(page) == _AT_ONCE else 0
 
 
 def _holds(log: Log, stretches: tuple[Stretch, ...], compaction: Compaction) -> bool:

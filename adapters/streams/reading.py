@@ -40,28 +40,28 @@ def events_for(log: Log, stretches: tuple[Stretch, ...], window: Window | None) 
     first of all what is said of events and stands elsewhere. A window counts the exchanges behind
     the summary that stands for those before; the summary stays.
     """
-    found = amendments(log, stretches)
-    if found == NONE:
+    amending = amendments(log, stretches)
+    if amending == NONE:
         return _in_window(log, stretches, window, frozenset())
-    if found.compaction is None:
-        return _with(found, _in_window(log, stretches, window, found.redacted))
-    recorded, event = found.compaction.recorded, found.compaction.event
+    if amending.compaction is None:
+        return _with(amending, _in_window(log, stretches, window, amending.redacted))
+    recorded, event = amending.compaction.recorded, amending.compaction.event
     before, behind = parted(stretches, recorded.conversation_id, event.until)
-    in_force = _set_in(log, before, found.redacted)
-    return _with(found, chain(in_force, _in_window(log, behind, window, found.redacted)))
+    in_force = _set_in(log, before, amending.redacted)
+    return _with(amending, chain(in_force, _in_window(log, behind, window, amending.redacted)))
 
 
 def told_whole(log: Log, stretches: tuple[Stretch, ...]) -> Iterator[Told]:
     """Return all events of a main line, what a summary stands for too, and what is redacted of it."""
-    found = replace(amendments(log, stretches), compaction=None)
-    return _with(found, chain.from_iterable(_all(log, stretch) for stretch in stretches))
+    amending = replace(amendments(log, stretches), compaction=None)
+    return _with(amending, chain.from_iterable(_all(log, stretch) for stretch in stretches))
 
 
-def _with(found: Amendments, read: Iterable[Told]) -> Iterator[Told]:
+def _with(amending: Amendments, read: Iterable[Told]) -> Iterator[Told]:
     """Return what was read behind what amends it and was not read."""
-    told = list(read)
-    given = {event.event_id for event in told}
-    return chain((event for event in found.told() if event.event_id not in given), told)
+    events = list(read)
+    ids = {event.event_id for event in events}
+    return chain((event for event in amending.told() if event.event_id not in ids), events)
 
 
 def _in_window(
@@ -74,8 +74,8 @@ def _in_window(
     if not window.pinned:
         return from_edge
     pinned = list(_pinned(log, stretches, window.pinned))
-    given = {event.event_id for event in pinned}
-    return chain(pinned, (event for event in from_edge if event.event_id not in given))
+    ids = {event.event_id for event in pinned}
+    return chain(pinned, (event for event in from_edge if event.event_id not in ids))
 
 
 def read_through(log: Log, stretches: tuple[Stretch, ...]) -> Iterator[RecordedEvent]:
@@ -119,11 +119,11 @@ def in_force(
 ) -> RecordedEvent | None:
     """Return what set the instructions, or the tools, in force at the end of these stretches."""
     for stretch in reversed(stretches):
-        found = _pointed(log, stretch, pointer)
-        while found is not None and (found.conversation_id, found.version) in redacted:
-            found = _pointed(log, replace(stretch, until=found.version - 1, head=None), pointer)
-        if found is not None:
-            return found
+        setter = _pointed(log, stretch, pointer)
+        while setter is not None and (setter.conversation_id, setter.version) in redacted:
+            setter = _pointed(log, replace(stretch, until=setter.version - 1, head=None), pointer)
+        if setter is not None:
+            return setter
     return None
 
 
@@ -183,8 +183,8 @@ def _exchange_at(log: Log, stretch: Stretch, version: int) -> int:
     """Return the number of the exchange that an event of the conversation is in; 0 before all."""
     if stretch.head is not None and version == stretch.head.version:
         return stretch.head.exchange
-    found = log.read(stretch.conversation_id, after=version - 1, until=version) if version else ()
-    return sum(recorded.exchange for recorded in found)
+    events = log.read(stretch.conversation_id, after=version - 1, until=version) if version else ()
+    return sum(recorded.exchange for recorded in events)
 
 
 def _numbered(log: Log, stretch: Stretch) -> Iterator[tuple[int, Told]]:
@@ -200,33 +200,33 @@ def _from_edge(
     log: Log, stretches: tuple[Stretch, ...], exchange: int, redacted: frozenset[Place]
 ) -> Iterator[Told]:
     for number, stretch in enumerate(stretches):
-        begun = _exchanges(log, stretch)
-        if exchange > begun:
-            exchange -= begun
+        count = _exchanges(log, stretch)
+        if exchange > count:
+            exchange -= count
             continue
-        told = _from_exchange(log, stretch, exchange)
-        first = next(told)
+        events = _from_exchange(log, stretch, exchange)
+        first = next(events)
         before = (*stretches[:number], replace(stretch, until=first.version - 1, head=None))
         later = chain.from_iterable(_all(log, stretch) for stretch in stretches[number + 1 :])
-        return chain(_set_in(log, before, redacted), (first,), told, later)
+        return chain(_set_in(log, before, redacted), (first,), events, later)
     return iter(())
 
 
 def _from_exchange(log: Log, stretch: Stretch, exchange: int) -> Iterator[Told]:
     """Yield the events of a stretch from the prompt on that opened one of its exchanges."""
     if stretch.line is not None:
-        return (told for number, told in _numbered(log, stretch) if number >= exchange)
+        return (event for number, event in _numbered(log, stretch) if number >= exchange)
     number = _exchange_at(log, stretch, stretch.after) + exchange
     return log.tell(stretch.conversation_id, exchange=number, until=stretch.until)
 
 
 def _set_in(log: Log, stretches: tuple[Stretch, ...], redacted: frozenset[Place]) -> list[Told]:
     """Return what set the instructions and the tools in force at the end of these, in order."""
-    found = (in_force(log, stretches, pointer, redacted) for pointer in _POINTERS)
-    told = [event.told() for event in found if event is not None]
+    setters = (in_force(log, stretches, pointer, redacted) for pointer in _POINTERS)
+    events = [event.told() for event in setters if event is not None]
     conversations = [stretch.conversation_id for stretch in stretches]
-    told.sort(key=lambda event: (conversations.index(event.conversation_id), event.version))
-    return told
+    events.sort(key=lambda event: (conversations.index(event.conversation_id), event.version))
+    return events
 
 
 def _pointed(log: Log, stretch: Stretch, pointer: Pointer) -> RecordedEvent | None:
@@ -239,8 +239,8 @@ def _pointed(log: Log, stretch: Stretch, pointer: Pointer) -> RecordedEvent | No
         return None
     if stretch.head is not None and _version_of(pointer, stretch.head) <= stretch.after:
         return None
-    found = log.latest(stretch.conversation_id, pointer, stretch.until)
-    return found if found is not None and found.version > stretch.after else None
+    event = log.latest(stretch.conversation_id, pointer, stretch.until)
+    return event if event is not None and event.version > stretch.after else None
 
 
 def _last_request(log: Log, stretch: Stretch) -> RecordedEvent | None:
@@ -268,9 +268,9 @@ def _pinned(log: Log, stretches: tuple[Stretch, ...], exchanges: int) -> Iterato
     for stretch in stretches:
         if exchanges == 0:
             return
-        begun = _exchanges(log, stretch)
-        if begun <= exchanges:
-            exchanges -= begun
+        count = _exchanges(log, stretch)
+        if count <= exchanges:
+            exchanges -= count
             yield from _all(log, stretch)
             continue
         after = next(_from_exchange(log, stretch, exchanges + 1)).version

@@ -83,9 +83,9 @@ def _append(
     looked for alone.
     """
     tries: list[tuple[Event, ...]] = [(result, *extracted), (result,)]
-    for said in tries if extracted else tries[:1]:
+    for events in tries if extracted else tries[:1]:
         with suppress(IdempotencyMismatch):
-            return stream.append(*said, metadata=metadata)
+            return stream.append(*events, metadata=metadata)
     return None
 
 
@@ -98,17 +98,17 @@ def _reject(
     """
     for tries_left in reversed(range(_TRIES)):
         version = stream.head().version
-        found = _found_before(stream, result, version)
-        if isinstance(found, Duplicate):
-            return found
+        reason = _found_before(stream, result, version)
+        if isinstance(reason, Duplicate):
+            return reason
         rejected = ToolResultRejected(
-            call_id=result.call_id, content=result.content, is_error=result.is_error, reason=found
+            call_id=result.call_id, content=result.content, is_error=result.is_error, reason=reason
         )
         expected = version if tries_left else None
         with suppress(VersionConflict):
             done = stream.append(rejected, expected_version=expected, metadata=metadata)
-            logger.warning(_HAS_ONE, result.call_id, found)
-            return Rejected(done.first, done.last, found)
+            logger.warning(_HAS_ONE, result.call_id, reason)
+            return Rejected(done.first, done.last, reason)
     raise AssertionError("the last try expects no version")
 
 
@@ -130,8 +130,8 @@ def _found_before(stream: Stream, result: ToolResultRecorded, version: int) -> D
 
 
 def _is_same(event: ToolResultRejected, result: ToolResultRecorded) -> bool:
-    said = (event.call_id, event.content, event.is_error)
-    return said == (result.call_id, result.content, result.is_error)
+    content = (event.call_id, event.content, event.is_error)
+    return content == (result.call_id, result.content, result.is_error)
 
 
 def told_apart(

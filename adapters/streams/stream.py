@@ -72,7 +72,7 @@ class Stream:
 
     def append(
         self,
-        *said: Event,
+        *events: Event,
         expected_version: int | None = None,
         causation_id: UUID | None = None,
         metadata: Mapping[str, str] = NO_METADATA,
@@ -83,14 +83,14 @@ class Stream:
         IdempotencyMismatch where an id stands for other content.
         """
         self._spool.settle(self.backend)
-        drafted = tuple(self.draft(event, causation_id, metadata=metadata) for event in said)
+        drafted = tuple(self.draft(event, causation_id, metadata=metadata) for event in events)
         if self._begun:
             return self.append_drafted(drafted, expected_version)
         return append_first(self, drafted, expected_version)
 
     async def append_async(
         self,
-        *said: Event,
+        *events: Event,
         expected_version: int | None = None,
         causation_id: UUID | None = None,
     ) -> Done:
@@ -102,8 +102,8 @@ class Stream:
             from asyncio import to_thread  # A program without coroutines does not load it.
 
             first = partial(self.append, expected_version=expected_version)
-            return await to_thread(first, *said, causation_id=causation_id)
-        drafted = tuple(self.draft(event, causation_id) for event in said)
+            return await to_thread(first, *events, causation_id=causation_id)
+        drafted = tuple(self.draft(event, causation_id) for event in events)
         request = Append(self.tenant, self.conversation_id, drafted, expected_version)
         try:
             return await append_to_async(self.backend, request)
@@ -112,21 +112,21 @@ class Stream:
 
             return await to_thread(self.append_drafted, drafted, expected_version)
 
-    def must_refer_back(self, said: Iterable[Event]) -> None:
+    def must_refer_back(self, events: Iterable[Event]) -> None:
         """Raise InvalidContent where an event names a version that does not come before its own.
 
         The head is read here, after the caller chose the versions: one that is beyond it by now was
         beyond it then. What others append meanwhile only moves these events further on.
         """
-        named = [(place, event) for place, event in enumerate(said, 1) if names_versions(event)]
+        named = [(place, event) for place, event in enumerate(events, 1) if names_versions(event)]
         if named:
             version = max(self.head().version, 1)  # What begins a conversation comes before all.
             for place, event in named:
                 must_refer_back(event, version + place)
 
-    async def must_refer_back_async(self, said: Iterable[Event]) -> None:
+    async def must_refer_back_async(self, events: Iterable[Event]) -> None:
         """Check events as `must_refer_back` does, without holding up the event loop."""
-        named = tuple(said)
+        named = tuple(events)
         if any(map(names_versions, named)):
             from asyncio import to_thread
 

@@ -76,9 +76,9 @@ def append_first(
     start = conversation.start(stream.head(), stream.key)
     if not start:
         return stream.append_drafted(drafted, expected_version)
-    begun = (*(stream.draft(event) for event in start), *drafted)
+    events = (*(stream.draft(event) for event in start), *drafted)
     try:
-        return stream.append_drafted(begun, expected_version or 0)
+        return stream.append_drafted(events, expected_version or 0)
     except VersionConflict:
         if expected_version is not None:
             raise
@@ -153,13 +153,13 @@ def is_forgotten(log: Log, conversation_id: UUID) -> bool:
 
 def beginning_of(log: Log, conversation_id: UUID) -> Beginning:
     """Return how a conversation began."""
-    began = Beginning()
+    beginning = Beginning()
     for recorded in log.read(conversation_id, limit=BEGINNING):
         match recorded.event() if recorded.type in _BEGINNINGS else None:
             case ConversationStarted() as started:
-                began = replace(began, key=started.key)
+                beginning = replace(beginning, key=started.key)
             case ConversationForked() as forked:
-                began = replace(began, origin=forked.origin)
+                beginning = replace(beginning, origin=forked.origin)
             case _:
                 break
-    return began
+    return beginning

@@ -62,19 +62,19 @@ def agent_card(card: object, *, element: str | None = None) -> Toolset:
     default the element is the agent's own name, spelled as tools are. The source's digest is that
     of the canonical JSON of the card. InvalidContent for what is no card of an agent with a name.
     """
-    told = _card(card)
-    name = a2a_name(_spelled(told["name"]) if element is None else element)
+    json_card = _card(card)
+    name = a2a_name(_spelled(json_card["name"]) if element is None else element)
     tool = ToolDefinition(
         name=name,
-        description=_ABOUT + jsontext.write(told).decode(),
+        description=_ABOUT + jsontext.write(json_card).decode(),
         input_schema=_message_schema(),
     )
-    version: Any = told.get("version")
+    version: Any = json_card.get("version")
     source = ToolSource(
         origin="a2a",
-        name=told["name"],
+        name=json_card["name"],
         version=version if isinstance(version, str) and version else None,
-        sha256=hashlib.sha256(jsontext.write_canonical(told)).hexdigest(),
+        sha256=hashlib.sha256(jsontext.write_canonical(json_card)).hexdigest(),
         tools=(name,),
     )
     return Toolset((tool,), source)
@@ -94,11 +94,11 @@ def parse_a2a_name(name: str) -> str:
     return name.removeprefix(PREFIX)
 
 
-def _card(given: object) -> JsonObject:
-    held = plain(given)
-    if not isinstance(held, dict):
-        raise InvalidContent(f"an agent's card is an AgentCard or its JSON, not {kind_of(given)}")
-    card = cast("JsonObject", held)
+def _card(value: object) -> JsonObject:
+    json_value = plain(value)
+    if not isinstance(json_value, dict):
+        raise InvalidContent(f"an agent's card is an AgentCard or its JSON, not {kind_of(value)}")
+    card = cast("JsonObject", json_value)
     name: Any = card.get("name")
     if not isinstance(name, str) or not name.strip():
         raise InvalidContent("an agent's card has a `name`: this one has none")
@@ -149,22 +149,22 @@ def _part(part: JsonObject) -> JsonObject:
     if "data" in part:
         return part
     if isinstance(part.get("file"), dict):
-        found = _document(part["file"], "bytes", "uri", "mimeType", "name")
-        return part if found is None else {**part, "file": found}
-    found = _document(part, "raw", "url", "mediaType", "filename")
-    if found is None:
+        document = _document(part["file"], "bytes", "uri", "mimeType", "name")
+        return part if document is None else {**part, "file": document}
+    document = _document(part, "raw", "url", "mediaType", "filename")
+    if document is None:
         return part
-    kept = {name: part[name] for name in part if name not in ("filename", "mediaType")}
-    return {**kept, "raw" if "raw" in part else "url": found}
+    rest = {name: part[name] for name in part if name not in ("filename", "mediaType")}
+    return {**rest, "raw" if "raw" in part else "url": document}
 
 
 def _document(
-    held: JsonObject, inline: str, address: str, media_type: str, name: str
+    members: JsonObject, inline: str, address: str, media_type: str, name: str
 ) -> Document | Unstored | None:
-    declared, named = held.get(media_type), held.get(name)
-    if address in held:
-        return linked(held[address], declared, named)
-    data = decoded(held.get(inline))
+    declared, named = members.get(media_type), members.get(name)
+    if address in members:
+        return linked(members[address], declared, named)
+    data = decoded(members.get(inline))
     return None if data is None else from_outside(data, declared, named)
 
 
@@ -175,8 +175,10 @@ def _with_parts(message: JsonObject) -> JsonObject:
 def _task(task: JsonObject) -> JsonObject:
     told = _with_status(task)
     rest = {name: told[name] for name in told if name not in _HOLDING}
-    held = ((name, [_with_parts(each) for each in told[name]]) for name in _HOLDING if name in told)
-    return {**rest, **dict[str, Any](held)}
+    documents_by_name = (
+        (name, [_with_parts(each) for each in told[name]]) for name in _HOLDING if name in told
+    )
+    return {**rest, **dict[str, Any](documents_by_name)}
 
 
 def _with_status(event: JsonObject) -> JsonObject:
@@ -197,8 +199,8 @@ def _without_bytes(part: JsonObject) -> JsonObject:
     return _without(part, "raw")
 
 
-def _without(held: JsonObject, name: str) -> JsonObject:
-    return {each: value for each, value in held.items() if each != name}
+def _without(members: JsonObject, name: str) -> JsonObject:
+    return {each: value for each, value in members.items() if each != name}
 
 
 def _artifact_update(event: JsonObject) -> JsonObject:

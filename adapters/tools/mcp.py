@@ -48,11 +48,11 @@ def mcp_listing(listing: object, *, server: object = None, prefix: str = "") -> 
     entries = [_entry(place, each) for place, each in enumerate(_tools_listed(listing))]
     before = text_given("a prefix", prefix)
     tools = tuple(_distinct(_tool(place, entry, before) for place, entry in enumerate(entries)))
-    named = _server(server)
+    server_info = _server(server)
     source = ToolSource(
         origin="mcp",
-        name=_text(named.get("name")),
-        version=_text(named.get("version")),
+        name=_text(server_info.get("name")),
+        version=_text(server_info.get("version")),
         sha256=hashlib.sha256(jsontext.write_canonical(entries)).hexdigest(),
         tools=tuple(tool.name for tool in tools),
     )
@@ -60,22 +60,22 @@ def mcp_listing(listing: object, *, server: object = None, prefix: str = "") -> 
 
 
 def _tools_listed(listing: object) -> Iterable[object]:
-    held = plain(listing)
-    if isinstance(held, dict) and "tools" in held:
-        held = cast("JsonObject", held)["tools"]
-    if isinstance(held, str | bytes | dict) or not isinstance(held, Iterable):
+    json_value = plain(listing)
+    if isinstance(json_value, dict) and "tools" in json_value:
+        json_value = cast("JsonObject", json_value)["tools"]
+    if isinstance(json_value, str | bytes | dict) or not isinstance(json_value, Iterable):
         raise InvalidContent(
             "an MCP server's list is a ListToolsResult, its JSON with `tools`, or a list of the tools "
-            f"themselves, not {kind_of(cast('object', held))}"
+            f"themselves, not {kind_of(cast('object', json_value))}"
         )
-    return cast("Iterable[object]", held)
+    return cast("Iterable[object]", json_value)
 
 
-def _entry(place: int, given: object) -> JsonObject:
-    held = plain(given)
-    if isinstance(held, dict):
-        return cast("JsonObject", held)
-    raise InvalidContent(f"entry {place} of the list is no tool but {kind_of(given)}")
+def _entry(place: int, value: object) -> JsonObject:
+    json_value = plain(value)
+    if isinstance(json_value, dict):
+        return cast("JsonObject", json_value)
+    raise InvalidContent(f"entry {place} of the list is no tool but {kind_of(value)}")
 
 
 def _tool(place: int, entry: JsonObject, prefix: str) -> ToolDefinition:
@@ -95,22 +95,22 @@ def _tool(place: int, entry: JsonObject, prefix: str) -> ToolDefinition:
 
 def _distinct(tools: Iterable[ToolDefinition]) -> Iterable[ToolDefinition]:
     """Return each tool once; two that only share their name cannot be told apart by a call."""
-    seen: dict[str, ToolDefinition] = {}
+    by_name: dict[str, ToolDefinition] = {}
     for tool in tools:
-        if seen.setdefault(tool.name, tool) != tool:
+        if by_name.setdefault(tool.name, tool) != tool:
             raise InvalidContent(f"the list has two tools named {tool.name!r}: leave one out")
-    return seen.values()
+    return by_name.values()
 
 
-def _server(given: object) -> Mapping[str, Any]:
-    held: Any = {} if given is None else plain(given)
-    if not isinstance(held, dict):
+def _server(value: object) -> Mapping[str, Any]:
+    json_value: Any = {} if value is None else plain(value)
+    if not isinstance(json_value, dict):
         raise InvalidContent(
             "an MCP server is told by its InitializeResult or its server_info, "
-            f"not {kind_of(given)}"
+            f"not {kind_of(value)}"
         )
-    told = cast("JsonObject", held)
-    inner: Any = told.get("serverInfo", told)
+    members = cast("JsonObject", json_value)
+    inner: Any = members.get("serverInfo", members)
     return cast("JsonObject", inner) if isinstance(inner, dict) else {}
 
 
@@ -212,16 +212,16 @@ async def mcp_tools(
     import asyncio
 
     _must_be_session(session)
-    listed = mcp_listing(await _listed(session), server=session.server_info, prefix=prefix)
+    toolset = mcp_listing(await _listed(session), server=session.server_info, prefix=prefix)
     loop = asyncio.get_running_loop()
     return tuple(
         Tool(
             definition,
             _Called(session, loop, definition.name[len(prefix) :], meta),
-            listed.source,
+            toolset.source,
             is_async=True,
         )
-        for definition in listed.tools
+        for definition in toolset.tools
     )
 
 
@@ -238,8 +238,8 @@ class _Called:
         """Return what the server gives, as the SDK has it."""
         import asyncio
 
-        told = meta_of(context, self.meta)
-        called = self._called(arguments, told)
+        sent_meta = meta_of(context, self.meta)
+        called = self._called(arguments, sent_meta)
         if asyncio.get_running_loop() is self.loop:
             result = await called
         else:
@@ -264,16 +264,16 @@ async def _in_loop(
 
 
 async def _listed(session: Session) -> list[ListedTool]:
-    listed: list[ListedTool] = []
-    asked: list[str | None] = [None]
-    while len(asked) <= _MOST_PAGES:
-        page = await _page(session, asked[-1])
-        listed += page.tools
+    tools: list[ListedTool] = []
+    cursors: list[str | None] = [None]
+    while len(cursors) <= _MOST_PAGES:
+        page = await _page(session, cursors[-1])
+        tools += page.tools
         # An empty text is a cursor (MCP 2026-07-28, "Pagination"), though some servers end with
         # it: one that comes again leads to pages that are known.
-        if page.next_cursor is None or page.next_cursor in asked:
-            return listed
-        asked.append(page.next_cursor)
+        if page.next_cursor is None or page.next_cursor in cursors:
+            return tools
+        cursors.append(page.next_cursor)
     raise InvalidContent(f"the server's list of tools has more than {_MOST_PAGES} pages")
 
 
@@ -286,12 +286,12 @@ async def _page(session: Session, cursor: str | None) -> ListToolsResult:
     return await session.list_tools(params=PaginatedRequestParams(cursor=cursor))
 
 
-def _must_be_session(given: object) -> None:
+def _must_be_session(value: object) -> None:
     try:
         from mcp import Client, ClientSession
     except ModuleNotFoundError as exc:
         raise NotInstalled("an MCP session", exc.name, "mcp") from exc
-    if not isinstance(given, ClientSession | Client):
+    if not isinstance(value, ClientSession | Client):
         raise InvalidContent(
-            f"an MCP session is a ClientSession or a Client of the mcp SDK, not {kind_of(given)}"
+            f"an MCP session is a ClientSession or a Client of the mcp SDK, not {kind_of(value)}"
         )

@@ -35,10 +35,10 @@ def _result(result: Any) -> Unfolded:
     A server "SHOULD also return the serialized JSON in a TextContent block" (MCP, "Tools"), so that
     it would be told twice. Absent is not null there.
     """
-    said = list(_blocks(result.content))
+    blocks = list(_blocks(result.content))
     if "structured_content" in result.model_fields_set:
-        said += _structured(result.structured_content, said)
-    return Unfolded(said or None, "/content", is_error=bool(result.is_error))
+        blocks += _structured(result.structured_content, blocks)
+    return Unfolded(blocks or None, "/content", is_error=bool(result.is_error))
 
 
 def _blocks(content: Sequence[object]) -> Iterator[object]:
@@ -95,8 +95,8 @@ def _text_resource(resource: Any) -> Unfolded:
 
 
 def _blob_resource(resource: Any) -> Unfolded:
-    found = document_in(resource.blob, resource.mime_type, str(resource.uri))
-    return Unfolded(found or _as_json(resource))
+    document = document_in(resource.blob, resource.mime_type, str(resource.uri))
+    return Unfolded(document or _as_json(resource))
 
 
 def _link(link: Any) -> Unfolded:

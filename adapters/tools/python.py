@@ -110,13 +110,13 @@ class _Called:
 
     def __call__(self, arguments: JsonObject, context: ToolCallContext) -> object:
         """Call it; InvalidArguments for what it does not take."""
-        given = self._validated(arguments)
-        given.update(dict.fromkeys(self.contexts, context))
+        values = self._validated(arguments)
+        values.update(dict.fromkeys(self.contexts, context))
         positional: list[Any] = []
         for parameter in self.signature.parameters.values():
             if parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
-                positional.append(given.pop(parameter.name))
-        return self.function(*positional, **given)
+                positional.append(values.pop(parameter.name))
+        return self.function(*positional, **values)
 
     def _validated(self, arguments: JsonObject) -> dict[str, Any]:
         # A caller that is no runner may hand over anything.
@@ -127,10 +127,12 @@ class _Called:
             return self.takes.validate_json(jsontext.write(dict(arguments)))
         except ValidationError as exc:
             errors = exc.errors(include_url=False, include_context=False, include_input=False)
-            told = [
+            reasons = [
                 f"{_place(error['loc'])}: {_why(error['type'], error['msg'])}" for error in errors
             ]
-        raise InvalidArguments(f"the arguments of {self.name!r} are not valid: {'; '.join(told)}")
+        raise InvalidArguments(
+            f"the arguments of {self.name!r} are not valid: {'; '.join(reasons)}"
+        )
 
 
 class _Schema(GenerateJsonSchema):
@@ -147,9 +149,9 @@ class _Schema(GenerateJsonSchema):
 
 
 def _is_async(function: Callable[..., object]) -> bool:
-    held = _bared(function)
-    called = held if inspect.isroutine(held) else type(held).__call__
-    return inspect.iscoroutinefunction(held) or inspect.iscoroutinefunction(called)
+    bare = _bared(function)
+    called = bare if inspect.isroutine(bare) else type(bare).__call__
+    return inspect.iscoroutinefunction(bare) or inspect.iscoroutinefunction(called)
 
 
 def _signature(function: Callable[..., object], name: str) -> inspect.Signature:
@@ -178,10 +180,10 @@ def _signature(function: Callable[..., object], name: str) -> inspect.Signature:
 
 def _hints(function: Callable[..., object]) -> dict[str, Any]:
     """Return the types of a callable's parameters: its own, or those of what it stands for."""
-    held: Any = _bared(function)
-    if not (inspect.isroutine(held) or inspect.isclass(held)):
-        held = type(held).__call__
-    return get_type_hints(held.__init__ if inspect.isclass(held) else held, include_extras=True)
+    bare: Any = _bared(function)
+    if not (inspect.isroutine(bare) or inspect.isclass(bare)):
+        bare = type(bare).__call__
+    return get_type_hints(bare.__init__ if inspect.isclass(bare) else bare, include_extras=True)
 
 
 def _bared(function: Callable[..., object]) -> Callable[..., object]:

@@ -65,14 +65,14 @@ class Tool:
 
     def described(self, description: str) -> Tool:
         """Return the tool with other words for what it does."""
-        told = text_given("a tool's description", description)
-        return replace(self, definition=self.definition.model_copy(update={"description": told}))
+        checked = text_given("a tool's description", description)
+        return replace(self, definition=self.definition.model_copy(update={"description": checked}))
 
     def transformed(self, change: Callable[[Any], object]) -> Tool:
         """Return a tool whose results are changed before anybody sees them; errors are not."""
 
         def call(arguments: JsonObject, context: ToolCallContext) -> object:
-            return _then(self.call(arguments, context), lambda given: _changed(given, change))
+            return _then(self.call(arguments, context), lambda result: _changed(result, change))
 
         return replace(self, call=call)
 
@@ -102,42 +102,42 @@ class Tool:
 
         def call(arguments: JsonObject, context: ToolCallContext) -> object:
             try:
-                given = self.call(arguments, context)
+                result = self.call(arguments, context)
             except Exception as exc:
                 _tell(watch, self.name, arguments, exc)
                 raise
-            if isawaitable(given):
-                return _watched(given, lambda seen: _tell(watch, self.name, arguments, seen))
-            _tell(watch, self.name, arguments, given)
-            return given
+            if isawaitable(result):
+                return _watched(result, lambda seen: _tell(watch, self.name, arguments, seen))
+            _tell(watch, self.name, arguments, result)
+            return result
 
         return replace(self, call=call)
 
 
-def _cut(given: object, characters: int) -> object:
-    if not isinstance(given, str) or len(given) <= characters:
-        return given
-    return f"{given[:characters]}\n... [truncated, {characters} chars shown]"
+def _cut(result: object, characters: int) -> object:
+    if not isinstance(result, str) or len(result) <= characters:
+        return result
+    return f"{result[:characters]}\n... [truncated, {characters} chars shown]"
 
 
-def _then(given: object, change: Callable[[object], object]) -> object:
+def _then(result: object, change: Callable[[object], object]) -> object:
     """Return what becomes of a result, now or once it is there."""
-    if isawaitable(given):
-        return _later(given, change)
-    return change(given)
+    if isawaitable(result):
+        return _later(result, change)
+    return change(result)
 
 
-async def _later(given: Awaitable[object], change: Callable[[object], object]) -> object:
-    return change(await given)
+async def _later(awaitable: Awaitable[object], change: Callable[[object], object]) -> object:
+    return change(await awaitable)
 
 
-def _changed(given: object, change: Callable[[Any], object]) -> object:
-    return given if isinstance(given, Failed) else change(given)
+def _changed(result: object, change: Callable[[Any], object]) -> object:
+    return result if isinstance(result, Failed) else change(result)
 
 
-async def _watched(given: Awaitable[object], tell: Callable[[object], None]) -> object:
+async def _watched(awaitable: Awaitable[object], tell: Callable[[object], None]) -> object:
     try:
-        result = await given
+        result = await awaitable
     except Exception as exc:
         tell(exc)
         raise

@@ -25,21 +25,21 @@ _PROTOBUF: Final = "DESCRIPTOR"
 """What every message of protobuf has."""
 
 
-def plain(given: object) -> Any:
+def plain(value: object) -> Any:
     """Return the JSON of a pydantic model or a protobuf message, anything else as it is.
 
     Members that are None are left out: in what MCP and A2A list, absent and None are the same.
     """
-    match given:
+    match value:
         case BaseModel():
-            return given.model_dump(mode="json", by_alias=True, exclude_none=True)
+            return value.model_dump(mode="json", by_alias=True, exclude_none=True)
         case Mapping():
-            return dict(cast("Mapping[str, Any]", given))
-        case _ if hasattr(given, _PROTOBUF):
+            return dict(cast("Mapping[str, Any]", value))
+        case _ if hasattr(value, _PROTOBUF):
             from google.protobuf import (  # type: ignore[import-untyped]  # it has no stubs
                 json_format,
             )
 
-            return json_format.MessageToDict(cast("Any", given))
+            return json_format.MessageToDict(cast("Any", value))
         case _:
-            return given
+            return value

@@ -63,7 +63,7 @@ def shown(store: onrecord.Store, tmp_path: Path, **wishes: Any) -> str:
 
 
 def test_a_file_says_what_models_take(file: Path, tmp_path: Path) -> None:
-    with onrecord.connect("memory://", capabilities=file) as store:
+    with onrecord.connect("memory://", capability_file=file) as store:
         assert shown(store, tmp_path) == "behind"
     with onrecord.connect("memory://") as store:
         assert shown(store, tmp_path) == "inline"
@@ -90,13 +90,13 @@ def test_an_empty_name_in_the_environment_is_none() -> None:
 
 
 def test_what_a_call_says_wins_over_the_file(file: Path, tmp_path: Path) -> None:
-    with onrecord.connect("memory://", capabilities=str(file)) as store:
+    with onrecord.connect("memory://", capability_file=str(file)) as store:
         given = onrecord.Given(tool_result=("text", "image"))
-        assert shown(store, tmp_path, capabilities=given) == "inline"
+        assert shown(store, tmp_path, capability_override=given) == "inline"
 
 
 def test_a_fork_knows_the_file_too(file: Path) -> None:
-    with onrecord.connect("memory://", capabilities=file) as store:
+    with onrecord.connect("memory://", capability_file=file) as store:
         talk = store.conversation("support/4711")
         talk.user("Hello")
         forked = talk.fork("support/4712")
@@ -105,7 +105,7 @@ def test_a_fork_knows_the_file_too(file: Path) -> None:
 
 
 def test_a_request_holds_what_is_said_of_its_own_api_only(file: Path) -> None:
-    with onrecord.connect("memory://", capabilities=file) as store:
+    with onrecord.connect("memory://", capability_file=file) as store:
         talk = store.conversation("support/4711")
         talk.user("Hello")
         assert talk.request("openai-chat").options.matrix is None
@@ -115,7 +115,7 @@ def test_a_request_holds_what_is_said_of_its_own_api_only(file: Path) -> None:
 
 def test_a_recorded_request_renders_again_without_the_file(file: Path, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/talks.db"
-    with onrecord.connect(url, capabilities=file) as store:
+    with onrecord.connect(url, capability_file=file) as store:
         assert shown(store, tmp_path) == "behind"
         talk = store.conversation("support/4711")
         with serving([GREETING]) as (client, _):
@@ -167,14 +167,14 @@ def test_what_is_wrong_in_a_file_is_told_with_its_name_and_the_entry(
     file = tmp_path / "models.toml"
     file.write_bytes(text)
     with pytest.raises(onrecord.OnrecordError) as refused:
-        onrecord.connect("memory://", capabilities=file)
+        onrecord.connect("memory://", capability_file=file)
     assert str(refused.value).startswith(f"{file}: {why}")
     assert "\n" not in str(refused.value)
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(onrecord.OnrecordError, match=r"missing.toml: cannot be read: No such file"):
-        onrecord.connect("memory://", capabilities=tmp_path / "missing.toml")
+        onrecord.connect("memory://", capability_file=tmp_path / "missing.toml")
     with pytest.raises(onrecord.OnrecordError, match=r"cannot be read: Is a directory"):
         onrecord.capabilities("gemini", file=tmp_path)
 
@@ -182,12 +182,14 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
 def test_what_is_no_path_is_told() -> None:
     wrong: Any = {"gemini": {}}
     with pytest.raises(onrecord.OnrecordError, match="capabilities is the path of a TOML file"):
-        onrecord.connect("memory://", capabilities=wrong)
+        onrecord.connect("memory://", capability_file=wrong)
 
 
 def test_no_store_is_made_where_the_file_is_wrong(tmp_path: Path) -> None:
     with pytest.raises(onrecord.OnrecordError):
-        onrecord.connect(f"sqlite:///{tmp_path}/talks.db", capabilities=tmp_path / "missing.toml")
+        onrecord.connect(
+            f"sqlite:///{tmp_path}/talks.db", capability_file=tmp_path / "missing.toml"
+        )
     assert not (tmp_path / "talks.db").exists()
 
 
@@ -217,6 +219,6 @@ def test_what_a_call_says_must_be_what_models_may_take() -> None:
         wrong: Any = {"user": ["smell"]}
         with pytest.raises(
             onrecord.InvalidInput,
-            match=r"capabilities is not what a request takes: give an onrecord.Given",
+            match=r"capability_override is not what a request takes: give an onrecord.Given",
         ):
-            talk.request("gemini", capabilities=wrong)
+            talk.request("gemini", capability_override=wrong)

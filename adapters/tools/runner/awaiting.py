@@ -21,12 +21,12 @@ from onrecord.adapters.tools.tool import Tool
 from onrecord.domain.errors import InvalidInput
 
 
-def settled_here(work: Work, given: Awaitable[object]) -> Outcome:
+def settled_here(work: Work, awaitable: Awaitable[object]) -> Outcome:
     """Return what a call gives that is to be awaited, in a loop of its own.
 
     InvalidInput where a loop runs in this thread already.
     """
-    settling = _settled(work, given)
+    settling = _settled(work, awaitable)
     try:
         must_be_free(work.tool)
         return asyncio.run(settling)
@@ -34,7 +34,7 @@ def settled_here(work: Work, given: Awaitable[object]) -> Outcome:
         return failure(work, exc)
     finally:
         settling.close()
-        _close(given)
+        _close(awaitable)
 
 
 def must_be_free(tool: Tool) -> None:
@@ -74,17 +74,17 @@ async def outcomes(
 
 async def _begun(work: Work) -> object:
     if work.tool.is_async:
-        given = begin(work)
+        result = begin(work)
     else:
-        given = await asyncio.wrap_future(in_thread(partial(begin, work)))
-    return await given if isawaitable(given) else given
+        result = await asyncio.wrap_future(in_thread(partial(begin, work)))
+    return await result if isawaitable(result) else result
 
 
-async def _settled(work: Work, given: Awaitable[object]) -> Outcome:
+async def _settled(work: Work, awaitable: Awaitable[object]) -> Outcome:
     limit = asyncio.timeout(work.timeout)
     try:
         async with limit:
-            return outcome(await given)
+            return outcome(await awaitable)
     except TimeoutError as exc:
         return timed_out(work) if limit.expired() else failure(work, exc)
     except asyncio.CancelledError as exc:
@@ -95,13 +95,13 @@ async def _settled(work: Work, given: Awaitable[object]) -> Outcome:
     except Exception as exc:  # noqa: BLE001 - it is the result of the call
         return failure(work, exc)
     finally:
-        _close(given)
+        _close(awaitable)
 
 
-def _close(given: Awaitable[object]) -> None:
+def _close(awaitable: Awaitable[object]) -> None:
     """End what was perhaps never begun: a coroutine that nobody awaits is a warning."""
-    if isinstance(given, Coroutine):
-        cast("Coroutine[Any, Any, Any]", given).close()
+    if isinstance(awaitable, Coroutine):
+        cast("Coroutine[Any, Any, Any]", awaitable).close()
 
 
 def _loop_runs() -> bool:

@@ -50,12 +50,12 @@ def without_values(text: str, context: ToolCallContext) -> str:
 
 def _texts(values: tuple[object, ...]) -> Iterator[str]:
     """Yield the texts that values hold, at any depth; what holds itself is looked at once."""
-    waiting, seen = list(values), set[int]()
+    waiting, ids = list(values), set[int]()
     while waiting:
         value = waiting.pop()
-        if id(value) in seen:
+        if id(value) in ids:
             continue
-        seen.add(id(value))
+        ids.add(id(value))
         match value:
             case None | bool():
                 continue
@@ -156,10 +156,10 @@ def failure(work: Work, exc: BaseException) -> Outcome:
     cause = _alone(exc)
     # No traceback: it may quote what the context holds.
     logger.info("the tool %r failed: %s", work.tool.name, type(cause).__name__)
-    told = without_values(_message(cause), work.context)
+    message = without_values(_message(cause), work.context)
     # Names of files may be no UTF-8 (PEP 383), and no record holds half a surrogate pair.
-    told = told.encode("utf-8", "backslashreplace").decode("utf-8")
-    return Outcome(f"Error: {told}", is_error=True)
+    message = message.encode("utf-8", "backslashreplace").decode("utf-8")
+    return Outcome(f"Error: {message}", is_error=True)
 
 
 def _message(exc: BaseException) -> str:
@@ -180,21 +180,21 @@ def _alone(exc: BaseException) -> BaseException:
     return _alone(group.exceptions[0]) if len(group.exceptions) == 1 else group
 
 
-def outcome(given: object) -> Outcome:
+def outcome(result: object) -> Outcome:
     """Return what a tool gave, as a result."""
-    if isinstance(given, Failed):
-        return Outcome(given.content, is_error=True)
-    return Outcome(given)
+    if isinstance(result, Failed):
+        return Outcome(result.content, is_error=True)
+    return Outcome(result)
 
 
 def _arguments(call: ToolCall) -> JsonObject:
     """Return the arguments; a model that gives none may say so in several ways."""
-    given: object = call.arguments
-    if given is None or given == "":
+    arguments: object = call.arguments
+    if arguments is None or arguments == "":
         return {}
-    if isinstance(given, dict):
-        return cast("JsonObject", given)
-    raise InvalidInput(f"the arguments are no JSON object but {kind_of(given)}")
+    if isinstance(arguments, dict):
+        return cast("JsonObject", arguments)
+    raise InvalidInput(f"the arguments are no JSON object but {kind_of(arguments)}")
 
 
 # Functions in threads of their own, which no ending program waits for.
@@ -260,22 +260,22 @@ def call_here(work: Work) -> Outcome:
     InvalidInput for an asynchronous tool where a loop runs already.
     """
     try:
-        given = begin(work)
+        result = begin(work)
     except Exception as exc:  # noqa: BLE001 - it is the result of the call
         return failure(work, exc)
-    if not isawaitable(given):
-        return outcome(given)
+    if not isawaitable(result):
+        return outcome(result)
     # The loop takes a while to import, and most tools need none.
     from onrecord.adapters.tools.runner.awaiting import settled_here
 
-    return settled_here(work, given)
+    return settled_here(work, result)
 
 
 def _waited_for(work: Work, future: Future[Outcome], begun: float) -> Outcome:
     """Return what a call in a thread gives, or that it takes too long."""
-    left = None if work.timeout is None else max(0.0, begun + work.timeout - time.monotonic())
+    seconds = None if work.timeout is None else max(0.0, begun + work.timeout - time.monotonic())
     try:
-        return future.result(left)
+        return future.result(seconds)
     except TimeoutError:
         return timed_out(work)
     except Exception as exc:  # noqa: BLE001 - there was no thread to be had: the call has failed

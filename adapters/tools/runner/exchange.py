@@ -32,12 +32,12 @@ def open_exchange(talk: Talk) -> Iterator[Event]:
     if not head.version:
         return
     stretches = stream_of(talk).lineage(head.version, head)
-    found = amendments(stream_of(talk).backend, stretches)
+    amending = amendments(stream_of(talk).backend, stretches)
     lines = {None, *(stretch.line for stretch in stretches)}
     for recorded in backwards(stream_of(talk).backend, stretches):
-        if recorded.exchange < head.exchange or _is_summarised(recorded, found.compaction):
+        if recorded.exchange < head.exchange or _is_summarised(recorded, amending.compaction):
             return
-        if (recorded.conversation_id, recorded.version) in found.redacted:
+        if (recorded.conversation_id, recorded.version) in amending.redacted:
             continue
         event = recorded.event()
         if not isinstance(event, Erased | Unrecognised) and event.line in lines:

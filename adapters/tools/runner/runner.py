@@ -136,8 +136,8 @@ class ToolRunner:
     def _conversation_level(self) -> ToolCallContext:
         """Return what the conversation carries; only what is new of it is read."""
         until = self.talk.head().version
-        said = carried_since(stream_of(self.talk), self._seen, until)
-        self._carried = self._carried if said is None else said
+        level = carried_since(stream_of(self.talk), self._seen, until)
+        self._carried = self._carried if level is None else level
         self._seen = max(until, self._seen)
         return self._carried
 
@@ -194,26 +194,26 @@ class _Round:
 
 def _must_be_known(done: _Round) -> None:
     """Raise UnknownTool where too many calls in a row named none of the tools."""
-    in_a_row, named = done.unknown_before, list[str]()
+    in_a_row, names = done.unknown_before, list[str]()
     for work in done.work:
         if work.is_known:
-            in_a_row, named = 0, []
+            in_a_row, names = 0, []
             continue
         in_a_row += 1
-        named.append(work.call.name)
+        names.append(work.call.name)
         if in_a_row >= MOST_IN_A_ROW:
-            raise UnknownTool(tuple(named), in_a_row)
+            raise UnknownTool(tuple(names), in_a_row)
 
 
 def _missing(name: str, tools: tuple[str, ...]) -> Tool:
     """Return what stands in for a tool that there is not: it says which there are."""
-    told = Failed(no_such_tool(name, tools))
+    failed = Failed(no_such_tool(name, tools))
     definition = ToolDefinition(name=name, input_schema={"type": "object"})
-    return Tool(definition, lambda _arguments, _context: told)
+    return Tool(definition, lambda _arguments, _context: failed)
 
 
-def _tools(given: object) -> Iterator[Tool]:
-    for each in several("tools", given):
+def _tools(values: object) -> Iterator[Tool]:
+    for each in several("tools", values):
         match each:
             case Tool():
                 yield each
@@ -224,21 +224,21 @@ def _tools(given: object) -> Iterator[Tool]:
 
 
 def _by_name(tools: Iterable[Tool]) -> dict[str, Tool]:
-    named: dict[str, Tool] = {}
+    by_name: dict[str, Tool] = {}
     for each in tools:
-        if named.setdefault(each.name, each) is not each:
+        if by_name.setdefault(each.name, each) is not each:
             raise InvalidContent(
                 f"two tools are named {each.name!r}: rename one, tool.renamed(...), "
                 "or give a server's tools a prefix"
             )
-    return named
+    return by_name
 
 
-def _seconds(given: object) -> float | None:
-    if given is None:
+def _seconds(value: object) -> float | None:
+    if value is None:
         return None
-    if isinstance(given, int | float) and not isinstance(given, bool) and given > 0:
-        return min(given, TIMEOUT_MAX)
+    if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+        return min(value, TIMEOUT_MAX)
     raise InvalidContent("a time-out is a number of seconds above 0")
 
 
@@ -278,9 +278,9 @@ def _is_answered(runner: ToolRunner, runs: Iterable[ToolRun]) -> bool:
 
 
 def _must_be_within(talk: Talk, limit: int) -> None:
-    asked = sum(isinstance(event, RequestSent) for event in open_exchange(talk))
-    if asked >= limit:
-        raise TooManyModelCalls(asked, limit)
+    requests = sum(isinstance(event, RequestSent) for event in open_exchange(talk))
+    if requests >= limit:
+        raise TooManyModelCalls(requests, limit)
 
 
 def _is_paused(talk: Talk) -> bool:

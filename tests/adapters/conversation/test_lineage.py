@@ -67,8 +67,8 @@ def said(item: Told) -> str:
 def edited() -> onrecord.Talk:
     """Two exchanges (2-4, 5-7), an edit of the second prompt (8-10), and what went on from it."""
     told = talk()
-    told.append(*exchange("1"), *exchange("2"), *exchange("2b", SIDE))
-    told.append(adopted(SIDE, 8, 4), *exchange("3"))
+    told.log.append(*exchange("1"), *exchange("2"), *exchange("2b", SIDE))
+    told.log.append(adopted(SIDE, 8, 4), *exchange("3"))
     return told
 
 
@@ -97,19 +97,21 @@ def test_an_edit_may_be_cut_within_a_line_that_was_adopted(edited: onrecord.Talk
 
 def test_a_line_of_a_line_is_adopted_behind_it() -> None:
     told = talk()
-    told.append(*exchange("1"), *exchange("2", SIDE), *exchange("3", OTHER))
-    told.append(adopted(SIDE, 5, 2), adopted(OTHER, 8, 5, as_of=11), user("prompt 4"))
+    told.log.append(*exchange("1"), *exchange("2", SIDE), *exchange("3", OTHER))
+    told.log.append(adopted(SIDE, 5, 2), adopted(OTHER, 8, 5, as_of=11), user("prompt 4"))
     assert words(told) == ["prompt 1", "prompt 2", "prompt 3", "answer 3", "prompt 4"]
 
 
 def test_what_is_in_force_is_what_the_main_line_set(edited: onrecord.Talk) -> None:
     told = talk()
     told.instruct("one")
-    told.append(*exchange("1"))
+    told.log.append(*exchange("1"))
     told.instruct("two")
-    told.append(*exchange("2"), *exchange("2b", SIDE), adopted(SIDE, 10, 5), user("prompt 3"))
+    told.log.append(*exchange("2"), *exchange("2b", SIDE), adopted(SIDE, 10, 5), user("prompt 3"))
     head = told.head()
-    found = in_force(told.backend, told.stream.lineage(head.version, head), "instructions")
+    found = in_force(
+        stream_of(told).backend, stream_of(told).lineage(head.version, head), "instructions"
+    )
     assert found is not None
     assert found.event() == events.InstructionsSet(content="one")
     assert told.request(API)["system"] == "one"
@@ -117,8 +119,8 @@ def test_what_is_in_force_is_what_the_main_line_set(edited: onrecord.Talk) -> No
 
 def test_what_is_since_the_last_request_begins_in_the_line_that_was_adopted() -> None:
     told = talk()
-    told.append(*exchange("1"), *exchange("2", SIDE), adopted(SIDE, 5, 2), user("prompt 3"))
-    since = since_request(told.backend, told.stream.lineage(told.head().version))
+    told.log.append(*exchange("1"), *exchange("2", SIDE), adopted(SIDE, 5, 2), user("prompt 3"))
+    since = since_request(stream_of(told).backend, stream_of(told).lineage(told.head().version))
     assert [event.version for event in since] == [6, 7, 8, 9]
 
 
@@ -128,10 +130,10 @@ def test_a_window_counts_the_exchanges_of_the_main_line_as_it_is(
     exchanges: int, pinned: int
 ) -> None:
     told, straight = talk(), talk()
-    told.append(*exchange("1"), *exchange("2"), *exchange("2b", SIDE), *exchange("3b", SIDE))
-    told.append(adopted(SIDE, 8, 4), *exchange("4"), *exchange("5"))
+    told.log.append(*exchange("1"), *exchange("2"), *exchange("2b", SIDE), *exchange("3b", SIDE))
+    told.log.append(adopted(SIDE, 8, 4), *exchange("4"), *exchange("5"))
     for number in ("1", "2b", "3b", "4", "5"):
-        straight.append(*exchange(number))
+        straight.log.append(*exchange(number))
     window = Window(exchanges=exchanges, step=1, pinned=pinned)
     assert words(told, window) == words(straight, window)
 
@@ -156,9 +158,9 @@ def test_settled_lineages_are_read_once(edited: onrecord.Talk) -> None:
 
 def test_a_thousand_edits_are_as_many_stretches() -> None:
     told = talk()
-    told.append(user("prompt 0"))
+    told.log.append(user("prompt 0"))
     for number in range(1000):
-        told.append(adopted(None, None, 2), user(f"prompt {number}"))
+        told.log.append(adopted(None, None, 2), user(f"prompt {number}"))
     assert words(told) == ["prompt 0", "prompt 999"]
 
 

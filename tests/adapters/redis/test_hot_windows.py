@@ -63,7 +63,7 @@ def test_what_was_redacted_is_in_no_request(stores: Stores) -> None:
     [
         {"window": onrecord.Window(exchanges=1, step=1)},
         {"model": "gpt-4.1"},
-        {"capabilities": onrecord.Given(user=("text",))},
+        {"capability_override": onrecord.Given(user=("text",))},
         {"missing": "drop"},
     ],
 )
@@ -101,7 +101,7 @@ def test_a_request_of_another_log_is_another(own: Stores, tmp_path: Path) -> Non
 def test_a_request_with_documents_comes_back_with_their_bytes(own: Stores, api: str) -> None:
     talk = own.hot.conversation(KEY)
     talk.user("Look", documents=[PNG])
-    wishes: dict[str, Any] = {"capabilities": onrecord.Given(user=("text", "image"))}
+    wishes: dict[str, Any] = {"capability_override": onrecord.Given(user=("text", "image"))}
     rendered = talk.request(api, **wishes)
     found: list[onrecord.Request] = []
     assert own.renders(lambda: found.append(talk.request(api, **wishes))) == 0

@@ -35,7 +35,7 @@ FILES = [api for api in APIS if api != "ollama"]
 
 
 def asked(story: Story, api: str, given: Given | None = None, **wishes: Any) -> Request:
-    return story.request(Options(api=api, capabilities=given, **wishes), blobs=BLOBS)
+    return story.request(Options(api=api, capability_override=given, **wishes), blobs=BLOBS)
 
 
 def gave(story: Story, call_id: str, *content: Text | Document) -> int:

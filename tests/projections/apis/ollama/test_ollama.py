@@ -183,7 +183,7 @@ def test_a_result_holds_pictures_where_the_caller_says_that_it_may() -> None:
     content = ToolResult(call_id="c1", content=(Text(text="see"), picture))
     story.happen(events.ToolResultRecorded(call_id="c1", content=content))
     taken = Given(tool_result=("text", "image"))
-    made = story.request(Options(api=API, capabilities=taken), blobs=BLOBS)
+    made = story.request(Options(api=API, capability_override=taken), blobs=BLOBS)
     assert made.body["messages"][2:] == [
         {
             "role": "tool",
