@@ -109,7 +109,7 @@ def talk() -> onrecord.Talk:
 
 def test_a_request_has_the_tools_that_were_given() -> None:
     asked = talk()
-    asked.tools([SEARCH, CLOCK])
+    asked.tools.declare([SEARCH, CLOCK])
     asked.user("Look.")
     told = [tool.get("type") for tool in asked.request("openai-responses")["tools"]]
     assert told == ["web_search", "function"]
@@ -118,17 +118,17 @@ def test_a_request_has_the_tools_that_were_given() -> None:
 
 def test_a_request_for_an_api_that_has_not_the_tool_is_refused() -> None:
     asked = talk()
-    asked.tools([SEARCH])
+    asked.tools.declare([SEARCH])
     asked.user("Look.")
     with pytest.raises(onrecord.UnsupportedTool, match="openai-chat cannot run 'web_search'"):
         asked.request("openai-chat")
-    asked.tools([])
+    asked.tools.declare([])
     assert "tools" not in asked.request("openai-chat")
 
 
 def test_a_tool_of_another_api_that_was_recorded_is_left_out() -> None:
     asked = talk()
-    asked.tools([Native(api="gemini", value={"googleSearch": {}}), CLOCK])
+    asked.tools.declare([Native(api="gemini", value={"googleSearch": {}}), CLOCK])
     asked.user("Look.")
     request = asked.request("openai-chat")
     assert [tool["function"]["name"] for tool in request["tools"]] == ["clock"]
@@ -144,5 +144,7 @@ def test_a_tool_that_no_api_has_is_refused_with_the_names_of_those_there_are() -
 def test_options_for_an_api_that_is_none_are_refused() -> None:
     asked = talk()
     with pytest.raises(onrecord.UnknownApi, match="anthropic"):
-        asked.tools([BuiltinTool(name="web_search", options={"anthropic": {"max_uses": 3}})])
+        asked.tools.declare(
+            [BuiltinTool(name="web_search", options={"anthropic": {"max_uses": 3}})]
+        )
     assert asked.head().version == 0
