@@ -134,10 +134,35 @@ def test_the_extra_that_the_readme_names_is_there() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_make_target_that_is_named_is_there(page: Path) -> None:
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
-    named = set(re.findall(r"(?:`|^    |&& )make ([a-z]+)", page.read_text("utf-8"), re.MULTILINE))
-    assert named - targets == set()
+def test_what_a_page_names_is_there_and_its_json_is_json(page: Path) -> None:
+    text = page.read_text("utf-8")
+    links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text)
+    paths = re.findall(r"`((?:domain|projections|adapters|tests|docs)/[\w/.]+\.\w+)`", text)
+    targets = re.findall(r"(?:`|^    |&& )make ([a-z]+)", text, re.MULTILINE)
+    commands = re.findall(r"(?:`|^\$ )onrecord ([a-z]+(?:-[a-z]+)*)", text, re.MULTILINE)
+    assert {
+        "links": [
+            link for link in links if "://" not in link and not (page.parent / link).exists()
+        ],
+        "files": [path for path in paths if not (ROOT / path).exists()],
+        "targets of make": sorted(set(targets) - make_targets()),
+        "commands": sorted(set(commands) - COMMANDS),
+        "JSON": [it.text for it in fences(page) if it.language == "json" and not is_json(it.text)],
+    } == {"links": [], "files": [], "targets of make": [], "commands": [], "JSON": []}
+
+
+def make_targets() -> set[str]:
+    return set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+
+
+def is_json(text: str) -> bool:
+    """Whether a text is one JSON value, or one on each line."""
+    for values in ([text], text.splitlines()):
+        try:
+            return bool([json.loads(value) for value in values])
+        except json.JSONDecodeError:
+            continue
+    return False
 
 
 def test_make_demo_is_the_demo_that_is_tested() -> None:
@@ -145,43 +170,9 @@ def test_make_demo_is_the_demo_that_is_tested() -> None:
     assert re.search(r"^demo:.*\n\t\$\(BIN\)/onrecord demo\n", makefile, re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_command_that_is_named_is_there(page: Path) -> None:
-    named = re.findall(
-        r"(?:`|^\$ )onrecord ([a-z]+(?:-[a-z]+)*)", page.read_text("utf-8"), re.MULTILINE
-    )
-    assert set(named) - COMMANDS == set()
-
-
 def test_every_command_is_named_in_the_readme() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert {name for name in COMMANDS if f"onrecord {name}" not in readme} == set()
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_json_in_a_page_is_json(page: Path) -> None:
-    for fence in fences(page):
-        if fence.language == "json":
-            try:
-                json.loads(fence.text)
-            except json.JSONDecodeError:
-                for line in fence.text.splitlines():
-                    json.loads(line)
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_between_pages_lead_somewhere(page: Path) -> None:
-    links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
-    local = [link for link in links if "://" not in link]
-    assert [link for link in local if not (page.parent / link).exists()] == []
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_files_that_a_page_names_are_there(page: Path) -> None:
-    named = re.findall(
-        r"`((?:domain|projections|adapters|tests|docs)/[\w/.]+\.\w+)`", page.read_text("utf-8")
-    )
-    assert [name for name in named if not (ROOT / name).exists()] == []
 
 
 def test_every_decision_is_one_short_page() -> None:

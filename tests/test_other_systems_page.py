@@ -8,8 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import TypedDict, cast
 
-import pytest
-
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "other-systems.md"
 _LINK = re.compile(r"\]\(([^)#]+)")
@@ -46,12 +44,15 @@ def test_the_page_says_how_many_rules_there_are() -> None:
     assert f"The {len(RULES)} single rules" in PAGE.read_text("utf-8")
 
 
-@pytest.mark.parametrize("rule", RULES, ids=[rule["rule"] for rule in RULES])
-def test_a_rule_is_held_by_tests_or_has_a_reason_not_to_be_followed(rule: Rule) -> None:
-    assert rule["rule"]
-    assert rule["here"]
-    assert rule["held_by"] or rule["here"].startswith("Not ours: "), "it names no test"
-    assert [test for test in rule["held_by"] if test not in known_tests()] == []
+def test_a_rule_is_held_by_tests_or_has_a_reason_not_to_be_followed() -> None:
+    gone = {
+        rule["rule"]: [test for test in rule["held_by"] if test not in known_tests()]
+        for rule in RULES
+    }
+    assert {rule: tests for rule, tests in gone.items() if tests} == {}
+    told = [rule for rule in RULES if rule["held_by"] or rule["here"].startswith("Not ours: ")]
+    assert [rule["rule"] for rule in RULES if rule not in told] == []
+    assert [rule for rule in RULES if not (rule["rule"] and rule["here"])] == []
 
 
 def test_the_page_speaks_of_every_subject() -> None:
