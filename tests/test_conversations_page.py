@@ -41,4 +41,4 @@ def test_every_verb_of_a_conversation_stands_on_a_page() -> None:
     within |= {"lineages", "read_through", "render"}
     verbs = {name for name in vars(onrecord.Talk) if not name.startswith("_")} - within
     pages = "".join(page.read_text() for page in (ROOT / "docs").glob("*.md"))
-    assert {verb for verb in verbs if f"talk.{verb}" not in pages} == set()
+    assert {verb for verb in verbs if f"chat.{verb}" not in pages} == set()

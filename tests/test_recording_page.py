@@ -36,7 +36,7 @@ def test_the_page_does_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     store: onrecord.Store = program["store"]
     found = {listed.key: listed.head.version for listed in store.conversations()}
     assert found == {"support/4711": 5, "support/4712": 5, "support/4713": 5, "support/4714": 13}
-    outcomes = list(replays(program["talk"]))
+    outcomes = list(replays(program["chat"]))
     assert [outcome.is_rendered for outcome in outcomes] == [True, True, True]
     store.close()
     program.clear()
