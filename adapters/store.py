@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 from uuid import UUID
 
-from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.conversation.tenancy import NO_MATRIX, Tenancy
 from onrecord.adapters.inputs.arguments import reason_given, text_given
 from onrecord.adapters.recording.spool import Spool
@@ -21,7 +21,7 @@ from onrecord.adapters.upkeep.erasing import Erasing, erasures, erasures_of, unf
 from onrecord.domain.errors import ConversationNotFound, CorruptRecord, InvalidInput
 from onrecord.domain.head import Head
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.log import Backend, Conversation, Cursor, Subscription
+from onrecord.domain.log import Backend, CatalogueEntry, Cursor, Subscription
 from onrecord.projections.history.erasures import ErasureEntry
 
 if TYPE_CHECKING:
@@ -129,9 +129,9 @@ class Store:
         """Close the store."""
         self.close()
 
-    def conversation(self, key: str) -> Talk:
+    def conversation(self, key: str) -> Conversation:
         """Return the conversation of that key; it starts with its first event."""
-        return Talk(self._tenancy, key)
+        return Conversation(self._tenancy, key)
 
     def record(
         self, client: ClientT, *, unbound: Unbound = "record", splice: bool = False
@@ -139,9 +139,9 @@ class Store:
         """Return a client of the same type, for the calls of many conversations.
 
         Each call is recorded in the conversation that binds it: by the header in its
-        `extra_headers` (`talk.headers`), else by the scope around it (`with talk.recording():`).
+        `extra_headers` (`conversation.headers`), else by the scope around it (`with conversation.recording():`).
         One that is bound to none has a conversation of its own, or is refused before anything is
-        sent (`unbound="refuse"`). `splice`, and UnsupportedClient, are as `Talk.record` has them.
+        sent (`unbound="refuse"`). `splice`, and UnsupportedClient, are as `Conversation.record` has them.
         """
         from onrecord.adapters.wire.clients import record as tee
         from onrecord.adapters.wire.clients.binding import Binding
@@ -149,10 +149,10 @@ class Store:
         if unbound not in ("record", "refuse"):
             raise InvalidInput('unbound is "record" or "refuse"')
         return tee.record(
-            client, Binding(self._tenancy.journals, unbound=unbound, splice=bool(splice))
+            client, Binding(self._tenancy.recorders, unbound=unbound, splice=bool(splice))
         )
 
-    def get(self, which: str | UUID) -> Talk:
+    def get(self, which: str | UUID) -> Conversation:
         """Return the conversation of a key, or of an id.
 
         ConversationNotFound if nothing was said in it, or if it was forgotten.
@@ -162,10 +162,10 @@ class Store:
             if key is None:
                 raise ConversationNotFound("the conversation of that id was forgotten")
             return self.conversation(key)
-        talk = self.conversation(which)
-        if talk.head().version == 0:
+        conversation = self.conversation(which)
+        if conversation.head().version == 0:
             raise ConversationNotFound("no conversation has that key: list them to see which do")
-        return talk
+        return conversation
 
     def conversations(self) -> Iterator[Listed]:
         """Yield the conversations, the one that moved last first."""
@@ -353,7 +353,7 @@ class Store:
         views = () if self._open_views is None else self.views.pages.residue()
         return self._backend.residue() + views
 
-    def _listed(self, conversation: Conversation) -> Listed:
+    def _listed(self, conversation: CatalogueEntry) -> Listed:
         beginning = beginning_of(self._backend, conversation.conversation_id)
         return Listed(
             key=beginning.key,

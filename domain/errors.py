@@ -100,7 +100,7 @@ class UnsupportedDocument(InvalidInput):
         super().__init__(
             f"{whom} cannot take the {modality} ({media_type}) in the user's message at version "
             f"{version}{beside}; it takes {', '.join(able) or 'nothing'}: ask another model, say the "
-            "prompt otherwise with talk.edit_message, leave the event (a signal, say) out with talk.redact, or "
+            "prompt otherwise with chat.edit_message, leave the event (a signal, say) out with chat.redact, or "
             "tell with capability_override= what the model takes"
         )
 
@@ -134,7 +134,7 @@ class UnsupportedTool(InvalidInput):
         self.able = able
         others = f"{', '.join(able)} can" if able else "no API can"
         super().__init__(
-            f"{api} cannot run {tool!r}: {others}; define other tools with talk.tools.declare([...])"
+            f"{api} cannot run {tool!r}: {others}; define other tools with chat.tools.declare([...])"
         )
 
 
@@ -199,8 +199,8 @@ class RoundOpen(OnrecordError):
         self.awaited = awaited
         calls = "call awaits its result" if len(awaited) == 1 else "calls await their results"
         super().__init__(
-            f"{len(awaited)} {calls} ({', '.join(awaited)}): record them with talk.tool_result, or "
-            "give the calls up with talk.cancel"
+            f"{len(awaited)} {calls} ({', '.join(awaited)}): record them with chat.tool_result, or "
+            "give the calls up with chat.cancel"
         )
 
 

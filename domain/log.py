@@ -188,7 +188,7 @@ class Cursor:
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class CatalogueEntry:
     """A line of the catalogue: one conversation, where it stands and when it last moved."""
 
     conversation_id: UUID
@@ -307,7 +307,7 @@ class Catalogue(Protocol):
         """Return the tenant whose conversation it is, forgotten or not; None if it has not begun."""
         ...
 
-    def conversations(self, tenant: UUID) -> Iterator[Conversation]:
+    def conversations(self, tenant: UUID) -> Iterator[CatalogueEntry]:
         """Yield the conversations that have begun, the one that moved last first."""
         ...
 

@@ -60,7 +60,7 @@ Span = Annotated[
 
 
 class Recipe(Value):
-    """How `talk.request` made a request: enough to make it again, byte for byte."""
+    """How `conversation.request` made a request: enough to make it again, byte for byte."""
 
     api: str
     version: int

@@ -8,7 +8,7 @@ from __future__ import annotations
 from random import Random
 from typing import Final
 
-from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.store import Store
 from onrecord.projections.views.registry import VIEWS
 from tests.factories import BECAUSE, answer, tool_call
@@ -32,7 +32,7 @@ class ChurnedStore:
             key = self._random.randbytes(WORD).hex()
             self._pieces[key] = []
             self._take(key, key)
-            self._talk(key).user(self._text(key))
+            self._chat(key).user(self._text(key))
 
     def churn(self, steps: int) -> None:
         """Say and change things in conversations that are drawn at random, and read the views."""
@@ -69,26 +69,26 @@ class ChurnedStore:
         return [piece for pieces in self._pieces.values() for piece in pieces]
 
     def _say(self, key: str) -> None:
-        talk = self._talk(key)
+        chat = self._chat(key)
         match self._random.randrange(8):
             case 0 | 1:
-                talk.user(self._text(key), documents=self._documents(key))
+                chat.user(self._text(key), documents=self._documents(key))
             case 2 | 3:
-                talk.log.append(answer(self._text(key)))
+                chat.log.append(answer(self._text(key)))
             case 4:
                 name, call = self._word(key), self._word(key)
-                talk.log.append(tool_call(call, name))
+                chat.log.append(tool_call(call, name))
             case 5:
-                for awaited in talk.open_calls()[:1]:
-                    talk.tool_result(awaited.id, {"found": self._text(key)})
+                for awaited in chat.open_calls()[:1]:
+                    chat.tool_result(awaited.id, {"found": self._text(key)})
             case 6:
-                talk.redact(self._random.randrange(1, talk.head().version + 1))
+                chat.redact(self._random.randrange(1, chat.head().version + 1))
             case _:
-                talk.instruct(self._text(key))
-                if not talk.head().open_calls:
-                    talk.annotate({"note": self._word(key)})
+                chat.instruct(self._text(key))
+                if not chat.head().open_calls:
+                    chat.annotate({"note": self._word(key)})
 
-    def _talk(self, key: str) -> Talk:
+    def _chat(self, key: str) -> Conversation:
         return self.store.conversation(key)
 
     def _documents(self, key: str) -> list[bytes]:

@@ -139,21 +139,21 @@ def turn() -> dict[str, set[str]]:
         tempfile.TemporaryDirectory() as folder,
         onrecord.connect(f"sqlite:///{folder}/log.db") as store,
     ):
-        talk = store.conversation("figures")
-        recorded = talk.record(client)
+        chat = store.conversation("figures")
+        recorded = chat.record(client)
         phases = ("to record the request", "for the next request", "")
         for first, next_, none in (("", "", ""), phases):
             threading.setprofile(trace)
             sys.setprofile(trace)
-            talk.user("Where is parcel NW-20931?")
-            request = talk.request("anthropic-messages")
+            chat.user("Where is parcel NW-20931?")
+            request = chat.request("anthropic-messages")
             trace.phase = first
             with recorded.messages.stream(
                 model="claude-sonnet-5", max_tokens=1024, **request
             ) as stream:
                 stream.until_done()
             trace.phase = next_
-            talk.request("anthropic-messages")
+            chat.request("anthropic-messages")
             trace.phase = none
             sys.setprofile(None)
             threading.setprofile(None)

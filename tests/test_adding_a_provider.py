@@ -163,10 +163,10 @@ def test_no_file_is_read_for_packages_before_one_may_be_meant(own_site: Path) ->
     program = """
 import onrecord
 with onrecord.connect("memory://") as store:
-    talk = store.conversation("a")
-    talk.user("Hello")
-    talk.request("openai-chat")
+    chat = store.conversation("a")
+    chat.user("Hello")
+    chat.request("openai-chat")
 """
     assert ran(own_site, own_site, "-c", program).returncode == 0
-    done = ran(own_site, own_site, "-c", f"{program}    talk.request('toy')")
+    done = ran(own_site, own_site, "-c", f"{program}    chat.request('toy')")
     assert "InvalidProvider" in done.stderr

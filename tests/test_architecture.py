@@ -310,9 +310,9 @@ import sys
 sys.modules.update(dict.fromkeys(sys.argv[2:]))
 import onrecord
 with onrecord.connect("sqlite:///" + sys.argv[1]) as store:
-    talk = store.conversation("a")
-    talk.user("Hello")
-    talk.request("openai-chat")
+    chat = store.conversation("a")
+    chat.user("Hello")
+    chat.request("openai-chat")
     print(len(list(store.views.search("hello"))), len(store.verify(views=True).faults))
     store.forget("a", reason="asked to", actor="ana")
     store.sweep()

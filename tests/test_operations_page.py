@@ -225,8 +225,8 @@ def test_what_is_backed_up_as_the_page_says_is_restored_as_it_says(
     log = open_postgres(url)
     for _ in range(3):
         log.append([appending(uuid4(), prompt())])
-    with onrecord.connect(f"sqlite:///{tmp_path / 'talks.db'}") as talks:
-        talks.conversation("support/4711").user("Hello")
+    with onrecord.connect(f"sqlite:///{tmp_path / 'talks.db'}") as chats:
+        chats.conversation("support/4711").user("Hello")
         dump, server_backup, file_backup = blocks("## Backup", "sh")
         restoring = running.url_of("talks_restored")
         sh(running, tmp_path, url, dump)

@@ -20,7 +20,7 @@ from onrecord.domain.events import Event
 
 ROOT = Path(__file__).parents[1]
 FACES: tuple[type, ...] = (
-    *(onrecord.Store, onrecord.Talk, onrecord.ConversationTools, onrecord.ConversationLog),
+    *(onrecord.Store, onrecord.Conversation, onrecord.ConversationTools, onrecord.ConversationLog),
     *(onrecord.Views, onrecord.ToolRunner, onrecord.Tool, onrecord.Toolset),
 )
 BACKSTAGE = {"backend", "stream", "tenancy", "spool"}
@@ -142,11 +142,11 @@ def test_a_conversation_is_got_by_its_key_or_its_id_once_it_exists() -> None:
     store = onrecord.connect("memory://")
     with pytest.raises(onrecord.ConversationNotFound):
         store.get("a")
-    talk = store.conversation("a")
-    talk.user("Hello")
-    for which in ("a", talk.conversation_id):
+    chat = store.conversation("a")
+    chat.user("Hello")
+    for which in ("a", chat.conversation_id):
         assert store.get(which).history()[0].text == "Hello"
     store.forget("a", reason="asked to", actor="ana")
-    for which in ("a", talk.conversation_id):
+    for which in ("a", chat.conversation_id):
         with pytest.raises(onrecord.ConversationNotFound):
             store.get(which)

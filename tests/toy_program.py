@@ -79,20 +79,20 @@ def service(sent: int | None = None) -> Generator[str]:
         listener.server_close()
 
 
-def talked(talk: onrecord.Talk, url: str, *, stream: bool) -> None:
+def talked(chat: onrecord.Conversation, url: str, *, stream: bool) -> None:
     """Ask, run the tool that is called, and ask again."""
-    talk.instruct(RULES)
-    talk.user(ASKED["text"])
-    ask(talk, url, stream=stream)
-    (call,) = talk.open_calls()
+    chat.instruct(RULES)
+    chat.user(ASKED["text"])
+    ask(chat, url, stream=stream)
+    (call,) = chat.open_calls()
     assert (call.id, call.name, call.arguments) == ("c1", "add", {"a": 1, "b": 2})
-    talk.tool_result(call.id, "3")
-    ask(talk, url, stream=stream)
+    chat.tool_result(call.id, "3")
+    ask(chat, url, stream=stream)
 
 
-def ask(talk: onrecord.Talk, url: str, *, stream: bool) -> None:
-    request = {"model": "toy-1", "stream": stream, "api_key": SECRET, **talk.request("toy")}
-    with talk.recording():
+def ask(chat: onrecord.Conversation, url: str, *, stream: bool) -> None:
+    request = {"model": "toy-1", "stream": stream, "api_key": SECRET, **chat.request("toy")}
+    with chat.recording():
         assert httpx.post(url, json=request).status_code == 200
 
 
@@ -100,12 +100,12 @@ def a_call_is_recorded_streamed_as_whole() -> None:
     with onrecord.connect(URL) as store, service() as url:
         told: list[list[tuple[str, JsonObject]]] = []
         for stream in (False, True):
-            talk = store.conversation(f"stream {stream}")
-            talked(talk, url, stream=stream)
-            assert talk.request("toy")["lines"] == SAID
-            assert json.dumps(talk.request("toy")["lines"]) == json.dumps(SAID)
-            assert str(talk.request("toy").report) == "everything goes as it was recorded"
-            told.append([(event.type, without_names(event.event())) for event in talk.log.read()])
+            chat = store.conversation(f"stream {stream}")
+            talked(chat, url, stream=stream)
+            assert chat.request("toy")["lines"] == SAID
+            assert json.dumps(chat.request("toy")["lines"]) == json.dumps(SAID)
+            assert str(chat.request("toy").report) == "everything goes as it was recorded"
+            told.append([(event.type, without_names(event.event())) for event in chat.log.read()])
         assert told[0] == told[1]
         assert [name for name, _ in told[0]].count("response.completed") == 2
         assert store.verify().is_whole
@@ -122,25 +122,25 @@ def without_names(event: Any) -> JsonObject:
 def what_came_of_a_cut_answer_stays() -> None:
     sent = streamed(answer({"lines": []})).index(b"d th") + len(b'd th"}\n')
     with onrecord.connect(URL) as store, service(sent) as url:
-        talk = store.conversation("cut")
-        talk.user(ASKED["text"])
-        ask(talk, url, stream=True)
-        assert [event.type for event in talk.log.read()][-1] == "response.interrupted"
-        talk.user("Go on.")
+        chat = store.conversation("cut")
+        chat.user(ASKED["text"])
+        ask(chat, url, stream=True)
+        assert [event.type for event in chat.log.read()][-1] == "response.interrupted"
+        chat.user("Go on.")
         begun = {"by": "you", "text": "I add th", "mood": None}
-        assert talk.request("toy")["lines"] == [ASKED, begun, {"by": "me", "text": "Go on."}]
+        assert chat.request("toy")["lines"] == [ASKED, begun, {"by": "me", "text": "Go on."}]
 
 
 def a_program_may_keep_its_own_list() -> None:
     with onrecord.connect(URL) as store, service() as url:
-        talk = store.conversation("own")
+        chat = store.conversation("own")
         lines = [ASKED]
-        with talk.recording():
+        with chat.recording():
             for more in ([GAVE], []):
                 said = httpx.post(url, json={"model": "toy-1", "lines": lines, "tools": [ADD]})
                 lines = [*lines, *said.json()["lines"], *more]
-        assert talk.request("toy") == {"lines": SAID, "tools": [ADD]}
-        told = [event.event() for event in talk.log.read()]
+        assert chat.request("toy") == {"lines": SAID, "tools": [ADD]}
+        told = [event.event() for event in chat.log.read()]
         sent = [event for event in told if isinstance(event, RequestSent)]
         assert [event.relation for event in sent] == ["extends", "extends"]
 
@@ -148,22 +148,22 @@ def a_program_may_keep_its_own_list() -> None:
 def what_is_said_is_kept_word_for_word() -> None:
     said: JsonObject = {"by": "me", "text": f"Why is https://a.test/?api_key={SECRET} refused?"}
     with onrecord.connect(URL) as store, service() as url:
-        talk = store.conversation("own")
-        with talk.recording():
+        chat = store.conversation("own")
+        with chat.recording():
             httpx.post(url, json={"model": "toy-1", "lines": [said], "token": SECRET})
-        assert talk.request("toy")["lines"][0] == said
-        (sent,) = [event.event() for event in talk.log.read() if event.type == "request.sent"]
+        assert chat.request("toy")["lines"][0] == said
+        (sent,) = [event.event() for event in chat.log.read() if event.type == "request.sent"]
         assert isinstance(sent, RequestSent)
         assert sent.template.cut == ("/token",)
 
 
 def it_crosses_to_every_api_and_back() -> None:
     with onrecord.connect("memory://") as store, service() as url:
-        talk = store.conversation("toy")
-        talk.tools.declare([{"name": "add", "description": "Adds.", "input_schema": ADD["takes"]}])
-        talked(talk, url, stream=True)
+        chat = store.conversation("toy")
+        chat.tools.declare([{"name": "add", "description": "Adds.", "input_schema": ADD["takes"]}])
+        talked(chat, url, stream=True)
         for api in FOLDERS:
-            there = talk.request(api)
+            there = chat.request(api)
             assert onrecord.check_request(api, there).violations == (), api
             body = there.body
 
@@ -225,10 +225,10 @@ def no_bytes_make_it_raise() -> None:
 
 def without_rules_nothing_is_checked() -> None:
     with onrecord.connect("memory://") as store, service() as url:
-        talk = store.conversation("toy")
-        talked(talk, url, stream=True)
+        chat = store.conversation("toy")
+        talked(chat, url, stream=True)
         try:
-            onrecord.check_request("toy", talk.request("toy"))
+            onrecord.check_request("toy", chat.request("toy"))
         except UnknownApi as error:
             assert "'toy' cannot be checked" in str(error)
         else:
@@ -237,19 +237,19 @@ def without_rules_nothing_is_checked() -> None:
 
 def a_request_needs_no_wire() -> None:
     with onrecord.connect("memory://") as store:
-        talk = store.conversation("toy")
-        talk.user(ASKED["text"])
-        assert talk.request("toy") == {"lines": [ASKED]}
+        chat = store.conversation("toy")
+        chat.user(ASKED["text"])
+        assert chat.request("toy") == {"lines": [ASKED]}
 
 
 def without_a_wire_nothing_is_recorded() -> None:
     a_request_needs_no_wire()
     assert "toy" not in WIRES
     with onrecord.connect(URL) as store, service() as url:
-        talk = store.conversation("own")
-        with talk.recording():
+        chat = store.conversation("own")
+        with chat.recording():
             httpx.post(url, json={"model": "toy-1", "lines": [ASKED]})
-        assert not list(talk.log.read())
+        assert not list(chat.log.read())
 
 
 def the_first_request_on_the_wire_is_read() -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from onrecord.adapters.bpmn.inputs import Given, inputs_of
+from onrecord.adapters.bpmn.inputs import EngineInput, inputs_of
 from onrecord.adapters.inputs.documents import linked
 from onrecord.adapters.tools.a2a import a2a_name, agent_card, parse_a2a_name
 from onrecord.adapters.tools.mcp import mcp_listing
@@ -159,10 +159,10 @@ def discovery_of(call_id: str) -> Discovery | None:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What gateways offer, to be declared by `talk.tools.declare`; all else, for `talk.ingest`."""
+    """What gateways offer, to be declared by `conversation.tools.declare`; all else, for `conversation.ingest`."""
 
     discovered: tuple[Toolset, ...]
-    inputs: tuple[Given, ...]
+    inputs: tuple[EngineInput, ...]
 
 
 def answers_of(inputs: object, gateways: Iterable[Gateway]) -> Answers:
@@ -173,7 +173,7 @@ def answers_of(inputs: object, gateways: Iterable[Gateway]) -> Answers:
     """
     types = {gateway.name: gateway.type for gateway in gateways}
     discovered: list[Toolset] = []
-    others: list[Given] = []
+    others: list[EngineInput] = []
     for given in inputs_of(inputs):
         discovery = discovery_of(given.id or "")
         if discovery is None:
@@ -202,7 +202,7 @@ def _listed(content: Any) -> Any:
             return content
 
 
-def _named(given: Given, types: Mapping[str, str]) -> Given:
+def _named(given: EngineInput, types: Mapping[str, str]) -> EngineInput:
     element = given.name or ""
     gateway = types.get(element)
     if gateway == A2A_GATEWAY:
@@ -210,7 +210,7 @@ def _named(given: Given, types: Mapping[str, str]) -> Given:
     return _of_server(given, element) if gateway == MCP_GATEWAY else given
 
 
-def _of_server(given: Given, element: str) -> Given:
+def _of_server(given: EngineInput, element: str) -> EngineInput:
     """Return what a tool of a server gave; an entry as it is where no server answered."""
     match given.content:
         case {"name": str(tool), "content": [*_] | None as blocks, **others}:

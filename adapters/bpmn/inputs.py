@@ -14,7 +14,7 @@ _OWN: Final = frozenset({"id", "name", "content", "properties"})
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class EngineInput:
     """The result of a call by its id; without one, a signal: something that happened meanwhile.
 
     `properties` is what else was said: `interrupted`, `completedAt`, `elementId`...
@@ -36,7 +36,7 @@ class Given:
         return self.properties.get("interrupted") is True
 
 
-def inputs_of(inputs: object) -> tuple[Given, ...]:
+def inputs_of(inputs: object) -> tuple[EngineInput, ...]:
     """Return the entries `{id, name, content}` of a collection, in order; InvalidContent for others.
 
     An entry is a mapping, or any object that has these members. What else a mapping has are its
@@ -46,10 +46,10 @@ def inputs_of(inputs: object) -> tuple[Given, ...]:
     return tuple(_given(entry, f"entry {at} of the inputs") for at, entry in entries)
 
 
-def _given(entry: object, where: str) -> Given:
+def _given(entry: object, where: str) -> EngineInput:
     members = _members(entry, where)
     others = {name: value for name, value in members.items() if name not in _OWN}
-    return Given(
+    return EngineInput(
         id=text_if_given(f"the id of {where}", members.get("id")),
         name=text_if_given(f"the name of {where}", members.get("name")),
         content=members.get("content"),

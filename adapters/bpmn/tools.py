@@ -32,7 +32,7 @@ _GATEWAY_TYPE: Final = "io.camunda.agenticai.gateway.type"
 
 @dataclass(frozen=True, slots=True)
 class ResolvedTools:
-    """What a sub-process offers: `talk.tools.declare(resolved.tools, sources=[resolved.source])`."""
+    """What a sub-process offers: `conversation.tools.declare(resolved.tools, sources=[resolved.source])`."""
 
     tools: tuple[ToolDefinition, ...]
     gateways: tuple[Gateway, ...]

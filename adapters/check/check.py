@@ -20,7 +20,7 @@ _GEMINI: Final = "gemini"
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RequestCheck:
     """What a provider would say of a request."""
 
     api: str
@@ -36,10 +36,10 @@ class Verdict:
         return not self.violations
 
 
-def check_request(api: str, request: Mapping[str, Any]) -> Verdict:
+def check_request(api: str, request: Mapping[str, Any]) -> RequestCheck:
     """Return what the provider would say of a request, before it is sent.
 
-    `request` is what `talk.request` gave, the arguments of an SDK's call, or a whole body; what
+    `request` is what `conversation.request` gave, the arguments of an SDK's call, or a whole body; what
     the messages do not depend on, such as `model`, may be absent. Raises UnknownApi for an API
     that has no rules here, MalformedJson for a request that is no JSON.
     """
@@ -58,9 +58,9 @@ def check_request(api: str, request: Mapping[str, Any]) -> Verdict:
     broken = violations(rules, plain)
     types = parameter_types(api, stream=plain.get("stream") is True)
     if types is None:
-        return Verdict(api, broken, None)
+        return RequestCheck(api, broken, None)
     mistyped = type_violations(api, plain, types.mismatches(body))
-    return Verdict(api, (*mistyped, *broken), types.sdk)
+    return RequestCheck(api, (*mistyped, *broken), types.sdk)
 
 
 def _without_bytes(value: Any) -> Any:

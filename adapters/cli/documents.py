@@ -133,7 +133,7 @@ def _written(
 ) -> Path:
     """Write bytes into a new file: never over one, nor through a link, that is there.
 
-    Nor under a name of the store's own files: SQLite takes a journal for its own by its name.
+    Nor under a name of the store's own files: SQLite takes a recorder for its own by its name.
     """
     for candidate in names:
         path = folder / candidate
@@ -287,16 +287,18 @@ def _change_context(
     store: Store, key: str, values: Mapping[str, str], unset: Iterable[str], *, as_json: bool
 ) -> None:
     """Record what is set and unset, if anything is, and write what is carried then."""
-    talk = store.conversation(named(store, key).require_key())
-    before = talk.tool_context()
+    conversation = store.conversation(named(store, key).require_key())
+    before = conversation.tool_context()
     after = _changed(before, values, unset)
     if after != before:
-        talk.set_tool_context(after, persist=after.keys())
+        conversation.set_tool_context(after, persist=after.keys())
     if as_json:
-        conversation = {"key": talk.key, "conversation": str(talk.conversation_id)}
-        output.json_line({**conversation, "version": talk.head().version, "context": dict(after)})
+        identified = {"key": conversation.key, "conversation": str(conversation.conversation_id)}
+        output.json_line(
+            {**identified, "version": conversation.head().version, "context": dict(after)}
+        )
     elif output.is_drawn():
-        _draw_context(talk.key, after)
+        _draw_context(conversation.key, after)
     else:
         for name, value in sorted(after.items()):
             output.plain(name, value)

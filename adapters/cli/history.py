@@ -1,4 +1,4 @@
-"""`onrecord fork`, `regenerate`, `edit`, `compact`, `redact`: they change what the history is."""
+"""`onrecord fork`, `retract-answer`, `edit-message`, `compact`, `redact`: they change what the history is."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from onrecord.adapters.cli.options import AsJson, At, Key, Url, readable
 from onrecord.adapters.cli.program import opened
-from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.store import Store
 from onrecord.adapters.terminal import output
 
@@ -32,27 +32,31 @@ def fork(
     Example: `onrecord fork support/4711 support/4711/tried-otherwise --at 17`
     """
     with opened(context, url) as store:
-        talk = _conversation(store, key)
-        version = talk.head().version if at is None else at
-        forked = talk.fork(new_key, at=at, reason=reason)
-        _report(forked, f"{forked.key} goes on from {talk.key} at version {version}.", as_json)
+        conversation = _conversation(store, key)
+        version = conversation.head().version if at is None else at
+        forked = conversation.fork(new_key, at=at, reason=reason)
+        _report(
+            forked, f"{forked.key} goes on from {conversation.key} at version {version}.", as_json
+        )
 
 
-def regenerate(context: typer.Context, key: Key, url: Url = None, as_json: AsJson = False) -> None:
+def retract_answer(
+    context: typer.Context, key: Key, url: Url = None, as_json: AsJson = False
+) -> None:
     """Give up the last answer: the next request asks again, byte for byte as before.
 
     Everything after the last prompt, or after the last results of tools, is given up.
     `onrecord show --lines` still shows it.
 
-    Example: `onrecord regenerate support/4711`
+    Example: `onrecord retract-answer support/4711`
     """
     with opened(context, url) as store:
-        talk = _conversation(store, key)
-        talk.retract_answer()
-        _report(talk, "The last answer is given up: the next request asks again.", as_json)
+        conversation = _conversation(store, key)
+        conversation.retract_answer()
+        _report(conversation, "The last answer is given up: the next request asks again.", as_json)
 
 
-def edit(
+def edit_message(
     context: typer.Context,
     key: Key,
     version: Version,
@@ -65,14 +69,14 @@ def edit(
 ) -> None:
     """Replace a prompt by another one; what followed it is given up, not lost.
 
-    Example: `onrecord edit support/4711 12 "Can it come on Saturday?"`
+    Example: `onrecord edit-message support/4711 12 "Can it come on Saturday?"`
     """
     documents = [readable(path) for path in document or ()]
     with opened(context, url) as store:
-        talk = _conversation(store, key)
-        talk.edit_message(version, _text(text), documents=documents)
+        conversation = _conversation(store, key)
+        conversation.edit_message(version, _text(text), documents=documents)
         done = f"The prompt at version {version} and what followed is given up."
-        _report(talk, done, as_json)
+        _report(conversation, done, as_json)
 
 
 def compact(
@@ -98,9 +102,11 @@ def compact(
     Example: `onrecord compact support/4711 "The parcel is late." --until 17`
     """
     with opened(context, url) as store:
-        talk = _conversation(store, key)
-        done = talk.compact(_text(summary), until=until)
-        _report(talk, f"The summary counts; redact version {done.last} to undo it.", as_json)
+        conversation = _conversation(store, key)
+        done = conversation.compact(_text(summary), until=until)
+        _report(
+            conversation, f"The summary counts; redact version {done.last} to undo it.", as_json
+        )
 
 
 def redact(
@@ -118,12 +124,14 @@ def redact(
     Example: `onrecord redact support/4711 12`
     """
     with opened(context, url) as store:
-        talk = _conversation(store, key)
-        talk.redact(version, reason)
-        _report(talk, f"Version {version} is left out of every request from here on.", as_json)
+        conversation = _conversation(store, key)
+        conversation.redact(version, reason)
+        _report(
+            conversation, f"Version {version} is left out of every request from here on.", as_json
+        )
 
 
-def _conversation(store: Store, key: str) -> Talk:
+def _conversation(store: Store, key: str) -> Conversation:
     return store.conversation(output.named(store, key).require_key())
 
 
@@ -132,9 +140,9 @@ def _text(argument: str) -> str:
     return sys.stdin.read() if argument == "-" else argument
 
 
-def _report(talk: Talk, sentence: str, as_json: bool) -> None:
+def _report(conversation: Conversation, sentence: str, as_json: bool) -> None:
     if not as_json:
         output.sentence(output.flat(sentence))
         return
-    identified = {"key": talk.key, "conversation": str(talk.conversation_id)}
-    output.json_line({**identified, "version": talk.head().version})
+    identified = {"key": conversation.key, "conversation": str(conversation.conversation_id)}
+    output.json_line({**identified, "version": conversation.head().version})

@@ -21,7 +21,7 @@ from onrecord.adapters.cli.options import (
     readable,
 )
 from onrecord.adapters.cli.program import opened
-from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.store import Store
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import counted, named
@@ -31,7 +31,7 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.history.window import MessageWindow, Window
 
 if TYPE_CHECKING:
-    from onrecord.adapters.check.check import Verdict
+    from onrecord.adapters.check.check import RequestCheck
     from onrecord.projections.apis.request import Request
     from onrecord.projections.apis.rules import Violation
     from onrecord.projections.matching.template import Outcome
@@ -115,7 +115,7 @@ def _show(made: Request, *, as_json: bool) -> None:
             output.note(f"onrecord: {route}")
 
 
-def _conversation(store: Store, key: str, nothing: str) -> Talk:
+def _conversation(store: Store, key: str, nothing: str) -> Conversation:
     """Return a conversation; InvalidInput for a forgotten one, which has `nothing` left."""
     conversation = named(store, key)
     if conversation.key is None:
@@ -155,12 +155,12 @@ def _replay(store: Store, key: str, *, verify: bool, as_json: bool) -> bool:
         summary,
     )
 
-    talk = _conversation(store, key, "only its digests are left")
+    conversation = _conversation(store, key, "only its digests are left")
     if not verify:
-        _list(talk, as_json=as_json)
+        _list(conversation, as_json=as_json)
         return True
     outcomes: list[Outcome] = []
-    for outcome in replays(talk):
+    for outcome in replays(conversation):
         outcomes.append(outcome)
         if not as_json and not output.is_drawn():
             output.plain(*columns(outcome.sent), proof(outcome))
@@ -174,11 +174,11 @@ def _replay(store: Store, key: str, *, verify: bool, as_json: bool) -> bool:
     return all(outcome.is_proven for outcome in outcomes)
 
 
-def _list(talk: Talk, *, as_json: bool) -> None:
+def _list(conversation: Conversation, *, as_json: bool) -> None:
     from onrecord.adapters.terminal.requests import columns, request_document
     from onrecord.projections.matching.template import sent_in
 
-    for sent in sent_in(talk.log.read()):
+    for sent in sent_in(conversation.log.read()):
         if as_json:
             output.json_line(request_document(sent))
         else:
@@ -233,7 +233,7 @@ def _request_in(file: Path) -> JsonObject:
         raise typer.BadParameter(f"{file} holds no request: {exc}") from exc
 
 
-def _write_verdict(verdict: Verdict) -> None:
+def _write_verdict(verdict: RequestCheck) -> None:
     if output.is_drawn():
         _draw_verdict(verdict.violations)
     else:
@@ -279,7 +279,7 @@ def _place(request: JsonObject, where: str) -> list[int]:
     return places
 
 
-def _verdict_document(verdict: Verdict) -> dict[str, object]:
+def _verdict_document(verdict: RequestCheck) -> dict[str, object]:
     return {
         "api": verdict.api,
         "violations": [_violation_document(violation) for violation in verdict.violations],

@@ -56,7 +56,7 @@ Since = Annotated[datetime | None, typer.Option(metavar="TIME", parser=_time, he
 Until = Annotated[
     datetime | None, typer.Option(metavar="TIME", parser=_time, help="Before that time.")
 ]
-Conversation = Annotated[
+ConversationOption = Annotated[
     str | None,
     typer.Option(
         "--conversation", "-c", metavar="KEY", help="Of this conversation only: its key, or its id."
@@ -131,7 +131,7 @@ def search(
     text: Annotated[
         str, typer.Argument(help='Words; "in quotes" one behind the other; -not this.')
     ],
-    conversation: Conversation = None,
+    conversation: ConversationOption = None,
     role: Annotated[
         str | None, typer.Option(metavar="WHO", help="Who said it: user, assistant, tool, ...")
     ] = None,
@@ -169,7 +169,7 @@ def search(
 
 def audit(
     context: typer.Context,
-    conversation: Conversation = None,
+    conversation: ConversationOption = None,
     actor: Actor = None,
     type_: Annotated[
         str | None, typer.Option("--type", metavar="TYPE", help="Such as `tool_call.recorded`.")
@@ -252,7 +252,7 @@ def usage(
 
 def calls(
     context: typer.Context,
-    conversation: Conversation = None,
+    conversation: ConversationOption = None,
     name: Annotated[str | None, typer.Option(metavar="TOOL", help="Of this tool only.")] = None,
     kind: Annotated[
         str | None, typer.Option(metavar="KIND", help="`tool`, or `server tool`: a provider's own.")

@@ -34,7 +34,7 @@ from onrecord.projections.history.window import MessageWindow, Window
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from onrecord.projections.apis.capabilities import Given
+    from onrecord.projections.apis.capabilities import CapabilityOverride
     from onrecord.projections.apis.request import Request
     from onrecord.projections.history.documents import HeldDocument
     from onrecord.projections.history.history import NextInput, Turn
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 ClientT = TypeVar("ClientT")
 
 
-class Talk:
+class Conversation:
     """One conversation. Cheap to make; safe to share between threads.
 
     Nothing is kept but its id and what it goes on from: every question is answered from the log.
@@ -263,8 +263,8 @@ class Talk:
         cache: bool = False,
         model: str | None = None,
         missing: Literal["cancel", "refuse", "drop"] = "cancel",
-        tags: Literal["seed-short-id", "doc-reference"] = "seed-short-id",
-        capability_override: Given | None = None,
+        tags: Literal["short-id", "doc-reference"] = "short-id",
+        capability_override: CapabilityOverride | None = None,
     ) -> Request:
         """Return what the API accepts as this conversation's history: `create(**request, ...)`.
 
@@ -296,9 +296,9 @@ class Talk:
         self._wire.remember(rendered)
         return rendered.request
 
-    def fork(self, key: str, *, at: int | None = None, reason: str | None = None) -> Talk:
+    def fork(self, key: str, *, at: int | None = None, reason: str | None = None) -> Conversation:
         """Return a new conversation that goes on from this one, or from it at `at`; copies nothing."""
-        forked = Talk(self._tenancy, key)
+        forked = Conversation(self._tenancy, key)
         why, version = text_if_given("a reason", reason), version_asked(self.head(), at)
         decided = conversation.fork(forked.head(), self.conversation_id, version, why)
         forked.log.append(*decided, expected_version=0)
@@ -326,7 +326,7 @@ class Talk:
         return self._wire.headers()
 
     def recording(self) -> AbstractContextManager[None]:
-        """Return a scope: `with talk.recording():` records here what is called within.
+        """Return a scope: `with conversation.recording():` records here what is called within.
 
         That is the calls of clients that nobody recorded, such as a framework makes its own, and
         those of `store.record(client)`; not those of a client that was recorded for a conversation.
@@ -336,11 +336,11 @@ class Talk:
         return self._wire.scope()
 
 
-def stream_of(talk: Talk) -> Stream:
+def stream_of(conversation: Conversation) -> Stream:
     """Return the stream of a conversation: for what is built on both, not for its users."""
-    return talk._stream
+    return conversation._stream
 
 
-def tenancy_of(talk: Talk) -> Tenancy:
+def tenancy_of(conversation: Conversation) -> Tenancy:
     """Return what a conversation shares with its tenant's others: for what is built on both."""
-    return talk._tenancy
+    return conversation._tenancy

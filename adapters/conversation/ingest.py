@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from onrecord.adapters.bpmn.inputs import Given, inputs_of
+from onrecord.adapters.bpmn.inputs import EngineInput, inputs_of
 from onrecord.adapters.conversation.signals import (
     as_recorded,
     content_given,
@@ -171,7 +171,7 @@ def _once(signals: Iterable[SignalReceived]) -> Iterator[SignalReceived]:
         seen_signals.add(signal)
 
 
-def _entry(given: Given, at: int) -> _Entry:
+def _entry(given: EngineInput, at: int) -> _Entry:
     """Return an entry that a record can hold; InvalidContent, which says why not, for any other."""
     said = given.properties.get("message_id")
     return _Entry(

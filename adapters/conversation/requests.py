@@ -11,7 +11,7 @@ from uuid import UUID
 
 from pydantic import ValidationError
 
-from onrecord.adapters.conversation.conversation import Talk, stream_of
+from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.streams.lineage import Stretch
 from onrecord.adapters.streams.reading import blob_among, events_for
 from onrecord.adapters.streams.stream import Stream
@@ -48,8 +48,8 @@ _TAKEN: Final = MappingProxyType(
         "thinking": '"keep" or "drop"',
         "cache": "True or False",
         "missing": '"cancel", "refuse" or "drop"',
-        "tags": '"seed-short-id" or "doc-reference"',
-        "capability_override": "an onrecord.Given(...)",
+        "tags": '"short-id" or "doc-reference"',
+        "capability_override": "an onrecord.CapabilityOverride(...)",
     }
 )
 """What a request takes under each name."""
@@ -136,16 +136,18 @@ def request_of(backend: Backend, stretches: tuple[Stretch, ...], options: Option
 # The replay of a conversation's requests, one after the other, with what its store holds.
 
 
-def replays(talk: Talk) -> Iterator[Outcome]:
+def replays(conversation: Conversation) -> Iterator[Outcome]:
     """Yield what the replay of each request proves, in the order in which they were sent.
 
     Of a fork, only what was sent in it; its origin is read for what its requests refer to.
     """
-    until = talk.head().version
-    replayed = _Replay(talk, last_uses(sent_in(stream_of(talk).read_through(until))))
-    for event in stream_of(talk).read_through(until):
+    until = conversation.head().version
+    replayed = _Replay(
+        conversation, last_uses(sent_in(stream_of(conversation).read_through(until)))
+    )
+    for event in stream_of(conversation).read_through(until):
         outcome = replayed.take(event)
-        if outcome is not None and event.conversation_id == talk.conversation_id:
+        if outcome is not None and event.conversation_id == conversation.conversation_id:
             yield outcome
 
 
@@ -158,8 +160,8 @@ _FORGOTTEN: Final = (
 class _Replay:
     """The bytes that later requests refer to; each is held no longer than until the last of them."""
 
-    def __init__(self, talk: Talk, needed: dict[UUID, UUID]) -> None:
-        self._talk = talk
+    def __init__(self, conversation: Conversation, needed: dict[UUID, UUID]) -> None:
+        self._conversation = conversation
         self._needed = needed
         self._bodies: dict[UUID, bytes] = {}
         self._requests: dict[UUID, bytes] = {}
@@ -170,7 +172,7 @@ class _Replay:
         """Return what the replay of the next event proves, if it is a request."""
         if event.event_id in self._needed and event.body is not None:
             self._bodies[event.event_id] = event.body
-        if event.body is None and event.conversation_id != self._talk.conversation_id:
+        if event.body is None and event.conversation_id != self._conversation.conversation_id:
             self._forgotten.add(event.event_id)
         for sent in sent_in((event,)):
             return self._blamed(self._replay(sent))
@@ -190,7 +192,7 @@ class _Replay:
 
     def _replay(self, sent: Sent) -> Outcome:
         try:
-            blobs = {blob.sha256: self._talk.blob(blob) for blob in held_blobs(sent)}
+            blobs = {blob.sha256: self._conversation.blob(blob) for blob in held_blobs(sent)}
         except OnrecordError as exc:
             return Outcome(sent, False, remark=str(exc))
         outcome, body = replay(sent, Stored(self._bodies, self._requests, blobs))
@@ -204,7 +206,7 @@ class _Replay:
 
     def _rendered(self, outcome: Outcome, recipe: Recipe, body: bytes) -> Outcome:
         try:
-            request = self._talk.log.render(recipe.version, options_of(recipe.options))
+            request = self._conversation.log.render(recipe.version, options_of(recipe.options))
         except OnrecordError as exc:
             return replace(outcome, is_rendered=False, remark=outcome.remark or str(exc))
         if compare(body, request.body_parts()):

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from onrecord.adapters.inputs.arguments import key_given
-from onrecord.adapters.recording.recorders import Journals
+from onrecord.adapters.recording.recorders import Recorders
 from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.streams.stream import Stream
-from onrecord.adapters.wire.clients.conversation_wire import TalkWire
+from onrecord.adapters.wire.clients.conversation_wire import ConversationWire
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Backend
 
@@ -26,7 +26,7 @@ class Tenancy:
     """One tenant's use of a store; its conversations are streams of it.
 
     `actor` is a keyed digest in hex, `matrix` what a file of the caller's says that models take, by
-    API. `journals` are the wire's side of the conversations, one each. `windows` are the requests
+    API. `recorders` are the wire's side of the conversations, one each. `windows` are the requests
     that a Redis keeps, if there is one.
     """
 
@@ -47,7 +47,7 @@ class Tenancy:
         self.actor = actor
         self.matrix = matrix
         self.windows = windows
-        self.journals = Journals(backend, tenant=tenant, spool=spool, conversation=self.stream)
+        self.recorders = Recorders(backend, tenant=tenant, spool=spool, conversation=self.stream)
 
     def stream(self, key: str) -> Stream:
         """Return the stream of the conversation of a key; InvalidInput for what is no key."""
@@ -55,6 +55,6 @@ class Tenancy:
             self.backend, key_given(key), tenant=self.tenant, spool=self.spool, actor=self.actor
         )
 
-    def wire(self, stream: Stream) -> TalkWire:
+    def wire(self, stream: Stream) -> ConversationWire:
         """Return what records clients and scopes into a conversation."""
-        return TalkWire(stream, self.journals)
+        return ConversationWire(stream, self.recorders)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 
-from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.conversation.requests import replays
 from onrecord.adapters.demo.clients import DemoFailed, ModelClient, answered, say, voice
 from onrecord.adapters.demo.documents import one_page_pdf, torn_box
@@ -176,15 +176,17 @@ class Result:
     documents: tuple[Document, ...]
 
 
-def tell_claim(talk: Talk, voice: ModelClient, desk: Tool, screen: Screen) -> Result:
+def tell_claim(
+    conversation: Conversation, voice: ModelClient, desk: Tool, screen: Screen
+) -> Result:
     """Have a claim opened, up to the result that awaits the model."""
-    say(talk, screen, PROMPT)
-    voice.ask(talk.request(voice.api, model=voice.model), screen)
-    talk.signal(SIGNAL, name="delivery")
+    say(conversation, screen, PROMPT)
+    voice.ask(conversation.request(voice.api, model=voice.model), screen)
+    conversation.signal(SIGNAL, name="delivery")
     screen.remark(f"a signal comes, and waits for the result: {SIGNAL}")
-    before = talk.head().version
-    ToolRunner(talk, [desk], context=CONTEXT, persist=KEPT).run()
-    result = _result(talk, before)
+    before = conversation.head().version
+    ToolRunner(conversation, [desk], context=CONTEXT, persist=KEPT).run()
+    result = _result(conversation, before)
     screen.result(desk.name, result.text.replace(",", ", "))
     names = " and ".join(CONTEXT)
     screen.remark(f"the tool was told of {names}; the record keeps {' and '.join(KEPT)}")
@@ -192,15 +194,15 @@ def tell_claim(talk: Talk, voice: ModelClient, desk: Tool, screen: Screen) -> Re
 
 
 def fork_proofs(
-    talk: Talk, result: Result, models: Mapping[str, str], server: DemoServer
+    conversation: Conversation, result: Result, models: Mapping[str, str], server: DemoServer
 ) -> Iterator[ForkProof]:
     """Send what comes next to the model of each API, each in a fork of its own.
 
     Raises DemoFailed where an API is not shown what it is to be shown, or does not answer.
     """
-    data = [talk.blob(each.blob) for each in result.documents if each.blob is not None]
+    data = [conversation.blob(each.blob) for each in result.documents if each.blob is not None]
     for api, model in models.items():
-        fork = talk.fork(f"{talk.key}/{api}", reason="the same result at every API")
+        fork = conversation.fork(f"{conversation.key}/{api}", reason="the same result at every API")
         with voice(api, model, fork, server) as speaker:
             request = fork.request(api, model=speaker.model)
             shown = tuple(
@@ -212,9 +214,9 @@ def fork_proofs(
         yield ForkProof(api, shown, tuple(replays(fork)))
 
 
-def end_claim(talk: Talk, voice: ModelClient, screen: Screen) -> None:
+def end_claim(conversation: Conversation, voice: ModelClient, screen: Screen) -> None:
     """Let the model answer where the conversation itself goes on."""
-    answered(talk, voice, screen, {})
+    answered(conversation, voice, screen, {})
 
 
 def _must_show(request: Request, version: int, document: Document, data: bytes) -> ShownDocument:
@@ -224,9 +226,9 @@ def _must_show(request: Request, version: int, document: Document, data: bytes) 
     return shown
 
 
-def _result(talk: Talk, after: int) -> Result:
+def _result(conversation: Conversation, after: int) -> Result:
     """Return the result that was recorded after a version, with the documents found in it."""
-    for recorded in talk.events(after=after):
+    for recorded in conversation.events(after=after):
         event = recorded.event()
         if isinstance(event, ToolResultRecorded) and isinstance(event.content, ToolResult):
             parts = event.content.content

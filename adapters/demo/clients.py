@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.demo.screen import Screen
 from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.domain import jsontext
@@ -235,26 +235,28 @@ def need(api: str) -> None:
 
 
 @contextmanager
-def voice(api: str, model: str, talk: Talk, server: DemoServer | None) -> Generator[ModelClient]:
+def voice(
+    api: str, model: str, conversation: Conversation, server: DemoServer | None
+) -> Generator[ModelClient]:
     """Yield a model behind an API, recorded; without a server, as its SDK finds the service."""
     match api:
         case "anthropic-messages":
             with _anthropic(server) as client:
-                yield on_messages(talk.record(client), model)
+                yield on_messages(conversation.record(client), model)
         case "openai-chat" | "openai-responses":
             with _openai(server) as client:
                 speak = on_chat if api == "openai-chat" else on_responses
-                yield speak(talk.record(client), model)
+                yield speak(conversation.record(client), model)
         # What these three would spell otherwise goes as it was rendered.
         case "gemini":
             with _google(server) as client:
-                yield on_gemini(talk.record(client, splice=True), model)
+                yield on_gemini(conversation.record(client, splice=True), model)
         case "ollama":
             with _ollama(server) as client:
-                yield on_ollama(talk.record(client, splice=True), model)
+                yield on_ollama(conversation.record(client, splice=True), model)
         case "bedrock-converse":
             with closing(_amazon(server)) as client:
-                yield on_bedrock(talk.record(client, splice=True), model)
+                yield on_bedrock(conversation.record(client, splice=True), model)
         case _:
             raise InvalidInput(f"the demo has no client for {api!r}")
 
@@ -325,25 +327,29 @@ class DemoFailed(OnrecordError):
     """The demo did not come out as it must; that is a bug."""
 
 
-def say(talk: Talk, screen: Screen, text: str, documents: Iterable[Path] = ()) -> None:
+def say(
+    conversation: Conversation, screen: Screen, text: str, documents: Iterable[Path] = ()
+) -> None:
     """Record a prompt, and show it."""
     attached = list(documents)
-    talk.user(text, documents=attached)
+    conversation.user(text, documents=attached)
     screen.prompt(text, [path.name for path in attached])
 
 
-def answered(talk: Talk, voice: ModelClient, screen: Screen, results: Mapping[str, str]) -> str:
+def answered(
+    conversation: Conversation, voice: ModelClient, screen: Screen, results: Mapping[str, str]
+) -> str:
     """Ask until the model has said all, and return its last words.
 
     Its calls get `results`, by the tool's name; where it pauses it is asked again. Raises DemoFailed
     for a model that comes to no end.
     """
     for _ in range(_MOST_ANSWERS):
-        heard = voice.ask(talk.request(voice.api, model=voice.model), screen)
-        calls = talk.open_calls()
+        heard = voice.ask(conversation.request(voice.api, model=voice.model), screen)
+        calls = conversation.open_calls()
         for call in calls:
             result = results.get(call.name, f"There is no tool {call.name}.")
-            talk.tool_result(call.id, result)
+            conversation.tool_result(call.id, result)
             screen.result(call.name, result)
         if not calls and not heard.pauses:
             return heard.text

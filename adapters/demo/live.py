@@ -67,7 +67,7 @@ class Check:
 
 
 def run_live(telling: DemoOptions) -> bool:
-    """Talk to the real services, and tell how it went; whether all checks hold.
+    """Conversation to the real services, and tell how it went; whether all checks hold.
 
     Raises InvalidInput where no key is set: nothing could be said of any service.
     """
@@ -90,7 +90,7 @@ def run_live(telling: DemoOptions) -> bool:
 
 
 def _missing(api: str) -> str | None:
-    """Return what is missing to talk to a service; None: nothing is."""
+    """Return what is missing to conversation to a service; None: nothing is."""
     if not any(os.environ.get(name) for name in KEYS[api]):
         return f"{' or '.join(KEYS[api])} is not set"
     return None if is_installed(api) else advice(api)
@@ -122,16 +122,18 @@ def _conversation(
     report = folder / f"report-{api}.pdf"
     report.write_bytes(one_page_pdf((f"Delivery report, reference {facts.reference}", "All well.")))
     results = {"track_parcel": f"Parcel NW-20931 stands at gate {facts.gate}."}
-    talk = store.conversation(f"live/{api}")
-    talk.instruct(SYSTEM)
-    talk.tools.declare(tool for tool in support_agent.TOOLS if tool["name"] == "track_parcel")
+    conversation = store.conversation(f"live/{api}")
+    conversation.instruct(SYSTEM)
+    conversation.tools.declare(
+        tool for tool in support_agent.TOOLS if tool["name"] == "track_parcel"
+    )
     has_report = api not in _NO_PDF
     if has_report:
-        say(talk, screen, QUESTION, [report])
+        say(conversation, screen, QUESTION, [report])
     else:
-        say(talk, screen, QUESTION_WITHOUT)
-    with voice(api, telling.models[api], talk, None) as model:
-        answer = answered(talk, model, screen, results)
+        say(conversation, screen, QUESTION_WITHOUT)
+    with voice(api, telling.models[api], conversation, None) as model:
+        answer = answered(conversation, model, screen, results)
     if has_report:
         yield Check(
             api, "names what stands in the PDF alone", names(answer, facts.reference), answer
@@ -140,12 +142,12 @@ def _conversation(
     following = apis[(apis.index(api) + 1) % len(apis)]
     if following != api:
         screen.heading(f"{api}, on to {following}")
-        say(talk, screen, AGAIN if has_report else AGAIN_WITHOUT)
-        with voice(following, telling.models[following], talk, None) as model:
-            answer = answered(talk, model, screen, results)
+        say(conversation, screen, AGAIN if has_report else AGAIN_WITHOUT)
+        with voice(following, telling.models[following], conversation, None) as model:
+            answer = answered(conversation, model, screen, results)
         knows = names(answer, facts.gate) and (not has_report or names(answer, facts.reference))
         yield Check(following, f"knows what {api} was told", knows, answer)
-    proven = all(outcome.is_proven for outcome in replays(talk))
+    proven = all(outcome.is_proven for outcome in replays(conversation))
     yield Check(api, "every request is proven", proven, "")
 
 

@@ -1,4 +1,4 @@
-"""What the demo shows: the talk as it streams, then the views of it."""
+"""What the demo shows: the conversation as it streams, then the views of it."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ class Screen:
 
     def requests(self, made: Iterable[tuple[str, Request]]) -> None:
         """Show requests side by side: how long each is, and what was done to make it."""
-        self.heading("What would be sent next", "talk.request(api), in a window, or as of before")
+        self.heading("What would be sent next", "chat.request(api), in a window, or as of before")
         table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
         for justify in _COLUMNS:
             table.add_column(justify=justify)
@@ -199,7 +199,7 @@ class Screen:
 
     def shown(self, proofs: Iterable[ForkProof]) -> None:
         """Show where every API is shown each document of a result, as its request has it."""
-        self.heading("Where its papers go", "talk.fork(key).request(api), sent and answered")
+        self.heading("Where its papers go", "chat.fork(key).request(api), sent and answered")
         table = Table.grid(padding=(0, 2, 0, 0))
         for style in ("cyan", "", "dim"):
             table.add_column(style=style, overflow="fold")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from onrecord.adapters.app import connect
-from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.conversation.requests import replays
 from onrecord.adapters.demo import support_agent
 from onrecord.adapters.demo import support_agent as handover
@@ -82,74 +82,78 @@ def run_demo(telling: DemoOptions) -> None:
 def _told(
     telling: DemoOptions, store: Store, folder: Path, screen: Screen
 ) -> tuple[list[Outcome], list[ForkProof]]:
-    talk = store.conversation(KEY)
+    conversation = store.conversation(KEY)
     screen.hello(store.url, live=False)
     need(API)
     agent, desk = support_agent.SupportAgent(), claims_desk(folder)
     with DemoServer(agent, openai=handover.other_answer, others=handover.other_answer) as server:
-        with voice(API, telling.models[API], talk, server) as first:
+        with voice(API, telling.models[API], conversation, server) as first:
             screen.heading("1  Anthropic", _call(first.api, first.model))
-            talk.instruct(support_agent.SYSTEM)
-            talk.tools.declare([*_tools(support_agent.TOOLS), desk])
-            _converse(talk, first, _file(folder, DOCUMENT, support_agent.REPORT), screen)
+            conversation.instruct(support_agent.SYSTEM)
+            conversation.tools.declare([*_tools(support_agent.TOOLS), desk])
+            _converse(conversation, first, _file(folder, DOCUMENT, support_agent.REPORT), screen)
         for place, crossing in enumerate(handover.CROSSINGS, start=2):
             model = telling.models[crossing.api]
             screen.heading(f"{place}  {crossing.service}", _call(crossing.api, model))
             if not is_installed(crossing.api):
                 screen.remark(f"left out: {advice(crossing.api)}")
                 continue
-            with voice(crossing.api, model, talk, server) as speaker:
-                _cross(talk, speaker, crossing, folder, screen)
-        with voice(API, telling.models[API], talk, server) as first:
+            with voice(crossing.api, model, conversation, server) as speaker:
+                _cross(conversation, speaker, crossing, folder, screen)
+        with voice(API, telling.models[API], conversation, server) as first:
             screen.heading("8  A claim", "ToolRunner(talk, [open_claim], context={...}).run()")
-            result = tell_claim(talk, first, desk, screen)
+            result = tell_claim(conversation, first, desk, screen)
             models = {api: telling.models[api] for api in SDKS if is_installed(api)}
-            everywhere = list(fork_proofs(talk, result, models, server))
+            everywhere = list(fork_proofs(conversation, result, models, server))
             screen.shown(everywhere)
-            end_claim(talk, first, screen)
+            end_claim(conversation, first, screen)
         screen.heading("And what comes next")
-        say(talk, screen, "Thank you. What should I do if she writes again?")
-        _look_back(talk, screen)
-        outcomes = list(replays(talk))
+        say(conversation, screen, "Thank you. What should I do if she writes again?")
+        _look_back(conversation, screen)
+        outcomes = list(replays(conversation))
         screen.replayed(outcomes)
-        _must_be_right(talk, outcomes, everywhere, server)
+        _must_be_right(conversation, outcomes, everywhere, server)
     return outcomes, everywhere
 
 
-def _converse(talk: Talk, voice: ModelClient, report: Path, screen: Screen) -> None:
+def _converse(conversation: Conversation, voice: ModelClient, report: Path, screen: Screen) -> None:
     """Tell the first part, on one API: tools, a search that pauses, a stream that breaks."""
-    say(talk, screen, support_agent.QUESTION, [report])
-    answered(talk, voice, screen, support_agent.RESULTS)
-    say(talk, screen, support_agent.FOLLOW_UP)
-    _broken_answer(talk, voice, screen)
-    answered(talk, voice, screen, support_agent.RESULTS)
+    say(conversation, screen, support_agent.QUESTION, [report])
+    answered(conversation, voice, screen, support_agent.RESULTS)
+    say(conversation, screen, support_agent.FOLLOW_UP)
+    _broken_answer(conversation, voice, screen)
+    answered(conversation, voice, screen, support_agent.RESULTS)
 
 
 def _cross(
-    talk: Talk, voice: ModelClient, crossing: handover.Crossing, folder: Path, screen: Screen
+    conversation: Conversation,
+    voice: ModelClient,
+    crossing: handover.Crossing,
+    folder: Path,
+    screen: Screen,
 ) -> None:
     """Go on at another API, with all that was said before."""
     files = [_file(folder, PICTURE, parcels_in_a_van())] if crossing.pictured else []
-    say(talk, screen, crossing.prompt, files)
-    screen.report(talk.request(voice.api, model=voice.model))
-    answered(talk, voice, screen, handover.LATER_RESULTS)
+    say(conversation, screen, crossing.prompt, files)
+    screen.report(conversation.request(voice.api, model=voice.model))
+    answered(conversation, voice, screen, handover.LATER_RESULTS)
 
 
 def _call(api: str, model: str) -> str:
-    return f'talk.request("{api}", model="{model}")'
+    return f'chat.request("{api}", model="{model}")'
 
 
-def _broken_answer(talk: Talk, voice: ModelClient, screen: Screen) -> None:
+def _broken_answer(conversation: Conversation, voice: ModelClient, screen: Screen) -> None:
     """Ask once, and lose the connection amid the answer."""
     import httpx2
 
     try:
-        voice.ask(talk.request(voice.api, model=voice.model), screen)
+        voice.ask(conversation.request(voice.api, model=voice.model), screen)
     except httpx2.TransportError as exc:
         screen.broke(exc)
     else:
         raise DemoFailed("the stream that was to break did not")
-    say(talk, screen, "The connection broke. Please write it once more.")
+    say(conversation, screen, "The connection broke. Please write it once more.")
 
 
 def _tools(tools: Iterable[JsonObject]) -> list[Mapping[str, Any] | Native]:
@@ -159,21 +163,23 @@ def _tools(tools: Iterable[JsonObject]) -> list[Mapping[str, Any] | Native]:
     return [*own, *(Native(api=API, value={**tool}) for tool in theirs)]
 
 
-def _look_back(talk: Talk, screen: Screen) -> None:
-    events = list(talk.log.read())
+def _look_back(conversation: Conversation, screen: Screen) -> None:
+    events = list(conversation.log.read())
     shown = [event for event in events if event.exchange <= 1]
     screen.timeline(
-        Named(KEY, talk.conversation_id, talk.head()), timeline(shown), len(events) - len(shown)
+        Named(KEY, conversation.conversation_id, conversation.head()),
+        timeline(shown),
+        len(events) - len(shown),
     )
-    screen.requests(_next_requests(talk, shown[-1].version))
+    screen.requests(_next_requests(conversation, shown[-1].version))
 
 
-def _next_requests(talk: Talk, at: int) -> Iterator[tuple[str, Request]]:
+def _next_requests(conversation: Conversation, at: int) -> Iterator[tuple[str, Request]]:
     for api in SDKS:
-        yield api, talk.request(api)
+        yield api, conversation.request(api)
     window = Window(exchanges=1, step=1)
-    yield "  one exchange of it", talk.request(API, window=window)
-    yield f"  as of version {at}", talk.request(API, at=at)
+    yield "  one exchange of it", conversation.request(API, window=window)
+    yield f"  as of version {at}", conversation.request(API, at=at)
 
 
 def _file(folder: Path, name: str, content: bytes) -> Path:
@@ -183,9 +189,12 @@ def _file(folder: Path, name: str, content: bytes) -> Path:
 
 
 def _must_be_right(
-    talk: Talk, outcomes: list[Outcome], everywhere: list[ForkProof], server: DemoServer
+    conversation: Conversation,
+    outcomes: list[Outcome],
+    everywhere: list[ForkProof],
+    server: DemoServer,
 ) -> None:
-    refused = [event.version for event in talk.log.read() if event.type == "attempt.failed"]
+    refused = [event.version for event in conversation.log.read() if event.type == "attempt.failed"]
     if refused:
         raise DemoFailed(f"the service refused what was sent: see version {refused[0]}")
     of_forks = [outcome for proof in everywhere for outcome in proof.outcomes]
@@ -198,12 +207,12 @@ def _must_be_right(
 def _document(
     store: Store, outcomes: list[Outcome], everywhere: list[ForkProof], *, kept: bool
 ) -> dict[str, object]:
-    talk = store.conversation(KEY)
+    conversation = store.conversation(KEY)
     shown = [document for proof in everywhere for document in proof.documents]
     return {
         "url": store.url if kept else None,
         "key": KEY,
-        "events": talk.head().version,
+        "events": conversation.head().version,
         "replay": replay_document(outcomes),
         "documents": [asdict(document) for document in shown],
     }

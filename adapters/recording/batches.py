@@ -16,8 +16,8 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from onrecord.adapters.recording.paths import closing_of, line_of
-from onrecord.adapters.recording.recorder import Journal
-from onrecord.adapters.recording.recorders import Journals
+from onrecord.adapters.recording.recorder import Recorder
+from onrecord.adapters.recording.recorders import Recorders
 from onrecord.adapters.recording.state import OpenRequest
 from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.streams.writing import append_first
@@ -51,22 +51,22 @@ class BatchName(NamedTuple):
     requests_id: str
 
 
-def has_requests(journals: Journals, requests_id: str) -> bool:
+def has_requests(recorders: Recorders, requests_id: str) -> bool:
     """Whether the requests of a batch are recorded, or were."""
-    return journals.find(key_of(requests_id)) is not None
+    return recorders.find(key_of(requests_id)) is not None
 
 
-def keep_file(journals: Journals, file: str, name: BatchName) -> bool:
+def keep_file(recorders: Recorders, file: str, name: BatchName) -> bool:
     """Say in the conversation that is named by a file of results whose they are; raises nothing.
 
     Only of a batch whose requests are recorded, and once. Returns whether it was said now.
     """
     try:
-        named = journals.find(key_of(name.requests_id))
+        named = recorders.find(key_of(name.requests_id))
         place = None if named is None else place_in(named)
-        if place is not None and journals.find(key_of(file)) is None:
+        if place is not None and recorders.find(key_of(file)) is None:
             labels = {_IN: str(place), _OF: name.batch_id, _FROM: name.requests_id}
-            _label(journals, file, labels)
+            _label(recorders, file, labels)
             return True
     except Exception:
         logger.critical(
@@ -77,19 +77,19 @@ def keep_file(journals: Journals, file: str, name: BatchName) -> bool:
     return False
 
 
-def batch_of(journals: Journals, file: str) -> BatchName | None:
+def batch_of(recorders: Recorders, file: str) -> BatchName | None:
     """Return the batch that a file has the results of; None where nobody said so."""
-    named = journals.find(key_of(file))
+    named = recorders.find(key_of(file))
     labels: Mapping[str, str] = {} if named is None else _labels_in(named)
     if _OF not in labels or _FROM not in labels:
         return None
     return BatchName(labels[_OF], labels[_FROM])
 
 
-def keep_place(journals: Journals, journal: Journal, requests_id: str) -> None:
+def keep_place(recorders: Recorders, recorder: Recorder, requests_id: str) -> None:
     """Say in the conversation that is named by a batch where its requests are; raises nothing."""
     try:
-        _label(journals, requests_id, {_IN: str(journal.talk.conversation_id)})
+        _label(recorders, requests_id, {_IN: str(recorder.stream.conversation_id)})
     except Exception:
         logger.critical(
             "where a batch is recorded could not be noted: its results are found through a client "
@@ -98,20 +98,20 @@ def keep_place(journals: Journals, journal: Journal, requests_id: str) -> None:
         )
 
 
-def place_in(named: Journal) -> UUID | None:
+def place_in(named: Recorder) -> UUID | None:
     """Return the conversation that has the requests of a batch, as that named by it says."""
     place = _labels_in(named).get(_IN)
     return None if place is None else UUID(place)
 
 
-def _label(journals: Journals, name: str, labels: dict[str, str]) -> None:
-    talk = journals.keyed(key_of(name)).talk
-    append_first(talk, (talk.draft(AnnotationAdded(labels=labels)),), None)
+def _label(recorders: Recorders, name: str, labels: dict[str, str]) -> None:
+    stream = recorders.keyed(key_of(name)).stream
+    append_first(stream, (stream.draft(AnnotationAdded(labels=labels)),), None)
 
 
-def _labels_in(named: Journal) -> Mapping[str, str]:
+def _labels_in(named: Recorder) -> Mapping[str, str]:
     """Return what the conversation that is named by a batch, or a file, says of it."""
-    for recorded in named.talk.backend.read(named.talk.conversation_id):
+    for recorded in named.stream.backend.read(named.stream.conversation_id):
         event = recorded.event()
         if isinstance(event, AnnotationAdded) and _is_id(event.labels.get(_IN)):
             return event.labels
@@ -157,43 +157,45 @@ class EntryAnswer(NamedTuple):
 
 
 def conclude_creation(
-    journals: Journals, journal: Journal, entries: Sequence[Entry], recording: Conclusion
+    recorders: Recorders, recorder: Recorder, entries: Sequence[Entry], recording: Conclusion
 ) -> None:
     """Record what the provider said to a batch, as what each of its requests was answered."""
     events, blobs = recording
     responses = [_said_to(entry, event) for entry in entries for event in events]
-    _store(journal, tuple(journal.talk.draft(event) for event in responses), blobs)
+    _store(recorder, tuple(recorder.stream.draft(event) for event in responses), blobs)
     created = events[-1] if events else None
     if isinstance(created, ResponseInterrupted) and created.reason == "deferred":
-        keep_place(journals, journal, created.provider_id or "")
+        keep_place(recorders, recorder, created.provider_id or "")
 
 
-def answers_of(journals: Journals, bound: Journal | None, name: BatchName) -> BatchAnswers | None:
+def answers_of(
+    recorders: Recorders, bound: Recorder | None, name: BatchName
+) -> BatchAnswers | None:
     """Return what records the answers of a batch; None where it was forgotten.
 
     They belong to their requests, wherever these are. Those of a batch that nobody recorded go
     where the reading is bound, else into the conversation that is named by the batch.
     """
-    named = journals.find(key_of(name.requests_id)) or journals.find(key_of(name.batch_id))
+    named = recorders.find(key_of(name.requests_id)) or recorders.find(key_of(name.batch_id))
     place = None if named is None else place_in(named)
     if place is not None:
-        journal = journals.numbered(place)
-        return None if journal is None else BatchAnswers(journal, name)
+        recorder = recorders.numbered(place)
+        return None if recorder is None else BatchAnswers(recorder, name)
     if named is not None and next(iter(_answers(named, name)), None) is None:
         return None  # What it said was forgotten.
-    return BatchAnswers(bound or journals.keyed(key_of(name.batch_id)), name)
+    return BatchAnswers(bound or recorders.keyed(key_of(name.batch_id)), name)
 
 
 class BatchAnswers:
     """Records what the requests of one batch were answered, each once; one thread at a time."""
 
-    def __init__(self, journal: Journal, name: BatchName) -> None:
+    def __init__(self, recorder: Recorder, name: BatchName) -> None:
         """Look which requests of a batch a conversation has, and which were answered."""
-        self.journal = journal
+        self.recorder = recorder
         self._batch = name.batch_id
         self._awaiting: dict[str, Entry] = {}
         self._answered: set[str] = set()
-        for entry, closing, line in _answers(journal, name):
+        for entry, closing, line in _answers(recorder, name):
             if isinstance(closing, ResponseInterrupted) and closing.reason == "deferred":
                 if closing.request is not None:
                     request = OpenRequest(closing.request, line)
@@ -235,7 +237,7 @@ class BatchAnswers:
         blobs = {
             digest: data for _, blobs_of_one in drafted for digest, data in blobs_of_one.items()
         }
-        _store(self.journal, events, blobs)
+        _store(self.recorder, events, blobs)
 
     def _store_once(
         self, answer_events: tuple[tuple[NewEvent, ...], Mapping[str, Content]]
@@ -249,7 +251,11 @@ class BatchAnswers:
         self, entry_answer: EntryAnswer
     ) -> tuple[tuple[NewEvent, ...], Mapping[str, Content]]:
         """Draft the events of an answer; the last one has an id that every reader gives it."""
-        talk, entry, response = self.journal.talk, self._awaiting.get(entry_answer.name), uuid7()
+        stream, entry, response = (
+            self.recorder.stream,
+            self._awaiting.get(entry_answer.name),
+            uuid7(),
+        )
         request = None if entry is None else entry.begun
         answer = entry_answer.answer
         if entry is not None and not answer.blocks:
@@ -263,18 +269,18 @@ class BatchAnswers:
             raw=entry_answer.raw,
         )
         closing = _of_batch(events[-1], self._batch, entry_answer.name)
-        once = _id_in(talk.conversation_id, f"batch {self._batch} {entry_answer.name}")
+        once = _id_in(stream.conversation_id, f"batch {self._batch} {entry_answer.name}")
         causation = None if request is None else request.request
-        drafted = [talk.draft(event, causation) for event in events[:-1]]
-        return (*drafted, talk.draft(closing, causation, event_id=once)), blobs
+        drafted = [stream.draft(event, causation) for event in events[:-1]]
+        return (*drafted, stream.draft(closing, causation, event_id=once)), blobs
 
 
-def _store(journal: Journal, drafted: tuple[NewEvent, ...], blobs: Mapping[str, Content]) -> None:
+def _store(recorder: Recorder, drafted: tuple[NewEvent, ...], blobs: Mapping[str, Content]) -> None:
     """Append what a batch was answered; IdempotencyMismatch where a part is recorded otherwise."""
-    talk = journal.talk
-    pending = PendingAppend(Append(talk.tenant, talk.conversation_id, drafted), blobs)
-    journal.spool.store(
-        talk.backend, pending, lambda: append_first(talk, drafted, None), (IdempotencyMismatch,)
+    stream = recorder.stream
+    pending = PendingAppend(Append(stream.tenant, stream.conversation_id, drafted), blobs)
+    recorder.spool.store(
+        stream.backend, pending, lambda: append_first(stream, drafted, None), (IdempotencyMismatch,)
     )
 
 
@@ -300,15 +306,15 @@ def _of_batch(event: Event, batch_id: str | None, name: str) -> Event:
 
 
 def _answers(
-    journal: Journal, batch: BatchName
+    recorder: Recorder, batch: BatchName
 ) -> Iterable[tuple[str, ResponseCompleted | ResponseInterrupted, UUID | None]]:
     """Yield by its name each response of a batch that a conversation holds, and its line.
 
     What is deferred is known by what its requests are, what was answered by the batch: the same
     requests may be sent in two.
     """
-    talk, names = journal.talk, {part.encode("utf-8", "surrogatepass") for part in batch}
-    for recorded in talk.backend.read(talk.conversation_id):
+    stream, names = recorder.stream, {part.encode("utf-8", "surrogatepass") for part in batch}
+    for recorded in stream.backend.read(stream.conversation_id):
         body = recorded.body or b""
         closing = closing_of(recorded) if any(part in body for part in names) else None
         if closing is None:

@@ -76,22 +76,22 @@ _DEFERRED_AT_MOST: Final = 64
 _REMEMBERED: Final = 8
 
 
-class Journal:
+class Recorder:
     """The wire's side of one conversation; safe to share between threads and clients.
 
     It knows the latest requests that were rendered here, and the body of the last one.
     """
 
-    def __init__(self, talk: Stream, spool: Spool) -> None:
+    def __init__(self, stream: Stream, spool: Spool) -> None:
         """Write into a conversation; what its store cannot take waits in the spool."""
-        self.talk = talk
+        self.stream = stream
         self.spool = spool
         self._lock = threading.Lock()
         self._remembering = threading.Lock()
         self._rendered: deque[RenderedRequest] = deque(maxlen=_REMEMBERED)
         self._accounts: set[tuple[str, str]] = set()
         self._bodies = Bodies()
-        self._standings = StateReader(talk)
+        self._standings = StateReader(stream)
         self._sides = SideBranches()
         # Not the requests themselves: one is in flight for as long as it is held.
         self._deferred = DeferredAnswers[tuple[UUID, UUID | None, int]](_DEFERRED_AT_MOST)
@@ -115,7 +115,7 @@ class Journal:
 
     def digest(self, text: str) -> bytes:
         """Return the store's keyed digest of a text."""
-        return self.talk.backend.digest(text)
+        return self.stream.backend.digest(text)
 
     def shortened(self, api: str, body: bytes) -> bytes | None:
         """Return a body without the messages that it shares with one that was recorded here.
@@ -136,7 +136,7 @@ class Journal:
         with self._lock:
             # The log says it as well: where warnings are errors, it is no reason to refuse a call.
             with contextlib.suppress(RecordingWarning):
-                self.spool.take_in(self.talk.backend)
+                self.spool.take_in(self.stream.backend)
             return self._record(outgoing, after)
 
     def begin_batch(self, entries: Sequence[Outgoing]) -> list[OpenRequest]:
@@ -146,20 +146,22 @@ class Journal:
         """
         with self._lock:
             with contextlib.suppress(RecordingWarning):
-                self.spool.take_in(self.talk.backend)
+                self.spool.take_in(self.stream.backend)
             return stored_again(partial(self._record_batch, entries))
 
     def find_response(self, provider_id: str) -> OpenRequest | None:
         """Return the request that awaits the rest of a response, by the provider's id; None if none.
 
-        It is known here if this journal recorded it, or if it is among the last events: another
+        It is known here if this recorder recorded it, or if it is among the last events: another
         process may have asked for what is read now.
         """
-        talk = self.talk
+        stream = self.stream
         deferred = self._deferred.find(provider_id)
         request = None if deferred is None else open_request(*deferred)
         if request is None:
-            paths = Paths(talk.backend, talk.lineages(), talk.conversation_id, talk.head().version)
+            paths = Paths(
+                stream.backend, stream.lineages(), stream.conversation_id, stream.head().version
+            )
             request = find_among(paths.recent(), provider_id)
         return request
 
@@ -185,23 +187,23 @@ class Journal:
     def _conclude(self, request: OpenRequest, recording: Conclusion) -> None:
         events, blobs = recording
         self._deferred.note((request.request, request.line, request.version), events)
-        talk = self.talk
+        stream = self.stream
         try:
-            drafted = tuple(talk.draft(event, request.request) for event in events)
+            drafted = tuple(stream.draft(event, request.request) for event in events)
         except OnrecordError:
             logger.critical(
                 "an answer cannot be recorded: a value in it has no form", exc_info=True
             )
             return
-        append = Append(talk.tenant, talk.conversation_id, drafted)
+        append = Append(stream.tenant, stream.conversation_id, drafted)
 
         def write() -> None:
             if request.line is None:
-                record_answer(talk.backend, append, request.request, request.version)
+                record_answer(stream.backend, append, request.request, request.version)
             else:
-                append_to(talk.backend, append)
+                append_to(stream.backend, append)
 
-        self.spool.store(talk.backend, PendingAppend(append, blobs), write)
+        self.spool.store(stream.backend, PendingAppend(append, blobs), write)
 
     def _record(self, outgoing: Outgoing, after: int | None) -> OpenRequest:
         """Record a request where it belongs; decide again when another writer was quicker."""
@@ -221,12 +223,12 @@ class Journal:
             version = state.head.version
             expected = None if aside and version else version
             drafted, blobs, event = self._drafted(planned, state, reading, rendered)
-            start = conversation.start(state.head, self.talk.key)
-            drafted = (*map(self.talk.draft, start), *drafted)
+            start = conversation.start(state.head, self.stream.key)
+            drafted = (*map(self.stream.draft, start), *drafted)
             request = IN_FLIGHT[planned.request] = OpenRequest(planned.request, planned.line)
             try:
                 self._put(blobs)
-                done = self.talk.append_drafted(drafted, expected)
+                done = self.stream.append_drafted(drafted, expected)
             except (VersionConflict, DocumentMissing):
                 continue
             except IdempotencyMismatch:
@@ -257,7 +259,7 @@ class Journal:
             requests.append(OpenRequest(planned.request, planned.line))
             if len(requests) == 1:
                 bodies.keep(reading.body(planned.request))  # The others share what it says.
-        append_first(self.talk, tuple(drafted), None)
+        append_first(self.stream, tuple(drafted), None)
         return requests
 
     def _planned_apart(
@@ -274,7 +276,7 @@ class Journal:
 
     def _told_apart(self, planned: Plan, head: Head) -> Plan:
         """Return a plan whose results say which of the calls of their id they are of."""
-        log, own = self.talk.backend, self.talk.conversation_id
+        log, own = self.stream.backend, self.stream.conversation_id
         apart = tuple(
             told_apart(log, own, head, event)
             if isinstance(event, ToolResultRecorded) and event.line is None
@@ -298,8 +300,8 @@ class Journal:
         sent = reading.whole()
         if sent is None:
             return UNRELATED
-        own, lineages = self.talk.conversation_id, self.talk.lineages()
-        compared = Comparison(self.talk.backend, lineages, own, self._sides, state, sent)
+        own, lineages = self.stream.conversation_id, self.stream.lineages()
+        compared = Comparison(self.stream.backend, lineages, own, self._sides, state, sent)
         relating = Matcher(compared)
         if after is not None:
             match = relating.going_on(after)
@@ -324,7 +326,7 @@ class Journal:
         rendered: RenderedRequest | None,
     ) -> tuple[tuple[NewEvent, ...], Mapping[str, bytes], RequestSent]:
         """Draft what a plan records; the request last, as a template of what is stored then."""
-        before = [self.talk.draft(event) for event in planned.events]
+        before = [self.stream.draft(event) for event in planned.events]
         sources = [*planned.sources, *(Source(event.event_id, event.body) for event in before)]
         outgoing = reading.outgoing
         parent = reading.parent()
@@ -332,7 +334,7 @@ class Journal:
             sources = [*self._said_before(state, reading, rendered), *sources]
         template, spans = split(outgoing.body, known=sources, parent=parent, cut=outgoing.cut)
         event = planned.sent(template, reading.digests())
-        sent = self.talk.draft(event, event_id=planned.request)
+        sent = self.stream.draft(event, event_id=planned.request)
         return (*before, sent), {**planned.blobs, **spans}, event
 
     def _said_before(
@@ -341,10 +343,10 @@ class Journal:
         """Return what a request may repeat that has no other one to refer to."""
         if rendered is not None:
             return rendered.sources()
-        talk, version = self.talk, state.head.version
+        stream, version = self.stream, state.head.version
         if not state.last_version:
             return ()
-        paths = Paths(talk.backend, talk.lineages(), talk.conversation_id, version)
+        paths = Paths(stream.backend, stream.lineages(), stream.conversation_id, version)
         return paths.read(paths.main(), reading.digests().blocks).sources
 
     def _keep(self, match: Match, planned: Plan, event: RequestSent, done: Done) -> None:
@@ -368,9 +370,9 @@ class Journal:
             return tuple(self._rendered)
 
     def _put(self, blobs: Mapping[str, Content]) -> None:
-        talk = self.talk
+        stream = self.stream
         for content in blobs.values():
-            talk.backend.put_blob(talk.tenant, talk.conversation_id, pieces_of(content))
+            stream.backend.put_blob(stream.tenant, stream.conversation_id, pieces_of(content))
 
 
 def _after_last(

@@ -1,4 +1,4 @@
-"""The journals of a store's conversations: one a conversation, however many clients record it."""
+"""The recorders of a store's conversations: one a conversation, however many clients record it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from onrecord.domain.errors import InvalidInput
 from onrecord.domain.log import Backend
 
 if TYPE_CHECKING:
-    from onrecord.adapters.recording.recorder import Journal
+    from onrecord.adapters.recording.recorder import Recorder
 
 
 logger = logging.getLogger("onrecord")
@@ -29,11 +29,11 @@ HEADER: Final = "onrecord-conversation"
 """The header that binds a call to a conversation; it is taken out before anything is sent."""
 
 _LATEST: Final = 64
-"""How many journals are kept though nobody holds them: a server meets its conversations again."""
+"""How many recorders are kept though nobody holds them: a server meets its conversations again."""
 
 
-class Journals:
-    """Finds the journal of a conversation; safe to share between threads."""
+class Recorders:
+    """Finds the recorder of a conversation; safe to share between threads."""
 
     def __init__(
         self,
@@ -51,51 +51,51 @@ class Journals:
         self._tenant = tenant
         self._spool = spool
         self._conversation = conversation
-        self._held: WeakValueDictionary[UUID, Journal] = WeakValueDictionary()
-        self._latest: OrderedDict[UUID, Journal] = OrderedDict()
+        self._held: WeakValueDictionary[UUID, Recorder] = WeakValueDictionary()
+        self._latest: OrderedDict[UUID, Recorder] = OrderedDict()
         self._lock = threading.Lock()
         self._said_unbound = False
 
-    def of(self, talk: Stream) -> Journal:
-        """Return the journal of a conversation, made if there is none."""
-        from onrecord.adapters.recording.recorder import Journal
+    def of(self, stream: Stream) -> Recorder:
+        """Return the recorder of a conversation, made if there is none."""
+        from onrecord.adapters.recording.recorder import Recorder
 
-        conversation_id = talk.conversation_id
+        conversation_id = stream.conversation_id
         with self._lock:
-            journal = self._held.get(conversation_id)
-            if journal is None:
-                journal = self._held[conversation_id] = Journal(talk, self._spool)
-            self._latest[conversation_id] = journal
+            recorder = self._held.get(conversation_id)
+            if recorder is None:
+                recorder = self._held[conversation_id] = Recorder(stream, self._spool)
+            self._latest[conversation_id] = recorder
             self._latest.move_to_end(conversation_id)
             while len(self._latest) > _LATEST:
                 self._latest.popitem(last=False)
-        return journal
+        return recorder
 
-    def known(self, conversation_id: UUID) -> Journal | None:
-        """Return the journal of a conversation, if it has one by now."""
+    def known(self, conversation_id: UUID) -> Recorder | None:
+        """Return the recorder of a conversation, if it has one by now."""
         with self._lock:
             return self._held.get(conversation_id)
 
-    def keyed(self, key: str) -> Journal:
-        """Return the journal of the conversation of a key, which begins with its first event."""
+    def keyed(self, key: str) -> Recorder:
+        """Return the recorder of the conversation of a key, which begins with its first event."""
         return self.of(self._conversation(key))
 
-    def find(self, key: str) -> Journal | None:
-        """Return the journal of the conversation of a key, if there is one."""
+    def find(self, key: str) -> Recorder | None:
+        """Return the recorder of the conversation of a key, if there is one."""
         return None if self._backend.find(self._tenant, key) is None else self.keyed(key)
 
-    def numbered(self, conversation_id: UUID) -> Journal | None:
-        """Return the journal of a conversation by its id; None if it was forgotten."""
+    def numbered(self, conversation_id: UUID) -> Recorder | None:
+        """Return the recorder of a conversation by its id; None if it was forgotten."""
         key = beginning_of(self._backend, conversation_id).key
         return None if key is None else self.keyed(key)
 
-    def header(self, talk: Stream) -> dict[str, str]:
+    def header(self, stream: Stream) -> dict[str, str]:
         """Return the header that binds a call to a conversation: its id, and a proof of ours."""
-        self.of(talk)  # Kept: its first event may be the call's.
-        return {HEADER: f"{talk.conversation_id}.{self._proof(talk.conversation_id)}"}
+        self.of(stream)  # Kept: its first event may be the call's.
+        return {HEADER: f"{stream.conversation_id}.{self._proof(stream.conversation_id)}"}
 
-    def named(self, header: str) -> Journal:
-        """Return the journal of the conversation that a header names.
+    def named(self, header: str) -> Recorder:
+        """Return the recorder of the conversation that a header names.
 
         InvalidInput where it is not one that this store gave, or gave in another process for a
         conversation in which nothing was said yet.
@@ -103,24 +103,24 @@ class Journals:
         name, _, proof = header.partition(".")
         if not hmac.compare_digest(self._proof(name).encode(), proof.encode()):
             raise InvalidInput(
-                f"the header {HEADER} is not one of this store: give talk.headers as it is"
+                f"the header {HEADER} is not one of this store: give chat.headers as it is"
             )
         conversation_id = UUID(name)
-        journal = self.known(conversation_id) or self.numbered(conversation_id)
-        if journal is None:
+        recorder = self.known(conversation_id) or self.numbered(conversation_id)
+        if recorder is None:
             raise InvalidInput(
                 "nothing was said in the conversation of this header: say something before "
                 "another process calls for it"
             )
-        return journal
+        return recorder
 
-    def unbound(self) -> Journal:
-        """Return the journal of a new conversation, for a call that is bound to none."""
+    def unbound(self) -> Recorder:
+        """Return the recorder of a new conversation, for a call that is bound to none."""
         if not self._said_unbound:
             self._said_unbound = True
             logger.warning(
                 "a call is bound to no conversation: it has one of its own, as all such calls; "
-                "use talk.record(client), extra_headers=talk.headers, or `with talk.recording():`"
+                "use chat.record(client), extra_headers=chat.headers, or `with chat.recording():`"
             )
         return self.of(self._conversation(f"unbound/{uuid7()}"))
 

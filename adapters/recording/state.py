@@ -63,18 +63,18 @@ IN_FLIGHT: WeakValueDictionary[UUID, OpenRequest] = WeakValueDictionary()
 class StateReader:
     """Tells where one conversation stands; keeps in mind what is in force."""
 
-    def __init__(self, talk: Stream) -> None:
+    def __init__(self, stream: Stream) -> None:
         """Tell of a conversation; one thread at a time."""
-        self._talk = talk
+        self._stream = stream
         self._in_force: dict[Pointer, tuple[_Where, Event | Unrecognised | Erased | None]] = {}
 
     def now(self) -> ConversationState:
         """Read the head, and what came after the last request; ConversationClosed if it is over."""
-        head = self._talk.head()
+        head = self._stream.head()
         if head.closed:
             raise error_of("open")
-        stretches = self._talk.lineage(head.version, head)
-        backend = self._talk.backend
+        stretches = self._stream.lineage(head.version, head)
+        backend = self._stream.backend
         recorded = since_request(backend, stretches)
         # What other lines say has no part in it, however much that is; the next request repeats it.
         items = [event.told() for event in recorded if line_of(event) is None]
@@ -120,7 +120,7 @@ class StateReader:
         in_memory = self._in_force.get(pointer)
         if in_memory is not None and in_memory[0] == place:
             return in_memory[1]
-        recorded = in_force(self._talk.backend, stretches, pointer)
+        recorded = in_force(self._stream.backend, stretches, pointer)
         event = None if recorded is None else recorded.event()
         self._in_force[pointer] = (place, event)
         return event

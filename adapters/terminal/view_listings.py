@@ -10,10 +10,10 @@ from onrecord.adapters.terminal.pages import Cell, Column, Kind, Listing
 from onrecord.domain.jsontext import JsonObject
 
 if TYPE_CHECKING:
-    from onrecord.projections.views.audit import Deed, ErasureDeed
+    from onrecord.projections.views.audit import AuditEntry, ErasureDeed
     from onrecord.projections.views.conversations import Overview
     from onrecord.projections.views.search import Hit
-    from onrecord.projections.views.tool_ledger import LedgerCall
+    from onrecord.projections.views.tool_ledger import ToolCallEntry
     from onrecord.projections.views.usage import ModelUsage, Prices
     from onrecord.projections.views.window import Exchange
 
@@ -37,7 +37,7 @@ def _hit(entry: Hit, name: str) -> tuple[Cell, ...]:
     return name, entry.version, at, entry.role, entry.tool, entry.excerpt
 
 
-def _deed(entry: Deed, name: str) -> tuple[Cell, ...]:
+def _deed(entry: AuditEntry, name: str) -> tuple[Cell, ...]:
     actor = None if entry.actor is None else entry.actor[:_ACTOR_DIGITS]
     what = (entry.type, entry.model, entry.tool)
     erasure = entry.erasure
@@ -57,7 +57,7 @@ def _erasure_text(erasure: ErasureDeed) -> str:
     return f"{counted(erasure.events, 'event')} erased{stay}"
 
 
-def _erasure(entry: Deed) -> JsonObject:
+def _erasure(entry: AuditEntry) -> JsonObject:
     """Return what an erasure says as JSON: ids as text, what it does not say left out."""
     if entry.erasure is None:
         return {"erasure": None}
@@ -92,7 +92,7 @@ def _usage(entry: ModelUsage) -> tuple[Cell, ...]:
     return day, entry.api, entry.model, *used, *within
 
 
-def _call(entry: LedgerCall, name: str) -> tuple[Cell, ...]:
+def _call(entry: ToolCallEntry, name: str) -> tuple[Cell, ...]:
     columns = (entry.name, entry.status, _seconds(entry.duration), entry.arguments, entry.result)
     return entry.recorded_at, name, entry.version, *columns
 

@@ -159,7 +159,7 @@ def _tell(
 
 @dataclass(frozen=True, slots=True)
 class Toolset:
-    """Tools and where they come from: `talk.tools.declare([toolset, ...])` declares both."""
+    """Tools and where they come from: `conversation.tools.declare([toolset, ...])` declares both."""
 
     tools: tuple[ToolDefinition, ...]
     source: ToolSource

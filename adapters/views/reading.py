@@ -25,14 +25,14 @@ from onrecord.adapters.views.pages import (
 from onrecord.adapters.views.ports import Keeper, PageQuery, Pages
 from onrecord.domain.errors import ConversationNotFound, InvalidInput
 from onrecord.domain.log import Backend
-from onrecord.projections.views.audit import AUDIT, Deed, deed
+from onrecord.projections.views.audit import AUDIT, AuditEntry, deed
 from onrecord.projections.views.conversations import CONVERSATIONS, Overview, overview
 from onrecord.projections.views.search import SEARCH, Hit, hit_of, parse_query
 from onrecord.projections.views.tool_ledger import (
     TOOL_LEDGER,
     Kind,
-    LedgerCall,
     Status,
+    ToolCallEntry,
     ledger_call_of,
 )
 from onrecord.projections.views.usage import USAGE, ModelUsage, cost_of, model_usage
@@ -112,7 +112,7 @@ class Views:
         until: datetime | None = None,
         limit: int = 50,
         after: str | None = None,
-    ) -> Page[LedgerCall]:
+    ) -> Page[ToolCallEntry]:
         """Return the calls of tools, of the caller's and of those that providers run; the latest first.
 
         `kind` is "tool" or "server tool"; `status` how the call stands; `arguments_digest` finds who
@@ -216,7 +216,7 @@ class Views:
         until: datetime | None = None,
         limit: int = 50,
         after: str | None = None,
-    ) -> Page[Deed]:
+    ) -> Page[AuditEntry]:
         """Return who did what and when, and nothing of what was said; the latest first.
 
         `type` is the stored name of an event, such as `tool_call.recorded`.

@@ -225,7 +225,7 @@ def _no_limits() -> Mapping[Modality, int]:
     return MappingProxyType({})
 
 
-class Given(Value):
+class CapabilityOverride(Value):
     """What a caller says that a model takes; what is absent is as the matrix has it.
 
     `user` are the modalities that a user's message may hold, `tool_result` those that a result may;

@@ -1,6 +1,6 @@
 """What stands before a document that travels on its own, or in place of one that cannot.
 
-The two forms are those of Camunda's agent connectors: `seed-short-id` as first described,
+The two forms are those of Camunda's agent connectors: `short-id` as first described,
 `doc-reference` as released. Attributes have a fixed order; what is blank or not known is left out.
 """
 
@@ -16,12 +16,12 @@ from onrecord.domain.documents import document_id, short_id
 from onrecord.projections.history.documents import is_remote
 from onrecord.projections.history.history import Block
 
-Form: TypeAlias = Literal["seed-short-id", "doc-reference"]
+Form: TypeAlias = Literal["short-id", "doc-reference"]
 """The name of a form of tags."""
 
 PREAMBLE: Final = "Documents extracted from tool call results:"
 _PREAMBLES: Final = {
-    "seed-short-id": PREAMBLE,
+    "short-id": PREAMBLE,
     "doc-reference": "Documents extracted from tool calls (<doc /> tag + content pair):",
 }
 _OF_SIGNALS: Final = "Documents extracted from event data (<doc /> tag + content pair):"
@@ -43,9 +43,9 @@ def preamble_of_signal(form: Form) -> str | None:
     return _OF_SIGNALS if form == "doc-reference" else None
 
 
-def tag_of(block: Block, document: Document, form: Form = "seed-short-id") -> str:
+def tag_of(block: Block, document: Document, form: Form = "short-id") -> str:
     """Return the tag that stands before a document: the tool, its call, which document it is."""
-    if form == "seed-short-id":
+    if form == "short-id":
         return _tag("document", _short(block, document))
     return _tag("doc", _reference(block, document))
 

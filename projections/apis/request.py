@@ -11,7 +11,7 @@ from onrecord.domain import jsontext
 from onrecord.domain.content import Value
 from onrecord.domain.errors import NothingToSend
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.capabilities import Given
+from onrecord.projections.apis.capabilities import CapabilityOverride
 from onrecord.projections.history.history import Block, History, Turn
 from onrecord.projections.history.report import Note, Report
 from onrecord.projections.history.window import MessageWindow, Window
@@ -35,8 +35,8 @@ class Options(Value):
     model: str | None = None
     account: str | None = None
     missing: Literal["cancel", "refuse", "drop"] = "cancel"
-    tags: Literal["seed-short-id", "doc-reference"] = "seed-short-id"
-    capabilities: Given | None = None
+    tags: Literal["short-id", "doc-reference"] = "short-id"
+    capabilities: CapabilityOverride | None = None
     matrix: JsonObject | None = None
 
     def plain(self) -> JsonObject:

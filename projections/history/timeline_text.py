@@ -222,10 +222,10 @@ def compact(value: Any) -> str:
     return jsontext.write(value).decode()
 
 
-# What is beside the talk itself, as rows of a timeline tell it: starts, settings, amendments.
+# What is beside the conversation itself, as rows of a timeline tell it: starts, settings, amendments.
 
 Speaker = Literal["user", "assistant", "system", "tool", "provider", "record", "outside"]
-"""Who a row is of; `record`: nobody spoke, the record notes what happened around the talk; `outside`:
+"""Who a row is of; `record`: nobody spoke, the record notes what happened around the conversation; `outside`:
 what is neither a user nor a tool sent a signal."""
 
 Mark = Literal[
@@ -266,11 +266,11 @@ Aside: TypeAlias = (
     | events.AnnotationAdded
     | _Retold
 )
-"""What is beside the talk itself."""
+"""What is beside the conversation itself."""
 
 
 def aside(event: Aside) -> Told:
-    """Return what an event tells that is beside the talk itself."""
+    """Return what an event tells that is beside the conversation itself."""
     match event:
         case events.ConversationStarted():
             return Told("record", "started", event.key)

@@ -74,7 +74,7 @@ class ErasureDeed:
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class AuditEntry:
     """Something that was done: an event, without what was said in it.
 
     `actor` is the keyed digest of who did it, as `backend.digest` gives it, in hex. `api` and
@@ -95,12 +95,12 @@ class Deed:
     erasure: ErasureDeed | None = None
 
 
-def deed(row: Row) -> Deed:
+def deed(row: Row) -> AuditEntry:
     """Return what was done, of a row of a page."""
-    members: dict[str, Any] = {name: row[name] for name in Deed.__dataclass_fields__}
+    members: dict[str, Any] = {name: row[name] for name in AuditEntry.__dataclass_fields__}
     members["conversation_id"] = UUID(row["conversation_id"])
     members["erasure"] = None if row["erasure"] is None else _erasure_deed(row["erasure"])
-    return Deed(**members)
+    return AuditEntry(**members)
 
 
 def _erasure_deed(told: Row) -> ErasureDeed:

@@ -28,7 +28,7 @@ Status: TypeAlias = Literal["open", "unawaited", "done", "failed", "cancelled"]
 
 
 @dataclass(frozen=True, slots=True)
-class LedgerCall:
+class ToolCallEntry:
     """A call of a tool.
 
     `name` is as the caller gave it, where the tools were declared in this conversation; for tools of
@@ -63,13 +63,13 @@ class LedgerCall:
     metadata: dict[str, str]
 
 
-def ledger_call_of(row: Row) -> LedgerCall:
+def ledger_call_of(row: Row) -> ToolCallEntry:
     """Return what a row of a page tells."""
-    members: dict[str, Any] = {name: row[name] for name in LedgerCall.__dataclass_fields__}
+    members: dict[str, Any] = {name: row[name] for name in ToolCallEntry.__dataclass_fields__}
     members.update((name, UUID(row[name])) for name in _IDS if row[name] is not None)
     members.update((name, bool(row[name])) for name in _FLAGS)
     members["duration"] = row["duration"] or None
-    return LedgerCall(**members)
+    return ToolCallEntry(**members)
 
 
 _IDS: Final = ("conversation_id", "line", "response")

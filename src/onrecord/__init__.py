@@ -1,6 +1,6 @@
 """Onrecord: the verbatim record of what agents said and did.
 
-``onrecord.connect(url)`` gives a `Store`, ``store.conversation(key)`` a `Talk`; both say the rest.
+``onrecord.connect(url)`` gives a `Store`, ``store.conversation(key)`` a `Conversation`; both say the rest.
 All errors are `OnrecordError`; `onrecord.errors` shows their tree.
 """
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from onrecord import errors
 from onrecord.adapters.app import connect
-from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.recording.spool import RecordingWarning
 from onrecord.adapters.store import ForgetResult, Store, SweepResult
 from onrecord.adapters.streams.results import Rejected
@@ -61,7 +61,7 @@ from onrecord.errors import (
 from onrecord.projections.history.window import MessageWindow, Window
 
 if TYPE_CHECKING:
-    from onrecord.adapters.check.check import Verdict, check_request
+    from onrecord.adapters.check.check import RequestCheck, check_request
     from onrecord.adapters.conversation.log import ConversationLog
     from onrecord.adapters.conversation.tools import ConversationTools
     from onrecord.adapters.redis.relay import Relay
@@ -111,7 +111,7 @@ if TYPE_CHECKING:
     from onrecord.domain.head import Head
     from onrecord.domain.header import ClientHeader, Root
     from onrecord.domain.log import Cursor, RecordedEvent, Subscription, Told
-    from onrecord.projections.apis.capabilities import Capabilities, Given
+    from onrecord.projections.apis.capabilities import Capabilities, CapabilityOverride
     from onrecord.projections.apis.declared_tools import Declared
     from onrecord.projections.apis.request import Options, Request
     from onrecord.projections.apis.rules import Violation
@@ -120,10 +120,10 @@ if TYPE_CHECKING:
     from onrecord.projections.history.history import Block, Turn, Usage
     from onrecord.projections.history.server_tools import Activity
     from onrecord.projections.verification.verification import Fault
-    from onrecord.projections.views.audit import Deed, ErasureDeed
+    from onrecord.projections.views.audit import AuditEntry, ErasureDeed
     from onrecord.projections.views.conversations import Overview
     from onrecord.projections.views.search import Hit
-    from onrecord.projections.views.tool_ledger import LedgerCall
+    from onrecord.projections.views.tool_ledger import ToolCallEntry
     from onrecord.projections.views.usage import ModelUsage
     from onrecord.projections.views.window import Exchange, remembered
 
@@ -133,14 +133,17 @@ __all__ = [
     "Activity",
     "AnnotationAdded",
     "AttemptFailed",
+    "AuditEntry",
     "Blob",
     "Block",
     "BuiltinTool",
     "Capabilities",
+    "CapabilityOverride",
     "ClientHeader",
     "CompactionRecorded",
     "ContentRedacted",
     "ContextCarried",
+    "Conversation",
     "ConversationClosed",
     "ConversationEnded",
     "ConversationForgotten",
@@ -152,7 +155,6 @@ __all__ = [
     "CorruptRecord",
     "Cursor",
     "Declared",
-    "Deed",
     "Document",
     "DocumentExtracted",
     "DocumentMissing",
@@ -167,7 +169,6 @@ __all__ = [
     "Fault",
     "ForeignDatabase",
     "ForgetResult",
-    "Given",
     "Head",
     "HeldDocument",
     "HeldFile",
@@ -181,7 +182,6 @@ __all__ = [
     "InvalidModel",
     "InvalidProvider",
     "Keeper",
-    "LedgerCall",
     "LineAdopted",
     "Listed",
     "MalformedJson",
@@ -205,6 +205,7 @@ __all__ = [
     "Rejected",
     "Relay",
     "Request",
+    "RequestCheck",
     "RequestSent",
     "ResponseCompleted",
     "ResponseInterrupted",
@@ -226,13 +227,13 @@ __all__ = [
     "Store",
     "Subscription",
     "SweepResult",
-    "Talk",
     "Text",
     "Told",
     "TooManyModelCalls",
     "Tool",
     "ToolCall",
     "ToolCallContext",
+    "ToolCallEntry",
     "ToolCallRecorded",
     "ToolDefinition",
     "ToolResult",
@@ -254,7 +255,6 @@ __all__ = [
     "UnsupportedTool",
     "Url",
     "Usage",
-    "Verdict",
     "Verified",
     "VerifiedView",
     "VersionConflict",
@@ -298,7 +298,7 @@ _LATER: Final = {
     "ConversationTools": "onrecord.adapters.conversation.tools",
     "Cursor": "onrecord.domain.log",
     "Declared": "onrecord.projections.apis.declared_tools",
-    "Deed": "onrecord.projections.views.audit",
+    "AuditEntry": "onrecord.projections.views.audit",
     "DocumentExtracted": "onrecord.domain.events",
     "Erased": "onrecord.domain.encoding",
     "ErasureCompleted": "onrecord.domain.erasures",
@@ -309,13 +309,13 @@ _LATER: Final = {
     "Exchange": "onrecord.projections.views.window",
     "Failed": "onrecord.adapters.tools.tool",
     "Fault": "onrecord.projections.verification.verification",
-    "Given": "onrecord.projections.apis.capabilities",
+    "CapabilityOverride": "onrecord.projections.apis.capabilities",
     "Head": "onrecord.domain.head",
     "HeldDocument": "onrecord.projections.history.documents",
     "HistoryCompacted": "onrecord.domain.events",
     "Hit": "onrecord.projections.views.search",
     "InstructionsSet": "onrecord.domain.events",
-    "LedgerCall": "onrecord.projections.views.tool_ledger",
+    "ToolCallEntry": "onrecord.projections.views.tool_ledger",
     "LineAdopted": "onrecord.domain.events",
     "Listed": "onrecord.adapters.store",
     "MessageRecorded": "onrecord.domain.events",
@@ -352,7 +352,7 @@ _LATER: Final = {
     "Unfinished": "onrecord.domain.events",
     "Unrecognised": "onrecord.domain.encoding",
     "Usage": "onrecord.projections.history.history",
-    "Verdict": "onrecord.adapters.check.check",
+    "RequestCheck": "onrecord.adapters.check.check",
     "Verified": "onrecord.adapters.upkeep.verifying",
     "VerifiedView": "onrecord.adapters.upkeep.verifying",
     "Views": "onrecord.adapters.views.reading",

@@ -16,29 +16,29 @@ from onrecord.domain.events import (
 )
 
 
-def call(talk: onrecord.Talk, name: str = "look") -> None:
+def call(chat: onrecord.Conversation, name: str = "look") -> None:
     made = ToolCall(id="call_1", name=name, arguments={})
-    talk.user("Look it up.")
-    talk.log.append(ToolCallRecorded(call_id="call_1", name=name, content=made))
+    chat.user("Look it up.")
+    chat.log.append(ToolCallRecorded(call_id="call_1", name=name, content=made))
 
 
-def recorded(talk: onrecord.Talk) -> list[Event]:
-    events = [each.event() for each in talk.log.read()]
+def recorded(chat: onrecord.Conversation) -> list[Event]:
+    events = [each.event() for each in chat.log.read()]
     return [each for each in events if isinstance(each, ToolResultRecorded | DocumentExtracted)]
 
 
-def result(talk: onrecord.Talk) -> ToolResult:
-    (event,) = [each for each in recorded(talk) if isinstance(each, ToolResultRecorded)]
+def result(chat: onrecord.Conversation) -> ToolResult:
+    (event,) = [each for each in recorded(chat) if isinstance(each, ToolResultRecorded)]
     assert isinstance(event.content, ToolResult)
     return event.content
 
 
-def extracted(talk: onrecord.Talk) -> list[DocumentExtracted]:
-    return [each for each in recorded(talk) if isinstance(each, DocumentExtracted)]
+def extracted(chat: onrecord.Conversation) -> list[DocumentExtracted]:
+    return [each for each in recorded(chat) if isinstance(each, DocumentExtracted)]
 
 
-def text(talk: onrecord.Talk) -> Any:
-    first = result(talk).content[0]
+def text(chat: onrecord.Conversation) -> Any:
+    first = result(chat).content[0]
     assert isinstance(first, Text)
     return json.loads(first.text)
 
@@ -48,6 +48,6 @@ def short(document: Document) -> str:
     return document.blob.sha256[:8]
 
 
-def blob(talk: onrecord.Talk, document: Document) -> list[bytes]:
+def blob(chat: onrecord.Conversation, document: Document) -> list[bytes]:
     assert document.blob is not None
-    return list(stream_of(talk).backend.get_blob(talk.conversation_id, document.blob))
+    return list(stream_of(chat).backend.get_blob(chat.conversation_id, document.blob))

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 
 import openai
 
-from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.conversation import Conversation
 from tests.adapters.openai_server import OpenAIServer
 
 MODEL = "gpt-5"
@@ -69,9 +69,9 @@ class Clients:
         return self._runner.run(answer) if asyncio.iscoroutine(answer) else answer
 
 
-def types(talk: Talk) -> list[str]:
+def types(chat: Conversation) -> list[str]:
     """The names of the events after the first, in order."""
-    return [recorded.type for recorded in talk.events(after=0)][1:]
+    return [recorded.type for recorded in chat.events(after=0)][1:]
 
 
 ANSWERED = ["message.recorded", "request.sent", "message.recorded", "response.completed"]

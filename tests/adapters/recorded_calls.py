@@ -10,11 +10,11 @@ from typing import Any, Self, cast
 import anthropic
 from anthropic.types import MessageParam
 
-from onrecord.adapters.conversation.conversation import Talk, stream_of, tenancy_of
+from onrecord.adapters.conversation.conversation import Conversation, stream_of, tenancy_of
 from onrecord.adapters.conversation.tenancy import Tenancy
 from onrecord.adapters.demo.services.scenes import Answer, JsonObject, Script
 from onrecord.adapters.demo.services.server import DemoServer
-from onrecord.adapters.recording.recorder import Journal
+from onrecord.adapters.recording.recorder import Recorder
 from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.streams.stream import Stream
@@ -63,13 +63,13 @@ class Counting(Memory):
 
 
 @dataclass(frozen=True)
-class OwnJournal:
-    """A conversation that is recorded by a journal of the test's own."""
+class OwnRecorder:
+    """A conversation that is recorded by a recorder of the test's own."""
 
-    talk: Stream
-    made: Journal
+    stream: Stream
+    made: Recorder
 
-    def journal(self) -> Journal:
+    def recorder(self) -> Recorder:
         return self.made
 
     def expect(self, api: str, key: str) -> None:
@@ -77,28 +77,28 @@ class OwnJournal:
 
 
 class Recorded:
-    """A conversation in a store of its own, and the journal of its wire."""
+    """A conversation in a store of its own, and the recorder of its wire."""
 
     def __init__(self, folder: Path, backend: Backend | None = None) -> None:
         self.store = Counting() if backend is None else backend
         self.folder = folder
         self.spool = Spool(folder / "spool")
-        self.talk = Talk(Tenancy(self.store, TENANT, self.spool), "support/4711")
-        self.journal = self.new_journal()
+        self.chat = Conversation(Tenancy(self.store, TENANT, self.spool), "support/4711")
+        self.recorder = self.new_recorder()
 
     @property
     def binding(self) -> Binding:
-        return self.binding_of(self.journal)
+        return self.binding_of(self.recorder)
 
     def new_binding(self) -> Binding:
-        return self.binding_of(self.new_journal())
+        return self.binding_of(self.new_recorder())
 
-    def binding_of(self, journal: Journal) -> Binding:
-        return Binding(tenancy_of(self.talk).journals, OwnJournal(stream_of(self.talk), journal))
+    def binding_of(self, recorder: Recorder) -> Binding:
+        return Binding(tenancy_of(self.chat).recorders, OwnRecorder(stream_of(self.chat), recorder))
 
-    def new_journal(self) -> Journal:
+    def new_recorder(self) -> Recorder:
         """As another process would have it: it knows nothing of what this one did."""
-        return Journal(stream_of(self.talk), self.spool)
+        return Recorder(stream_of(self.chat), self.spool)
 
     @property
     def counting(self) -> Counting:
@@ -106,14 +106,14 @@ class Recorded:
         return self.store
 
     def events(self) -> list[Event]:
-        return [known(recorded) for recorded in self.talk.events(after=0)]
+        return [known(recorded) for recorded in self.chat.events(after=0)]
 
     def types(self) -> list[str]:
         """The names of the events after the first, in order."""
-        return [recorded.type for recorded in self.talk.events(after=1)]
+        return [recorded.type for recorded in self.chat.events(after=1)]
 
     def requests(self) -> list[RequestSent]:
-        return requests_of(self.talk)
+        return requests_of(self.chat)
 
 
 class Calls:
@@ -159,8 +159,8 @@ def calling(recorded: Recorded, script: Script, retries: int = 0) -> Generator[C
         yield calls
 
 
-def requests_of(talk: Talk) -> list[RequestSent]:
-    events = [known(recorded) for recorded in talk.events(after=0)]
+def requests_of(chat: Conversation) -> list[RequestSent]:
+    events = [known(recorded) for recorded in chat.events(after=0)]
     return [event for event in events if isinstance(event, RequestSent)]
 
 

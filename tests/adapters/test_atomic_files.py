@@ -30,7 +30,7 @@ def breaking() -> Iterator[bytes]:
 
 
 def test_a_new_file_holds_all_pieces_and_is_its_owners_alone(tmp_path: Path) -> None:
-    path = tmp_path / "talk.jsonl"
+    path = tmp_path / "chat.jsonl"
     assert write_atomically(path, [b"one ", b"two"], replace=False) == 7
     assert path.read_bytes() == b"one two"
     assert mode_of(path) == 0o600
@@ -38,7 +38,7 @@ def test_a_new_file_holds_all_pieces_and_is_its_owners_alone(tmp_path: Path) -> 
 
 
 def test_what_is_there_is_not_written_over(tmp_path: Path) -> None:
-    path = tmp_path / "talk.jsonl"
+    path = tmp_path / "chat.jsonl"
     path.write_bytes(b"old")
     with pytest.raises(FileExistsError):
         write_atomically(path, [b"new"], replace=False)
@@ -47,7 +47,7 @@ def test_what_is_there_is_not_written_over(tmp_path: Path) -> None:
 
 
 def test_what_came_meanwhile_is_not_written_over(tmp_path: Path) -> None:
-    path = tmp_path / "talk.jsonl"
+    path = tmp_path / "chat.jsonl"
 
     def pieces() -> Iterator[bytes]:
         yield b"new"
@@ -60,7 +60,7 @@ def test_what_came_meanwhile_is_not_written_over(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path: Path) -> None:
-    path = tmp_path / "talk.jsonl"
+    path = tmp_path / "chat.jsonl"
     path.write_bytes(b"old")
     path.chmod(0o640)
     write_atomically(path, [b"new"], replace=True)
@@ -70,7 +70,7 @@ def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("replace", [False, True])
 def test_an_interrupt_leaves_the_old_state_and_no_half_file(tmp_path: Path, replace: bool) -> None:
-    path = tmp_path / "talk.jsonl"
+    path = tmp_path / "chat.jsonl"
     if replace:
         path.write_bytes(b"old")
     with pytest.raises(KeyboardInterrupt):
@@ -112,7 +112,7 @@ def test_a_name_as_long_as_may_be_can_be_written(tmp_path: Path) -> None:
 def test_file_and_folder_are_flushed_before_it_is_said_to_be_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "talk.jsonl"
+    path = tmp_path / "chat.jsonl"
     seen: list[tuple[bool, bool]] = []
 
     def flushed(descriptor: int) -> None:
@@ -131,7 +131,7 @@ def test_a_file_system_without_hard_links_does_as_well(
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(Path, "hardlink_to", refused)
-    path = tmp_path / "talk.jsonl"
+    path = tmp_path / "chat.jsonl"
     write_atomically(path, [b"new"], replace=False)
     assert path.read_bytes() == b"new"
     with pytest.raises(FileExistsError):
@@ -142,7 +142,7 @@ def test_a_file_system_without_hard_links_does_as_well(
 @pytest.mark.parametrize("replace", [False, True])
 def test_a_full_disk_leaves_the_old_file_and_no_half_one(replace: bool) -> None:
     with small_disk(2) as disk:
-        path = disk.folder / "talk.jsonl"
+        path = disk.folder / "chat.jsonl"
         if replace:
             path.write_bytes(b"old")
         with pytest.raises(OSError, match="No space left"):
@@ -152,7 +152,7 @@ def test_a_full_disk_leaves_the_old_file_and_no_half_one(replace: bool) -> None:
 
 
 def test_a_size_limit_of_the_process_leaves_the_old_file(tmp_path: Path) -> None:
-    path = tmp_path / "talk.jsonl"
+    path = tmp_path / "chat.jsonl"
     path.write_bytes(b"old")
     program = (
         "import resource, signal, sys; from pathlib import Path\n"

@@ -46,17 +46,17 @@ def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def shown(store: onrecord.Store, tmp_path: Path, **wishes: Any) -> str:
     """What a request makes of a picture in a result: the type of what holds it."""
-    talk = store.conversation("support/4711")
-    if talk.head().version == 0:
+    chat = store.conversation("support/4711")
+    if chat.head().version == 0:
         picture = tmp_path / "a.png"
         picture.write_bytes(PIXEL)
-        talk.user("What does it look like?")
+        chat.user("What does it look like?")
         with serving([Answer((CALL,), stop_reason="tool_use"), GREETING]) as (client, _):
-            talk.record(client).messages.create(
-                model=MODEL, max_tokens=9, tools=TOOLS, **talk.request(ANTHROPIC)
+            chat.record(client).messages.create(
+                model=MODEL, max_tokens=9, tools=TOOLS, **chat.request(ANTHROPIC)
             )
-        talk.tool_result("toolu_1", [picture])
-    messages: list[JsonObject] = talk.request(ANTHROPIC, **wishes)["messages"]
+        chat.tool_result("toolu_1", [picture])
+    messages: list[JsonObject] = chat.request(ANTHROPIC, **wishes)["messages"]
     said: list[JsonObject] = messages[2]["content"]
     (result,) = (block for block in said if block["type"] == "tool_result")
     return "inline" if '"type":"image"' in jsontext.write(result).decode() else "behind"
@@ -91,25 +91,25 @@ def test_an_empty_name_in_the_environment_is_none() -> None:
 
 def test_what_a_call_says_wins_over_the_file(file: Path, tmp_path: Path) -> None:
     with onrecord.connect("memory://", capability_file=str(file)) as store:
-        given = onrecord.Given(tool_result=("text", "image"))
+        given = onrecord.CapabilityOverride(tool_result=("text", "image"))
         assert shown(store, tmp_path, capability_override=given) == "inline"
 
 
 def test_a_fork_knows_the_file_too(file: Path) -> None:
     with onrecord.connect("memory://", capability_file=file) as store:
-        talk = store.conversation("support/4711")
-        talk.user("Hello")
-        forked = talk.fork("support/4712")
+        chat = store.conversation("support/4711")
+        chat.user("Hello")
+        forked = chat.fork("support/4712")
         told = forked.request("gemini", model="acme").options
         assert told.matrix == matrix_in(file)["gemini"]
 
 
 def test_a_request_holds_what_is_said_of_its_own_api_only(file: Path) -> None:
     with onrecord.connect("memory://", capability_file=file) as store:
-        talk = store.conversation("support/4711")
-        talk.user("Hello")
-        assert talk.request("openai-chat").options.matrix is None
-        told = talk.request("gemini").options.plain()
+        chat = store.conversation("support/4711")
+        chat.user("Hello")
+        assert chat.request("openai-chat").options.matrix is None
+        told = chat.request("gemini").options.plain()
         assert told == {"api": "gemini", "matrix": matrix_in(file)["gemini"]}
 
 
@@ -117,22 +117,22 @@ def test_a_recorded_request_renders_again_without_the_file(file: Path, tmp_path:
     url = f"sqlite:///{tmp_path}/talks.db"
     with onrecord.connect(url, capability_file=file) as store:
         assert shown(store, tmp_path) == "behind"
-        talk = store.conversation("support/4711")
+        chat = store.conversation("support/4711")
         with serving([GREETING]) as (client, _):
-            talk.record(client).messages.create(
-                model=MODEL, max_tokens=9, **talk.request(ANTHROPIC)
+            chat.record(client).messages.create(
+                model=MODEL, max_tokens=9, **chat.request(ANTHROPIC)
             )
     file.unlink()
     with onrecord.connect(url) as store:
-        talk = store.conversation("support/4711")
-        outcomes = list(replays(talk))
+        chat = store.conversation("support/4711")
+        outcomes = list(replays(chat))
         assert [(outcome.is_whole, outcome.is_rendered) for outcome in outcomes] == [
             (True, True),
             (True, True),
         ]
         recipes = [
             event.recipe
-            for event in (recorded.event() for recorded in talk.log.read())
+            for event in (recorded.event() for recorded in chat.log.read())
             if isinstance(event, RequestSent)
         ]
         told = {"tool_result": ["text"]}
@@ -214,11 +214,11 @@ def test_an_api_that_there_is_not_is_told_with_those_that_there_are() -> None:
 
 def test_what_a_call_says_must_be_what_models_may_take() -> None:
     with onrecord.connect("memory://") as store:
-        talk = store.conversation("support/4711")
-        talk.user("Hello")
+        chat = store.conversation("support/4711")
+        chat.user("Hello")
         wrong: Any = {"user": ["smell"]}
         with pytest.raises(
             onrecord.InvalidInput,
-            match=r"capability_override is not what a request takes: give an onrecord.Given",
+            match=r"capability_override is not what a request takes: give an onrecord.CapabilityOverride",
         ):
-            talk.request("gemini", capability_override=wrong)
+            chat.request("gemini", capability_override=wrong)

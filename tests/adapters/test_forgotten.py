@@ -9,7 +9,7 @@ import pytest
 
 from onrecord.adapters.app import connect
 from onrecord.adapters.cli.upkeep import erase
-from onrecord.adapters.conversation.conversation import Talk, stream_of
+from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.conversation.tenancy import Tenancy
 from onrecord.adapters.demo.services.scenes import Answer, JsonObject
 from onrecord.adapters.demo.services.server import DemoServer
@@ -36,29 +36,29 @@ def recorded(tmp_path: Path) -> Recorded:
 
 
 def test_a_holder_of_a_forgotten_conversation_says_no_more_in_it(recorded: Recorded) -> None:
-    recorded.talk.user("Hello")
-    recorded.store.forget(recorded.talk.conversation_id)
-    left = list(recorded.talk.log.read())
-    other = Talk(
-        Tenancy(recorded.store, stream_of(recorded.talk).tenant, recorded.spool), recorded.talk.key
+    recorded.chat.user("Hello")
+    recorded.store.forget(recorded.chat.conversation_id)
+    left = list(recorded.chat.log.read())
+    other = Conversation(
+        Tenancy(recorded.store, stream_of(recorded.chat).tenant, recorded.spool), recorded.chat.key
     )
     says: list[Callable[[], object]] = [
-        lambda: recorded.talk.user("More"),
-        lambda: recorded.talk.user("More", documents=[b"%PDF-1.7 more"]),
-        lambda: recorded.talk.instruct("Be brief."),
-        lambda: recorded.talk.end(),
+        lambda: recorded.chat.user("More"),
+        lambda: recorded.chat.user("More", documents=[b"%PDF-1.7 more"]),
+        lambda: recorded.chat.instruct("Be brief."),
+        lambda: recorded.chat.end(),
     ]
     for say in says:
         with pytest.raises(ConversationForgotten, match="start another"):
             say()
-    assert list(recorded.talk.log.read()) == left
+    assert list(recorded.chat.log.read()) == left
     other.user("Hello again")
-    assert other.conversation_id != recorded.talk.conversation_id
+    assert other.conversation_id != recorded.chat.conversation_id
 
 
 def test_a_forgotten_conversation_takes_no_call(recorded: Recorded) -> None:
-    recorded.talk.user("Hello")
-    recorded.store.forget(recorded.talk.conversation_id)
+    recorded.chat.user("Hello")
+    recorded.store.forget(recorded.chat.conversation_id)
     with calling(recorded, [GREETING]) as calls:
         with pytest.raises(NotRecorded, match="forgotten: start another"):
             calls.ask()
@@ -74,15 +74,15 @@ def test_the_answer_to_a_call_in_flight_is_dropped(
 
     def forgetting(_: JsonObject) -> Answer:
         if aside:
-            recorded.talk.log.append(answer("said meanwhile"))
-        recorded.store.forget(recorded.talk.conversation_id)
+            recorded.chat.log.append(answer("said meanwhile"))
+        recorded.store.forget(recorded.chat.conversation_id)
         return GREETING
 
     with calling(recorded, forgetting) as calls:
         with pytest.warns(RecordingWarning, match="forgotten"):
             message = calls.stream() if streamed else calls.ask()
         assert message.content
-    assert {event.body for event in recorded.talk.log.read()} == {None}
+    assert {event.body for event in recorded.chat.log.read()} == {None}
     assert not list(tmp_path.rglob("*.json"))
     assert "forgotten" in caplog.text
 
@@ -111,12 +111,12 @@ def test_a_call_during_which_the_store_forgets_leaves_nothing(tmp_path: Path) ->
         return GREETING
 
     with connect(f"sqlite:///{tmp_path / 'talks.db'}") as store, DemoServer(forgetting) as server:
-        talk = store.conversation("support/4711")
+        chat = store.conversation("support/4711")
         with anthropic.Anthropic(api_key=KEY, base_url=server.url, max_retries=0) as client:
             messages: Any = HELLO
             with pytest.warns(RecordingWarning, match="forgotten"):
-                talk.record(client).messages.create(model=MODEL, max_tokens=9, messages=messages)
-        assert {event.body for event in talk.log.read()} == {None}
+                chat.record(client).messages.create(model=MODEL, max_tokens=9, messages=messages)
+        assert {event.body for event in chat.log.read()} == {None}
         with pytest.raises(ConversationNotFound):
             store.forget("support/4711", **BECAUSE)
         assert store.verify().is_whole
@@ -127,31 +127,31 @@ def test_forgetting_goes_on_by_id_where_it_could_not_be_finished(
 ) -> None:
     path = tmp_path / "talks.db"
     store = Store(open_sqlite(path, wait=0.05), str(path), spool=Spool(tmp_path / "spool"))
-    talk = store.conversation("support/4711")
-    talk.user("swordfish")
+    chat = store.conversation("support/4711")
+    chat.user("swordfish")
     reader = ByHand.open(path)
     reader.run("BEGIN")
     reader.run("SELECT * FROM event")
-    with pytest.raises(StorageBusy, match=f"onrecord forget {talk.conversation_id}"):
+    with pytest.raises(StorageBusy, match=f"onrecord forget {chat.conversation_id}"):
         store.forget("support/4711", **BECAUSE)
     reader.close()
-    key = str(talk.conversation_id)
+    key = str(chat.conversation_id)
     erase(store, key, "asked to", "ana", sure=True, as_json=False)
     assert capsys.readouterr().out.startswith("2 events erased")
-    assert store.forget(talk.conversation_id, **BECAUSE).events == 0
+    assert store.forget(chat.conversation_id, **BECAUSE).events == 0
     assert all(b"swordfish" not in file.read_bytes() for file in tmp_path.iterdir())
     store.close()
 
 
 def test_a_document_that_was_stored_before_anything_was_said_is_forgotten_by_its_key() -> None:
     with connect("memory://") as store:
-        talk = store.conversation("support/4711")
-        blob = backend_of(store).put_blob(store.tenant, talk.conversation_id, [b"report"])
+        chat = store.conversation("support/4711")
+        blob = backend_of(store).put_blob(store.tenant, chat.conversation_id, [b"report"])
         with pytest.raises(ConversationNotFound):
             store.verify("support/4711")
         assert store.forget("support/4711", **BECAUSE).events == 0
         with pytest.raises(CorruptRecord):
-            list(backend_of(store).get_blob(talk.conversation_id, blob))
+            list(backend_of(store).get_blob(chat.conversation_id, blob))
         assert backend_of(store).find(store.tenant, "support/4711") is None
         with pytest.raises(ConversationNotFound):
             store.forget("support/4711", **BECAUSE)

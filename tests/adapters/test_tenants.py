@@ -47,44 +47,44 @@ def test_the_same_key_is_another_conversation_for_another_tenant(tmp_path: Path)
 def test_a_store_brings_its_own_tenants_events_only(tmp_path: Path) -> None:
     ours, theirs = two(tmp_path)
     theirs.conversation("bob").user("Good evening")
-    talk = ours.conversation("ada")
-    talk.user("Hello")
+    chat = ours.conversation("ada")
+    chat.user("Hello")
     (end,) = ours.cursors()
     with ours.subscribe(replace(end, position=0)) as subscription:
         found = list(islice(subscription, 2))
-    assert {event.conversation_id for event in found} == {talk.conversation_id}
+    assert {event.conversation_id for event in found} == {chat.conversation_id}
     assert end.position == 4
 
 
 def test_an_id_of_another_tenant_names_nothing(tmp_path: Path) -> None:
     ours, theirs = two(tmp_path)
-    talk = ours.conversation("ada")
-    talk.user("Hello")
+    chat = ours.conversation("ada")
+    chat.user("Hello")
     with pytest.raises(ConversationNotFound):
-        theirs.forget(talk.conversation_id, **BECAUSE)
+        theirs.forget(chat.conversation_id, **BECAUSE)
     with pytest.raises(ConversationNotFound):
-        theirs.verify(talk.conversation_id)
+        theirs.verify(chat.conversation_id)
     with pytest.raises(ConversationNotFound):
-        named(theirs, str(talk.conversation_id))
-    assert ours.forget(talk.conversation_id, **BECAUSE).events == 2
+        named(theirs, str(chat.conversation_id))
+    assert ours.forget(chat.conversation_id, **BECAUSE).events == 2
 
 
 def test_an_event_of_another_tenants_conversation_is_refused(tmp_path: Path) -> None:
     ours, theirs = two(tmp_path)
-    talk, other = ours.conversation("ada"), theirs.conversation("ada")
-    talk.user("Hello")
+    chat, other = ours.conversation("ada"), theirs.conversation("ada")
+    chat.user("Hello")
     event = stream_of(other).draft(ConversationStarted(key="ada"))
     with pytest.raises(StorageReadOnly, match="another tenant's"):
-        backend_of(theirs).append([Append(OTHER_TENANT, talk.conversation_id, (event,))])
+        backend_of(theirs).append([Append(OTHER_TENANT, chat.conversation_id, (event,))])
 
 
 def test_what_waits_for_a_tenant_is_its_own_stores_to_record_or_forget(tmp_path: Path) -> None:
     ours, theirs = two(tmp_path)
-    talk = ours.conversation("ada")
-    talk.user("Hello")
-    event = stream_of(talk).draft(prompt("late"))
-    spool_of(ours).put(PendingAppend(Append(TENANT, talk.conversation_id, (event,)), {}), FULL)
-    spool_of(theirs).forget(talk.conversation_id)
+    chat = ours.conversation("ada")
+    chat.user("Hello")
+    event = stream_of(chat).draft(prompt("late"))
+    spool_of(ours).put(PendingAppend(Append(TENANT, chat.conversation_id, (event,)), {}), FULL)
+    spool_of(theirs).forget(chat.conversation_id)
     assert spool_of(theirs).take_in(backend_of(theirs)) == 0
     with pytest.warns(RecordingWarning, match="recorded late"):
         assert spool_of(ours).take_in(backend_of(ours)) == 1
@@ -97,7 +97,7 @@ def test_a_file_of_several_tenants_is_refused(tmp_path: Path) -> None:
         drafted(prompt(), conversation, tenant=OTHER_TENANT),
     )
     backend_of(ours).append([Append(TENANT, conversation, mixed)])
-    path = written(ours, conversation, tmp_path / "talk.jsonl")
+    path = written(ours, conversation, tmp_path / "chat.jsonl")
     other = connect("memory://", tenant=TENANT)
     with pytest.raises(InvalidExport, match="another tenant"):
         taken_in(other, path)

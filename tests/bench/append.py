@@ -31,18 +31,18 @@ def _beside_sessions(pairing: Pairing) -> Iterator[Measure]:
     shown = iter(take_turns(sides, pairing.workspace.scale.pace))
     ours: list[Figures] = []
     for size in sizes:
-        talk, backend = next(shown), next(shown)
+        chat, backend = next(shown), next(shown)
         peer = next(shown) if pairing.workspace.peers else None
         name = f"append.{pairing.database}.{size}"
-        yield Measure(name, "ms", talk, peer, None if peer is None else _AIMS[pairing.database])
+        yield Measure(name, "ms", chat, peer, None if peer is None else _AIMS[pairing.database])
         yield Measure(f"{name}.backend", "ms", backend, peer)
-        ours.append(talk)
+        ours.append(chat)
     yield Measure(f"append.{pairing.database}.flat", "ms", ours[-1], ours[0], FLAT)
 
 
 def _beside_checkpointers(pairing: Pairing) -> Iterator[Measure]:
     for size in pairing.workspace.scale.checkpoint_sizes:
-        sides = (_talk(pairing, size), _checkpoint(pairing, size))
+        sides = (_chat(pairing, size), _checkpoint(pairing, size))
         pairing.workspace.say(f"append, {pairing.database}: checkpoints of {size:,} messages")
         ours, peer = take_turns(sides, pairing.workspace.scale.pace)
         yield Measure(
@@ -56,35 +56,35 @@ def _beside_checkpointers(pairing: Pairing) -> Iterator[Measure]:
 
 
 def _sides(pairing: Pairing, size: int) -> Iterator[Contender]:
-    yield _talk(pairing, size)
+    yield _chat(pairing, size)
     yield _backend(pairing, size)
     if pairing.workspace.peers:
         yield _session(pairing, size)
 
 
-def _talk(pairing: Pairing, size: int) -> Contender:
-    talks = pairing.talks(size, "said")
+def _chat(pairing: Pairing, size: int) -> Contender:
+    chats = pairing.chats(size, "said")
 
     def prepare(number: int) -> Work:
-        talk = talks[number % len(talks)]
+        chat = chats[number % len(chats)]
         said = (prompt(), answer())
-        return lambda: talk.log.append(*said)
+        return lambda: chat.log.append(*said)
 
     what = f"Talk.append of two messages to one of {size:,}"
     return Contender(what, GUARANTEES[pairing.database], prepare)
 
 
 def _backend(pairing: Pairing, size: int) -> Contender:
-    talks = pairing.talks(size, "said")
+    chats = pairing.chats(size, "said")
 
     def prepare(number: int) -> Work:
-        talk = talks[number % len(talks)]
+        chat = chats[number % len(chats)]
         ready = tuple(
-            drafted(event, talk.conversation_id, tenant=stream_of(talk).tenant)
+            drafted(event, chat.conversation_id, tenant=stream_of(chat).tenant)
             for event in (prompt(), answer())
         )
-        request = (Append(stream_of(talk).tenant, talk.conversation_id, ready),)
-        return lambda: stream_of(talk).backend.append(request)
+        request = (Append(stream_of(chat).tenant, chat.conversation_id, ready),)
+        return lambda: stream_of(chat).backend.append(request)
 
     what = f"Backend.append of two drafted messages to one of {size:,}"
     return Contender(what, GUARANTEES[pairing.database], prepare)

@@ -174,8 +174,8 @@ class Threads:
 
     def __init__(self, url: str, count: int) -> None:
         store = onrecord.connect(url)
-        talks = [store.conversation(str(uuid4())) for _ in range(count)]
-        self._calls: list[Call] = [partial(_say, talk.log.append) for talk in talks]
+        chats = [store.conversation(str(uuid4())) for _ in range(count)]
+        self._calls: list[Call] = [partial(_say, chat.log.append) for chat in chats]
 
     def prepare(self, seconds: float) -> None:
         """Nothing: what is said is made as it is said."""
@@ -203,7 +203,7 @@ class Coroutines:
 
     def __init__(self, url: str, count: int) -> None:
         store = onrecord.connect(url)
-        self._talks = [store.conversation(str(uuid4())) for _ in range(count)]
+        self._chats = [store.conversation(str(uuid4())) for _ in range(count)]
         self._loop = asyncio.Runner()
 
     def prepare(self, seconds: float) -> None:
@@ -215,14 +215,14 @@ class Coroutines:
     async def _together(self, seconds: float) -> float:
         began = perf_counter()
         counts = await asyncio.gather(
-            *(self._append(talk, began + seconds) for talk in self._talks)
+            *(self._append(chat, began + seconds) for chat in self._chats)
         )
         return sum(counts) / (perf_counter() - began)
 
-    async def _append(self, talk: onrecord.Talk, until: float) -> int:
+    async def _append(self, chat: onrecord.Conversation, until: float) -> int:
         calls = 0
         while perf_counter() < until:
-            await talk.log.append_async(prompt())
+            await chat.log.append_async(prompt())
             calls += 1
         return calls
 

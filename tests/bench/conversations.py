@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final
 
 import onrecord
-from onrecord import Talk
+from onrecord import Conversation
 from onrecord.domain.events import Event
 from tests.bench import peers
 from tests.bench.payload import Exchange, as_items, batches, exchanges, text
@@ -26,17 +26,17 @@ def copies(workspace: Workspace, size: int) -> int:
     return workspace.scale.pace.rounds if size <= _SMALL else 1
 
 
-def talks(
+def chats(
     workspace: Workspace, url: str, size: int, shape: Callable[[Exchange], Iterator[Event]]
-) -> list[Talk]:
+) -> list[Conversation]:
     """Return conversations of ours with so many messages, in a new store at an URL."""
     workspace.say(f"filling {url.split(':')[0]} with {size:,} messages ({shape.__name__})")
     store = workspace.closing.enter_context(onrecord.connect(url))
     filled = [store.conversation(f"{size}/{n}") for n in range(copies(workspace, size))]
-    for talk in filled:
+    for chat in filled:
         happened = (event for exchange in exchanges(size) for event in shape(exchange))
         for batch in batches(happened, _BATCH):
-            talk.log.append(*batch)
+            chat.log.append(*batch)
     return filled
 
 

@@ -23,31 +23,31 @@ _AIM: Final = Aim(2)
 
 
 def measures(workspace: Workspace) -> Iterator[Measure]:
-    """Yield one message appended beside one row inserted: through Talk, and through Backend."""
+    """Yield one message appended beside one row inserted: through Conversation, and through Backend."""
     store = workspace.closing.enter_context(onrecord.connect(workspace.database()))
-    talk = store.conversation("one caller")
+    chat = store.conversation("one caller")
 
-    def through_talk(_: int) -> Work:
+    def through_chat(_: int) -> Work:
         said = prompt()
-        return lambda: talk.log.append(said)
+        return lambda: chat.log.append(said)
 
     def through_backend(_: int) -> Work:
-        ready = drafted(prompt(), talk.conversation_id, tenant=stream_of(talk).tenant)
-        request = (Append(stream_of(talk).tenant, talk.conversation_id, (ready,)),)
-        return lambda: stream_of(talk).backend.append(request)
+        ready = drafted(prompt(), chat.conversation_id, tenant=stream_of(chat).tenant)
+        request = (Append(stream_of(chat).tenant, chat.conversation_id, (ready,)),)
+        return lambda: stream_of(chat).backend.append(request)
 
-    talk.log.append(prompt())
+    chat.log.append(prompt())
     promise = GUARANTEES["postgres"]
     sides = (
-        Contender("Talk.append of one message", promise, through_talk),
+        Contender("Conversation.append of one message", promise, through_chat),
         Contender("Backend.append of one drafted message", promise, through_backend),
         Contender(
             "psycopg, autocommit, prepared, binary: INSERT of 1 KB", promise, _bare(workspace)
         ),
     )
     workspace.say("one caller's append beside a bare INSERT")
-    by_talk, by_backend, bare = take_turns(sides, workspace.scale.pace)
-    yield Measure("insert.postgres", "ms", by_talk, bare, _AIM)
+    by_chat, by_backend, bare = take_turns(sides, workspace.scale.pace)
+    yield Measure("insert.postgres", "ms", by_chat, bare, _AIM)
     yield Measure("insert.postgres.backend", "ms", by_backend, bare, _AIM)
 
 

@@ -25,7 +25,7 @@ from onrecord.adapters.conversation.conversation import stream_of, tenancy_of
 from onrecord.adapters.store import Store
 from onrecord.adapters.wire.bodies.recorded import AnswerRecorder
 from onrecord.adapters.wire.clients.binding import Binding
-from onrecord.adapters.wire.clients.conversation_wire import TalkWire
+from onrecord.adapters.wire.clients.conversation_wire import ConversationWire
 from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder
 from onrecord.adapters.wire.clients.sending import Sending
 from onrecord.projections.apis.rendering import render
@@ -119,9 +119,12 @@ class Program:
 
     def __post_init__(self) -> None:
         """Say the whole list once: what goes on from it is measured."""
-        talk = self.talk = self.store.conversation(str(uuid4()))
+        chat = self.chat = self.store.conversation(str(uuid4()))
         self.turns = ExchangeRecorder(
-            Binding(tenancy_of(talk).journals, TalkWire(stream_of(talk), tenancy_of(talk).journals))
+            Binding(
+                tenancy_of(chat).recorders,
+                ConversationWire(stream_of(chat), tenancy_of(chat).recorders),
+            )
         )
         self.items = [*_items(self.api, self.size), _prompt()]
         self.body = _spelled(self.api, self.items)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
-from onrecord import Talk
+from onrecord import Conversation
 from tests.bench import conversations, payload, peers
 from tests.bench.conversations import Sessions
 from tests.bench.workspace import Workspace
@@ -31,24 +31,24 @@ class Pairing:
     workspace: Workspace
     database: Database
     _loop: peers.Loop = field(default_factory=peers.Loop)
-    _talks: dict[tuple[int, Shape], list[Talk]] = field(
-        default_factory=dict[tuple[int, Shape], list[Talk]]
+    _chats: dict[tuple[int, Shape], list[Conversation]] = field(
+        default_factory=dict[tuple[int, Shape], list[Conversation]]
     )
     _sessions: dict[int, Sessions] = field(default_factory=dict[int, Sessions])
     _session_places: dict[int, str] = field(default_factory=dict[int, str])
     _urls: dict[tuple[int, Shape], str] = field(default_factory=dict[tuple[int, Shape], str])
 
-    def talks(self, size: int, shape: Shape) -> list[Talk]:
+    def chats(self, size: int, shape: Shape) -> list[Conversation]:
         """Return conversations of ours with so many messages."""
-        if (size, shape) not in self._talks:
+        if (size, shape) not in self._chats:
             url = self._urls[size, shape] = self._our_url()
-            made = conversations.talks(self.workspace, url, size, _SHAPES[shape])
-            self._talks[size, shape] = made
-        return self._talks[size, shape]
+            made = conversations.chats(self.workspace, url, size, _SHAPES[shape])
+            self._chats[size, shape] = made
+        return self._chats[size, shape]
 
     def url_of(self, size: int, shape: Shape) -> str:
         """Return where the conversations of ours with so many messages are."""
-        self.talks(size, shape)
+        self.chats(size, shape)
         return self._urls[size, shape]
 
     def sessions(self, size: int) -> Sessions:

@@ -18,7 +18,7 @@ from time import perf_counter
 from typing import Any, Final
 
 from onrecord.adapters.app import connect
-from onrecord.adapters.conversation.conversation import Talk, stream_of, tenancy_of
+from onrecord.adapters.conversation.conversation import Conversation, stream_of, tenancy_of
 from onrecord.adapters.store import Store, backend_of
 from onrecord.domain.log import Append, Verdict
 from tests.bench.canned import List, Service, services
@@ -47,19 +47,19 @@ def measures(folder: Path) -> Iterator[Measure]:
     with connect(f"sqlite:///{folder / 'talks.db'}") as store:
         numbers = itertools.count()
 
-        def talk() -> Talk:
+        def chat() -> Conversation:
             return store.conversation(f"bench/{next(numbers)}")
 
         for service in services(_CHUNKS + _BEGINNING):
-            yield _chunk(service, talk)
-            yield _wrapping(service, talk)
-            yield from _calls(service, store, talk)
+            yield _chunk(service, chat)
+            yield _wrapping(service, chat)
+            yield from _calls(service, store, chat)
 
 
-def _chunk(service: Service, talk: Callable[[], Talk]) -> Measure:
+def _chunk(service: Service, chat: Callable[[], Conversation]) -> Measure:
     """Measure a recorded stream from its first to its last delta, less the same one unrecorded."""
     plain = service.client()
-    sides = [_between(service, plain), _between(service, talk().record(plain))]
+    sides = [_between(service, plain), _between(service, chat().record(plain))]
     contenders = [Contender("stream", "", _nothing, partial(_timed, side)) for side in sides]
     rounds = [
         [[seconds / _CHUNKS for seconds in found] for found in figures.rounds]
@@ -93,21 +93,21 @@ def _between(service: Service, client: Any) -> Callable[[], float]:
     return timed
 
 
-def _wrapping(service: Service, talk: Callable[[], Talk]) -> Measure:
+def _wrapping(service: Service, chat: Callable[[], Conversation]) -> Measure:
     client = service.client()
 
     def prepare(_: int) -> Callable[[], Any]:
-        made = talk()
+        made = chat()
         return lambda: made.record(client)
 
     (figures,) = take_turns([Contender("record(client)", "", prepare)], _WRAP_PACE)
     return Measure(f"recorder.{service.api}.wrapping", "us", figures, aim=Aim(1000, "below"))
 
 
-def _calls(service: Service, store: Store, talk: Callable[[], Talk]) -> Iterator[Measure]:
+def _calls(service: Service, store: Store, chat: Callable[[], Conversation]) -> Iterator[Measure]:
     """Yield the cost of the commits of a call, and how many there are."""
     name = f"recorder.{service.api}"
-    recorded = _calling(service, lambda: talk().record(service.client()))
+    recorded = _calling(service, lambda: chat().record(service.client()))
     sides = [
         Contender("recorded call", _FSYNC, recorded),
         Contender("unrecorded call", "", _calling(service, service.client)),
@@ -123,13 +123,13 @@ def _calls(service: Service, store: Store, talk: Callable[[], Talk]) -> Iterator
         seconds = [taken for last, taken in writes if last == kind]
         figures = Figures(f"append of the {what}", _FSYNC, [seconds])
         yield Measure(f"{name}.{what}.append", "ms", figures)
-    yield _durable_prompt(service, talk())
+    yield _durable_prompt(service, chat())
 
 
-def _durable_prompt(service: Service, talk: Talk) -> Measure:
+def _durable_prompt(service: Service, chat: Conversation) -> Measure:
     """Measure all that a call waits for before it goes out: read, decide, append."""
-    client = talk.record(service.client())
-    made = tenancy_of(talk).journals.of(stream_of(talk))
+    client = chat.record(service.client())
+    made = tenancy_of(chat).recorders.of(stream_of(chat))
     begin, seconds = made.begin, list[float]()
 
     def timed(outgoing: Any, **more: Any) -> Any:

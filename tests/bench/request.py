@@ -31,13 +31,13 @@ def measures(pairing: Pairing) -> Iterator[Measure]:
     shown = iter(take_turns(sides, pairing.workspace.scale.pace))
     ours: dict[Shape, list[Figures]] = {shape: [] for shape in _SHAPES}
     for size in sizes:
-        talks = {shape: next(shown) for shape in _SHAPES}
+        chats = {shape: next(shown) for shape in _SHAPES}
         peer = next(shown) if pairing.workspace.peers else None
         aim = None if peer is None else _AIMS[pairing.database]
         for shape in _SHAPES:
             name = f"request.{pairing.database}.{size}.{shape}"
-            yield Measure(name, "ms", talks[shape], peer, aim)
-            ours[shape].append(talks[shape])
+            yield Measure(name, "ms", chats[shape], peer, aim)
+            ours[shape].append(chats[shape])
     for shape, figures in ours.items():
         name = f"request.{pairing.database}.flat.{shape}"
         yield Measure(name, "ms", figures[-1], figures[0], FLAT)
@@ -45,17 +45,17 @@ def measures(pairing: Pairing) -> Iterator[Measure]:
 
 def _sides(pairing: Pairing, size: int) -> Iterator[Contender]:
     for shape in _SHAPES:
-        yield _talk(pairing, size, shape)
+        yield _chat(pairing, size, shape)
     if pairing.workspace.peers:
         yield _session(pairing, size)
 
 
-def _talk(pairing: Pairing, size: int, shape: Shape) -> Contender:
-    talks = pairing.talks(size, shape)
+def _chat(pairing: Pairing, size: int, shape: Shape) -> Contender:
+    chats = pairing.chats(size, shape)
 
     def prepare(number: int) -> Work:
-        talk = talks[number % len(talks)]
-        return lambda: talk.request(API, window=LAST)
+        chat = chats[number % len(chats)]
+        return lambda: chat.request(API, window=LAST)
 
     what = f"Talk.request of the last {WINDOW} exchanges of {size:,} messages ({shape})"
     return Contender(what, READS, prepare)

@@ -26,7 +26,7 @@ _RUNS = 100
 """Events of an aggregate that are saved at once: filling is not what is measured."""
 
 
-class Talk(Aggregate):
+class Conversation(Aggregate):
     """A conversation that only its responses are known of."""
 
     @event("Answered")
@@ -35,7 +35,7 @@ class Talk(Aggregate):
         del model, tokens, said
 
 
-class Talks(Application[UUID]):
+class Conversations(Application[UUID]):
     """Conversations."""
 
 
@@ -70,19 +70,19 @@ class Summing(Projection[Sums]):
     @singledispatchmethod
     def process_event(self, domain_event: Any, tracking: Tracking) -> None:
         """Take an event."""
-        if isinstance(domain_event, Talk.Answered):  # type: ignore[attr-defined]
+        if isinstance(domain_event, Conversation.Answered):  # type: ignore[attr-defined]
             answered: Any = domain_event
             self.view.add(answered.timestamp, answered.model, answered.tokens, tracking)
 
 
 def filled(url: str, events: int) -> None:
     """Save conversations of so many events in all."""
-    application = Talks(env=_environment(url))
+    application = Conversations(env=_environment(url))
     for _ in range(max(events // _RUNS, 1)):
-        talk = Talk()
+        chat = Conversation()
         for _ in range(min(_RUNS, events) - 1):
-            talk.answer(model="claude-sonnet-5", tokens=110, said=text())
-        application.save(talk)
+            chat.answer(model="claude-sonnet-5", tokens=110, said=text())
+        application.save(chat)
     application.close()
 
 
@@ -91,7 +91,7 @@ def rate(url: str) -> float:
     environment = _environment(url)
     began = perf_counter()
     with ProjectionRunner(
-        application_class=Talks, projection_class=Summing, view_class=Sums, env=environment
+        application_class=Conversations, projection_class=Summing, view_class=Sums, env=environment
     ) as runner:
         last = runner.app.recorder.max_notification_id()
         assert last is not None

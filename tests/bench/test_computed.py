@@ -64,7 +64,7 @@ def test_a_measured_request_extends_what_its_program_said_before(api: str, tmp_p
         for _ in range(2):
             program.go_on()
             program.send()
-        events = [recorded.event() for recorded in program.talk.log.read()]
+        events = [recorded.event() for recorded in program.chat.log.read()]
     first, *others = [event for event in events if isinstance(event, RequestSent)]
     assert [event.relation for event in others] == ["extends"] * 2
     assert [event.blocks for event in others] == [first.blocks + 2, first.blocks + 4]

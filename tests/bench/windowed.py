@@ -34,8 +34,8 @@ def measures(workspace: Workspace, sqlite: Pairing, postgres: Pairing) -> Iterat
 
 def _cold(pairing: Pairing, size: int) -> Iterator[Measure]:
     workspace = pairing.workspace
-    talk = pairing.talks(size, "recorded")[0]
-    url, key = pairing.url_of(size, "recorded"), talk.key
+    chat = pairing.chats(size, "recorded")[0]
+    url, key = pairing.url_of(size, "recorded"), chat.key
     sides = [_program("ours", url, key, "", what=f"a new process's request of {size:,} messages")]
     if pairing.database == "postgres":
         redis = _redis()
@@ -53,11 +53,11 @@ def _cold(pairing: Pairing, size: int) -> Iterator[Measure]:
 
 
 def _with_redis(pairing: Pairing, size: int) -> Iterator[Measure]:
-    talk = pairing.talks(size, "recorded")[0]
+    chat = pairing.chats(size, "recorded")[0]
     store = pairing.workspace.closing.enter_context(
         onrecord.connect(pairing.url_of(size, "recorded"), redis=_redis())
     )
-    hot = store.conversation(talk.key)
+    hot = store.conversation(chat.key)
     sides = (
         Contender(
             f"Talk.request of a window of {size:,} messages, hot in Redis",
@@ -67,7 +67,7 @@ def _with_redis(pairing: Pairing, size: int) -> Iterator[Measure]:
         Contender(
             "the same, rendered from PostgreSQL",
             READS,
-            lambda _: lambda: talk.request(API, window=LAST),
+            lambda _: lambda: chat.request(API, window=LAST),
         ),
     )
     ours, rendered = take_turns(sides, pairing.workspace.scale.pace)

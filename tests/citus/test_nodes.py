@@ -16,7 +16,7 @@ from onrecord.adapters.storage.queries import load_migrations
 from onrecord.domain.errors import StorageUnavailable, WrongNode
 from onrecord.domain.log import Recorded
 from onrecord.projections.views.audit import AUDIT
-from tests.adapters.views.workers import caught_up, talk
+from tests.adapters.views.workers import caught_up, chat
 from tests.citus.cluster import CitusServer, citus_server, run
 from tests.factories import appending, raw_event
 from tests.postgres_server import CITUS
@@ -104,6 +104,6 @@ def test_the_command_makes_it_at_the_coordinator_where_it_cannot_be_opened(
 def test_views_are_folded_at_the_log_s_own_node(cluster: CitusServer) -> None:
     migrate(cluster.coordinator)
     with closing(open_postgres(cluster.url)) as log:
-        talk(log, [uuid4(), uuid4()], 3)
+        chat(log, [uuid4(), uuid4()], 3)
     caught_up(cluster.url, {"audit": AUDIT})
     assert one(cluster.url, "SELECT count(*) FROM onrecord.view_audit") == 6

@@ -98,19 +98,19 @@ def test_what_it_takes_at_any_time_is_recorded(
 
 def test_a_caller_is_told_why(backend: Backend, tmp_path: Path) -> None:
     store = store_on(backend, tmp_path)
-    talk = store.conversation("support/4711")
-    talk.user("Hello")
+    chat = store.conversation("support/4711")
+    chat.user("Hello")
     other = store.conversation("support/4711")
     other.user("Hello again")
     with pytest.raises(InvalidContent, match="begins once"):
-        talk.log.append(started("support/4711"))
-    talk.end()
+        chat.log.append(started("support/4711"))
+    chat.end()
     for refused in (prompt(), started()):
         with pytest.raises((ConversationClosed, InvalidContent)):
-            talk.log.append(refused)
+            chat.log.append(refused)
     with pytest.raises(ConversationClosed):
         other.user("I had not heard")
-    assert talk.head().version == 4
+    assert chat.head().version == 4
 
 
 def test_a_recorder_is_refused_too(backend: Backend) -> None:
@@ -168,7 +168,7 @@ def test_what_append_refuses_import_refuses_and_verify_finds(
     is_taken = isinstance(verdict, Recorded)
     forged.append_anything(conversation, told)
     assert verify_conversation(forged, conversation).is_whole == is_taken
-    file = tmp_path_factory.mktemp("exports") / "talk.onrecord"
+    file = tmp_path_factory.mktemp("exports") / "chat.onrecord"
     file.write_bytes(b"".join(export(forged, conversation, "support/4711")))
     if is_taken:
         assert check(file).beginning.events == len(told)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from onrecord.adapters.conversation.conversation import Talk, stream_of
+from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.conversation.tenancy import Tenancy
 from onrecord.adapters.upkeep.verifying import verify_conversation
 from onrecord.domain.log import Backend
@@ -17,23 +17,23 @@ def test_an_edit_that_a_program_goes_on_with_is_history(backend: Backend, tmp_pa
     edited = program.ask([*history, *program.user("u2b")], "b2", system="Be brief.")
     program.ask([*edited, *program.user("u3")], "a3", system="Be brief.")
     assert program.main() == ["u1", "a1", "u2b", "b2", "u3", "a3"]
-    talk = program.recorded.talk
-    assert talk.request("anthropic-messages")["system"] == "Be brief."
-    adopted = backend.latest(talk.conversation_id, "adopted")
+    chat = program.recorded.chat
+    assert chat.request("anthropic-messages")["system"] == "Be brief."
+    adopted = backend.latest(chat.conversation_id, "adopted")
     assert adopted is not None
-    assert talk.head().adopted == adopted.version
-    assert not verify_conversation(backend, talk.conversation_id).faults
+    assert chat.head().adopted == adopted.version
+    assert not verify_conversation(backend, chat.conversation_id).faults
 
 
 def test_two_processes_agree_on_what_is_history(backend: Backend, tmp_path: Path) -> None:
     program = Program(Recorded(tmp_path, backend), Anthropic())
-    talk = program.recorded.talk
+    chat = program.recorded.chat
     history = program.ask(program.user("u1"), "a1")
     program.ask([*history, *program.user("u2")], "a2")
     edited = program.ask([*history, *program.user("u2b")], "b2")
     other = Program(Recorded(tmp_path, backend), Anthropic())
     other.ask([*edited, *other.user("u3")], "a3")
-    again = Talk(Tenancy(backend, stream_of(talk).tenant, program.recorded.spool), talk.key)
-    assert dict(again.request("anthropic-messages")) == dict(talk.request("anthropic-messages"))
+    again = Conversation(Tenancy(backend, stream_of(chat).tenant, program.recorded.spool), chat.key)
+    assert dict(again.request("anthropic-messages")) == dict(chat.request("anthropic-messages"))
     program.ask([*edited, *program.user("u3"), *program.user("u4")], "a4")
     assert program.main()[:5] == ["u1", "a1", "u2b", "b2", "u3"]

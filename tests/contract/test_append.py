@@ -176,21 +176,21 @@ def test_the_same_id_in_two_requests_of_a_batch_stands_for_the_first(backend: Ba
 
 
 def test_the_requests_of_a_batch_are_recorded_in_their_order(backend: Backend) -> None:
-    talks = [uuid4() for _ in range(4)]
+    chats = [uuid4() for _ in range(4)]
     order = [0, 0, 1, 0, 2, 2, 1, 3, 1, 0]
-    verdicts = backend.append([appending(talks[talk], answer(), prompt()) for talk in order])
+    verdicts = backend.append([appending(chats[chat], answer(), prompt()) for chat in order])
     positions = [verdict.position for verdict in verdicts if isinstance(verdict, Recorded)]
     assert positions == [2 * place + 2 for place in range(len(order))]
     told = [event.conversation_id for event in verified_log(backend)]
-    assert told == [talks[talk] for talk in order for _ in range(2)]
+    assert told == [chats[chat] for chat in order for _ in range(2)]
 
 
 def test_a_batch_of_many_tenants_is_answered_in_its_order(backend: Backend) -> None:
     tenants = [uuid4() for _ in range(5)]
     order = [0, 1, 2, 3, 4, 1, 0, 3, 0, 2, 4, 1]
-    talks = {tenant: uuid4() for tenant in tenants}
+    chats = {tenant: uuid4() for tenant in tenants}
     verdicts = backend.append(
-        [appending(talks[tenants[at]], answer(), tenant=tenants[at]) for at in order]
+        [appending(chats[tenants[at]], answer(), tenant=tenants[at]) for at in order]
     )
     versions = [order[: place + 1].count(at) for place, at in enumerate(order)]
     told = [verdict.last for verdict in verdicts if isinstance(verdict, Recorded)]
@@ -237,12 +237,12 @@ def test_a_batch_moves_each_head_by_its_own_events(backend: Backend) -> None:
     for _ in range(2):
         backend.append(
             [
-                appending(talk, *[raw_event(effect=effect) for effect in own])
-                for talk, own in effects.items()
+                appending(chat, *[raw_event(effect=effect) for effect in own])
+                for chat, own in effects.items()
             ]
         )
-    for talk, own in effects.items():
-        assert backend.head(talk) == reduce(advance, own * 2, Head())
+    for chat, own in effects.items():
+        assert backend.head(chat) == reduce(advance, own * 2, Head())
 
 
 def test_a_request_of_which_only_a_part_is_known_is_a_mismatch(backend: Backend) -> None:

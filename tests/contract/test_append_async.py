@@ -78,20 +78,20 @@ def test_a_conversation_says_things_from_coroutines_as_it_does_from_threads(
     backend = place.open()
     spool = Spool(tmp_path_factory.mktemp("spool"))
     with Store(backend, "test://", spool=spool, tenant=TENANT) as store:
-        talk = store.conversation("support/4711")
+        chat = store.conversation("support/4711")
 
         async def say() -> None:
-            first = await talk.log.append_async(prompt("one"))
+            first = await chat.log.append_async(prompt("one"))
             assert isinstance(first, Recorded)
-            assert first.last == talk.head().version
-            again = await talk.log.append_async(prompt("two"), expected_version=first.last)
+            assert first.last == chat.head().version
+            again = await chat.log.append_async(prompt("two"), expected_version=first.last)
             assert again.first == first.last + 1
             with pytest.raises(VersionConflict):
-                await talk.log.append_async(prompt("three"), expected_version=first.last)
-            await talk.log.append_async(prompt("four", message_id="m"))
+                await chat.log.append_async(prompt("three"), expected_version=first.last)
+            await chat.log.append_async(prompt("four", message_id="m"))
             with pytest.raises(IdempotencyMismatch):
-                await talk.log.append_async(prompt("five", message_id="m"))
+                await chat.log.append_async(prompt("five", message_id="m"))
 
         asyncio.run(say())
-        types = [event.type for event in talk.log.read()]
+        types = [event.type for event in chat.log.read()]
         assert types == ["conversation.started", *["message.recorded"] * 3]

@@ -63,9 +63,9 @@ def forgeries(victim: UUID) -> list[Append]:
 
 def test_nobody_takes_an_id_that_an_erasure_will_have(backend: Backend, tmp_path: Path) -> None:
     store = store_on(backend, tmp_path)
-    talk = store.conversation(KEY)
-    talk.user("swordfish")
-    victim = talk.conversation_id
+    chat = store.conversation(KEY)
+    chat.user("swordfish")
+    victim = chat.conversation_id
     for forgery in forgeries(victim):
         for batch in ([forgery], [appending(uuid4(), raw_event()), forgery]):
             with pytest.raises(StorageReadOnly, match="kept for what operators do"):
@@ -103,9 +103,9 @@ class Lenient(Memory):
 @pytest.mark.parametrize("is_key_new", [True, False])
 def test_no_import_takes_one_either(backend: Backend, tmp_path: Path, is_key_new: bool) -> None:
     store = store_on(backend, tmp_path)
-    talk = store.conversation(KEY)
-    talk.user("swordfish")
-    place = erasure_id(TENANT, talk.conversation_id, 0)
+    chat = store.conversation(KEY)
+    chat.user("swordfish")
+    place = erasure_id(TENANT, chat.conversation_id, 0)
     forged = Lenient()
     forged.open(TENANT, "innocent", place)
     forged.append([appending(place, drafted(started("innocent"), place))])
@@ -123,11 +123,11 @@ def test_what_another_tenant_erased_under_an_id_is_in_nobodys_way(
 ) -> None:
     """Documents may be stored, and erased, under an id before its conversation begins."""
     ours, theirs = (store_on(backend, tmp_path, one) for one in (TENANT, OTHER_TENANT))
-    talk = ours.conversation(KEY)
-    victim = talk.conversation_id
+    chat = ours.conversation(KEY)
+    victim = chat.conversation_id
     backend.open(OTHER_TENANT, "theirs", victim)
     assert theirs.forget("theirs", **BECAUSE).events == 0
-    talk = ours.conversation("support/4712")
+    chat = ours.conversation("support/4712")
     backend.open(TENANT, "support/4711", victim)
     backend.append([appending(victim, drafted(started(KEY), victim), raw_event())])
     assert ours.forget(victim, **BECAUSE).events == 2

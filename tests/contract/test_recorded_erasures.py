@@ -92,10 +92,10 @@ def test_a_death_at_any_step_is_finished_once_by_whoever_comes_next(
 ) -> None:
     for last in count():
         store = opened(backend, tmp_path)
-        talk = store.conversation(KEY)
-        talk.user("swordfish")
-        fork = talk.fork(f"fork {last}").conversation_id
-        conversation = talk.conversation_id
+        chat = store.conversation(KEY)
+        chat.user("swordfish")
+        fork = chat.fork(f"fork {last}").conversation_id
+        conversation = chat.conversation_id
         with pytest.MonkeyPatch.context() as patch:
             mortal(store, patch, last)
             try:
@@ -126,21 +126,21 @@ def test_a_death_at_any_step_is_finished_once_by_whoever_comes_next(
 
 
 def test_what_says_nothing_any_more_is_not_erased_again(store: Store) -> None:
-    talk = store.conversation(KEY)
-    talk.user("swordfish")
+    chat = store.conversation(KEY)
+    chat.user("swordfish")
     assert store.forget(KEY, **BECAUSE).events == 2
-    assert store.forget(talk.conversation_id, reason="again", actor="bob").events == 0
+    assert store.forget(chat.conversation_id, reason="again", actor="bob").events == 0
     (entry,) = store.erasures()
     assert entry.intention.actor == "ana"
 
 
 def test_documents_before_anything_was_said_are_erased_as_often_as_they_come(store: Store) -> None:
-    talk = store.conversation(KEY)
+    chat = store.conversation(KEY)
     for _ in range(2):
-        backend_of(store).open(TENANT, KEY, talk.conversation_id)
-        backend_of(store).put_blob(TENANT, talk.conversation_id, [b"report"])
+        backend_of(store).open(TENANT, KEY, chat.conversation_id)
+        backend_of(store).put_blob(TENANT, chat.conversation_id, [b"report"])
         assert store.forget(KEY, **BECAUSE).events == 0
-    entries = store.erasures(talk.conversation_id)
+    entries = store.erasures(chat.conversation_id)
     assert [one.intention.number for one in entries] == [1, 0]
     assert all(one.outcome is not None for one in entries)
 
@@ -178,10 +178,10 @@ def test_forgetting_and_opening_read_no_erasure_that_was_finished_before(
 def test_an_id_that_never_begins_is_erased_with_few_looks_at_the_times_before(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    talk, times = store.conversation(KEY), 40
+    chat, times = store.conversation(KEY), 40
     operators = Operators(backend_of(store), TENANT)
     for number in range(times):
-        begun = operators.intend(talk.conversation_id, "ana", "asked to")
+        begun = operators.intend(chat.conversation_id, "ana", "asked to")
         assert begun.number == number
         operators.complete(begun.id, 0, (), "ana")
     looks: list[UUID] = []
@@ -192,7 +192,7 @@ def test_an_id_that_never_begins_is_erased_with_few_looks_at_the_times_before(
         return look(id_)
 
     monkeypatch.setattr(operators, "erasure", looking)
-    last = operators.last_erasure(talk.conversation_id)
+    last = operators.last_erasure(chat.conversation_id)
     assert last is not None
     assert last.number == times - 1
     assert len(looks) <= 2 * times.bit_length()
@@ -210,10 +210,10 @@ def test_a_damaged_erasure_keeps_nobody_from_finishing_the_others(
     backend: Backend, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = opened(backend, tmp_path)
-    talk = store.conversation(KEY)
-    talk.user("swordfish")
+    chat = store.conversation(KEY)
+    chat.user("swordfish")
     damaged = damaged_erasure(backend)
-    Operators(backend, TENANT).intend(talk.conversation_id, "ana", "asked to")
+    Operators(backend, TENANT).intend(chat.conversation_id, "ana", "asked to")
     assert store.resume_erasures() == 1
     assert str(damaged) in caplog.text
     verified = store.verify()
@@ -224,9 +224,9 @@ def test_a_damaged_erasure_keeps_nobody_from_finishing_the_others(
 def test_of_two_who_erase_at_once_one_says_so(place: Place, tmp_path: Path) -> None:
     first = place.open()
     second = first if isinstance(place, MemoryPlace) else place.open()
-    talk = opened(first, tmp_path).conversation(KEY)
-    talk.user("swordfish")
-    conversation, begun = talk.conversation_id, Barrier(2)
+    chat = opened(first, tmp_path).conversation(KEY)
+    chat.user("swordfish")
+    conversation, begun = chat.conversation_id, Barrier(2)
 
     def forget(backend: Backend, who: str) -> int:
         store = opened(backend, tmp_path / who)
@@ -260,11 +260,11 @@ def test_who_erases_and_why_have_to_be_told(store: Store) -> None:
 
 
 def test_no_list_shows_the_operators_stream_and_nothing_forgets_it(store: Store) -> None:
-    talk = store.conversation(KEY)
-    talk.user("swordfish")
+    chat = store.conversation(KEY)
+    chat.user("swordfish")
     store.forget(KEY, **BECAUSE)
     (entry,) = store.erasures()
-    assert [listed.conversation_id for listed in store.conversations()] == [talk.conversation_id]
+    assert [listed.conversation_id for listed in store.conversations()] == [chat.conversation_id]
     with pytest.raises(ConversationNotFound):
         store.forget(entry.erasure_id, **BECAUSE)
     with pytest.raises(StorageReadOnly, match="kept"):

@@ -17,7 +17,7 @@ from onrecord.projections.api import names
 from onrecord.projections.apis.rendering import render
 from onrecord.projections.apis.request import Options, Request
 from onrecord.projections.history.window import exchanges_of
-from tests.contract.histories import Deed, Histories
+from tests.contract.histories import AuditEntry, Histories
 from tests.projections.apis import mixed_histories
 from tests.projections.apis.anthropic import anthropic_histories
 from tests.projections.apis.bedrock import bedrock_histories
@@ -43,7 +43,7 @@ COMPACTED = ("R18", "O10")
 each_kind = pytest.mark.parametrize("histories", EVERY.values(), ids=EVERY)
 
 
-def happened(deeds: Sequence[Deed]) -> Story:
+def happened(deeds: Sequence[AuditEntry]) -> Story:
     story = Story()
     for deed in deeds:
         deed(story)

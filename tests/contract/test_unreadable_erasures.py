@@ -68,9 +68,9 @@ def test_an_erasure_that_cannot_be_read_keeps_no_conversation_from_being_forgott
     backend: Backend, tmp_path: Path, how: str, numbers: tuple[int, ...]
 ) -> None:
     store = opened(backend, tmp_path)
-    talk = store.conversation(KEY)
-    talk.user("swordfish")
-    conversation, spoiled = talk.conversation_id, set[UUID]()
+    chat = store.conversation(KEY)
+    chat.user("swordfish")
+    conversation, spoiled = chat.conversation_id, set[UUID]()
     for number in numbers:
         bodies = {"closed before its end": intention(conversation, number=number)}
         body = (bodies | spoiled_bodies(conversation, number))[how]
@@ -94,14 +94,14 @@ def test_an_erasure_in_the_stream_of_another_tenant_s_operators_erases_nothing(
     backend: Backend, tmp_path: Path
 ) -> None:
     theirs = opened(backend, tmp_path, OTHER_TENANT)
-    talk = theirs.conversation(KEY)
-    talk.user("swordfish")
-    stream = erasure_id(OTHER_TENANT, talk.conversation_id, 0)
+    chat = theirs.conversation(KEY)
+    chat.user("swordfish")
+    stream = erasure_id(OTHER_TENANT, chat.conversation_id, 0)
     ours = opened(backend, tmp_path)
     ours.conversation(KEY).user("Hello")
-    planted(backend, stream, intention(talk.conversation_id, OTHER_TENANT))
+    planted(backend, stream, intention(chat.conversation_id, OTHER_TENANT))
     assert ours.resume_erasures() == 0
     assert ours.forget(KEY, **BECAUSE).events == 2
-    assert all(event.body is not None for event in backend.read(talk.conversation_id))
-    assert [one.conversation_id for one in ours.erasures()] != [talk.conversation_id]
+    assert all(event.body is not None for event in backend.read(chat.conversation_id))
+    assert [one.conversation_id for one in ours.erasures()] != [chat.conversation_id]
     assert stream in {fault.conversation_id for fault in ours.verify().faults}

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.wire.api import Endpoint, Sent
+from onrecord.adapters.wire.api import Endpoint
+from onrecord.adapters.wire.requests import Sent
 from onrecord.adapters.wire.wires import WIRES, endpoint_of
 from onrecord.domain import jsontext
 from onrecord.domain.content import Native

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import cast
 from urllib.parse import unquote
 
-from onrecord.adapters.conversation.conversation import Talk, stream_of
+from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.streams.reading import events_in
 from onrecord.adapters.wire.bodies.recorded import AnswerRecorder
 from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder
@@ -44,13 +44,13 @@ class Step:
 class Played:
     """What came of a file: its turns in order, and the conversation that they are recorded in."""
 
-    talk: Talk
+    chat: Conversation
     steps: tuple[Step, ...]
 
     def history(self) -> Iterator[RecordedEvent]:
         """The events of the main line."""
-        for stretch in stream_of(self.talk).lineage(self.talk.head().version):
-            told = events_in(stream_of(self.talk).backend, stretch)
+        for stretch in stream_of(self.chat).lineage(self.chat.head().version):
+            told = events_in(stream_of(self.chat).backend, stretch)
             yield from (event for event in told if known(event).line == stretch.line)
 
     def blocks(self, event: Event) -> list[JsonObject]:
@@ -60,7 +60,7 @@ class Played:
     def _block(self, held: object) -> JsonObject:
         match held:
             case Native(value=value):
-                blobs = {blob.sha256: self.talk.blob(blob) for blob in referenced(value)}
+                blobs = {blob.sha256: self.chat.blob(blob) for blob in referenced(value)}
                 block: JsonObject = restore(value, blobs)
                 return block
             case Text(text=text):
@@ -69,27 +69,27 @@ class Played:
                 raise AssertionError(f"{held} is no block")
 
     def events(self) -> list[Event]:
-        return [known(recorded) for recorded in self.talk.events(after=0)]
+        return [known(recorded) for recorded in self.chat.events(after=0)]
 
 
 def play(calls: Iterable[Call], folder: Path, backend: Backend | None = None) -> Played:
     """Play calls to a conversation of their own, in memory if there is no other store."""
     recorded = Recorded(folder, backend)
     turns = ExchangeRecorder(recorded.binding)
-    return Played(recorded.talk, tuple(_steps(calls, recorded.talk, turns)))
+    return Played(recorded.chat, tuple(_steps(calls, recorded.chat, turns)))
 
 
-def _steps(calls: Iterable[Call], talk: Talk, turns: ExchangeRecorder) -> Iterator[Step]:
+def _steps(calls: Iterable[Call], chat: Conversation, turns: ExchangeRecorder) -> Iterator[Step]:
     for call in calls:
-        version = talk.head().version
+        version = chat.head().version
         attempt = _asked(call, turns)
         if attempt is None:
             continue
         if call.api:
-            *said, request = [known(recorded) for recorded in talk.events(after=version)]
+            *said, request = [known(recorded) for recorded in chat.events(after=version)]
             assert isinstance(request, RequestSent)
             sent = WIRES[call.api].read_request(call.request, unquote(call.path))
-            yield Step(call, sent, tuple(said), request, talk.head().version)
+            yield Step(call, sent, tuple(said), request, chat.head().version)
         attempt.answered(call.status, {"content-type": call.content_type})
         attempt.feed(call.answer)
         attempt.finish()

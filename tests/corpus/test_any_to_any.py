@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 import pytest
 
 import onrecord
-from onrecord.adapters.check.check import Verdict
+from onrecord.adapters.check.check import RequestCheck
 from onrecord.domain.content import Native
 from onrecord.domain.events import (
     Event,
@@ -87,7 +87,7 @@ def played(name: str) -> tuple[Played, ...]:
     """The conversations of a file, each with a last word of the user's."""
     several = tuple(play(one, Path(mkdtemp())) for one in conversations(name))
     for one in several:
-        one.talk.user(LAST)
+        one.chat.user(LAST)
     return several
 
 
@@ -103,7 +103,7 @@ def own(one: Played) -> str:
 
 
 def asked(one: Played, api: str, version: int | None = None) -> Request:
-    return one.talk.request(api, at=version, model=None if api == own(one) else MODELS[api])
+    return one.chat.request(api, at=version, model=None if api == own(one) else MODELS[api])
 
 
 @pytest.mark.search
@@ -119,7 +119,7 @@ def test_no_rule_of_the_service_is_broken(
         assert breaches == []
 
 
-def verdict(api: str, request: Request) -> Verdict:
+def verdict(api: str, request: Request) -> RequestCheck:
     """What the provider would say, its SDK's types among it where there are any."""
     return onrecord.check_request(api, {**BESIDE.get(api, {}), **request.body})
 
@@ -154,7 +154,7 @@ def steps_of(one: Played) -> Iterator[int]:
     words = (each.version for each in one.history() if any(map(names, one.blocks(known(each)))))
     first = next(words, 0)
     for step, after in zip(one.steps, [*one.steps[1:], None], strict=True):
-        last = one.talk.head().version - 1 if after is None else after.version - len(after.said) - 1
+        last = one.chat.head().version - 1 if after is None else after.version - len(after.said) - 1
         yield from (version for version in (step.version, last) if version >= first)
 
 
@@ -162,8 +162,8 @@ def steps_of(one: Played) -> Iterator[int]:
 @pytest.mark.parametrize("api", APIS)
 def test_the_same_events_make_the_same_bytes(name: str, api: str) -> None:
     for one in played(name):
-        made, version = one.talk.request(api), one.talk.head().version
-        again = one.talk.log.render(version, Options(api=api))
+        made, version = one.chat.request(api), one.chat.head().version
+        again = one.chat.log.render(version, Options(api=api))
         assert made.body_parts() == again.body_parts()
         assert made.report == again.report
 

@@ -42,8 +42,8 @@ def requests(name: str) -> Iterator[tuple[str, JsonObject]]:
 
 def blocks_of(store: Store) -> Iterator[Any]:
     """What was said in the imported conversation, moved strings back in their place."""
-    talk = store.conversation("kept")
-    for recorded in talk.log.read():
+    chat = store.conversation("kept")
+    for recorded in chat.log.read():
         event = recorded.event()
         content: object = getattr(event, "content", ())
         if isinstance(event, InstructionsSet | ToolsDeclared):
@@ -54,7 +54,7 @@ def blocks_of(store: Store) -> Iterator[Any]:
                 case Text(text=text):
                     yield text
                 case Native(value=value):
-                    blobs = {it.sha256: talk.blob(it) for it in referenced(value)}
+                    blobs = {it.sha256: chat.blob(it) for it in referenced(value)}
                     yield restore(value, blobs)
                 case _:
                     raise AssertionError(block)

@@ -148,7 +148,7 @@ def kinds(played: Played, step: Step, anew: Counter[str]) -> Counter[str]:
     left, found = Counter(anew), Counter[str]()
     before = [
         block
-        for recorded in played.talk.log.read(until=step.version - 1)
+        for recorded in played.chat.log.read(until=step.version - 1)
         for block in played.blocks(known(recorded))
     ]
     exact = {told(block) for block in before}
@@ -174,7 +174,7 @@ def told(block: JsonObject) -> str:
 
 
 def test_every_request_joins_to_the_body_that_was_sent(played: Played) -> None:
-    outcomes = list(replays(played.talk))
+    outcomes = list(replays(played.chat))
     assert [
         (outcome.is_whole, outcome.remark) for outcome in outcomes if not outcome.is_whole
     ] == []
@@ -191,7 +191,7 @@ def test_a_file_keeps_what_memory_does(name: str, played: Played, tmp_path: Path
         kept = play(calls(name), tmp_path, backend)
         assert said_in(kept) == said_in(played)
         assert [step.relation for step in kept.steps] == [step.relation for step in played.steps]
-        assert {outcome.is_whole for outcome in replays(kept.talk)} == {True}
+        assert {outcome.is_whole for outcome in replays(kept.chat)} == {True}
 
 
 def said_in(played: Played) -> list[tuple[str, list[JsonObject]]]:

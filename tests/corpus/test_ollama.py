@@ -52,8 +52,8 @@ def test_every_answer_goes_back_as_it_came(tmp_path: Path, record_property: Reco
         if not line["done"] or not line.get("message", {}).get("content"):
             continue
         played = play([alone("ollama", json.dumps(line).encode())], tmp_path / str(place))
-        played.talk.user("Go on.")
-        request = played.talk.request("ollama")
+        played.chat.user("Go on.")
+        request = played.chat.request("ollama")
         assert request.body["messages"][1] == line["message"]
         assert refused("ollama", request) == ()
         counts.update(answers=1, blocks=1, verbatim=1)

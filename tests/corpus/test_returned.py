@@ -82,7 +82,7 @@ def expected(name: str) -> list[JsonObject]:
     last = found.steps[-1]
     answers = [
         block
-        for event in map(known, found.talk.events(after=last.version))
+        for event in map(known, found.chat.events(after=last.version))
         if getattr(event, "response", None) is not None
         for block in found.blocks(event)
     ]
@@ -92,7 +92,7 @@ def expected(name: str) -> list[JsonObject]:
 def asked(name: str) -> tuple[Request, Sent]:
     found = played(name)
     api = found.steps[-1].call.api
-    request = found.talk.request(api)
+    request = found.chat.request(api)
     return request, WIRES[api].read_request(json.dumps(dict(request.body)).encode())
 
 

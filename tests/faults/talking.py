@@ -40,7 +40,7 @@ def talking(log: Log, seed: int) -> Generator[None]:
         log.append([appending(poisoned, prompt(), prompt(), prompt(), tenant=TENANTS[0])])
     ended = threading.Event()
 
-    def talk(number: int) -> None:
+    def chat(number: int) -> None:
         random, own = Random(f"{seed}/{number}"), conversations(f"{seed}/{number}")
         while not ended.wait(0.002):
             which = random.randrange(CONVERSATIONS)
@@ -49,7 +49,7 @@ def talking(log: Log, seed: int) -> Generator[None]:
                 log.append([appending(own[which], *said(random), tenant=tenant)])
 
     with ThreadPoolExecutor(TALKERS) as pool:
-        going = [pool.submit(talk, number) for number in range(TALKERS)]
+        going = [pool.submit(chat, number) for number in range(TALKERS)]
         try:
             yield
         finally:

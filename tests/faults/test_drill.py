@@ -71,31 +71,31 @@ def goes_on(log: Backend) -> None:
 
 
 @pytest.fixture
-def talks(tmp_path: Path) -> Path:
+def chats(tmp_path: Path) -> Path:
     return tmp_path / "talks.db"
 
 
 @pytest.mark.parametrize("program", [VACUUM_INTO, ONLINE_BACKUP], ids=["vacuum", "online"])
-def test_a_file_that_is_backed_up_amid_writing_is_restored(talks: Path, program: str) -> None:
-    backup = talks.with_name("backup.db")
-    log = open_sqlite(talks)
+def test_a_file_that_is_backed_up_amid_writing_is_restored(chats: Path, program: str) -> None:
+    backup = chats.with_name("backup.db")
+    log = open_sqlite(chats)
     with under_load(log) as load:
         before = load.told()
-        subprocess.run([sys.executable, "-c", program, talks, backup], check=True)
+        subprocess.run([sys.executable, "-c", program, chats, backup], check=True)
         load.go_on()
     cursors = log.cursors()
     log.close()
     for name in ("talks.db", "talks.db-wal", "talks.db-shm", "talks.db-lock"):
-        talks.with_name(name).unlink(missing_ok=True)
-    shutil.copy(backup, talks)
-    holds(f"sqlite:///{talks}", before, cursors)
+        chats.with_name(name).unlink(missing_ok=True)
+    shutil.copy(backup, chats)
+    holds(f"sqlite:///{chats}", before, cursors)
 
 
-def test_a_plain_copy_of_a_file_in_use_lacks_what_was_acknowledged(talks: Path) -> None:
-    log = open_sqlite(talks)
+def test_a_plain_copy_of_a_file_in_use_lacks_what_was_acknowledged(chats: Path) -> None:
+    log = open_sqlite(chats)
     for _ in range(5):
         log.append([appending(uuid4(), prompt())])
-    copy = shutil.copy(talks, talks.with_name("copy.db"))
+    copy = shutil.copy(chats, chats.with_name("copy.db"))
     found = open_sqlite(Path(copy))
     assert len(verified_log(found)) < 5
     found.close()
@@ -263,13 +263,13 @@ def reads_as(standby: str, store: Store) -> None:
         assert copy.verify().faults == ()
         assert list(copy.views.conversations()) == list(store.views.conversations())
         assert len(list(copy.views.conversations())) == 2
-        talk, original = copy.get("support/4712"), store.get("support/4712")
-        assert talk.head() == original.head()
-        assert dict(talk.request("anthropic-messages")) == dict(
+        chat, original = copy.get("support/4712"), store.get("support/4712")
+        assert chat.head() == original.head()
+        assert dict(chat.request("anthropic-messages")) == dict(
             original.request("anthropic-messages")
         )
         with pytest.raises(StorageReadOnly, match="use the primary"):
-            talk.log.append(prompt())
+            chat.log.append(prompt())
 
 
 REPLAYED = "SELECT pg_last_wal_replay_lsn() >= '{}'"

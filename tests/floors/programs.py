@@ -30,7 +30,7 @@ HELLO: list[dict[str, str]] = [{"role": "user", "content": "Hello"}]
 class Program:
     """How an SDK's client is made, asked once, and closed; what its errors descend from.
 
-    `send` sends the arguments that `talk.request` gave.
+    `send` sends the arguments that `chat.request` gave.
     """
 
     name: str

@@ -76,12 +76,12 @@ def store(tmp_path: Path) -> Generator[Any]:
         yield store
 
 
-def types(talk: onrecord.Talk) -> list[str]:
-    return [event.type for event in talk.events(after=0) if event.type != "conversation.started"]
+def types(chat: onrecord.Conversation) -> list[str]:
+    return [event.type for event in chat.events(after=0) if event.type != "conversation.started"]
 
 
-def answered(talk: onrecord.Talk, api: str) -> str:
-    *_, said = talk.request(api)[known_api(api).messages]
+def answered(chat: onrecord.Conversation, api: str) -> str:
+    *_, said = chat.request(api)[known_api(api).messages]
     return repr(said)
 
 
@@ -91,18 +91,18 @@ def answered(talk: onrecord.Talk, api: str) -> str:
 def test_a_call_is_recorded(
     store: Any, server: DemoServer, program: Program, way: str, stream: bool
 ) -> None:
-    talk, plain = store.conversation("talk"), program.client(server)
-    client = talk.record(plain) if way == "client" else plain
+    chat, plain = store.conversation("talk"), program.client(server)
+    client = chat.record(plain) if way == "client" else plain
     with ExitStack() as stack:
         if way == "scope":
-            stack.enter_context(talk.recording())
+            stack.enter_context(chat.recording())
         answer = program.ask(client, stream)
         if stream:
             assert list(answer)
     program.close(plain)
-    assert types(talk) == RECORDED
-    assert SAID in answered(talk, program.api)
-    assert [outcome.is_whole for outcome in replays(talk)] == [True]
+    assert types(chat) == RECORDED
+    assert SAID in answered(chat, program.api)
+    assert [outcome.is_whole for outcome in replays(chat)] == [True]
 
 
 @async_programs
@@ -111,22 +111,22 @@ def test_a_call_is_recorded(
 def test_an_async_call_is_recorded(
     store: Any, server: DemoServer, program: Program, way: str, stream: bool
 ) -> None:
-    talk = store.conversation("talk")
+    chat = store.conversation("talk")
 
     async def ask() -> None:
         plain = program.client(server)
-        client = talk.record(plain) if way == "client" else plain
+        client = chat.record(plain) if way == "client" else plain
         with ExitStack() as stack:
             if way == "scope":
-                stack.enter_context(talk.recording())
+                stack.enter_context(chat.recording())
             answer = await done(program.ask(client, stream))
             if stream:
                 assert [chunk async for chunk in answer]
         await done(program.close(plain))
 
     asyncio.run(ask())
-    assert types(talk) == RECORDED
-    assert SAID in answered(talk, program.api)
+    assert types(chat) == RECORDED
+    assert SAID in answered(chat, program.api)
 
 
 @sync_programs
@@ -145,15 +145,15 @@ def test_a_call_that_cannot_be_recorded_is_refused_by_the_sdks_own_error(
 def test_a_round_of_tools_is_rendered_as_its_sdk_takes_it(
     store: Any, calling: DemoServer, program: Program
 ) -> None:
-    talk, plain = store.conversation("talk"), program.client(calling)
-    client = talk.record(plain)
-    talk.tools.declare([TOOL])
-    talk.user("Where is parcel 1?")
-    program.send(client, **talk.request(program.api))
-    [call] = talk.open_calls()
+    chat, plain = store.conversation("talk"), program.client(calling)
+    client = chat.record(plain)
+    chat.tools.declare([TOOL])
+    chat.user("Where is parcel 1?")
+    program.send(client, **chat.request(program.api))
+    [call] = chat.open_calls()
     assert call.arguments == {"parcel": "1"}
-    talk.tool_result(call.id, "in depot North")
-    program.send(client, **talk.request(program.api))
+    chat.tool_result(call.id, "in depot North")
+    program.send(client, **chat.request(program.api))
     program.close(plain)
-    assert not talk.open_calls()
-    assert SAID in answered(talk, program.api)
+    assert not chat.open_calls()
+    assert SAID in answered(chat, program.api)

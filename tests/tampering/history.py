@@ -24,22 +24,22 @@ MIB = 1024 * 1024
 
 def record(store: onrecord.Store) -> None:
     """Conversations, documents, forks, changes of the history, and what was forgotten."""
-    talk = store.conversation("support/4711")
-    talk.instruct("Be brief.")
-    talk.log.append(events.ToolsDeclared(tools=()))
-    talk.user("Where is parcel NW-20931?", documents=[b"%PDF the waybill", b"%PDF" + bytes(MIB)])
+    chat = store.conversation("support/4711")
+    chat.instruct("Be brief.")
+    chat.log.append(events.ToolsDeclared(tools=()))
+    chat.user("Where is parcel NW-20931?", documents=[b"%PDF the waybill", b"%PDF" + bytes(MIB)])
     call = ToolCall(id="toolu_1", name="track", arguments={})
-    talk.log.append(events.ToolCallRecorded(call_id="toolu_1", name="track", content=call))
-    answered(talk, 1)
-    talk.tool_result("toolu_1", "depot North")
-    talk.log.append(events.MessageRecorded(role="user", content=(Text(text="aside"),), line=SIDE))
-    talk.log.append(events.MessageRecorded(role="user", content=(Text(text="x"),), message_id="m1"))
-    answered(talk, 2)
-    (blob, _) = blobs_of(known(talk.events(after=3)[0]))
-    talk.log.append(events.HistoryCompacted(summary="A parcel was asked for.", until=4))
-    talk.log.append(events.LineAdopted(after=8))
-    talk.log.append(events.ContentRedacted(version=4))
-    fork = talk.fork("support/4711/again")
+    chat.log.append(events.ToolCallRecorded(call_id="toolu_1", name="track", content=call))
+    answered(chat, 1)
+    chat.tool_result("toolu_1", "depot North")
+    chat.log.append(events.MessageRecorded(role="user", content=(Text(text="aside"),), line=SIDE))
+    chat.log.append(events.MessageRecorded(role="user", content=(Text(text="x"),), message_id="m1"))
+    answered(chat, 2)
+    (blob, _) = blobs_of(known(chat.events(after=3)[0]))
+    chat.log.append(events.HistoryCompacted(summary="A parcel was asked for.", until=4))
+    chat.log.append(events.LineAdopted(after=8))
+    chat.log.append(events.ContentRedacted(version=4))
+    fork = chat.fork("support/4711/again")
     template = Template(spans=(EncodedSpan(blob=blob),), sha256="", size=0)
     fork.log.append(events.RequestSent(api="x", endpoint="/", template=template))
     open_call = ToolCall(id="toolu_2", name="track", arguments={})
@@ -56,8 +56,8 @@ def record(store: onrecord.Store) -> None:
     beside(store)
 
 
-def answered(talk: Any, number: int) -> None:
-    talk.log.append(
+def answered(chat: Any, number: int) -> None:
+    chat.log.append(
         events.ResponseCompleted(
             response=UUID(int=number), api="x", envelope={}, input_tokens=number, output_tokens=5
         )

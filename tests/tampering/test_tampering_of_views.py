@@ -74,9 +74,9 @@ def tell(store: onrecord.Store) -> None:
     )
     began = events.ConversationStarted(key="other/counted")
     backend_of(store).append([appending(conversation, began, asked, used, tenant=OTHER)])
-    talk = store.conversation("support/4713")
-    talk.user("What is the weather?")
-    answered(talk, 4)
+    chat = store.conversation("support/4713")
+    chat.user("What is the weather?")
+    answered(chat, 4)
 
 
 def read(store: onrecord.Store) -> None:

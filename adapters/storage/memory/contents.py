@@ -23,7 +23,7 @@ from onrecord.domain.inventory import (
     StoredKey,
     StoredSnapshot,
 )
-from onrecord.domain.log import Conversation, RecordedEvent
+from onrecord.domain.log import CatalogueEntry, RecordedEvent
 
 NO_HEAD: Final = Head()
 """Where a conversation stands that has not begun."""
@@ -59,10 +59,10 @@ class Stream:
         self.head = replace(self.head, open_calls={})
         return erased
 
-    def listed(self, conversation_id: UUID) -> Conversation:
+    def listed(self, conversation_id: UUID) -> CatalogueEntry:
         """Return it as the catalogue has it."""
         first, last = self.events[0], self.events[-1]
-        return Conversation(conversation_id, self.head, first.recorded_at, last.recorded_at)
+        return CatalogueEntry(conversation_id, self.head, first.recorded_at, last.recorded_at)
 
 
 @dataclass(slots=True)

@@ -53,7 +53,7 @@ from onrecord.domain.log import (
     BEFORE_FIRST,
     Append,
     BlobMissing,
-    Conversation,
+    CatalogueEntry,
     Cursor,
     NewEvent,
     RecordedEvent,
@@ -214,7 +214,7 @@ class Memory:
             stream = self._streams.get(conversation_id)
             return None if stream is None else stream.tenant
 
-    def conversations(self, tenant: UUID) -> Iterator[Conversation]:
+    def conversations(self, tenant: UUID) -> Iterator[CatalogueEntry]:
         """Yield the conversations that have begun, the one that moved last first."""
         with self._lock:
             self._ready()

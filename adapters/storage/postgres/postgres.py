@@ -44,7 +44,7 @@ from onrecord.domain.head import Head, Pointer
 from onrecord.domain.log import (
     BEFORE_FIRST,
     Append,
-    Conversation,
+    CatalogueEntry,
     Cursor,
     RecordedEvent,
     Subscription,
@@ -259,12 +259,12 @@ class Postgres:
         rows = self.connections.ask("owner", (conversation_id,))
         return _uuid(rows) if rows else None
 
-    def conversations(self, tenant: UUID) -> Iterator[Conversation]:
+    def conversations(self, tenant: UUID) -> Iterator[CatalogueEntry]:
         """Yield the conversations that have begun, the one that moved last first."""
         for *head, conversation_id, started_at, recorded_at in self.connections.ask(
             "conversations", (tenant,)
         ):
-            yield Conversation(conversation_id, head_of(tuple(head)), started_at, recorded_at)
+            yield CatalogueEntry(conversation_id, head_of(tuple(head)), started_at, recorded_at)
 
     def open_conversations(self, tenant: UUID) -> list[UUID]:
         """Return the conversations that have begun and are not closed, by their ids."""

@@ -23,7 +23,14 @@ from onrecord.adapters.storage.sqlite.connection import Row, Session, Value
 from onrecord.adapters.storage.sqlite.held_files import LogEnd
 from onrecord.domain.errors import ConversationForgotten
 from onrecord.domain.head import Head
-from onrecord.domain.log import Append, BlobMissing, Conversation, NewEvent, RecordedEvent, Verdict
+from onrecord.domain.log import (
+    Append,
+    BlobMissing,
+    CatalogueEntry,
+    NewEvent,
+    RecordedEvent,
+    Verdict,
+)
 
 # Rows of SQLite to values and back.
 
@@ -123,10 +130,12 @@ def head_row(
     )
 
 
-def catalogue_line(row: Row) -> Conversation:
+def catalogue_line(row: Row) -> CatalogueEntry:
     """Return the line of the catalogue of a row of `select_conversations`."""
     conversation_id, started_at, recorded_at, *head = row
-    return Conversation(UUID(bytes=conversation_id), head_of(tuple(head)), started_at, recorded_at)
+    return CatalogueEntry(
+        UUID(bytes=conversation_id), head_of(tuple(head)), started_at, recorded_at
+    )
 
 
 def append_all(

@@ -47,7 +47,7 @@ from onrecord.domain.head import Head, Pointer
 from onrecord.domain.log import (
     BEFORE_FIRST,
     Append,
-    Conversation,
+    CatalogueEntry,
     Cursor,
     RecordedEvent,
     Subscription,
@@ -197,7 +197,7 @@ class Sqlite:
         row = self._row("select_place", conversation_id.bytes)
         return None if row is None else UUID(bytes=row[0])
 
-    def conversations(self, tenant: UUID) -> Iterator[Conversation]:
+    def conversations(self, tenant: UUID) -> Iterator[CatalogueEntry]:
         """Yield the conversations that have begun, the one that moved last first."""
         with self.file.connections.borrowed() as session:
             rows = session.all("select_conversations", tenant.bytes)

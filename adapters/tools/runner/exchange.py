@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from itertools import takewhile
 from typing import Final
 
-from onrecord.adapters.conversation.conversation import Talk, stream_of
+from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.streams.lineage import Compaction, amendments, backwards
 from onrecord.adapters.streams.reading import in_force
 from onrecord.adapters.tools.tool import Tool
@@ -23,18 +23,18 @@ from onrecord.domain.tool_context import ToolCallContext
 from onrecord.projections.history.tool_names import given_names
 
 
-def open_exchange(talk: Talk) -> Iterator[Event]:
+def open_exchange(conversation: Conversation) -> Iterator[Event]:
     """Yield what models are told of the open exchange, and what they were asked, last first.
 
     That is nothing that was redacted, that a summary stands for, or that is on a line of its own.
     """
-    head = talk.head()
+    head = conversation.head()
     if not head.version:
         return
-    stretches = stream_of(talk).lineage(head.version, head)
-    amending = amendments(stream_of(talk).backend, stretches)
+    stretches = stream_of(conversation).lineage(head.version, head)
+    amending = amendments(stream_of(conversation).backend, stretches)
     lines = {None, *(stretch.line for stretch in stretches)}
-    for recorded in backwards(stream_of(talk).backend, stretches):
+    for recorded in backwards(stream_of(conversation).backend, stretches):
         if recorded.exchange < head.exchange or _is_summarised(recorded, amending.compaction):
             return
         if (recorded.conversation_id, recorded.version) in amending.redacted:
@@ -70,13 +70,13 @@ def unless_given(tool: Tool, given: AbstractSet[str]) -> Tool:
     return replace(tool, call=call)
 
 
-def given_in_exchange(talk: Talk) -> frozenset[str]:
+def given_in_exchange(conversation: Conversation) -> frozenset[str]:
     """Return the tools that gave a result, no error, since the last prompt of the main line."""
-    if not talk.head().exchange:
+    if not conversation.head().exchange:
         return frozenset()
     answered: set[str] = set()
     called: set[str] = set()
-    for event in open_exchange(talk):
+    for event in open_exchange(conversation):
         match event:
             case ToolResultRecorded(call_id=call_id, is_error=False):
                 answered.add(call_id)
@@ -86,9 +86,9 @@ def given_in_exchange(talk: Talk) -> frozenset[str]:
                 continue
     if not called:
         return frozenset()
-    head = talk.head()
-    stretches = stream_of(talk).lineage(head.version, head)
-    declared = in_force(stream_of(talk).backend, stretches, "tools")
+    head = conversation.head()
+    stretches = stream_of(conversation).lineage(head.version, head)
+    declared = in_force(stream_of(conversation).backend, stretches, "tools")
     tools = declared.event() if declared else None
     names = given_names(tools if isinstance(tools, ToolsDeclared) else None)
     return frozenset(names.get(name, name) for name in called)

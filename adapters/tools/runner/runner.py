@@ -13,7 +13,7 @@ from threading import TIMEOUT_MAX
 from typing import Any, Final, TypeAlias, cast
 
 from onrecord.adapters.conversation.context import carried_since, kept
-from onrecord.adapters.conversation.conversation import Talk, stream_of
+from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.conversation.tool_results import give_result
 from onrecord.adapters.inputs.arguments import several
 from onrecord.adapters.streams.results import Rejected
@@ -63,7 +63,7 @@ class ToolRunner:
 
     def __init__(
         self,
-        talk: Talk,
+        conversation: Conversation,
         tools: Iterable[RunnableTool],
         *,
         context: Entries = EMPTY,
@@ -72,7 +72,7 @@ class ToolRunner:
         timeout: float | None = None,
     ) -> None:
         """Hold the tools; InvalidContent for two of one name, and for what is no tool."""
-        self.talk = talk
+        self.conversation = conversation
         self.tools = _by_name(_tools(tools))
         self._context = ToolCallContext.of(context)
         self._persist = tuple(several("persist", persist))
@@ -84,7 +84,7 @@ class ToolRunner:
 
     def declare(self) -> Done:
         """Put the tools in force, with where they come from: requests tell models of them."""
-        return self.talk.tools.declare(self.tools.values())
+        return self.conversation.tools.declare(self.tools.values())
 
     def run(self, context: Entries = EMPTY) -> tuple[ToolRun, ...]:
         """Run each call that awaits a result, record what it gave, in the order of the calls.
@@ -121,7 +121,7 @@ class ToolRunner:
         level = self._conversation_level()
         told = level.merge(self._context).merge(context)
         metadata = kept(told, (*level, *self._persist))
-        calls = self.talk.open_calls()
+        calls = self.conversation.open_calls()
         given = set(self._given(calls))
         work: list[Work] = []
         for call in calls:
@@ -130,13 +130,15 @@ class ToolRunner:
             waits = called.advice is not None and any(call.name == each.call.name for each in work)
             each = Work(call, called, told, metadata, self._timeout, is_known=is_known, waits=waits)
             work.append(each)
-        before = 0 if not work or work[0].is_known else last_in_a_row(open_exchange(self.talk))
+        before = (
+            0 if not work or work[0].is_known else last_in_a_row(open_exchange(self.conversation))
+        )
         return _Round(tuple(work), before, given)
 
     def _conversation_level(self) -> ToolCallContext:
         """Return what the conversation carries; only what is new of it is read."""
-        until = self.talk.head().version
-        level = carried_since(stream_of(self.talk), self._seen, until)
+        until = self.conversation.head().version
+        level = carried_since(stream_of(self.conversation), self._seen, until)
         self._carried = self._carried if level is None else level
         self._seen = max(until, self._seen)
         return self._carried
@@ -153,11 +155,11 @@ class ToolRunner:
         called = (self.tools.get(call.name) for call in calls)
         if all(each is None or each.advice is None for each in called):
             return frozenset()
-        return given_in_exchange(self.talk)
+        return given_in_exchange(self.conversation)
 
     def _is_awaited(self, work: Work) -> bool:
         """Whether a call still awaits its result: a signal may have cancelled it meanwhile."""
-        return any(call.id == work.call.id for call in self.talk.open_calls())
+        return any(call.id == work.call.id for call in self.conversation.open_calls())
 
     def _record(self, begun: _Round, work: Work, outcome: Outcome) -> ToolRun:
         """Record a result; what no record can hold is an error of the tool."""
@@ -172,7 +174,7 @@ class ToolRunner:
 
     def _put(self, work: Work, outcome: Outcome) -> Done | Rejected:
         return give_result(
-            stream_of(self.talk),
+            stream_of(self.conversation),
             work.call.id,
             outcome.given,
             is_error=outcome.is_error,
@@ -262,10 +264,10 @@ def run_until_answered(
     """
     runs = list(runner.run(context))
     while not _is_answered(runner, runs):
-        _must_be_within(runner.talk, limit)
+        _must_be_within(runner.conversation, limit)
         ask()
         ran = runner.run(context)
-        if not ran and not _is_paused(runner.talk):
+        if not ran and not _is_paused(runner.conversation):
             break
         runs += ran
     return tuple(runs)
@@ -277,14 +279,14 @@ def _is_answered(runner: ToolRunner, runs: Iterable[ToolRun]) -> bool:
     return any(called is not None and called.answers for called in ran)
 
 
-def _must_be_within(talk: Talk, limit: int) -> None:
-    requests = sum(isinstance(event, RequestSent) for event in open_exchange(talk))
+def _must_be_within(conversation: Conversation, limit: int) -> None:
+    requests = sum(isinstance(event, RequestSent) for event in open_exchange(conversation))
     if requests >= limit:
         raise TooManyModelCalls(requests, limit)
 
 
-def _is_paused(talk: Talk) -> bool:
+def _is_paused(conversation: Conversation) -> bool:
     """Whether the provider wants to be asked again, to go on with its own tools."""
-    ended = (event for event in open_exchange(talk) if isinstance(event, ResponseCompleted))
+    ended = (event for event in open_exchange(conversation) if isinstance(event, ResponseCompleted))
     last = next(ended, None)
     return last is not None and last.stop_reason == _PAUSED

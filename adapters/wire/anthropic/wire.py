@@ -17,7 +17,6 @@ from onrecord.adapters.wire.api import (
     BatchWire,
     Endpoint,
     ResultsWire,
-    Sent,
     Wire,
     as_object,
     creation_reader,
@@ -28,6 +27,7 @@ from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.requests import (
     RequestReader,
     Result,
+    Sent,
     count_or_none,
     objects,
     objects_or_none,

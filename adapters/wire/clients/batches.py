@@ -25,8 +25,8 @@ from onrecord.adapters.recording.batches import (
     has_requests,
     keep_file,
 )
-from onrecord.adapters.recording.recorder import Journal
-from onrecord.adapters.recording.recorders import Journals
+from onrecord.adapters.recording.recorder import Recorder
+from onrecord.adapters.recording.recorders import Recorders
 from onrecord.adapters.wire.answer import Conclusion
 from onrecord.adapters.wire.answer_events import closing_of, shortened
 from onrecord.adapters.wire.api import BatchEntry, BatchResult, BatchStatus, BatchWire, ResultsWire
@@ -50,10 +50,10 @@ _FAILED_AT_MOST: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class _Created:
-    """A batch whose requests are recorded, and the journal that has them."""
+    """A batch whose requests are recorded, and the recorder that has them."""
 
     api: str
-    journal: Journal
+    recorder: Recorder
     entries: tuple[Entry, ...]
     tried: tuple[UUID | None, bytes]
 
@@ -98,15 +98,15 @@ class Batches:
             return None
         journal_bound = bound.known()
         digest = _digest([entry for _, entry in turns])
-        tried = None if journal_bound is None else journal_bound.talk.conversation_id, digest
+        tried = None if journal_bound is None else journal_bound.stream.conversation_id, digest
         failed = self._retried(tried) if retry_count(sending.headers) else None
         if failed is not None:
             return failed
-        journal = journal_bound or bound.own()
-        requests = journal.begin_batch(
+        recorder = journal_bound or bound.own()
+        requests = recorder.begin_batch(
             [
                 outgoing_of(
-                    spoken, replace(sending, target=it.url or sending.target), it.body, journal
+                    spoken, replace(sending, target=it.url or sending.target), it.body, recorder
                 )
                 for spoken, it in turns
             ]
@@ -114,7 +114,7 @@ class Batches:
         entries = (
             Entry(it.name, request, to) for (to, it), request in zip(turns, requests, strict=True)
         )
-        return _Created(api, journal, tuple(entries), tried)
+        return _Created(api, recorder, tuple(entries), tried)
 
     def _attempt(
         self, bound: CallBinding, created: _Created, wire: BatchWire, sending: Sending, body: bytes
@@ -127,12 +127,12 @@ class Batches:
                     self._failed.append(created)
             elif closing_of(recording) is not None:
                 extensions.pop(_MARK, None)  # Sent once more, it asks once more.
-            conclude_creation(bound.journals, created.journal, created.entries, recording)
+            conclude_creation(bound.recorders, created.recorder, created.entries, recording)
 
-        journal, first, extensions = created.journal, created.entries[0].begun, sending.extensions
-        credentials = sending.credentials(body, created.api, journal.digest)
+        recorder, first, extensions = created.recorder, created.entries[0].begun, sending.extensions
+        credentials = sending.credentials(body, created.api, recorder.digest)
         read = replace(WIRES[created.api], streams={}, read_body=wire.read_created)
-        folder = journal.spool.folder
+        folder = recorder.spool.folder
         return Attempt(read, first.request, first.line, credentials, close, folder)
 
     def _retried(self, tried: tuple[UUID | None, bytes]) -> _Created | None:
@@ -198,7 +198,7 @@ class Results:
 
         One whose requests are not recorded is said.
         """
-        if not _is_recorded(bound.journals, body):
+        if not _is_recorded(bound.recorders, body):
             unrecorded.say(sending.method, sending.path)
         return self.status(bound, sending)
 
@@ -232,10 +232,10 @@ class Results:
         if wire is None:
             return None
         try:
-            name = self._named(bound.journals, wire, _id_in(sending.path))
+            name = self._named(bound.recorders, wire, _id_in(sending.path))
             if name is None:
                 return FirstLine(partial(_say_unknown, wire))
-            answers = answers_of(bound.journals, bound.known(), name)
+            answers = answers_of(bound.recorders, bound.known(), name)
         except Exception:
             logger.exception("results of a batch are read that cannot be recorded now")
             return None
@@ -243,23 +243,23 @@ class Results:
             return None
         return ResultLines(api, wire, _recording(answers, sending, api))
 
-    def _named(self, journals: Journals, wire: ResultsWire, results_id: str) -> BatchName | None:
+    def _named(self, recorders: Recorders, wire: ResultsWire, results_id: str) -> BatchName | None:
         if not wire.in_files:
             return BatchName(results_id, results_id)
         with self._lock:
             name_of_file = self._files.get(results_id)
-        return name_of_file or batch_of(journals, results_id)
+        return name_of_file or batch_of(recorders, results_id)
 
     def _take(self, bound: CallBinding, sending: Sending, api: str, status: BatchStatus) -> None:
         if status.url is not None and endpoint_of("POST", status.url).kind != "turn":
             return
         name = BatchName(status.batch_id, status.requests_id)
         for file in status.files:
-            self._keep(bound.journals, file, name)
+            self._keep(bound.recorders, file, name)
         named = frozenset(result.name for result, _ in status.results)
         if named <= self._recorded(name):
             return  # A status has all results each time; looking them up reads a conversation.
-        answers = answers_of(bound.journals, bound.known(), name)
+        answers = answers_of(bound.recorders, bound.known(), name)
         if answers is not None:
             _recording(answers, sending, api)(status.results)
         if answers is not None and answers.is_known:
@@ -275,13 +275,13 @@ class Results:
             self._answered[name] = self._answered.get(name, frozenset()) | named
             _keep_newest(self._answered, name, _BATCHES_AT_MOST)
 
-    def _keep(self, journals: Journals, file: str, name: BatchName) -> None:
+    def _keep(self, recorders: Recorders, file: str, name: BatchName) -> None:
         with self._lock:
             is_known = self._files.get(file) == name
             self._files[file] = name
             _keep_newest(self._files, file, _FILES_AT_MOST)
             is_full = self._noted[name.requests_id] >= _NOTED_AT_MOST
-        if not is_known and not is_full and keep_file(journals, file, name):
+        if not is_known and not is_full and keep_file(recorders, file, name):
             with self._lock:
                 self._noted[name.requests_id] += 1
 
@@ -292,11 +292,11 @@ def _keep_newest(kept: OrderedDict[Kept, Any], newest: Kept, most: int) -> None:
         kept.popitem(last=False)
 
 
-def _is_recorded(journals: Journals, body: bytes) -> bool:
+def _is_recorded(recorders: Recorders, body: bytes) -> bool:
     """Whether the requests are recorded of a batch that is made of a file; raises nothing."""
     try:
         file = read_object(body).get("input_file_id")
-        return isinstance(file, str) and has_requests(journals, file)
+        return isinstance(file, str) and has_requests(recorders, file)
     except MalformedJson:
         return False
     except Exception:
@@ -319,7 +319,7 @@ def _recording(answers: BatchAnswers, sending: Sending, api: str) -> _Recording:
     """Return what records results, without the secrets of the request that reads them."""
     if not answers.is_known:
         unrecorded.say_unknown_batch()
-    secret = sending.credentials(b"", api, answers.journal.digest)()
+    secret = sending.credentials(b"", api, answers.recorder.digest)()
 
     def take(results: Sequence[tuple[BatchResult, bytes]]) -> None:
         new = [result_line for result_line in results if not answers.has(result_line[0].name)]

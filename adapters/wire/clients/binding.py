@@ -1,8 +1,8 @@
 """Which conversation a call is recorded in: decided when it starts, from the most specific.
 
-1. The header that `talk.headers` gives, in the call's `extra_headers`.
-2. The conversation that the client was recorded for, with `talk.record(client)`.
-3. The innermost scope around the call, `with talk.recording():`.
+1. The header that `stream.headers` gives, in the call's `extra_headers`.
+2. The conversation that the client was recorded for, with `stream.record(client)`.
+3. The innermost scope around the call, `with stream.recording():`.
 
 A call that none of them binds has a conversation of its own, or is refused.
 """
@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from types import CodeType, FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
-from onrecord.adapters.recording.recorder import Journal
-from onrecord.adapters.recording.recorders import HEADER, Journals
+from onrecord.adapters.recording.recorder import Recorder
+from onrecord.adapters.recording.recorders import HEADER, Recorders
 from onrecord.adapters.streams.stream import Stream
 from onrecord.adapters.wire.clients import requirement
 from onrecord.domain.errors import InvalidInput
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 # were begun in it; not in its consumer while it waits, nor when it was left unfinished, nor in
 # another generator that takes turns with it. A task that one of two such generators begins sees
 # the scope that was entered last, for nothing tells which of them began it: give such calls
-# `talk.headers`. A generator that is a context manager (`contextlib`) opens its scope for those
+# `stream.headers`. A generator that is a context manager (`contextlib`) opens its scope for those
 # who use it.
 
 _GENERATOR: Final = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
@@ -64,7 +64,7 @@ class Scope:
     def __enter__(self) -> None:
         """Begin: the calls that are made from here on are of this scope."""
         if self._thread:
-            raise RuntimeError("a scope is entered once: ask for another with talk.recording()")
+            raise RuntimeError("a scope is entered once: ask for another with chat.recording()")
         self._outer = _INNERMOST.get()
         while self._outer is not None and self._outer.is_left():
             self._outer = self._outer.outer
@@ -165,12 +165,12 @@ class RecordedConversation(Protocol):
     """A conversation that clients are recorded for."""
 
     @property
-    def talk(self) -> Stream:
+    def stream(self) -> Stream:
         """The conversation itself."""
         ...
 
-    def journal(self) -> Journal:
-        """Return its journal; begins the conversation's row in the catalogue if there is none."""
+    def recorder(self) -> Recorder:
+        """Return its recorder; begins the conversation's row in the catalogue if there is none."""
         ...
 
     def expect(self, api: str, key: str) -> None:
@@ -182,25 +182,25 @@ class RecordedConversation(Protocol):
 class CallBinding:
     """What binds one call: what its header says, else a conversation, else nothing."""
 
-    journals: Journals
+    recorders: Recorders
     header: str | None
     recorded: RecordedConversation | None
     unbound: Unbound
 
-    def known(self) -> Journal | None:
-        """Return the journal that the call is bound to; InvalidInput if its header is not ours."""
+    def known(self) -> Recorder | None:
+        """Return the recorder that the call is bound to; InvalidInput if its header is not ours."""
         if self.header is not None:
-            return self.journals.named(self.header)
-        return None if self.recorded is None else self.recorded.journal()
+            return self.recorders.named(self.header)
+        return None if self.recorded is None else self.recorded.recorder()
 
-    def own(self) -> Journal:
-        """Return the journal of a conversation of its own; InvalidInput where that is refused."""
+    def own(self) -> Recorder:
+        """Return the recorder of a conversation of its own; InvalidInput where that is refused."""
         on_missing = requirement.required()
         if self.unbound == "refuse" or on_missing == "raise":
             raise InvalidInput(requirement.why_refused())
         if on_missing == "warn":
             requirement.say_missing()
-        return self.journals.unbound()
+        return self.recorders.unbound()
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +212,7 @@ class Binding:
     rendered sent as it was rendered, though the SDK spells it otherwise.
     """
 
-    journals: Journals
+    recorders: Recorders
     recorded: RecordedConversation | None = None
     unbound: Unbound = UNBOUND
     after: int | None = None
@@ -228,7 +228,7 @@ class Binding:
         if header is None and recorded is None:
             around = current()
             recorded = None if around is None else around.binding.recorded
-        return CallBinding(self.journals, header, recorded, self.unbound)
+        return CallBinding(self.recorders, header, recorded, self.unbound)
 
     def is_like(self, other: Binding) -> bool:
         """Whether both record the same calls in the same place."""
@@ -236,4 +236,4 @@ class Binding:
             return False
         if self.recorded is None or other.recorded is None:
             return self == other
-        return self.recorded.talk is other.recorded.talk and self.splice == other.splice
+        return self.recorded.stream is other.recorded.stream and self.splice == other.splice

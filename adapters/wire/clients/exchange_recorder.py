@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from uuid import UUID
 
 from onrecord.adapters.recording.plan import Outgoing, respelled
-from onrecord.adapters.recording.recorder import Journal
+from onrecord.adapters.recording.recorder import Recorder
 from onrecord.adapters.recording.state import DeferredAnswers, OpenRequest
 from onrecord.adapters.wire.answer import Conclusion
 from onrecord.adapters.wire.answer_events import closing_of, is_still_made
@@ -39,10 +39,10 @@ _FAILED_AT_MOST: Final = 1024
 
 @dataclass(frozen=True, slots=True)
 class _RecordedRequest:
-    """A request that is recorded, and the journal that has it; `bound_to` is what its call named."""
+    """A request that is recorded, and the recorder that has it; `bound_to` is what its call named."""
 
     api: str
-    journal: Journal
+    recorder: Recorder
     begun: OpenRequest
     bound_to: UUID | None
 
@@ -104,8 +104,8 @@ class ExchangeRecorder:
 
     def _spliced(self, bound: CallBinding, body: bytes) -> bytes:
         try:
-            journal = bound.known()
-            made = None if journal is None else respelled(body, journal.remembered())
+            recorder = bound.known()
+            made = None if recorder is None else respelled(body, recorder.remembered())
         except OnrecordError:
             return body  # Recording it says what is wrong, and refuses it.
         return body if made is None else restored(read_object(body), made.parts)
@@ -126,8 +126,8 @@ class ExchangeRecorder:
                 ) from exc
             extensions[MARK] = recorded
         else:
-            recorded.journal.resume(recorded.begun)
-        credentials = sending.credentials(body, recorded.api, recorded.journal.digest)
+            recorded.recorder.resume(recorded.begun)
+        credentials = sending.credentials(body, recorded.api, recorded.recorder.digest)
         return self._attempt(recorded, body, count, credentials, extensions)
 
     def _reading(self, bound: CallBinding, sending: Sending) -> Attempt | None:
@@ -143,11 +143,11 @@ class ExchangeRecorder:
         def close(recording: Conclusion, failed: bool) -> None:
             closing = closing_of(recording)
             if closing and _is_over(closing) and self._deferred.claim(read):
-                recorded.journal.conclude(recorded.begun, recording)
+                recorded.recorder.conclude(recorded.begun, recording)
 
-        request, api, digest = recorded.begun, recorded.api, recorded.journal.digest
+        request, api, digest = recorded.begun, recorded.api, recorded.recorder.digest
         credentials = sending.credentials(b"", api, digest)
-        folder = recorded.journal.spool.folder
+        folder = recorded.recorder.spool.folder
         return Attempt(WIRES[api], request.request, request.line, credentials, close, folder)
 
     def _found(self, bound: CallBinding, path: str) -> _RecordedRequest | None:
@@ -157,36 +157,36 @@ class ExchangeRecorder:
         """
         read = _response_id(path)
         try:
-            journal = bound.known()
-            request = None if journal is None else journal.find_response(read)
+            recorder = bound.known()
+            request = None if recorder is None else recorder.find_response(read)
         except OnrecordError:
             logger.exception("a response is read that may be of a recorded request: it is not kept")
             return None
-        if journal is None or request is None:
+        if recorder is None or request is None:
             return None
         recorded = _RecordedRequest(
-            endpoint_of("GET", path).api, journal, request, journal.talk.conversation_id
+            endpoint_of("GET", path).api, recorder, request, recorder.stream.conversation_id
         )
         self._deferred.keep(read, recorded)
         return recorded
 
     def _opened(
-        self, bound: CallBinding, body: bytes, count: int, outgoing: Callable[[Journal], Outgoing]
+        self, bound: CallBinding, body: bytes, count: int, outgoing: Callable[[Recorder], Outgoing]
     ) -> _RecordedRequest:
         """Return the request that this is a retry of, else a new one, recorded."""
         journal_bound = bound.known()
-        bound_to = None if journal_bound is None else journal_bound.talk.conversation_id
+        bound_to = None if journal_bound is None else journal_bound.stream.conversation_id
         recorded = self._retried(bound_to, body, count)
         if recorded is not None:
-            recorded.journal.resume(recorded.begun)
+            recorded.recorder.resume(recorded.begun)
             return recorded
-        journal = journal_bound or bound.own()
-        going_out = outgoing(journal)
+        recorder = journal_bound or bound.own()
+        going_out = outgoing(recorder)
         after = self._after if bound.header is None else None
-        request = journal.begin(going_out, after=after)
+        request = recorder.begin(going_out, after=after)
         if after is not None:
             self._after = None  # What comes next goes on from this.
-        return _RecordedRequest(going_out.api, journal, request, bound_to)
+        return _RecordedRequest(going_out.api, recorder, request, bound_to)
 
     def _attempt(
         self,
@@ -202,10 +202,10 @@ class ExchangeRecorder:
             if failed:
                 self._may_be_retried(recorded, body, count)
             self._deferred.note(recorded, recording[0])
-            recorded.journal.conclude(request, recording)
+            recorded.recorder.conclude(request, recording)
 
         request = recorded.begun
-        wire, folder = WIRES[recorded.api], recorded.journal.spool.folder
+        wire, folder = WIRES[recorded.api], recorded.recorder.spool.folder
         return Attempt(wire, request.request, request.line, credentials, close, folder)
 
     def _may_be_retried(self, recorded: _RecordedRequest, body: bytes, count: int) -> None:

@@ -25,8 +25,8 @@ VARIABLE: Final = "ONRECORD_REQUIRE_RECORDING"
 logger = logging.getLogger("onrecord")
 
 _HOW: Final = (
-    "it is bound to no conversation: use talk.record(client), extra_headers=talk.headers, or "
-    "`with talk.recording():`"
+    "it is bound to no conversation: use chat.record(client), extra_headers=chat.headers, or "
+    "`with chat.recording():`"
 )
 _IN_THREADS: Final = (
     ", which holds in this thread only if contextvars.copy_context().run(...) took it along"

@@ -12,7 +12,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
 from onrecord.adapters.recording.plan import Outgoing
-from onrecord.adapters.recording.recorder import Journal
+from onrecord.adapters.recording.recorder import Recorder
 from onrecord.adapters.wire import secrets
 from onrecord.adapters.wire.api import Kind
 from onrecord.adapters.wire.bodies.credentials import Credentials, credentials_of
@@ -153,13 +153,13 @@ def _authorized(value: str) -> str:
 # A request as it is recorded: without its secrets, as it is about to go out.
 
 
-def outgoing_of(api: str, sending: Sending, body: bytes, journal: Journal) -> Outgoing:
+def outgoing_of(api: str, sending: Sending, body: bytes, recorder: Recorder) -> Outgoing:
     """Return what is about to go out, without its secrets.
 
     What it shares with a body that had none is not looked through again.
     """
-    digest = journal.digest
-    short = journal.shortened(api, body)
+    digest = recorder.digest
+    short = recorder.shortened(api, body)
     clean, places = secrets.cut(read_object(short or body), api, digest)
     if short is not None and places:
         clean, places = secrets.cut(read_object(body), api, digest)

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
 _begun_within: Final[WeakSet[threading.Thread]] = WeakSet()
 _IN_A_THREAD: Final = (
-    "a call is not recorded: its thread was begun within `talk.recording()`, and scopes do not go "
+    "a call is not recorded: its thread was begun within `chat.recording()`, and scopes do not go "
     "into threads and executors by themselves: run it in contextvars.copy_context().run(...), or "
-    "bind it by extra_headers=talk.headers or talk.record(client)"
+    "bind it by extra_headers=chat.headers or chat.record(client)"
 )
 
 

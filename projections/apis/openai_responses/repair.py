@@ -20,7 +20,7 @@ from onrecord.projections.apis.openai_responses.read import NAME
 from onrecord.projections.apis.openai_responses.reasoning import as_words
 from onrecord.projections.apis.request import Options
 from onrecord.projections.history.history import History
-from onrecord.projections.history.report import Deed
+from onrecord.projections.history.report import AuditEntry
 from onrecord.projections.history.responses import Responses
 
 _WHOLE: Final = "response.compaction"
@@ -223,7 +223,7 @@ def _told(draft: ResponsesDraft, piece: Piece) -> Piece | None:
     rule = "O1" if is_call else "O2"
     if piece.block.response is not None and piece.block.call is None:
         rule = "O8"
-    deed: Deed = "translated" if words else "left out"
+    deed: AuditEntry = "translated" if words else "left out"
     draft.note(deed, rule, piece.block.version, f"{why} goes as words" if words else why)
     return words
 

@@ -34,16 +34,16 @@ def gave(*blocks: object, **others: object) -> dict[str, Any]:
 
 
 @pytest.fixture
-def talk() -> onrecord.Talk:
-    talk = onrecord.connect("memory://").conversation("support/4711")
-    call(talk, "MCP_Files___read")
-    return talk
+def chat() -> onrecord.Conversation:
+    chat = onrecord.connect("memory://").conversation("support/4711")
+    call(chat, "MCP_Files___read")
+    return chat
 
 
-def taken(talk: onrecord.Talk, given: dict[str, Any]) -> ToolResult:
+def taken(chat: onrecord.Conversation, given: dict[str, Any]) -> ToolResult:
     """The result of the call, as the log has it."""
-    assert talk.ingest(answers_of([given], GATEWAYS).inputs) == "ready"
-    return result(talk)
+    assert chat.ingest(answers_of([given], GATEWAYS).inputs) == "ready"
+    return result(chat)
 
 
 def test_a_result_has_the_name_that_the_model_called() -> None:
@@ -54,26 +54,28 @@ def test_a_result_has_the_name_that_the_model_called() -> None:
     ]
 
 
-def test_a_result_of_one_text_is_that_text(talk: onrecord.Talk) -> None:
-    said = taken(talk, gave({"type": "text", "text": "7"}))
+def test_a_result_of_one_text_is_that_text(chat: onrecord.Conversation) -> None:
+    said = taken(chat, gave({"type": "text", "text": "7"}))
     assert said.content == (Text(text="7"),)
     assert not said.is_error
 
 
-def test_a_tool_that_failed_says_so(talk: onrecord.Talk) -> None:
-    assert taken(talk, gave({"type": "text", "text": "no such file"}, isError=True)).is_error
+def test_a_tool_that_failed_says_so(chat: onrecord.Conversation) -> None:
+    assert taken(chat, gave({"type": "text", "text": "no such file"}, isError=True)).is_error
 
 
 @pytest.mark.parametrize("content", [[], None])
-def test_a_tool_that_gave_nothing_has_no_content(talk: onrecord.Talk, content: object) -> None:
-    assert taken(talk, entry({"name": "read", "content": content})).content == ()
+def test_a_tool_that_gave_nothing_has_no_content(
+    chat: onrecord.Conversation, content: object
+) -> None:
+    assert taken(chat, entry({"name": "read", "content": content})).content == ()
 
 
 def test_blocks_keep_their_order_and_documents_are_found_where_they_stood(
-    talk: onrecord.Talk,
+    chat: onrecord.Conversation,
 ) -> None:
     said = taken(
-        talk,
+        chat,
         gave(
             {"type": "text", "text": "Two:"},
             {"type": "blob", "blob": ENCODED, "mimeType": "application/pdf"},
@@ -83,7 +85,7 @@ def test_blocks_keep_their_order_and_documents_are_found_where_they_stood(
     )
     parts = [part.text if isinstance(part, Text) else part.name for part in said.content]
     assert parts == ["Two:", None, '{"pages":3}', "b.pdf"]
-    assert [each.path for each in extracted(talk)] == ["/content/1", "/content/3"]
+    assert [each.path for each in extracted(chat)] == ["/content/1", "/content/3"]
 
 
 @pytest.mark.parametrize(
@@ -107,9 +109,9 @@ def test_blocks_keep_their_order_and_documents_are_found_where_they_stood(
     ],
 )
 def test_bytes_and_embedded_texts_are_documents(
-    talk: onrecord.Talk, block: dict[str, Any], name: str | None, media_type: str
+    chat: onrecord.Conversation, block: dict[str, Any], name: str | None, media_type: str
 ) -> None:
-    (document,) = taken(talk, gave(block)).content
+    (document,) = taken(chat, gave(block)).content
     assert isinstance(document, Document)
     assert (document.name, document.media_type) == (name, media_type)
 
@@ -125,12 +127,12 @@ def test_bytes_and_embedded_texts_are_documents(
     ],
 )
 def test_what_is_neither_text_nor_document_stays_as_it_is(
-    talk: onrecord.Talk, block: object
+    chat: onrecord.Conversation, block: object
 ) -> None:
-    (part,) = taken(talk, gave(block)).content
+    (part,) = taken(chat, gave(block)).content
     assert isinstance(part, Text)
     assert json.loads(part.text) == block
-    assert not extracted(talk)
+    assert not extracted(chat)
 
 
 @pytest.mark.parametrize(
@@ -163,10 +165,10 @@ def test_what_gateways_offer_is_declared_under_names_that_lead_back_to_them() ->
         GATEWAYS,
     )
     assert answers.inputs == ()
-    talk = onrecord.connect("memory://").conversation("support/4711")
-    talk.tools.declare(answers.discovered)
-    talk.user("Read it")
-    told = talk.request("anthropic-messages")["tools"]
+    chat = onrecord.connect("memory://").conversation("support/4711")
+    chat.tools.declare(answers.discovered)
+    chat.user("Read it")
+    told = chat.request("anthropic-messages")["tools"]
     assert [each["name"] for each in told] == ["MCP_Files___read", "A2A_Travel"]
     assert told[0]["description"] == "Reads"
     assert [each.source.name for each in answers.discovered] == ["Files", "Reisen"]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from onrecord.adapters.bpmn.inputs import Given, inputs_of
+from onrecord.adapters.bpmn.inputs import EngineInput, inputs_of
 from onrecord.domain.errors import InvalidContent
 
 
@@ -14,8 +14,8 @@ def test_entries_keep_their_order_and_their_contents() -> None:
         {"id": "call_1", "name": "Today", "content": "2026-01-01"},
     ]
     assert inputs_of(collection) == (
-        Given("call_2", "Track", {"place": ["depot"]}),
-        Given("call_1", "Today", "2026-01-01"),
+        EngineInput("call_2", "Track", {"place": ["depot"]}),
+        EngineInput("call_1", "Today", "2026-01-01"),
     )
 
 
@@ -23,7 +23,7 @@ def test_entries_keep_their_order_and_their_contents() -> None:
 def test_without_an_id_it_is_a_signal(signal: dict[str, Any]) -> None:
     (given,) = inputs_of([signal])
     assert given.is_signal
-    assert given == Given(None, None, "Rain")
+    assert given == EngineInput(None, None, "Rain")
 
 
 def test_a_result_may_have_no_content_and_falsy_ones_stay_what_they_are() -> None:

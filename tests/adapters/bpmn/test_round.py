@@ -21,20 +21,22 @@ DESK = Path(__file__).parent / "parcel_desk.bpmn"
 
 
 @pytest.fixture
-def talk() -> onrecord.Talk:
-    talk = onrecord.connect("memory://").conversation("support/4711")
+def chat() -> onrecord.Conversation:
+    chat = onrecord.connect("memory://").conversation("support/4711")
     resolved = tools_of(DESK)
-    talk.tools.declare(resolved.tools, sources=[resolved.source])
-    talk.user("Where is NW-20931?")
-    return talk
+    chat.tools.declare(resolved.tools, sources=[resolved.source])
+    chat.user("Where is NW-20931?")
+    return chat
 
 
-def events(talk: onrecord.Talk) -> list[object]:
-    return [recorded.event() for recorded in talk.events(after=0)]
+def events(chat: onrecord.Conversation) -> list[object]:
+    return [recorded.event() for recorded in chat.events(after=0)]
 
 
-def test_the_record_says_which_state_of_which_model_declared_the_tools(talk: onrecord.Talk) -> None:
-    (declared,) = [event for event in events(talk) if isinstance(event, ToolsDeclared)]
+def test_the_record_says_which_state_of_which_model_declared_the_tools(
+    chat: onrecord.Conversation,
+) -> None:
+    (declared,) = [event for event in events(chat) if isinstance(event, ToolsDeclared)]
     assert declared.sources == (tools_of(DESK).source,)
     assert [getattr(tool, "name", None) for tool in declared.tools] == list(
         declared.sources[0].tools
@@ -42,22 +44,24 @@ def test_the_record_says_which_state_of_which_model_declared_the_tools(talk: onr
 
 
 @pytest.mark.parametrize("api", FOLDERS)
-def test_each_api_is_told_of_the_tools(talk: onrecord.Talk, api: str) -> None:
-    told = str(dict(talk.request(api)))
+def test_each_api_is_told_of_the_tools(chat: onrecord.Conversation, api: str) -> None:
+    told = str(dict(chat.request(api)))
     for name in ("Track", "Today", "Complain", "Call_Courier", "Reprint", "NW-20931"):
         assert name in told
 
 
-def test_what_a_process_gives_back_is_recorded_as_results_and_signals(talk: onrecord.Talk) -> None:
+def test_what_a_process_gives_back_is_recorded_as_results_and_signals(
+    chat: onrecord.Conversation,
+) -> None:
     call = ToolCall(id="toolu_01", name="Track", arguments={"number": "NW-20931"})
-    talk.log.append(ToolCallRecorded(call_id=call.id, name=call.name, content=call))
+    chat.log.append(ToolCallRecorded(call_id=call.id, name=call.name, content=call))
     started = Activation(call.id, call.name, call.arguments).variable()
     meta = started.pop("_meta")
     assert started == {"number": "NW-20931"}
 
     rain = {"id": None, "name": "Weather", "content": "Rain"}
-    assert talk.ingest(inputs_of([rain, {**meta, "content": {"place": "North"}}])) == "ready"
-    (result,) = [event for event in events(talk) if isinstance(event, ToolResultRecorded)]
+    assert chat.ingest(inputs_of([rain, {**meta, "content": {"place": "North"}}])) == "ready"
+    (result,) = [event for event in events(chat) if isinstance(event, ToolResultRecorded)]
     assert (result.call_id, "North" in str(result.content)) == ("toolu_01", True)
-    (signal,) = [event for event in events(talk) if isinstance(event, SignalReceived)]
+    (signal,) = [event for event in events(chat) if isinstance(event, SignalReceived)]
     assert (signal.name, "Rain" in str(signal.content)) == ("Weather", True)

@@ -174,10 +174,10 @@ class TestTypes:
 class TestFunction:
     @pytest.mark.parametrize("api", GOOD)
     def test_what_a_conversation_renders_is_accepted(self, api: str) -> None:
-        talk = onrecord.connect("memory://").conversation("support/4711")
-        talk.instruct("Be kind.")
-        talk.user("Hello")
-        request = talk.request(api)
+        chat = onrecord.connect("memory://").conversation("support/4711")
+        chat.instruct("Be kind.")
+        chat.user("Hello")
+        request = chat.request(api)
         assert onrecord.check_request(api, request).violations == ()
         assert onrecord.check_request(api, {**request, **MORE[api]}).violations == ()
 

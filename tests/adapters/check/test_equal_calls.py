@@ -35,11 +35,11 @@ def calling(spelling: Spelling) -> JsonObject:
 def called(told: Retold) -> list[str]:
     """Send what is rendered, be answered with the calls; return their ids."""
     told.program.answered(told.send(), calling(told.program.spelling))
-    return [call.id for call in told.talk.open_calls()]
+    return [call.id for call in told.chat.open_calls()]
 
 
 def messages(told: Retold, window: onrecord.Window | None = None) -> List:
-    body = told.talk.request(told.api, window=window).body
+    body = told.chat.request(told.api, window=window).body
     return list(body[known_api(told.api).messages])
 
 
@@ -53,9 +53,9 @@ def given(told: Retold, window: onrecord.Window | None = None) -> list[str]:
 def two_turns(folder: Path, spelling: Spelling) -> Retold:
     told = Retold(folder, spelling)
     for prompt, words in (("u1", ("hail", "rain")), ("u2", ("snow", "wind"))):
-        told.talk.user(prompt)
+        told.chat.user(prompt)
         for call, word in zip(called(told), words, strict=True):
-            told.talk.tool_result(call, word)
+            told.chat.tool_result(call, word)
         told.answered("a1")
     return told
 
@@ -64,10 +64,10 @@ def two_turns(folder: Path, spelling: Spelling) -> Retold:
 def test_each_of_equal_calls_has_its_own_result(spelling: Spelling, tmp_path: Path) -> None:
     told = two_turns(tmp_path, spelling)
     assert given(told) == ["hail", "rain", "snow", "wind"]
-    assert told.talk.open_calls() == []
+    assert told.chat.open_calls() == []
     assert told.program.relations() == ["extends"] * 4
-    told.talk.user("u3")
-    assert list(told.talk.request(told.api).report) == []
+    told.chat.user("u3")
+    assert list(told.chat.request(told.api).report) == []
 
 
 @each_api
@@ -75,21 +75,21 @@ def test_a_window_that_keeps_the_second_turn_keeps_its_results(
     spelling: Spelling, tmp_path: Path
 ) -> None:
     told = two_turns(tmp_path, spelling)
-    told.talk.user("u3")
+    told.chat.user("u3")
     assert given(told, WINDOW) == ["snow", "wind"]
     whole = messages(told)
     kept = messages(told, WINDOW)
     assert kept == whole[-len(kept) :]
-    assert check_request(told.api, told.talk.request(told.api, window=WINDOW).body).violations == ()
+    assert check_request(told.api, told.chat.request(told.api, window=WINDOW).body).violations == ()
 
 
 @each_api
 @pytest.mark.parametrize("api", FOLDERS)
 def test_equal_calls_go_to_any_api_in_pairs(spelling: Spelling, api: str, tmp_path: Path) -> None:
     told = two_turns(tmp_path, spelling)
-    told.talk.user("u3")
+    told.chat.user("u3")
     for window in (None, WINDOW):
-        body = told.talk.request(api, window=window).body
+        body = told.chat.request(api, window=window).body
         assert check_request(api, body).violations == ()
         words = str(body)
         assert [word in words for word in ("hail", "rain")] == [window is None] * 2
@@ -101,22 +101,22 @@ def test_a_late_result_is_of_the_turn_that_made_its_call(
     spelling: Spelling, tmp_path: Path
 ) -> None:
     told = Retold(tmp_path, spelling)
-    told.talk.user("u1")
+    told.chat.user("u1")
     first, second = called(told)
-    told.talk.tool_result(first, "hail")
-    told.talk.user("u2")
-    told.talk.tool_result(second, "rain")
+    told.chat.tool_result(first, "hail")
+    told.chat.user("u2")
+    told.chat.tool_result(second, "rain")
     told.answered("a1")
-    told.talk.user("u3")
+    told.chat.user("u3")
     again = called(told)
     assert again == [first, second]
-    told.talk.tool_result(first, "snow")
-    told.talk.tool_result(second, "wind")
+    told.chat.tool_result(first, "snow")
+    told.chat.tool_result(second, "wind")
     told.answered("a1")
     assert given(told) == ["hail", "rain", "snow", "wind"]
-    told.talk.user("u4")
+    told.chat.user("u4")
     assert given(told, WINDOW) == ["snow", "wind"]
-    assert check_request(told.api, told.talk.request(told.api).body).violations == ()
+    assert check_request(told.api, told.chat.request(told.api).body).violations == ()
 
 
 @each_api
@@ -135,7 +135,7 @@ def test_a_program_that_keeps_its_list_gives_each_of_equal_calls_its_result(
         history = [*history, *turns[-1]]
     program.ask([*turns[1], *program.user("u3")], "a3")
     assert program.relations() == [*["extends"] * 4, "view"]
-    recorded = [known(event) for event in told.talk.events(after=0)]
+    recorded = [known(event) for event in told.chat.events(after=0)]
     kept = [event for event in recorded if isinstance(event, ToolResultRecorded)]
     told_by = [event.model_dump_json() for event in kept]
     assert [f'"{word}"' in text for word, text in zip(WORDS, told_by, strict=True)] == [True] * 4

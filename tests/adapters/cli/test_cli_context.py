@@ -82,9 +82,9 @@ def test_a_key_that_is_not_there_is_an_error(run: Command, url: str) -> None:
 
 def test_a_forgotten_conversation_carries_nothing_any_more(run: Command, url: str) -> None:
     with onrecord.connect(url) as store:
-        talk = store.conversation("support/4711")
-        forgotten = str(talk.conversation_id)
-        store.forget(talk.conversation_id, **BECAUSE)
+        chat = store.conversation("support/4711")
+        forgotten = str(chat.conversation_id)
+        store.forget(chat.conversation_id, **BECAUSE)
     done = run("context", forgotten, "--set", "a=b", "--url", url)
     assert done.code == 1
     assert "forgotten" in done.err

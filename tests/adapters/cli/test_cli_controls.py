@@ -38,17 +38,17 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[onrecord.
     monkeypatch.setenv("ONRECORD_URL", f"sqlite:///{quote(str(folder / 'talks.db'))}")
     monkeypatch.chdir(folder)
     with onrecord.connect() as store:
-        talk = store.conversation(NASTY)
-        talk.instruct(NASTY)
-        talk.tools.declare(
+        chat = store.conversation(NASTY)
+        chat.instruct(NASTY)
+        chat.tools.declare(
             [{"name": "look", "description": NASTY, "input_schema": {"type": "object"}}]
         )
-        talk.user(NASTY, documents=[named_document(folder)])
-        talk.log.append(answer(NASTY), tool_call(NASTY, NASTY))
-        talk.tool_result(NASTY, NASTY)
-        talk.log.append(answer(NASTY))
-        talk.set_tool_context({"who": NASTY}, persist=["who"])
-        talk.fork(FORK)
+        chat.user(NASTY, documents=[named_document(folder)])
+        chat.log.append(answer(NASTY), tool_call(NASTY, NASTY))
+        chat.tool_result(NASTY, NASTY)
+        chat.log.append(answer(NASTY))
+        chat.set_tool_context({"who": NASTY}, persist=["who"])
+        chat.fork(FORK)
         yield store
 
 
@@ -71,8 +71,8 @@ EACH: dict[str, list[tuple[str, ...]]] = {
     "capabilities": [(), ("gemini", "--model", NASTY)],
     "context": [(NASTY,), (NASTY, "--set", f"who={NASTY}")],
     "fork": [(NASTY, f"another {NASTY}")],
-    "regenerate": [(NASTY,)],
-    "edit": [(NASTY, "1", NASTY)],
+    "retract-answer": [(NASTY,)],
+    "edit-message": [(NASTY, "1", NASTY)],
     "compact": [(NASTY, NASTY)],
     "redact": [(NASTY, "3", "--reason", NASTY)],
     "bpmn": [("model.bpmn",)],

@@ -186,7 +186,7 @@ class TestTheDemo:
     def test_it_goes_to_another_store_and_is_proven_there(
         self, told: Done, command: Command, tmp_path: Path
     ) -> None:
-        file = tmp_path / "talk.jsonl"
+        file = tmp_path / "chat.jsonl"
         command("export", KEY, "-o", str(file))
         there = ("--url", f"sqlite:///{tmp_path / 'other.db'}")
         assert command("import", str(file), *there).code == 0

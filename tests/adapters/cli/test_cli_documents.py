@@ -28,21 +28,21 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 
 
 @pytest.fixture(autouse=True)
-def talk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> onrecord.Talk:
+def chat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> onrecord.Conversation:
     monkeypatch.setenv("ONRECORD_URL", url_of(tmp_path))
     (tmp_path / "report.pdf").write_bytes(PDF)
-    talk = onrecord.connect().conversation(KEY)
-    call(talk)
-    talk.tool_result("call_1", {"hits": [tmp_path / "report.pdf"], "map": URL})
-    talk.user("And this?", documents=[PNG])
-    return talk
+    chat = onrecord.connect().conversation(KEY)
+    call(chat)
+    chat.tool_result("call_1", {"hits": [tmp_path / "report.pdf"], "map": URL})
+    chat.user("And this?", documents=[PNG])
+    return chat
 
 
-def named(talk: onrecord.Talk, name: str, data: bytes = PDF) -> None:
+def named(chat: onrecord.Conversation, name: str, data: bytes = PDF) -> None:
     """A document of any name, as another writer of the log may have recorded it."""
-    blob = stream_of(talk).put((data,))
+    blob = stream_of(chat).put((data,))
     held = Document(media_type="application/pdf", name=name, blob=blob)
-    talk.log.append(MessageRecorded(role="user", content=(held,)))
+    chat.log.append(MessageRecorded(role="user", content=(held,)))
 
 
 def test_each_document_is_a_line(command: Command) -> None:
@@ -118,9 +118,9 @@ def test_saving_writes_over_nothing(command: Command, tmp_path: Path) -> None:
     ],
 )
 def test_no_name_leads_out_of_the_folder(
-    command: Command, talk: onrecord.Talk, tmp_path: Path, name: str, file: str
+    command: Command, chat: onrecord.Conversation, tmp_path: Path, name: str, file: str
 ) -> None:
-    named(talk, name)
+    named(chat, name)
     folder = tmp_path / "a" / "b" / "papers"
     before = {path for path in tmp_path.rglob("*") if folder not in path.parents}
     done = command("documents", KEY, "--save", str(folder))
@@ -133,10 +133,10 @@ def test_no_name_leads_out_of_the_folder(
 
 
 def test_two_documents_of_one_name_are_two_files_and_the_same_one_twice_is_one(
-    command: Command, talk: onrecord.Talk, tmp_path: Path
+    command: Command, chat: onrecord.Conversation, tmp_path: Path
 ) -> None:
-    named(talk, "report.pdf", b"%PDF another")
-    named(talk, "report.pdf", b"%PDF another")
+    named(chat, "report.pdf", b"%PDF another")
+    named(chat, "report.pdf", b"%PDF another")
     command("documents", KEY, "--save", str(tmp_path / "papers"))
     assert {path.name for path in (tmp_path / "papers").iterdir()} == {
         *("report.pdf", "report (2).pdf", "e90cd45d.png")
@@ -144,10 +144,10 @@ def test_two_documents_of_one_name_are_two_files_and_the_same_one_twice_is_one(
 
 
 def test_a_name_that_is_as_long_as_may_be_gets_a_number_too(
-    command: Command, talk: onrecord.Talk, tmp_path: Path
+    command: Command, chat: onrecord.Conversation, tmp_path: Path
 ) -> None:
     for data in (b"%PDF one", b"%PDF two"):
-        named(talk, "ä" * 150 + ".pdf", data)
+        named(chat, "ä" * 150 + ".pdf", data)
     folder = tmp_path / "papers"
     assert command("documents", KEY, "--save", str(folder)).code == 0
     assert {path.name for path in folder.iterdir()} > {
@@ -157,7 +157,7 @@ def test_a_name_that_is_as_long_as_may_be_gets_a_number_too(
 
 
 def test_half_of_a_document_is_no_file(
-    command: Command, talk: onrecord.Talk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: Command, chat: onrecord.Conversation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def half(*_: object) -> Iterator[bytes]:
         yield PDF[:5]

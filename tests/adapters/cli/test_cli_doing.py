@@ -30,14 +30,14 @@ COMMANDS = (
     "compact",
     "conversations",
     "demo",
-    "edit",
+    "edit-message",
     "export",
     "forget",
     "fork",
     "import",
     "migrate",
     "redact",
-    "regenerate",
+    "retract-answer",
     "replay",
     "request",
     "show",
@@ -79,8 +79,8 @@ class TestForget:
         self, url: str, command: Command
     ) -> None:
         with onrecord.connect(url) as store:
-            talk = store.conversation(KEY)
-            erased, fork = talk.conversation_id, talk.fork("fork").conversation_id
+            chat = store.conversation(KEY)
+            erased, fork = chat.conversation_id, chat.fork("fork").conversation_id
         command("forget", KEY, "--yes", "--reason", "asked to", "--actor", "ana")
         rows = command("audit", "--conversation", str(erased)).columns
         completed, intended = (row for row in rows if row[4].startswith("erasure."))
@@ -101,9 +101,9 @@ class TestForget:
 
     def test_forks_that_stay_are_named(self, url: str, command: Command) -> None:
         with onrecord.connect(url) as store:
-            talk = store.conversation(KEY)
+            chat = store.conversation(KEY)
             store.conversation("of another one").user("Hello")
-            talk.fork("fork\x1b[1m").fork("fork of the fork")
+            chat.fork("fork\x1b[1m").fork("fork of the fork")
         done = command("forget", KEY, "--yes", "--reason", "asked to")
         assert done.out.startswith("2 events erased; ")
         assert done.err.startswith("onrecord: 2 forks of it stayed, ")
@@ -150,7 +150,7 @@ class TestExportAndImport:
     def test_a_store_is_copied_conversation_by_conversation(
         self, url: str, command: Command, tmp_path: Path
     ) -> None:
-        file = tmp_path / "talk.jsonl"
+        file = tmp_path / "chat.jsonl"
         written = command("export", KEY, "-o", str(file))
         assert written.out.startswith(f"2 events of {KEY} in {file}, ")
         other = f"sqlite:///{tmp_path / 'other.db'}"
@@ -162,12 +162,12 @@ class TestExportAndImport:
     def test_standard_output_is_what_a_file_would_be(
         self, url: str, command: Command, tmp_path: Path
     ) -> None:
-        file = tmp_path / "talk.jsonl"
+        file = tmp_path / "chat.jsonl"
         command("export", KEY, "--output", str(file))
         assert command("export", KEY).out == file.read_text(encoding="utf-8")
 
     def test_json_says_what_was_done(self, url: str, command: Command, tmp_path: Path) -> None:
-        file = tmp_path / "talk.jsonl"
+        file = tmp_path / "chat.jsonl"
         written = command("export", KEY, "-o", str(file), "--json").document
         assert written == {"file": str(file), "events": 2, "bytes": file.stat().st_size}
         done = command("import", str(file), "--json").document
@@ -184,7 +184,7 @@ class TestExportAndImport:
     def test_a_cut_file_is_refused_and_leaves_nothing(
         self, url: str, command: Command, tmp_path: Path
     ) -> None:
-        file = tmp_path / "talk.jsonl"
+        file = tmp_path / "chat.jsonl"
         lines = command("export", KEY).out.splitlines(keepends=True)
         file.write_text("".join(lines[:-1]), encoding="utf-8")
         other = f"sqlite:///{tmp_path / 'other.db'}"
@@ -198,7 +198,7 @@ class TestExportAndImport:
     def test_a_taken_key_is_refused_with_the_way_out(
         self, url: str, command: Command, tmp_path: Path
     ) -> None:
-        file = tmp_path / "talk.jsonl"
+        file = tmp_path / "chat.jsonl"
         command("export", KEY, "-o", str(file))
         other = f"sqlite:///{tmp_path / 'other.db'}"
         with onrecord.connect(other) as store:
@@ -234,12 +234,12 @@ class TestTail:
         process = started("tail")
         assert process.stdout is not None
         with onrecord.connect(url) as store:
-            talk = store.conversation("another")
+            chat = store.conversation("another")
             number = 0
             # The tail has begun somewhere between two of these.
             while process.poll() is None and not ready(process.stdout.fileno()):
                 number += 1
-                talk.user(f"prompt {number}")
+                chat.user(f"prompt {number}")
         line = process.stdout.readline().split("\t")
         assert line[0] == "another"
         done = ended(process)
@@ -298,9 +298,9 @@ class TestFailing:
 
     def test_a_reader_that_stops_is_no_error(self, url: str) -> None:
         with onrecord.connect(url) as store:
-            talk = store.conversation(KEY)
+            chat = store.conversation(KEY)
             said = (Text(text="word " * 200),)
-            talk.log.append(*[MessageRecorded(role="user", content=said) for _ in range(300)])
+            chat.log.append(*[MessageRecorded(role="user", content=said) for _ in range(300)])
         shell = subprocess.run(
             ["bash", "-c", '"$@" | head -n 1', "bash", *PROGRAM, "show", KEY],
             capture_output=True,

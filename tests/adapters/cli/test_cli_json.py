@@ -34,7 +34,7 @@ def documents(done: Done) -> list[dict[str, Any]]:
 
 def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path) -> None:
     url = demo.document["url"]
-    file, copy = str(folder / "talk.jsonl"), f"sqlite:///{folder / 'copy.db'}"
+    file, copy = str(folder / "chat.jsonl"), f"sqlite:///{folder / 'copy.db'}"
     shown = documents(run("show", KEY, "--json", "--url", url))
     prompt = next(str(event["version"]) for event in shown if event["type"] == "message.recorded")
     runs = {
@@ -77,8 +77,10 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
         "rebuild VIEW": run("rebuild", "audit", "--json", "--url", url),
         "fork KEY NEW_KEY": run("fork", KEY, "fork", "--json", "--url", copy),
         "compact KEY SUMMARY": run("compact", KEY, "It is late.", "--json", "--url", copy),
-        "regenerate KEY": run("regenerate", "kept", "--json", "--url", copy),
-        "edit KEY VERSION TEXT": run("edit", KEY, prompt, "And now?", "--json", "--url", copy),
+        "retract-answer KEY": run("retract-answer", "kept", "--json", "--url", copy),
+        "edit-message KEY VERSION TEXT": run(
+            "edit-message", KEY, prompt, "And now?", "--json", "--url", copy
+        ),
         "redact KEY VERSION": run("redact", KEY, prompt, "--json", "--url", copy),
         "forget KEY": run("forget", KEY, "--yes", "--reason", "asked to", "--json", "--url", copy),
         "migrate": run("migrate", "--json", "--url", url),

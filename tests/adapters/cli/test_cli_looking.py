@@ -50,12 +50,12 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("ONRECORD_URL", place)
     with onrecord.connect(place) as store:
         store.conversation("ann@example.com").user("Hello")
-        talk = store.conversation(KEY)
-        talk.instruct("Be kind.")
-        talk.user("What is this?", documents=[b"%PDF-1.7 a report"])
-        response = talk.conversation_id
+        chat = store.conversation(KEY)
+        chat.instruct("Be kind.")
+        chat.user("What is this?", documents=[b"%PDF-1.7 a report"])
+        response = chat.conversation_id
         call = {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {"at": 1}}
-        talk.log.append(
+        chat.log.append(
             ToolCallRecorded(
                 response=response,
                 index=0,
@@ -70,9 +70,9 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
                 content=Native(api=API, value={"type": "dream", "of": "sheep"}),
             ),
         )
-        talk.tool_result("toolu_1", "it is red")
-        talk.user("And \x1b[2Jthis?")
-        talk.annotate({"rating": "5"}, 3)
+        chat.tool_result("toolu_1", "it is red")
+        chat.user("And \x1b[2Jthis?")
+        chat.annotate({"rating": "5"}, 3)
     return place
 
 
@@ -271,9 +271,9 @@ class TestRequest:
 
     def test_a_window_keeps_the_last_exchanges(self, url: str, command: Command) -> None:
         with onrecord.connect(url) as store:
-            talk = store.conversation(KEY)
+            chat = store.conversation(KEY)
             for number in range(5):
-                talk.user(f"prompt {number}")
+                chat.user(f"prompt {number}")
         whole = command("request", KEY).out
         windowed = command("request", KEY, "--window", "2")
         assert "What is this?" in whole

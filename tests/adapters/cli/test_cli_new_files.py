@@ -39,12 +39,12 @@ def exported(tmp_path: Path, command: Command) -> Path:
     folder = tmp_path / "origin"
     folder.mkdir()
     with onrecord.connect(url_of(folder)) as store:
-        talk = store.conversation(KEY)
-        talk.user("Hello", documents=[b"some bytes"])
-        talk.fork("fork").user("And then?")
-    for key, name in ((KEY, "talk.jsonl"), ("fork", "fork.jsonl")):
+        chat = store.conversation(KEY)
+        chat.user("Hello", documents=[b"some bytes"])
+        chat.fork("fork").user("And then?")
+    for key, name in ((KEY, "chat.jsonl"), ("fork", "fork.jsonl")):
         assert command("export", key, "-o", str(folder / name), "--url", url_of(folder)).code == 0
-    return folder / "talk.jsonl"
+    return folder / "chat.jsonl"
 
 
 @pytest.mark.parametrize("arguments", LOOKING, ids=lambda asked: asked[0])

@@ -36,7 +36,7 @@ def test_a_conversation_moves_from_a_file_to_a_server_and_back(
     local = url_of(tmp_path)
     with onrecord.connect(local) as store:
         store.conversation(KEY).user("What is this?", documents=[b"%PDF-1.7 report"])
-    file = str(tmp_path / "talk.jsonl")
+    file = str(tmp_path / "chat.jsonl")
     command("export", KEY, "-o", file, "--url", local)
     assert command("import", file).out == f"2 events of {KEY} recorded.\n"
     assert command("import", file).out.startswith("Nothing new")
@@ -54,7 +54,7 @@ def test_histories_of_other_programs_are_taken_in_once(
     again = {"role": "tool", "tool_call_id": "call_1", "content": "Rain again"}
     kept = [*CHAT[:4], again, *CHAT[4:], long]
     for at_most, outcome, recorded in ((5, "recorded", 7), (9, "extended", 3), (9, "unchanged", 0)):
-        path = written(tmp_path / "talk.json", kept[:at_most])
+        path = written(tmp_path / "chat.json", kept[:at_most])
         (done,) = command("import", str(path), "--api", "openai-chat", "--json").documents
         assert (done["outcome"], done["recorded"]) == (outcome, recorded)
     sent = command("request", "talk", "--api", "openai-chat").document
@@ -79,9 +79,9 @@ def test_it_is_listed_shown_and_forgotten(url: str, command: Command) -> None:
 def test_forks_of_what_is_forgotten_are_named(url: str, command: Command) -> None:
     with onrecord.connect(url) as store:
         store.conversation("older").user("Hello")
-        talk = store.conversation(KEY)
-        talk.user("Hello")
-        talk.fork("fork").fork("fork of the fork")
+        chat = store.conversation(KEY)
+        chat.user("Hello")
+        chat.fork("fork").fork("fork of the fork")
         store.conversation("younger").user("Hello")
     told = command("forget", KEY, "--yes", "--reason", "asked to").err
     assert told.startswith("onrecord: 2 forks of it stayed, ")

@@ -24,11 +24,11 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     place = url_of(tmp_path)
     monkeypatch.setenv("ONRECORD_URL", place)
     with onrecord.connect(place) as store:
-        talk = store.conversation(KEY)
+        chat = store.conversation(KEY)
         for number in (1, 2):
-            talk.user(f"prompt {number}")
+            chat.user(f"prompt {number}")
             content = (Text(text=f"answer {number}"),)
-            talk.log.append(MessageRecorded(role="assistant", content=content))
+            chat.log.append(MessageRecorded(role="assistant", content=content))
     return place
 
 
@@ -39,7 +39,7 @@ def words(url: str, key: str = KEY) -> list[str]:
 
 
 def test_an_answer_is_given_up(command: Command, url: str) -> None:
-    done = command("regenerate", KEY)
+    done = command("retract-answer", KEY)
     assert done.out == "The last answer is given up: the next request asks again.\n"
     assert words(url) == ["prompt 1", "answer 1", "prompt 2"]
     rows = command("show", KEY, "--lines").columns
@@ -49,21 +49,21 @@ def test_an_answer_is_given_up(command: Command, url: str) -> None:
 def test_a_prompt_is_edited_with_a_document(command: Command, url: str, tmp_path: Path) -> None:
     file = tmp_path / "note.txt"
     file.write_text("a note")
-    assert command("edit", KEY, "4", "prompt 2b", "--document", str(file)).code == 0
+    assert command("edit-message", KEY, "4", "prompt 2b", "--document", str(file)).code == 0
     with onrecord.connect(url) as store:
         messages = store.conversation(KEY).request("anthropic-messages")["messages"]
     said = str(messages)
     assert "prompt 2b" in said
     assert "a note" in said
     assert "answer 2" not in said
-    assert command("edit", KEY, "4", "x", "--document", "nowhere").code == 2
+    assert command("edit-message", KEY, "4", "x", "--document", "nowhere").code == 2
 
 
 def test_a_text_may_come_from_standard_input(
     command: Command, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin.read", lambda: "from elsewhere")
-    assert command("edit", KEY, "4", "-").code == 0
+    assert command("edit-message", KEY, "4", "-").code == 0
     assert words(url)[-1] == "from elsewhere"
 
 
@@ -85,7 +85,7 @@ def test_what_holds_for_the_history_is_shown_though_it_stands_beside_it(
 ) -> None:
     command("compact", KEY, "In short.", "--until", "3")
     command("redact", KEY, "2")
-    command("edit", KEY, "4", "prompt 2b")
+    command("edit-message", KEY, "4", "prompt 2b")
     assert words(url) == ["In short.", "prompt 2b"]
     rows = command("show", KEY).columns
     assert [row[0] for row in rows] == ["1", "2", "3", "6", "7", "8", "9"]
@@ -105,12 +105,12 @@ def test_a_fork_goes_on_elsewhere(command: Command, url: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (("edit", KEY, "3", "x"), "version 3 is no prompt"),
-        (("edit", KEY, "99", "x"), "no event at version 99"),
+        (("edit-message", KEY, "3", "x"), "version 3 is no prompt"),
+        (("edit-message", KEY, "99", "x"), "no event at version 99"),
         (("compact", KEY, " "), "needs words"),
         (("redact", KEY, "99"), "no event at version 99"),
         (("fork", KEY, "x", "--at", "99"), "no version 99"),
-        (("regenerate", "nobody"), "no conversation has the key"),
+        (("retract-answer", "nobody"), "no conversation has the key"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_a_line(
@@ -125,6 +125,6 @@ def test_what_was_forgotten_has_no_history(command: Command, url: str) -> None:
     with onrecord.connect(url) as store:
         conversation = store.conversation(KEY).conversation_id
         store.forget(conversation, **BECAUSE)
-    done = command("regenerate", str(conversation))
+    done = command("retract-answer", str(conversation))
     assert done.code == 1
     assert "forgotten" in done.err

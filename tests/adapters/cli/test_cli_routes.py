@@ -24,9 +24,9 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     picture = tmp_path / "a.png"
     picture.write_bytes(PNG)
     with onrecord.connect(url_of(tmp_path)) as store:
-        talk = store.conversation(KEY)
-        talk.user("What is this?", documents=[picture])
-        talk.log.append(MessageRecorded(role="assistant", content=(Text(text="A cat."),)))
+        chat = store.conversation(KEY)
+        chat.user("What is this?", documents=[picture])
+        chat.log.append(MessageRecorded(role="assistant", content=(Text(text="A cat."),)))
     monkeypatch.setenv("ONRECORD_URL", url_of(tmp_path))
     return url_of(tmp_path)
 

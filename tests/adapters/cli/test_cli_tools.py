@@ -39,11 +39,11 @@ def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A conversation with two declarations of tools."""
     monkeypatch.setenv("ONRECORD_URL", url_of(tmp_path))
     with onrecord.connect() as store:
-        talk = store.conversation(KEY)
-        talk.tools.declare([{"name": "look", "input_schema": {"type": "object"}}])
-        talk.user("Hello")
+        chat = store.conversation(KEY)
+        chat.tools.declare([{"name": "look", "input_schema": {"type": "object"}}])
+        chat.user("Hello")
         own = Native(api="gemini", value={"codeExecution": {}})
-        talk.tools.declare([TRACK, FILES, BuiltinTool(name="web_search"), own])
+        chat.tools.declare([TRACK, FILES, BuiltinTool(name="web_search"), own])
 
 
 def test_each_tool_is_a_line_with_where_it_comes_from(command: Command) -> None:

@@ -20,11 +20,11 @@ from tests.factories import TENANT, answer, tool_call, tool_result
 def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("ONRECORD_ACTOR", "ann")
     with onrecord.connect(url_of(tmp_path)) as store:
-        talk = store.conversation("support/4711")
-        talk.user("Where is my parcel?")
-        talk.log.append(tool_call("c1", "track"))
-        talk.log.append(tool_result("c1", "in depot North"))
-        talk.log.append(answer("It is in depot North."))
+        chat = store.conversation("support/4711")
+        chat.user("Where is my parcel?")
+        chat.log.append(tool_call("c1", "track"))
+        chat.log.append(tool_result("c1", "in depot North"))
+        chat.log.append(answer("It is in depot North."))
         store.conversation("support/4712").user("Is depot North open?")
     return url_of(tmp_path)
 
@@ -248,9 +248,9 @@ def test_how_long_a_call_took_is_not_told_where_nobody_knows(command: Command, u
 def test_long_texts_leave_room_for_the_next_call(tmp_path: Path, columns: int) -> None:
     url = f"sqlite:///{tmp_path / 'long.db'}"
     with onrecord.connect(url) as store:
-        talk = store.conversation("support/customer-4711/parcel-0123456789")
-        talk.log.append(tool_call("c1", "mcp__filesystem__read_text_file"))
-        talk.log.append(tool_result("c1", "It left depot North " + "and came to depot South " * 40))
+        chat = store.conversation("support/customer-4711/parcel-0123456789")
+        chat.log.append(tool_call("c1", "mcp__filesystem__read_text_file"))
+        chat.log.append(tool_result("c1", "It left depot North " + "and came to depot South " * 40))
     shown = on_a_terminal("calls", "--url", url, columns=columns)
     lines = [line.strip() for line in shown.splitlines()]
     assert len(lines[lines.index("\u2500" * (columns - 2)) + 1 :]) <= 8

@@ -24,12 +24,12 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     url = f"sqlite:///{tmp_path / 'talks.db'}"
     monkeypatch.setenv("ONRECORD_URL", url)
     with onrecord.connect(url) as store:
-        talk = store.conversation(KEY)
-        talk.instruct("Be kind.")
+        chat = store.conversation(KEY)
+        chat.instruct("Be kind.")
         for number in range(1, 6):
-            talk.user(f"prompt {number}")
+            chat.user(f"prompt {number}")
             if number == 3:
-                talk.log.append(MessageRecorded(role="system", content=(Text(text="A note."),)))
+                chat.log.append(MessageRecorded(role="system", content=(Text(text="A note."),)))
     return url
 
 

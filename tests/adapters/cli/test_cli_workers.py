@@ -14,7 +14,7 @@ from onrecord.adapters.storage.postgres.postgres import Postgres, open_postgres
 from onrecord.adapters.terminal import pages
 from onrecord.adapters.terminal.pages import caught_up
 from onrecord.adapters.views.pages import Page
-from onrecord.projections.views.audit import AUDIT, Deed
+from onrecord.projections.views.audit import AUDIT, AuditEntry
 from onrecord.projections.views.view import View
 from tests.adapters.cli.command import Command, in_process, on_a_terminal
 from tests.adapters.storage.postgres.test_postgres import as_role
@@ -86,10 +86,10 @@ def test_who_works_is_told_until_the_lease_has_run_out(url: str, command: Comman
 @pytest.mark.usefixtures("no_pauses")
 def test_what_was_recorded_while_a_view_was_read_is_not_lacking(url: str, log: Postgres) -> None:
     with connect(url, tenant=TENANT) as store:
-        worker, conversation, answers = at_work(url), uuid4(), list[Page[Deed]]()
+        worker, conversation, answers = at_work(url), uuid4(), list[Page[AuditEntry]]()
         log.append([appending(conversation, prompt("Hello"))])
 
-        def ask() -> Page[Deed]:
+        def ask() -> Page[AuditEntry]:
             if len(answers) == 1:
                 worker.finish()
                 log.append([appending(conversation, prompt("And now?"))])

@@ -29,16 +29,16 @@ def native_call(api: str, name: str) -> JsonObject:
 
 
 @pytest.fixture
-def talk() -> onrecord.Talk:
-    talk = onrecord.connect("memory://").conversation("support/4711")
-    talk.tools.declare(TOOLS)
-    talk.user("hi")
-    return talk
+def chat() -> onrecord.Conversation:
+    chat = onrecord.connect("memory://").conversation("support/4711")
+    chat.tools.declare(TOOLS)
+    chat.user("hi")
+    return chat
 
 
-def calls(talk: onrecord.Talk, api: str, name: str) -> None:
+def calls(chat: onrecord.Conversation, api: str, name: str) -> None:
     content = Native(api=api, value=native_call(api, name))
-    talk.log.append(ToolCallRecorded(call_id="call_1", name=name, content=content))
+    chat.log.append(ToolCallRecorded(call_id="call_1", name=name, content=content))
 
 
 @pytest.mark.parametrize(
@@ -47,34 +47,34 @@ def calls(talk: onrecord.Talk, api: str, name: str) -> None:
 )
 @pytest.mark.parametrize("given", [GIVEN, LONG, "look_up"])
 def test_an_open_call_has_the_name_that_its_caller_gave(
-    talk: onrecord.Talk, api: str, longest: int, given: str
+    chat: onrecord.Conversation, api: str, longest: int, given: str
 ) -> None:
-    calls(talk, api, name_for(given, longest))
-    (call,) = talk.open_calls()
+    calls(chat, api, name_for(given, longest))
+    (call,) = chat.open_calls()
     assert (call.name, call.arguments) == (given, {"q": 1})
 
 
-def test_a_name_that_no_tool_in_force_has_stays(talk: onrecord.Talk) -> None:
-    calls(talk, "openai-chat", "look_up_0123abcd")
-    assert [call.name for call in talk.open_calls()] == ["look_up_0123abcd"]
+def test_a_name_that_no_tool_in_force_has_stays(chat: onrecord.Conversation) -> None:
+    calls(chat, "openai-chat", "look_up_0123abcd")
+    assert [call.name for call in chat.open_calls()] == ["look_up_0123abcd"]
 
 
-def test_a_tool_of_just_that_name_is_the_one_that_is_called(talk: onrecord.Talk) -> None:
+def test_a_tool_of_just_that_name_is_the_one_that_is_called(chat: onrecord.Conversation) -> None:
     spelled = name_for(GIVEN, OPENAI)
-    talk.tools.declare([*TOOLS, {"name": spelled, "input_schema": {"type": "object"}}])
-    calls(talk, "openai-chat", spelled)
-    assert [call.name for call in talk.open_calls()] == [spelled]
+    chat.tools.declare([*TOOLS, {"name": spelled, "input_schema": {"type": "object"}}])
+    calls(chat, "openai-chat", spelled)
+    assert [call.name for call in chat.open_calls()] == [spelled]
 
 
-def test_a_fork_has_the_names_of_its_origin(talk: onrecord.Talk) -> None:
-    calls(talk, "openai-chat", name_for(GIVEN, OPENAI))
-    assert [call.name for call in talk.fork("another").open_calls()] == [GIVEN]
+def test_a_fork_has_the_names_of_its_origin(chat: onrecord.Conversation) -> None:
+    calls(chat, "openai-chat", name_for(GIVEN, OPENAI))
+    assert [call.name for call in chat.fork("another").open_calls()] == [GIVEN]
 
 
-def test_what_is_shown_bears_the_names_that_the_caller_gave(talk: onrecord.Talk) -> None:
-    calls(talk, "openai-chat", name_for(GIVEN, OPENAI))
-    talk.tool_result("call_1", "found")
+def test_what_is_shown_bears_the_names_that_the_caller_gave(chat: onrecord.Conversation) -> None:
+    calls(chat, "openai-chat", name_for(GIVEN, OPENAI))
+    chat.tool_result("call_1", "found")
     told = [
-        row.text for row in timeline(talk.events(after=0)) if row.kind in ("tool call", "result")
+        row.text for row in timeline(chat.events(after=0)) if row.kind in ("tool call", "result")
     ]
     assert told == [f'{GIVEN} {{"q":1}}', f"{GIVEN}: found"]

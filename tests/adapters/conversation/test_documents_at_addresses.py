@@ -26,16 +26,16 @@ def connections(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return tried
 
 
-@pytest.mark.parametrize("tags", ["seed-short-id", "doc-reference"])
+@pytest.mark.parametrize("tags", ["short-id", "doc-reference"])
 def test_a_document_at_an_address_is_recorded_and_rendered_without_a_connection(
     connections: list[object], tags: Form
 ) -> None:
-    talk = onrecord.connect("memory://").conversation("support/4711")
-    asked(talk, ("find", {}))
-    talk.tool_result("call_1", {"files": [URL]})
+    chat = onrecord.connect("memory://").conversation("support/4711")
+    asked(chat, ("find", {}))
+    chat.tool_result("call_1", {"files": [URL]})
     for api in FOLDERS:
-        talk.request(api, tags=tags)
-    talk.signal({"more": URL})
-    talk.request("anthropic-messages", tags=tags)
-    assert [document.document.url for document in talk.documents()] == [URL.url, URL.url]
+        chat.request(api, tags=tags)
+    chat.signal({"more": URL})
+    chat.request("anthropic-messages", tags=tags)
+    assert [document.document.url for document in chat.documents()] == [URL.url, URL.url]
     assert connections == []

@@ -32,7 +32,7 @@ RESPONSE = UUID(int=7)
 
 
 @pytest.fixture
-def talk() -> onrecord.Talk:
+def chat() -> onrecord.Conversation:
     return onrecord.connect("memory://").conversation("support/4711")
 
 
@@ -40,10 +40,12 @@ def told(held: HeldDocument) -> tuple[Any, ...]:
     return (held.version, held.origin, held.tool_name, held.call_id, held.path)
 
 
-def test_a_document_of_the_user_stands_at_its_prompt(talk: onrecord.Talk, tmp_path: Path) -> None:
+def test_a_document_of_the_user_stands_at_its_prompt(
+    chat: onrecord.Conversation, tmp_path: Path
+) -> None:
     (tmp_path / "a.pdf").write_bytes(PDF)
-    talk.user("Look:", documents=[tmp_path / "a.pdf", URL])
-    file, link = talk.documents()
+    chat.user("Look:", documents=[tmp_path / "a.pdf", URL])
+    file, link = chat.documents()
     assert told(file) == (2, "user", None, None, None)
     assert (file.document.name, file.blob) == ("a.pdf", file.document.blob)
     assert file.blob is not None
@@ -52,64 +54,64 @@ def test_a_document_of_the_user_stands_at_its_prompt(talk: onrecord.Talk, tmp_pa
 
 
 def test_a_document_of_a_result_stands_at_its_own_event_with_call_tool_and_place(
-    talk: onrecord.Talk,
+    chat: onrecord.Conversation,
 ) -> None:
-    call(talk)
-    talk.tool_result("call_1", {"a": PDF, "b": [PNG]})
-    first, second = talk.documents()
+    call(chat)
+    chat.tool_result("call_1", {"a": PDF, "b": [PNG]})
+    first, second = chat.documents()
     assert told(first) == (5, "tool", "look", "call_1", "/a")
     assert told(second) == (6, "tool", "look", "call_1", "/b/0")
 
 
-def test_each_result_tells_of_its_own_documents(talk: onrecord.Talk) -> None:
-    call(talk)
-    talk.tool_result("call_1", {"a": PDF})
-    talk.tool_result("call_2", {"b": PDF})
-    assert [(held.call_id, held.path) for held in talk.documents()] == [
+def test_each_result_tells_of_its_own_documents(chat: onrecord.Conversation) -> None:
+    call(chat)
+    chat.tool_result("call_1", {"a": PDF})
+    chat.tool_result("call_2", {"b": PDF})
+    assert [(held.call_id, held.path) for held in chat.documents()] == [
         *(("call_1", "/a"), ("call_2", "/b"))
     ]
 
 
 def test_a_result_of_which_no_document_has_its_event_tells_of_them_itself(
-    talk: onrecord.Talk,
+    chat: onrecord.Conversation,
 ) -> None:
-    call(talk)
+    call(chat)
     result = ToolResult(call_id="call_1", content=(Text(text="see"), URL))
-    talk.log.append(ToolResultRecorded(call_id="call_1", content=result))
-    (held,) = talk.documents()
+    chat.log.append(ToolResultRecorded(call_id="call_1", content=result))
+    (held,) = chat.documents()
     assert told(held) == (4, "tool", "look", "call_1", None)
 
 
 @pytest.mark.parametrize("order", list(permutations(range(4))))
 @pytest.mark.parametrize("redacted", range(5))
 def test_each_event_places_its_document_in_whatever_order_they_come(
-    talk: onrecord.Talk, order: tuple[int, ...], redacted: int
+    chat: onrecord.Conversation, order: tuple[int, ...], redacted: int
 ) -> None:
     held = [URL.model_copy(update={"name": f"{number}.png"}) for number in range(4)]
     result = ToolResult(call_id="call_1", content=tuple(held))
     found = [DocumentExtracted(document=held[at], call_id="call_1", path=f"/{at}") for at in order]
-    talk.log.append(ToolResultRecorded(call_id="call_1", content=result), *found)
+    chat.log.append(ToolResultRecorded(call_id="call_1", content=result), *found)
     expected = {f"{at}.png": (version, f"/{at}") for version, at in enumerate(order, 3)}
     if redacted < len(order):
-        talk.redact(expected.pop(f"{redacted}.png")[0])
-    told = talk.documents()
+        chat.redact(expected.pop(f"{redacted}.png")[0])
+    told = chat.documents()
     assert [each.document.name for each in told] == sorted(expected)
     assert {each.document.name: (each.version, each.path) for each in told} == expected
 
 
-def test_a_rejected_result_tells_of_its_documents_too(talk: onrecord.Talk) -> None:
-    call(talk)
-    talk.tool_result("call_1", "sunny")
-    talk.tool_result("call_1", {"a": PDF})
-    (held,) = talk.documents()
+def test_a_rejected_result_tells_of_its_documents_too(chat: onrecord.Conversation) -> None:
+    call(chat)
+    chat.tool_result("call_1", "sunny")
+    chat.tool_result("call_1", {"a": PDF})
+    (held,) = chat.documents()
     assert told(held) == (5, "rejected", "look", "call_1", None)
 
 
-def test_documents_of_signals_and_operators_are_theirs(talk: onrecord.Talk) -> None:
-    talk.user("Hello")
-    talk.log.append(SignalReceived(content=(URL,)))
-    talk.log.append(MessageRecorded(role="system", content=(URL,)))
-    assert [held.origin for held in talk.documents()] == ["signal", "operator"]
+def test_documents_of_signals_and_operators_are_theirs(chat: onrecord.Conversation) -> None:
+    chat.user("Hello")
+    chat.log.append(SignalReceived(content=(URL,)))
+    chat.log.append(MessageRecorded(role="system", content=(URL,)))
+    assert [held.origin for held in chat.documents()] == ["signal", "operator"]
 
 
 @pytest.mark.parametrize(
@@ -137,17 +139,17 @@ def test_documents_of_signals_and_operators_are_theirs(talk: onrecord.Talk) -> N
     ids=["anthropic", "openai"],
 )
 def test_a_document_in_an_apis_own_json_is_read_from_it(
-    talk: onrecord.Talk, native: Native
+    chat: onrecord.Conversation, native: Native
 ) -> None:
-    talk.log.append(MessageRecorded(role="user", content=(native,)))
-    (held,) = talk.documents()
+    chat.log.append(MessageRecorded(role="user", content=(native,)))
+    (held,) = chat.documents()
     assert (held.origin, held.document.media_type) == ("user", "image/png")
     assert held.blob is not None
     assert held.blob.size == len(PNG)
 
 
-def test_a_result_in_an_apis_own_json_is_read_from_it(talk: onrecord.Talk) -> None:
-    call(talk)
+def test_a_result_in_an_apis_own_json_is_read_from_it(chat: onrecord.Conversation) -> None:
+    call(chat)
     source = {"type": "base64", "media_type": "image/png", "data": base64.b64encode(PNG).decode()}
     value = {
         "type": "tool_result",
@@ -155,12 +157,12 @@ def test_a_result_in_an_apis_own_json_is_read_from_it(talk: onrecord.Talk) -> No
         "content": [{"type": "image", "source": source}],
     }
     content = Native(api="anthropic-messages", value=value)
-    talk.log.append(ToolResultRecorded(call_id="call_1", content=content))
-    (held,) = talk.documents()
+    chat.log.append(ToolResultRecorded(call_id="call_1", content=content))
+    (held,) = chat.documents()
     assert told(held) == (4, "tool", "look", "call_1", None)
 
 
-def test_a_picture_that_a_providers_tool_made_is_told_once(talk: onrecord.Talk) -> None:
+def test_a_picture_that_a_providers_tool_made_is_told_once(chat: onrecord.Conversation) -> None:
     value = {
         "type": "image_generation_call",
         "id": "ig_1",
@@ -168,8 +170,8 @@ def test_a_picture_that_a_providers_tool_made_is_told_once(talk: onrecord.Talk) 
         "result": base64.b64encode(PNG).decode(),
         "output_format": "png",
     }
-    talk.user("Draw.")
-    blob = stream_of(talk).put((PNG,))
+    chat.user("Draw.")
+    blob = stream_of(chat).put((PNG,))
     picture = Document(media_type="image/png", name="image_0.png", blob=blob)
     content = Native(api="openai-responses", value=value)
     made = ServerToolCallRecorded(
@@ -178,53 +180,53 @@ def test_a_picture_that_a_providers_tool_made_is_told_once(talk: onrecord.Talk) 
     found = DocumentExtracted(
         document=picture, call_id="ig_1", tool_name="image_generation", api="openai-responses"
     )
-    talk.log.append(made, found)
-    (held,) = talk.documents()
+    chat.log.append(made, found)
+    (held,) = chat.documents()
     assert told(held) == (4, "provider", "image_generation", "ig_1", None)
 
 
 def test_a_redacted_document_is_not_told_and_neither_are_those_of_a_redacted_result(
-    talk: onrecord.Talk,
+    chat: onrecord.Conversation,
 ) -> None:
-    call(talk)
-    talk.tool_result("call_1", {"a": PDF, "b": PNG})
-    talk.redact(5)
-    assert [held.path for held in talk.documents()] == ["/b"]
-    talk.redact(4)
-    assert talk.documents() == ()
+    call(chat)
+    chat.tool_result("call_1", {"a": PDF, "b": PNG})
+    chat.redact(5)
+    assert [held.path for held in chat.documents()] == ["/b"]
+    chat.redact(4)
+    assert chat.documents() == ()
 
 
-def test_a_fork_has_the_documents_of_its_origin(talk: onrecord.Talk) -> None:
-    call(talk)
-    talk.tool_result("call_1", {"a": PDF})
-    fork = talk.fork("support/4711/otherwise")
-    talk.tool_result("call_2", {"b": PNG})
+def test_a_fork_has_the_documents_of_its_origin(chat: onrecord.Conversation) -> None:
+    call(chat)
+    chat.tool_result("call_1", {"a": PDF})
+    fork = chat.fork("support/4711/otherwise")
+    chat.tool_result("call_2", {"b": PNG})
     fork.user("And this?", documents=[PNG])
     assert [held.origin for held in fork.documents()] == ["tool", "user"]
     owners = [held.conversation_id for held in fork.documents()]
-    assert owners == [talk.conversation_id, fork.conversation_id]
+    assert owners == [chat.conversation_id, fork.conversation_id]
 
 
-def test_documents_are_told_at_a_version(talk: onrecord.Talk) -> None:
-    talk.user(documents=[PDF])
-    talk.user(documents=[PNG])
-    assert len(talk.documents(at=2)) == 1
-    assert len(talk.documents()) == 2
+def test_documents_are_told_at_a_version(chat: onrecord.Conversation) -> None:
+    chat.user(documents=[PDF])
+    chat.user(documents=[PNG])
+    assert len(chat.documents(at=2)) == 1
+    assert len(chat.documents()) == 2
 
 
-def test_a_conversation_that_has_not_begun_has_none(talk: onrecord.Talk) -> None:
-    assert talk.documents() == ()
+def test_a_conversation_that_has_not_begun_has_none(chat: onrecord.Conversation) -> None:
+    assert chat.documents() == ()
 
 
-def test_a_tool_is_named_as_its_caller_knows_it(talk: onrecord.Talk) -> None:
-    talk.tools.declare([{"name": "find/files", "input_schema": {"type": "object"}}])
-    talk.user("Look it up.")
-    name = talk.request("anthropic-messages")["tools"][0]["name"]
+def test_a_tool_is_named_as_its_caller_knows_it(chat: onrecord.Conversation) -> None:
+    chat.tools.declare([{"name": "find/files", "input_schema": {"type": "object"}}])
+    chat.user("Look it up.")
+    name = chat.request("anthropic-messages")["tools"][0]["name"]
     made = ToolCall(id="call_1", name=name, arguments={})
-    talk.log.append(ToolCallRecorded(call_id="call_1", name=name, content=made))
+    chat.log.append(ToolCallRecorded(call_id="call_1", name=name, content=made))
     result = ToolResult(call_id="call_1", content=(URL,))
-    talk.log.append(ToolResultRecorded(call_id="call_1", content=result))
-    (held,) = talk.documents()
+    chat.log.append(ToolResultRecorded(call_id="call_1", content=result))
+    (held,) = chat.documents()
     assert held.tool_name == "find/files"
 
 

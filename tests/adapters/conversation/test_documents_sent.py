@@ -39,40 +39,40 @@ def chatted(calls: list[JsonObject]) -> JsonObject:
     return {**head, "model": "gpt-4.1", "choices": [choice], "usage": usage}
 
 
-def by_chat(url: str, talk: onrecord.Talk, request: Request) -> None:
+def by_chat(url: str, chat: onrecord.Conversation, request: Request) -> None:
     plain = openai.OpenAI(base_url=url, api_key="x", max_retries=0)
-    talk.record(plain).chat.completions.create(model="gpt-4.1", **request)
+    chat.record(plain).chat.completions.create(model="gpt-4.1", **request)
     plain.close()
 
 
-def by_messages(url: str, talk: onrecord.Talk, request: Request) -> None:
+def by_messages(url: str, chat: onrecord.Conversation, request: Request) -> None:
     plain = anthropic.Anthropic(base_url=url.removesuffix("/v1"), api_key="x", max_retries=0)
-    with talk.record(plain) as client:
+    with chat.record(plain) as client:
         client.messages.create(model="claude-sonnet-5", max_tokens=64, **request)
 
 
-def by_responses(url: str, talk: onrecord.Talk, request: Request) -> None:
-    with talk.record(openai.OpenAI(base_url=url, api_key="x", max_retries=0)) as client:
+def by_responses(url: str, chat: onrecord.Conversation, request: Request) -> None:
+    with chat.record(openai.OpenAI(base_url=url, api_key="x", max_retries=0)) as client:
         client.responses.create(model="gpt-5.4", **request)
 
 
-def by_converse(url: str, talk: onrecord.Talk, request: Request) -> None:
-    client: Any = talk.record(boto_client(url.removesuffix("/v1")), splice=True)
+def by_converse(url: str, chat: onrecord.Conversation, request: Request) -> None:
+    client: Any = chat.record(boto_client(url.removesuffix("/v1")), splice=True)
     client.converse(modelId=CLAUDE, **request)
     client.close()
 
 
-def by_gemini(model: str) -> Callable[[str, onrecord.Talk, Request], None]:
-    def ask(url: str, talk: onrecord.Talk, request: Request) -> None:
-        client: Any = talk.record(genai_client(url.removesuffix("/v1")), splice=True)
+def by_gemini(model: str) -> Callable[[str, onrecord.Conversation, Request], None]:
+    def ask(url: str, chat: onrecord.Conversation, request: Request) -> None:
+        client: Any = chat.record(genai_client(url.removesuffix("/v1")), splice=True)
         with client:
             client.models.generate_content(model=model, **request)
 
     return ask
 
 
-def by_ollama(url: str, talk: onrecord.Talk, request: Request) -> None:
-    client: Any = talk.record(ollama.Client(host=url.removesuffix("/v1")), splice=True)
+def by_ollama(url: str, chat: onrecord.Conversation, request: Request) -> None:
+    client: Any = chat.record(ollama.Client(host=url.removesuffix("/v1")), splice=True)
     with client:
         client.chat(model="qwen3", **request)
 
@@ -84,7 +84,7 @@ class Way:
     api: str
     model: str
     answer: JsonObject
-    ask: Callable[[str, onrecord.Talk, Request], None]
+    ask: Callable[[str, onrecord.Conversation, Request], None]
     is_inline: bool = False
 
     def __str__(self) -> str:
@@ -129,28 +129,30 @@ WAYS = [
 
 
 @pytest.fixture
-def talk(tmp_path: Path) -> Iterator[onrecord.Talk]:
+def chat(tmp_path: Path) -> Iterator[onrecord.Conversation]:
     with onrecord.connect(f"sqlite:///{tmp_path / 'talks.db'}") as store:
-        talk = store.conversation("talk")
-        talk.user("What is there?")
-        yield talk
+        chat = store.conversation("talk")
+        chat.user("What is there?")
+        yield chat
 
 
-def asked_twice(talk: onrecord.Talk, way: Way) -> JsonObject:
+def asked_twice(chat: onrecord.Conversation, way: Way) -> JsonObject:
     """Ask, give the result of the call, ask again; return what was sent then."""
     answer: Reply = whole(way.answer)
     with replaying(answer, answer) as server:
-        way.ask(server.url, talk, talk.request(way.api, model=way.model))
-        (call,) = talk.open_calls()
-        talk.tool_result(call.id, {"found": [{"at": "the lake", "picture": PNG}]})
-        way.ask(server.url, talk, talk.request(way.api, model=way.model))
+        way.ask(server.url, chat, chat.request(way.api, model=way.model))
+        (call,) = chat.open_calls()
+        chat.tool_result(call.id, {"found": [{"at": "the lake", "picture": PNG}]})
+        way.ask(server.url, chat, chat.request(way.api, model=way.model))
     sent: JsonObject = json.loads(server.requests[-1].body)
     return sent
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
-def test_a_document_deep_in_a_result_reaches_the_model(talk: onrecord.Talk, way: Way) -> None:
-    sent = asked_twice(talk, way)
+def test_a_document_deep_in_a_result_reaches_the_model(
+    chat: onrecord.Conversation, way: Way
+) -> None:
+    sent = asked_twice(chat, way)
     *_, last = sent[LISTS.get(way.api, "messages")]
     assert ENCODED in json.dumps(last)
     assert json.dumps(sent).count(ENCODED) == 1
@@ -159,25 +161,25 @@ def test_a_document_deep_in_a_result_reaches_the_model(talk: onrecord.Talk, way:
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
 def test_what_was_synthesised_is_pinned_by_what_was_sent_and_is_no_event(
-    talk: onrecord.Talk, way: Way
+    chat: onrecord.Conversation, way: Way
 ) -> None:
-    asked_twice(talk, way)
-    outcomes = list(replays(talk))
+    asked_twice(chat, way)
+    outcomes = list(replays(chat))
     assert [outcome.is_whole for outcome in outcomes] == [True, True]
     assert [outcome.is_rendered for outcome in outcomes] == [True, True]
-    told = [event.type for event in talk.log.read()]
+    told = [event.type for event in chat.log.read()]
     assert told.count("tool_result.recorded") == told.count("document.extracted") == 1
-    said = [event.body for event in talk.log.read() if event.type == "message.recorded"]
+    said = [event.body for event in chat.log.read() if event.type == "message.recorded"]
     assert [json.loads(body or b"")["role"] for body in said].count("user") == 1
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
 def test_a_request_that_was_sent_refers_to_the_bytes_of_a_document_and_does_not_repeat_them(
-    talk: onrecord.Talk, way: Way
+    chat: onrecord.Conversation, way: Way
 ) -> None:
-    asked_twice(talk, way)
-    (document,) = talk.documents()
-    *_, sent = (event.event() for event in talk.log.read() if event.type == "request.sent")
+    asked_twice(chat, way)
+    (document,) = chat.documents()
+    *_, sent = (event.event() for event in chat.log.read() if event.type == "request.sent")
     assert isinstance(sent, RequestSent)
     apart = [span for span in sent.template.spans if isinstance(span, BlobSpan | EncodedSpan)]
     assert document.blob is not None

@@ -43,62 +43,62 @@ FORGED = [
 ]
 
 
-def texts(talk: onrecord.Talk) -> str:
-    return str(talk.history())
+def texts(chat: onrecord.Conversation) -> str:
+    return str(chat.history())
 
 
-def everything(talk: onrecord.Talk) -> None:
+def everything(chat: onrecord.Conversation) -> None:
     """Read a conversation in every way."""
-    talk.history()
-    talk.request(API)
-    talk.documents()
-    talk.open_calls()
-    talk.tools.in_force()
-    talk.tools.server_calls()
+    chat.history()
+    chat.request(API)
+    chat.documents()
+    chat.open_calls()
+    chat.tools.in_force()
+    chat.tools.server_calls()
 
 
-def put(talk: onrecord.Talk, *said: Event) -> None:
+def put(chat: onrecord.Conversation, *said: Event) -> None:
     """Append as another program may that does not look."""
-    stream_of(talk).append(*said)
+    stream_of(chat).append(*said)
 
 
 @pytest.fixture
-def talk(tmp_path: Path) -> Iterator[onrecord.Talk]:
+def chat(tmp_path: Path) -> Iterator[onrecord.Conversation]:
     with onrecord.connect(f"sqlite:///{tmp_path / 'a.db'}") as store:
-        talk = store.conversation(KEY)
-        talk.user("first")
-        talk.user("second")
-        yield talk
+        chat = store.conversation(KEY)
+        chat.user("first")
+        chat.user("second")
+        yield chat
 
 
 @pytest.mark.parametrize("told", [*FORGED[1:2], {"after": 4, "as_of": 4}, *FORGED[3:]])
 def test_an_adoption_that_names_no_past_is_refused(
-    talk: onrecord.Talk, told: dict[str, Any]
+    chat: onrecord.Conversation, told: dict[str, Any]
 ) -> None:
     with pytest.raises(InvalidContent):
-        talk.log.append(LineAdopted(**told))
-    assert talk.head().version == 3
+        chat.log.append(LineAdopted(**told))
+    assert chat.head().version == 3
 
 
-async def test_it_is_refused_of_coroutines_too(talk: onrecord.Talk) -> None:
+async def test_it_is_refused_of_coroutines_too(chat: onrecord.Conversation) -> None:
     with pytest.raises(InvalidContent):
-        await talk.log.append_async(LineAdopted(after=4))
+        await chat.log.append_async(LineAdopted(after=4))
 
 
 @pytest.mark.parametrize(
     "event", [ContentRedacted(version=4), HistoryCompacted(summary="s", until=4)]
 )
-def test_what_amends_what_is_to_come_is_refused(talk: onrecord.Talk, event: Event) -> None:
+def test_what_amends_what_is_to_come_is_refused(chat: onrecord.Conversation, event: Event) -> None:
     with pytest.raises(InvalidContent):
-        talk.log.append(event)
+        chat.log.append(event)
 
 
 @pytest.mark.parametrize("told", FORGED)
 def test_an_adoption_that_names_no_past_changes_nothing(
-    tmp_path: Path, talk: onrecord.Talk, told: dict[str, Any]
+    tmp_path: Path, chat: onrecord.Conversation, told: dict[str, Any]
 ) -> None:
-    talk.user("third")
-    path = forged(talk, tmp_path, told)
+    chat.user("third")
+    path = forged(chat, tmp_path, told)
     with onrecord.connect(f"sqlite:///{tmp_path / 'b.db'}") as store:
         taken_in(store, path)
         read = store.conversation(KEY)
@@ -106,19 +106,19 @@ def test_an_adoption_that_names_no_past_changes_nothing(
         assert "first" in texts(read) and "third" in texts(read)
 
 
-def forged(talk: onrecord.Talk, folder: Path, told: dict[str, Any]) -> Path:
+def forged(chat: onrecord.Conversation, folder: Path, told: dict[str, Any]) -> Path:
     """An export with an adoption in the place of version 3 of 4."""
     with onrecord.connect(f"sqlite:///{folder / 'a.db'}") as store:
-        path = written(store, talk.conversation_id, folder / "a.export")
+        path = written(store, chat.conversation_id, folder / "a.export")
     return rewritten(path, 3, lambda line: as_adoption(line, told))
 
 
 @pytest.mark.parametrize("name", ["erasure.intended", "erasure.completed", "conversation.started"])
 def test_what_no_conversation_holds_is_not_taken_in(
-    tmp_path: Path, talk: onrecord.Talk, name: str
+    tmp_path: Path, chat: onrecord.Conversation, name: str
 ) -> None:
     with onrecord.connect(f"sqlite:///{tmp_path / 'a.db'}") as store:
-        path = written(store, talk.conversation_id, tmp_path / "a.export")
+        path = written(store, chat.conversation_id, tmp_path / "a.export")
     rewritten(path, 3, lambda line: as_adoption(line, {"key": "x"}, name))
     with (
         onrecord.connect(f"sqlite:///{tmp_path / 'b.db'}") as store,
@@ -157,23 +157,23 @@ def test_forks_of_each_other_are_read_to_their_end() -> None:
 
 def test_a_fork_of_itself_is_none() -> None:
     with onrecord.connect("memory://") as store:
-        talk = store.conversation("one")
-        put(talk, ConversationForked(origin=talk.conversation_id, version=2))
-        talk.user("first")
-        everything(talk)
-        assert texts(talk).count("first") == 1
+        chat = store.conversation("one")
+        put(chat, ConversationForked(origin=chat.conversation_id, version=2))
+        chat.user("first")
+        everything(chat)
+        assert texts(chat).count("first") == 1
 
 
 def test_forks_of_forks_may_be_many() -> None:
     with onrecord.connect("memory://") as store:
-        talk = store.conversation("0")
-        talk.user("first")
+        chat = store.conversation("0")
+        chat.user("first")
         for number in range(1, 200):
             fork = store.conversation(str(number))
-            version = talk.head().version
-            put(fork, ConversationForked(origin=talk.conversation_id, version=version))
-            talk = fork
-        assert "first" in texts(talk)
+            version = chat.head().version
+            put(fork, ConversationForked(origin=chat.conversation_id, version=version))
+            chat = fork
+        assert "first" in texts(chat)
 
 
 VERSIONS = st.sampled_from([-(10**20), -1, *range(9), 99, 2**63, 10**30])
@@ -203,12 +203,12 @@ REFERENCES: dict[str, st.SearchStrategy[Event]] = {
 @given(st.lists(st.one_of(*REFERENCES.values()), min_size=1, max_size=6))
 def test_no_reference_keeps_a_read_from_its_end(said: list[Event]) -> None:
     with onrecord.connect("memory://") as store:
-        talk = store.conversation("a")
-        talk.user("first")
+        chat = store.conversation("a")
+        chat.user("first")
         for event in said:
             # Whoever writes to the log by hand cannot make a fork of what has begun either.
             with suppress(InvalidContent):
-                put(talk, event)
-            talk.user("next")
+                put(chat, event)
+            chat.user("next")
         with suppress(OnrecordError):
-            everything(talk)
+            everything(chat)

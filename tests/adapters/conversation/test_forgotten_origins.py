@@ -20,8 +20,8 @@ def forked(folder: Path) -> tuple[Recorded, Recorded]:
     origin = Recorded(folder)
     history = Program(origin, Anthropic()).ask(Anthropic().user(LONG), LONG)
     fork = Recorded(folder, origin.store)
-    fork.talk = origin.talk.fork("fork")
-    fork.journal = fork.new_journal()
+    fork.chat = origin.chat.fork("fork")
+    fork.recorder = fork.new_recorder()
     program = Program(fork, Anthropic())
     history = program.ask([*history, *program.user("And now?")], "Now this.")
     program.ask([*history, *program.user("And then?")], "Then that.")
@@ -34,9 +34,9 @@ def remarks(outcomes: list[Outcome]) -> list[str | None]:
 
 def test_a_forgotten_origin_is_named_as_the_cause(tmp_path: Path) -> None:
     origin, fork = forked(tmp_path)
-    assert {outcome.is_whole for outcome in replays(fork.talk)} == {True}
-    origin.store.forget(origin.talk.conversation_id)
-    outcomes = list(replays(fork.talk))
+    assert {outcome.is_whole for outcome in replays(fork.chat)} == {True}
+    origin.store.forget(origin.chat.conversation_id)
+    outcomes = list(replays(fork.chat))
     assert [outcome.is_whole for outcome in outcomes] == [False, False]
     for remark in remarks(outcomes):
         assert remark is not None
@@ -50,7 +50,7 @@ def test_damage_is_not_put_down_to_a_forgotten_origin(
     origin, fork = forked(tmp_path)
     program = Program(fork, Anthropic())
     program.ask(program.user("Something else: " + "x" * 500), "Yes.", after=2)
-    origin.store.forget(origin.talk.conversation_id)
+    origin.store.forget(origin.chat.conversation_id)
     store = fork.store
     assert isinstance(store, Counting)
     read = store.read
@@ -64,7 +64,7 @@ def test_damage_is_not_put_down_to_a_forgotten_origin(
             for event in found
         ]
 
-    assert remarks(list(replays(fork.talk)))[-1] is None
+    assert remarks(list(replays(fork.chat)))[-1] is None
     monkeypatch.setattr(store, "read", damaged)
-    last_remark = remarks(list(replays(fork.talk)))[-1]
+    last_remark = remarks(list(replays(fork.chat)))[-1]
     assert last_remark == "a request's template joins to other bytes than were sent"

@@ -20,9 +20,9 @@ def keys(store: onrecord.Store, which: str) -> list[str | None]:
     return [fork.key for fork in store.forks(which)]
 
 
-def says_it(talk: onrecord.Talk) -> list[str]:
+def says_it(chat: onrecord.Conversation) -> list[str]:
     """The types of the events that repeat what was said."""
-    return [event.type for event in talk.log.read() if SAID.encode() in (event.body or b"")]
+    return [event.type for event in chat.log.read() if SAID.encode() in (event.body or b"")]
 
 
 def test_forks_of_forks_are_forks_and_others_are_not(tmp_path: Path) -> None:

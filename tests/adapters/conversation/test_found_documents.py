@@ -33,18 +33,18 @@ URL = Document(media_type="image/png", name="map.png", url="https://example.com/
 
 
 @pytest.fixture
-def talk() -> onrecord.Talk:
+def chat() -> onrecord.Conversation:
     return onrecord.connect("memory://").conversation("support/4711")
 
 
 def test_a_document_three_levels_down_is_found_and_told_by_its_reference(
-    talk: onrecord.Talk, tmp_path: Path
+    chat: onrecord.Conversation, tmp_path: Path
 ) -> None:
     report = tmp_path / "report.pdf"
     report.write_bytes(PDF)
-    call(talk)
-    talk.tool_result("call_1", {"hits": [{"title": "Report", "file": report}], "count": 1})
-    event, found = recorded(talk)
+    call(chat)
+    chat.tool_result("call_1", {"hits": [{"title": "Report", "file": report}], "count": 1})
+    event, found = recorded(chat)
     assert isinstance(found, DocumentExtracted)
     assert (found.path, found.call_id, found.tool_name) == ("/hits/0/file", "call_1", "look")
     assert (found.document.name, found.document.media_type) == ("report.pdf", "application/pdf")
@@ -53,114 +53,116 @@ def test_a_document_three_levels_down_is_found_and_told_by_its_reference(
         "name": "report.pdf",
         "media_type": "application/pdf",
     }
-    assert text(talk) == {"hits": [{"title": "Report", "file": reference}], "count": 1}
-    assert result(talk).content[1:] == (found.document,)
+    assert text(chat) == {"hits": [{"title": "Report", "file": reference}], "count": 1}
+    assert result(chat).content[1:] == (found.document,)
     assert isinstance(event, ToolResultRecorded)
 
 
-def test_documents_are_found_depth_first_in_the_order_of_insertion(talk: onrecord.Talk) -> None:
+def test_documents_are_found_depth_first_in_the_order_of_insertion(
+    chat: onrecord.Conversation,
+) -> None:
     given = {"z": [b"1", {"b": b"2", "a": b"3"}], "a": (b"4", MappingProxyType({"k": b"5"}))}
-    talk.tool_result("call_1", {**given, "q": deque([b"6"]), "o": OrderedDict(k=b"7")})
-    stored = [b"".join(blob(talk, each.document)) for each in extracted(talk)]
+    chat.tool_result("call_1", {**given, "q": deque([b"6"]), "o": OrderedDict(k=b"7")})
+    stored = [b"".join(blob(chat, each.document)) for each in extracted(chat)]
     assert stored == [b"1", b"2", b"3", b"4", b"5", b"6", b"7"]
-    assert [each.path for each in extracted(talk)] == [
+    assert [each.path for each in extracted(chat)] == [
         *("/z/0", "/z/1/b", "/z/1/a", "/a/0", "/a/1/k", "/q/0", "/o/k")
     ]
 
 
-def test_the_path_is_a_json_pointer(talk: onrecord.Talk) -> None:
-    talk.tool_result("call_1", {"a/b": {"~c": {"": [0, PDF]}}})
-    (found,) = extracted(talk)
+def test_the_path_is_a_json_pointer(chat: onrecord.Conversation) -> None:
+    chat.tool_result("call_1", {"a/b": {"~c": {"": [0, PDF]}}})
+    (found,) = extracted(chat)
     assert found.path == "/a~1b/~0c//1"
 
 
-def test_a_document_by_itself_stands_at_the_top(talk: onrecord.Talk) -> None:
-    talk.tool_result("call_1", PDF)
-    (found,) = extracted(talk)
+def test_a_document_by_itself_stands_at_the_top(chat: onrecord.Conversation) -> None:
+    chat.tool_result("call_1", PDF)
+    (found,) = extracted(chat)
     assert found.path == ""
-    assert result(talk).content == (found.document,)
+    assert result(chat).content == (found.document,)
 
 
-def test_a_flat_list_of_texts_and_documents_keeps_its_order(talk: onrecord.Talk) -> None:
-    talk.tool_result("call_1", ["before", PDF, Text(text="between"), URL, "after"])
-    first, second = extracted(talk)
+def test_a_flat_list_of_texts_and_documents_keeps_its_order(chat: onrecord.Conversation) -> None:
+    chat.tool_result("call_1", ["before", PDF, Text(text="between"), URL, "after"])
+    first, second = extracted(chat)
     told = ("before", first.document, "between", second.document, "after")
-    assert result(talk).content == tuple(
+    assert result(chat).content == tuple(
         Text(text=each) if isinstance(each, str) else each for each in told
     )
     assert [first.path, second.path] == ["/1", "/3"]
 
 
-def test_a_list_with_anything_else_in_it_is_told_as_json(talk: onrecord.Talk) -> None:
-    talk.tool_result("call_1", ["before", PDF, {"after": 1}])
-    (found,) = extracted(talk)
+def test_a_list_with_anything_else_in_it_is_told_as_json(chat: onrecord.Conversation) -> None:
+    chat.tool_result("call_1", ["before", PDF, {"after": 1}])
+    (found,) = extracted(chat)
     reference = {"document": short(found.document), "media_type": "application/pdf"}
-    assert text(talk) == ["before", reference, {"after": 1}]
-    assert result(talk).content[1:] == (found.document,)
+    assert text(chat) == ["before", reference, {"after": 1}]
+    assert result(chat).content[1:] == (found.document,)
 
 
-def test_a_list_that_looks_like_content_blocks_is_data(talk: onrecord.Talk) -> None:
+def test_a_list_that_looks_like_content_blocks_is_data(chat: onrecord.Conversation) -> None:
     blocks = [
         {"type": "text", "text": "hi"},
         {"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"},
         {"kind": "document", "media_type": "image/png", "url": "https://example.com/x.png"},
     ]
-    talk.tool_result("call_1", {"content": blocks, "isError": True})
-    assert text(talk) == {"content": blocks, "isError": True}
-    assert extracted(talk) == []
-    assert not result(talk).is_error
+    chat.tool_result("call_1", {"content": blocks, "isError": True})
+    assert text(chat) == {"content": blocks, "isError": True}
+    assert extracted(chat) == []
+    assert not result(chat).is_error
 
 
-def test_a_text_is_no_sequence_to_look_through(talk: onrecord.Talk) -> None:
-    talk.tool_result("call_1", ["abc", "a"])
-    assert text(talk) == ["abc", "a"]
+def test_a_text_is_no_sequence_to_look_through(chat: onrecord.Conversation) -> None:
+    chat.tool_result("call_1", ["abc", "a"])
+    assert text(chat) == ["abc", "a"]
 
 
 def test_the_same_document_twice_in_one_result_is_one_and_each_place_refers_to_it(
-    talk: onrecord.Talk,
+    chat: onrecord.Conversation,
 ) -> None:
-    talk.tool_result("call_1", {"first": PDF, "again": [bytearray(PDF), memoryview(PDF)]})
-    (found,) = extracted(talk)
+    chat.tool_result("call_1", {"first": PDF, "again": [bytearray(PDF), memoryview(PDF)]})
+    (found,) = extracted(chat)
     assert found.path == "/first"
     reference = {"document": short(found.document), "media_type": "application/pdf"}
-    assert text(talk) == {"first": reference, "again": [reference, reference]}
-    assert len(result(talk).content) == 2
+    assert text(chat) == {"first": reference, "again": [reference, reference]}
+    assert len(result(chat).content) == 2
 
 
 def test_the_same_document_again_in_a_flat_list_is_told_by_its_reference(
-    talk: onrecord.Talk,
+    chat: onrecord.Conversation,
 ) -> None:
-    talk.tool_result("call_1", [PDF, "again", PDF])
-    (found,) = extracted(talk)
+    chat.tool_result("call_1", [PDF, "again", PDF])
+    (found,) = extracted(chat)
     reference = json.dumps({"document": short(found.document), "media_type": "application/pdf"})
-    said = result(talk).content
+    said = result(chat).content
     assert said[:2] == (found.document, Text(text="again"))
     assert said[2:] == (Text(text=reference.replace(", ", ",").replace(": ", ":")),)
 
 
 def test_the_same_bytes_under_two_names_are_two_documents_and_one_blob(
-    talk: onrecord.Talk, tmp_path: Path
+    chat: onrecord.Conversation, tmp_path: Path
 ) -> None:
     for name in ("a.pdf", "b.pdf"):
         (tmp_path / name).write_bytes(PDF)
-    talk.tool_result("call_1", {"a": tmp_path / "a.pdf", "b": tmp_path / "b.pdf"})
-    first, second = extracted(talk)
+    chat.tool_result("call_1", {"a": tmp_path / "a.pdf", "b": tmp_path / "b.pdf"})
+    first, second = extracted(chat)
     assert first.document.blob == second.document.blob
     assert (first.document.name, second.document.name) == ("a.pdf", "b.pdf")
 
 
-def test_the_same_document_in_two_results_is_told_of_each(talk: onrecord.Talk) -> None:
-    talk.tool_result("call_1", {"file": PDF})
-    talk.tool_result("call_2", {"file": PDF})
-    assert [each.call_id for each in extracted(talk)] == ["call_1", "call_2"]
+def test_the_same_document_in_two_results_is_told_of_each(chat: onrecord.Conversation) -> None:
+    chat.tool_result("call_1", {"file": PDF})
+    chat.tool_result("call_2", {"file": PDF})
+    assert [each.call_id for each in extracted(chat)] == ["call_1", "call_2"]
 
 
-def test_a_document_at_an_address_is_referred_to_by_it(talk: onrecord.Talk) -> None:
-    talk.tool_result("call_1", {"map": URL})
-    assert text(talk) == {
+def test_a_document_at_an_address_is_referred_to_by_it(chat: onrecord.Conversation) -> None:
+    chat.tool_result("call_1", {"map": URL})
+    assert text(chat) == {
         "map": {"url": URL.url, "name": "map.png", "media_type": "image/png"},
     }
-    assert result(talk).content[1:] == (URL,)
+    assert result(chat).content[1:] == (URL,)
 
 
 @pytest.mark.parametrize(
@@ -172,86 +174,90 @@ def test_a_document_at_an_address_is_referred_to_by_it(talk: onrecord.Talk) -> N
     ],
 )
 def test_the_bytes_in_a_data_url_are_stored_once_and_never_stand_in_the_text(
-    talk: onrecord.Talk, url: str
+    chat: onrecord.Conversation, url: str
 ) -> None:
     held = Document(media_type="application/pdf", name="a.pdf", url=url)
-    talk.tool_result("call_1", {"file": held, "again": Document(media_type="a/b", url=url)})
-    first, second = extracted(talk)
-    assert blob(talk, first.document) == [PDF]
+    chat.tool_result("call_1", {"file": held, "again": Document(media_type="a/b", url=url)})
+    first, second = extracted(chat)
+    assert blob(chat, first.document) == [PDF]
     assert first.document == held.model_copy(update={"url": None, "blob": first.document.blob})
     assert second.document.blob == first.document.blob
-    assert text(talk)["file"] == {
+    assert text(chat)["file"] == {
         "document": short(first.document),
         "name": "a.pdf",
         "media_type": "application/pdf",
     }
 
 
-def test_a_data_url_without_bytes_is_refused(talk: onrecord.Talk) -> None:
+def test_a_data_url_without_bytes_is_refused(chat: onrecord.Conversation) -> None:
     wrong = Document(media_type="image/png", url="data:image/png;base64,?")
     with pytest.raises(onrecord.InvalidContent, match="holds no base64"):
-        talk.tool_result("call_1", {"file": wrong})
+        chat.tool_result("call_1", {"file": wrong})
 
 
 @pytest.mark.parametrize("given", [None, "", "text", 0, False, [], {}, {"a": [1, None, "b"]}])
-def test_a_result_without_documents_makes_no_group(talk: onrecord.Talk, given: object) -> None:
-    done = talk.tool_result("call_1", given)
+def test_a_result_without_documents_makes_no_group(
+    chat: onrecord.Conversation, given: object
+) -> None:
+    done = chat.tool_result("call_1", given)
     assert isinstance(done, Recorded)
     assert (done.first, done.last) == (1, 2)
 
 
-def test_the_result_and_its_documents_are_one_append(talk: onrecord.Talk) -> None:
-    call(talk)
-    done = talk.tool_result("call_1", {"a": PDF, "b": PNG})
+def test_the_result_and_its_documents_are_one_append(chat: onrecord.Conversation) -> None:
+    call(chat)
+    done = chat.tool_result("call_1", {"a": PDF, "b": PNG})
     assert isinstance(done, Recorded)
-    assert [each.type for each in talk.log.read(after=done.first - 1)] == [
+    assert [each.type for each in chat.log.read(after=done.first - 1)] == [
         *("tool_result.recorded", "document.extracted", "document.extracted")
     ]
-    assert done.last == talk.head().version
+    assert done.last == chat.head().version
 
 
-def test_the_same_result_with_documents_again_changes_nothing(talk: onrecord.Talk) -> None:
-    call(talk)
-    talk.tool_result("call_1", {"a": PDF, "b": PNG})
-    version = talk.head().version
-    assert isinstance(talk.tool_result("call_1", {"a": PDF, "b": PNG}), Duplicate)
-    assert talk.head().version == version
+def test_the_same_result_with_documents_again_changes_nothing(chat: onrecord.Conversation) -> None:
+    call(chat)
+    chat.tool_result("call_1", {"a": PDF, "b": PNG})
+    version = chat.head().version
+    assert isinstance(chat.tool_result("call_1", {"a": PDF, "b": PNG}), Duplicate)
+    assert chat.head().version == version
 
 
 def test_a_document_of_a_result_is_named_by_the_tool_as_its_caller_knows_it(
-    talk: onrecord.Talk,
+    chat: onrecord.Conversation,
 ) -> None:
-    talk.tools.declare([{"name": "find/files", "input_schema": {"type": "object"}}])
-    talk.user("Look it up.")
-    told = talk.request("anthropic-messages")["tools"][0]["name"]
+    chat.tools.declare([{"name": "find/files", "input_schema": {"type": "object"}}])
+    chat.user("Look it up.")
+    told = chat.request("anthropic-messages")["tools"][0]["name"]
     assert told != "find/files"
     made = ToolCall(id="call_1", name=told, arguments={})
-    talk.log.append(ToolCallRecorded(call_id="call_1", name=told, content=made))
-    talk.tool_result("call_1", PDF)
-    (found,) = extracted(talk)
+    chat.log.append(ToolCallRecorded(call_id="call_1", name=told, content=made))
+    chat.tool_result("call_1", PDF)
+    (found,) = extracted(chat)
     assert found.tool_name == "find/files"
 
 
-def test_a_document_of_a_result_that_matches_no_call_has_no_tool(talk: onrecord.Talk) -> None:
-    talk.tool_result("nowhere", PDF)
-    (found,) = extracted(talk)
+def test_a_document_of_a_result_that_matches_no_call_has_no_tool(
+    chat: onrecord.Conversation,
+) -> None:
+    chat.tool_result("nowhere", PDF)
+    (found,) = extracted(chat)
     assert (found.call_id, found.tool_name) == ("nowhere", None)
 
 
 def test_a_summary_is_logged_without_names_and_content(
-    talk: onrecord.Talk, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    chat: onrecord.Conversation, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "Ada.pdf").write_bytes(PDF)
     with caplog.at_level(logging.INFO, "onrecord"):
-        talk.tool_result("call_1", {"a": tmp_path / "Ada.pdf", "b": PNG, "c": URL})
+        chat.tool_result("call_1", {"a": tmp_path / "Ada.pdf", "b": PNG, "c": URL})
     (said,) = caplog.messages
     assert said.startswith("3 documents were found in the result of call call_1: ")
     assert said.endswith("1 of application/pdf, 2 of image/png")
 
 
-def test_what_was_given_is_not_changed(talk: onrecord.Talk) -> None:
+def test_what_was_given_is_not_changed(chat: onrecord.Conversation) -> None:
     given = {"file": PDF, "list": [PNG, {"a": 1}]}
-    talk.tool_result("call_1", given)
+    chat.tool_result("call_1", given)
     assert given == {"file": PDF, "list": [PNG, {"a": 1}]}
 
 
@@ -292,7 +298,7 @@ def at(value: object, path: str) -> object:
 @examples(60)
 @given(WITH_DOCUMENTS)
 def test_each_document_stands_where_its_path_says(value: Any) -> None:
-    talk = onrecord.connect("memory://").conversation("support/4711")
-    talk.tool_result("call_1", value)
-    for each in extracted(talk):
-        assert b"".join(blob(talk, each.document)) == at(value, each.path or "")
+    chat = onrecord.connect("memory://").conversation("support/4711")
+    chat.tool_result("call_1", value)
+    for each in extracted(chat):
+        assert b"".join(blob(chat, each.document)) == at(value, each.path or "")

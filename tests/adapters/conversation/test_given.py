@@ -19,66 +19,66 @@ from onrecord.domain import encoding, errors
 from onrecord.domain.content import Document, ToolResult
 from tests.factories import BECAUSE, prompt
 
-Deed = Callable[[Any], object]
+AuditEntry = Callable[[Any], object]
 
-REFUSED: dict[str, tuple[Deed, str]] = {
-    "a prompt that is no text": (lambda talk: talk.user(5), r"text .* not int"),
-    "a prompt of several texts": (lambda talk: talk.user(("Ada",)), r"text .* not tuple"),
-    "a prompt of nothing": (lambda talk: talk.user(), "needs content"),
-    "an empty prompt": (lambda talk: talk.user(""), "blank"),
-    "a blank prompt": (lambda talk: talk.user(" \n"), "blank"),
-    "a message id that is a number": (lambda talk: talk.user("a", message_id=5), "message_id"),
-    "a version that is a text": (lambda talk: talk.user("a", expected_version="1"), "version"),
-    "a version that is a truth": (lambda talk: talk.user("a", expected_version=True), "version"),
-    "a path as text": (lambda talk: talk.user("a", documents=["Ada.pdf"]), r"pathlib\.Path"),
-    "a path alone": (lambda talk: talk.user("a", documents=Path("Ada.pdf")), r"documents=\["),
-    "a text for documents": (lambda talk: talk.user("a", documents="Ada.pdf"), r"documents=\["),
-    "bytes for documents": (lambda talk: talk.user("a", documents=b"%PDF Ada"), r"documents=\["),
-    "a number for documents": (lambda talk: talk.user("a", documents=5), r"documents=\["),
-    "a number as a document": (lambda talk: talk.user("a", documents=[b"", 5]), r"pathlib\.Path"),
+REFUSED: dict[str, tuple[AuditEntry, str]] = {
+    "a prompt that is no text": (lambda chat: chat.user(5), r"text .* not int"),
+    "a prompt of several texts": (lambda chat: chat.user(("Ada",)), r"text .* not tuple"),
+    "a prompt of nothing": (lambda chat: chat.user(), "needs content"),
+    "an empty prompt": (lambda chat: chat.user(""), "blank"),
+    "a blank prompt": (lambda chat: chat.user(" \n"), "blank"),
+    "a message id that is a number": (lambda chat: chat.user("a", message_id=5), "message_id"),
+    "a version that is a text": (lambda chat: chat.user("a", expected_version="1"), "version"),
+    "a version that is a truth": (lambda chat: chat.user("a", expected_version=True), "version"),
+    "a path as text": (lambda chat: chat.user("a", documents=["Ada.pdf"]), r"pathlib\.Path"),
+    "a path alone": (lambda chat: chat.user("a", documents=Path("Ada.pdf")), r"documents=\["),
+    "a text for documents": (lambda chat: chat.user("a", documents="Ada.pdf"), r"documents=\["),
+    "bytes for documents": (lambda chat: chat.user("a", documents=b"%PDF Ada"), r"documents=\["),
+    "a number for documents": (lambda chat: chat.user("a", documents=5), r"documents=\["),
+    "a number as a document": (lambda chat: chat.user("a", documents=[b"", 5]), r"pathlib\.Path"),
     "a document of no media type": (
-        lambda talk: talk.user("a", documents=[Document(media_type="Ada", url="https://a/b")]),
+        lambda chat: chat.user("a", documents=[Document(media_type="Ada", url="https://a/b")]),
         "type/subtype",
     ),
     "a document of nothing": (
-        lambda talk: talk.user("a", documents=[b"%PDF", Document(media_type="a/b", name="Ada")]),
+        lambda chat: chat.user("a", documents=[b"%PDF", Document(media_type="a/b", name="Ada")]),
         "`url`",
     ),
     "a result with a document of no media type": (
-        lambda talk: talk.tool_result("a", {"b": Document(media_type="Ada", url="https://a/b")}),
+        lambda chat: chat.tool_result("a", {"b": Document(media_type="Ada", url="https://a/b")}),
         "type/subtype",
     ),
-    "no instructions": (lambda talk: talk.instruct(None), r"text .* not NoneType"),
-    "a name for tools": (lambda talk: talk.tools.declare("Ada"), "list"),
-    "a number for tools": (lambda talk: talk.tools.declare(5), "list"),
-    "a name for a tool": (lambda talk: talk.tools.declare(["Ada"]), "input_schema"),
-    "a call that is a number": (lambda talk: talk.tool_result(5, "a"), r"text .* not int"),
-    "a call of no name": (lambda talk: talk.tool_result("", "a"), "id of its call"),
-    "a result that is no JSON": (lambda talk: talk.tool_result("a", {"Ada"}), "JSON"),
-    "a cancelled number": (lambda talk: talk.cancel(5), r"text .* not int"),
-    "labels that are numbers": (lambda talk: talk.annotate({"Ada": 1}), "labels"),
-    "a label that is a text": (lambda talk: talk.annotate("Ada"), "labels"),
-    "a remark on a text": (lambda talk: talk.annotate({"a": "b"}, "1"), "version"),
-    "a redacted text": (lambda talk: talk.redact("Ada"), "version"),
-    "a reason that is a number": (lambda talk: talk.end(5), "reason"),
-    "a fork of a number": (lambda talk: talk.fork(5), "key"),
-    "a blank fork": (lambda talk: talk.fork(" "), "key"),
-    "a request at a text": (lambda talk: talk.request("anthropic-messages", at="1"), "version"),
-    "a request of a number": (lambda talk: talk.request(5), "API"),
+    "no instructions": (lambda chat: chat.instruct(None), r"text .* not NoneType"),
+    "a name for tools": (lambda chat: chat.tools.declare("Ada"), "list"),
+    "a number for tools": (lambda chat: chat.tools.declare(5), "list"),
+    "a name for a tool": (lambda chat: chat.tools.declare(["Ada"]), "input_schema"),
+    "a call that is a number": (lambda chat: chat.tool_result(5, "a"), r"text .* not int"),
+    "a call of no name": (lambda chat: chat.tool_result("", "a"), "id of its call"),
+    "a result that is no JSON": (lambda chat: chat.tool_result("a", {"Ada"}), "JSON"),
+    "a cancelled number": (lambda chat: chat.cancel(5), r"text .* not int"),
+    "labels that are numbers": (lambda chat: chat.annotate({"Ada": 1}), "labels"),
+    "a label that is a text": (lambda chat: chat.annotate("Ada"), "labels"),
+    "a remark on a text": (lambda chat: chat.annotate({"a": "b"}, "1"), "version"),
+    "a redacted text": (lambda chat: chat.redact("Ada"), "version"),
+    "a reason that is a number": (lambda chat: chat.end(5), "reason"),
+    "a fork of a number": (lambda chat: chat.fork(5), "key"),
+    "a blank fork": (lambda chat: chat.fork(" "), "key"),
+    "a request at a text": (lambda chat: chat.request("anthropic-messages", at="1"), "version"),
+    "a request of a number": (lambda chat: chat.request(5), "API"),
     "a window that is a number": (
-        lambda talk: talk.request("anthropic-messages", window=5),
+        lambda chat: chat.request("anthropic-messages", window=5),
         r"onrecord\.Window",
     ),
     "a word for thinking": (
-        lambda talk: talk.request("anthropic-messages", thinking="Ada"),
+        lambda chat: chat.request("anthropic-messages", thinking="Ada"),
         r'^thinking is not what a request takes: give "keep" or "drop"$',
     ),
     "a word for calls without results": (
-        lambda talk: talk.request("anthropic-messages", missing="Ada"),
+        lambda chat: chat.request("anthropic-messages", missing="Ada"),
         r'^missing .* give "cancel", "refuse" or "drop"$',
     ),
     "a function that is no tool yet": (
-        lambda talk: talk.tools.declare([len]),
+        lambda chat: chat.tools.declare([len]),
         r"onrecord\.tool\(function\)",
     ),
 }
@@ -99,17 +99,17 @@ each_refused = pytest.mark.parametrize(("deed", "advice"), REFUSED.values(), ids
 
 
 @each_refused
-def test_what_cannot_be_recorded_is_refused_with_advice(deed: Deed, advice: str) -> None:
-    talk = onrecord.connect("memory://").conversation("support/4711")
-    talk.user("Hello")
+def test_what_cannot_be_recorded_is_refused_with_advice(deed: AuditEntry, advice: str) -> None:
+    chat = onrecord.connect("memory://").conversation("support/4711")
+    chat.user("Hello")
     with pytest.raises(errors.InvalidInput, match=advice) as caught:
-        deed(talk)
+        deed(chat)
     assert "Ada" not in shown(caught.value)
-    assert talk.head().version == 2
+    assert chat.head().version == 2
 
 
 @each_refused
-def test_what_is_refused_stores_nothing(deed: Deed, advice: str) -> None:
+def test_what_is_refused_stores_nothing(deed: AuditEntry, advice: str) -> None:
     store = onrecord.connect("memory://")
     with pytest.raises(errors.OnrecordError):
         deed(store.conversation("support/4711"))
@@ -127,25 +127,25 @@ def test_a_key_that_names_nothing_is_refused_at_once(key: Any) -> None:
 
 
 def test_a_document_needs_no_text() -> None:
-    talk = onrecord.connect("memory://").conversation("support/4711")
-    talk.user(documents=[b"%PDF"])
-    talk.user("", documents=[b"%PDF"])
-    assert talk.head().exchange == 2
+    chat = onrecord.connect("memory://").conversation("support/4711")
+    chat.user(documents=[b"%PDF"])
+    chat.user("", documents=[b"%PDF"])
+    assert chat.head().exchange == 2
 
 
 def test_a_document_of_the_users_has_a_harmless_name_and_the_usual_spelling_of_its_type() -> None:
-    talk = onrecord.connect("memory://").conversation("support/4711")
+    chat = onrecord.connect("memory://").conversation("support/4711")
     given = Document(media_type="Image/PNG", name="../../a.png", url="https://example.com/a.png")
-    talk.user(documents=[given])
-    (held,) = talk.documents()
+    chat.user(documents=[given])
+    (held,) = chat.documents()
     assert (held.document.media_type, held.document.name) == ("image/png", "a.png")
 
 
 def test_a_pipe_is_no_document(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    talk = onrecord.connect("memory://").conversation("support/4711")
+    chat = onrecord.connect("memory://").conversation("support/4711")
     with pytest.raises(errors.InvalidContent, match="no regular file"):
-        talk.user(documents=[tmp_path / "pipe"])
+        chat.user(documents=[tmp_path / "pipe"])
 
 
 def test_a_value_of_the_wrong_kind_is_not_shown() -> None:
@@ -171,13 +171,13 @@ def test_a_damaged_body_is_not_shown(body: bytes) -> None:
 
 @pytest.mark.parametrize("block", [b'{"kind":"Ada"}', b'{"kind":"text","text":["Ada"]}', b'"Ada"'])
 def test_a_request_of_a_damaged_body_does_not_show_it(block: bytes) -> None:
-    talk = onrecord.connect("memory://").conversation("support/4711")
-    known = stream_of(talk).draft(prompt())
-    stream_of(talk).append_drafted(
+    chat = onrecord.connect("memory://").conversation("support/4711")
+    known = stream_of(chat).draft(prompt())
+    stream_of(chat).append_drafted(
         (known._replace(body=b'{"role":"user","content":[%s]}' % block),)
     )
     with pytest.raises(errors.CorruptRecord) as caught:
-        talk.request("anthropic-messages")
+        chat.request("anthropic-messages")
     assert "Ada" not in shown(caught.value)
 
 
@@ -192,11 +192,11 @@ def test_a_document_of_another_conversation_is_refused_and_nothing_is_stored() -
     store = onrecord.connect("memory://")
     store.conversation("one").user(documents=[b"%PDF"])
     (held,) = store.conversation("one").documents()
-    deeds: tuple[Deed, ...] = (
-        lambda talk: talk.user("See:", documents=[b"new", held.document]),
-        lambda talk: talk.tool_result("call_1", {"new": b"new", "it": held.document}),
-        lambda talk: talk.signal({"it": held.document}),
-        lambda talk: talk.signal("See:", documents=[held.document]),
+    deeds: tuple[AuditEntry, ...] = (
+        lambda chat: chat.user("See:", documents=[b"new", held.document]),
+        lambda chat: chat.tool_result("call_1", {"new": b"new", "it": held.document}),
+        lambda chat: chat.signal({"it": held.document}),
+        lambda chat: chat.signal("See:", documents=[held.document]),
     )
     for deed in deeds:
         with pytest.raises(errors.InvalidContent, match="not in this conversation"):
@@ -205,11 +205,11 @@ def test_a_document_of_another_conversation_is_refused_and_nothing_is_stored() -
 
 
 def test_a_document_of_the_conversation_itself_or_of_its_origin_is_taken() -> None:
-    talk = onrecord.connect("memory://").conversation("one")
-    talk.user(documents=[b"%PDF-1.7"])
-    (held,) = talk.documents()
-    talk.tool_result("call_1", {"it": held.document})
-    fork = talk.fork("two")
+    chat = onrecord.connect("memory://").conversation("one")
+    chat.user(documents=[b"%PDF-1.7"])
+    (held,) = chat.documents()
+    chat.tool_result("call_1", {"it": held.document})
+    fork = chat.fork("two")
     fork.user("See:", documents=[held.document])
     assert fork.request("anthropic-messages")
     assert {each.short_id for each in fork.documents()} == {held.short_id}

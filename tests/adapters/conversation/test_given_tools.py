@@ -1,4 +1,4 @@
-"""What `talk.tools.declare` takes, and what it records of where tools come from."""
+"""What `chat.tools.declare` takes, and what it records of where tools come from."""
 
 from collections.abc import Iterator
 
@@ -17,20 +17,20 @@ SEARCH = BuiltinTool(name="web_search")
 
 
 @pytest.fixture
-def talk() -> Iterator[onrecord.Talk]:
+def chat() -> Iterator[onrecord.Conversation]:
     with onrecord.connect("memory://") as store:
         yield store.conversation("support/4711")
 
 
-def declared(talk: onrecord.Talk) -> ToolsDeclared:
-    event = list(talk.log.read())[-1].event()
+def declared(chat: onrecord.Conversation) -> ToolsDeclared:
+    event = list(chat.log.read())[-1].event()
     assert isinstance(event, ToolsDeclared)
     return event
 
 
-def test_a_toolset_declares_its_tools_and_where_they_come_from(talk: onrecord.Talk) -> None:
-    talk.tools.declare([OWN, LISTED], sources=[PYTHON])
-    event = declared(talk)
+def test_a_toolset_declares_its_tools_and_where_they_come_from(chat: onrecord.Conversation) -> None:
+    chat.tools.declare([OWN, LISTED], sources=[PYTHON])
+    event = declared(chat)
     assert [tool.name for tool in event.tools if not isinstance(tool, Native)] == [
         "track_parcel",
         "read",
@@ -38,19 +38,19 @@ def test_a_toolset_declares_its_tools_and_where_they_come_from(talk: onrecord.Ta
     assert event.sources == (LISTED.source, PYTHON)
 
 
-def test_a_declaration_has_the_digest_of_its_tools(talk: onrecord.Talk) -> None:
-    talk.tools.declare([OWN, LISTED])
-    assert declared(talk).sha256 == tools_digest(declared(talk).tools)
+def test_a_declaration_has_the_digest_of_its_tools(chat: onrecord.Conversation) -> None:
+    chat.tools.declare([OWN, LISTED])
+    assert declared(chat).sha256 == tools_digest(declared(chat).tools)
 
 
-def test_tools_that_a_provider_runs_come_from_the_provider(talk: onrecord.Talk) -> None:
-    talk.tools.declare([OWN, SEARCH, BuiltinTool(name="code_execution")])
-    (source,) = declared(talk).sources
+def test_tools_that_a_provider_runs_come_from_the_provider(chat: onrecord.Conversation) -> None:
+    chat.tools.declare([OWN, SEARCH, BuiltinTool(name="code_execution")])
+    (source,) = declared(chat).sources
     assert source == ToolSource(origin="provider", tools=("web_search", "code_execution"))
 
 
 def test_a_tool_that_can_be_called_is_declared_with_where_it_comes_from(
-    talk: onrecord.Talk,
+    chat: onrecord.Conversation,
 ) -> None:
     def track_parcel(parcel: str) -> str:
         """Tell where a parcel is."""
@@ -61,8 +61,8 @@ def test_a_tool_that_can_be_called_is_declared_with_where_it_comes_from(
         return depot
 
     tools = [onrecord.tool(track_parcel), onrecord.tool(depot_status)]
-    talk.tools.declare([*tools, LISTED])
-    event = declared(talk)
+    chat.tools.declare([*tools, LISTED])
+    event = declared(chat)
     definitions = [tool.definition for tool in tools]
     assert event.tools == (*definitions, *LISTED.tools)
     assert event.sources == (
@@ -75,37 +75,37 @@ def test_a_tool_that_can_be_called_is_declared_with_where_it_comes_from(
     )
 
 
-def test_a_source_that_was_told_is_not_told_twice(talk: onrecord.Talk) -> None:
+def test_a_source_that_was_told_is_not_told_twice(chat: onrecord.Conversation) -> None:
     told = ToolSource(origin="provider", name="anthropic", tools=("web_search",))
-    talk.tools.declare([SEARCH], sources=[told])
-    assert declared(talk).sources == (told,)
+    chat.tools.declare([SEARCH], sources=[told])
+    assert declared(chat).sources == (told,)
 
 
-def test_tools_without_a_source_have_none(talk: onrecord.Talk) -> None:
-    talk.tools.declare([OWN])
-    assert declared(talk).sources == ()
+def test_tools_without_a_source_have_none(chat: onrecord.Conversation) -> None:
+    chat.tools.declare([OWN])
+    assert declared(chat).sources == ()
 
 
-def test_the_very_same_tools_of_two_servers_need_other_names(talk: onrecord.Talk) -> None:
+def test_the_very_same_tools_of_two_servers_need_other_names(chat: onrecord.Conversation) -> None:
     with pytest.raises(InvalidContent, match="two tools are named 'read'"):
-        talk.tools.declare([LISTED, LISTED])
+        chat.tools.declare([LISTED, LISTED])
     again = onrecord.mcp_listing(
         [{"name": "read", "inputSchema": {"type": "object"}}], prefix="backup_"
     )
-    talk.tools.declare([LISTED, again])
-    assert [tool.name for tool in declared(talk).tools if not isinstance(tool, Native)] == [
+    chat.tools.declare([LISTED, again])
+    assert [tool.name for tool in declared(chat).tools if not isinstance(tool, Native)] == [
         "read",
         "backup_read",
     ]
 
 
 @pytest.mark.parametrize("sources", [["mcp"], [{"origin": "mcp"}], [LISTED]])
-def test_a_source_is_a_tool_source(talk: onrecord.Talk, sources: list[ToolSource]) -> None:
+def test_a_source_is_a_tool_source(chat: onrecord.Conversation, sources: list[ToolSource]) -> None:
     with pytest.raises(InvalidContent, match=r"a source of tools is an onrecord\.ToolSource"):
-        talk.tools.declare([OWN], sources=sources)
+        chat.tools.declare([OWN], sources=sources)
 
 
-def test_nothing_is_recorded_of_what_is_refused(talk: onrecord.Talk) -> None:
+def test_nothing_is_recorded_of_what_is_refused(chat: onrecord.Conversation) -> None:
     with pytest.raises(InvalidContent):
-        talk.tools.declare([OWN, OWN])
-    assert talk.head().version == 0
+        chat.tools.declare([OWN, OWN])
+    assert chat.head().version == 0

@@ -87,7 +87,7 @@ def test_unchanged_instructions_are_recorded_once(instructed: Instructed) -> Non
 
 def test_another_process_knows_unchanged_instructions(instructed: Instructed) -> None:
     instructed.ask("u1", "Be brief.")
-    instructed.program.recorded.journal = instructed.program.recorded.new_journal()
+    instructed.program.recorded.recorder = instructed.program.recorded.new_recorder()
     instructed.ask("u2", "Be brief.")
     assert instructed.set() == 1
 

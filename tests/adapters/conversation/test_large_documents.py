@@ -15,11 +15,11 @@ import resource, sys
 from pathlib import Path
 import onrecord
 
-talk = onrecord.connect(f"sqlite:///{sys.argv[1]}/talks.db").conversation("support/4711")
-talk.user("Hello")
-talk.tool_result("call_1", {"small": b"%PDF"})
+chat = onrecord.connect(f"sqlite:///{sys.argv[1]}/talks.db").conversation("support/4711")
+chat.user("Hello")
+chat.tool_result("call_1", {"small": b"%PDF"})
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-talk.tool_result("call_2", {"results": [{"file": Path(sys.argv[1]) / "large.pdf"}]})
+chat.tool_result("call_2", {"results": [{"file": Path(sys.argv[1]) / "large.pdf"}]})
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 MIB = 1024 * 1024
@@ -34,8 +34,8 @@ def kilobytes_more(folder: Path, size: int) -> int:
         [sys.executable, "-c", PROGRAM, str(folder)], capture_output=True, text=True, check=True
     )
     with onrecord.connect(f"sqlite:///{folder}/talks.db") as store:
-        talk = store.conversation("support/4711")
-        held = talk.documents()[-1]
+        chat = store.conversation("support/4711")
+        held = chat.documents()[-1]
         assert held.blob is not None
         assert (held.blob.size, held.document.media_type) == (size, "application/pdf")
     return int(done.stdout)

@@ -23,7 +23,7 @@ TEMPLATE = Template(spans=(), sha256="", size=0)
 SIDE, OTHER = uuid7(), uuid7()
 
 
-def talk() -> onrecord.Talk:
+def chat() -> onrecord.Conversation:
     return onrecord.connect("memory://").conversation("talk")
 
 
@@ -47,7 +47,9 @@ def adopted(line: UUID | None, begun: int | None, after: int, as_of: int | None 
     return events.LineAdopted(adopted=line, begun=begun, after=after, as_of=as_of)
 
 
-def words(told: onrecord.Talk, window: Window | None = None, at: int | None = None) -> list[str]:
+def words(
+    told: onrecord.Conversation, window: Window | None = None, at: int | None = None
+) -> list[str]:
     """What the main line says at a version, in order."""
     stretches = stream_of(told).lineage(told.head().version if at is None else at)
     return [
@@ -64,15 +66,15 @@ def said(item: Told) -> str:
 
 
 @pytest.fixture
-def edited() -> onrecord.Talk:
+def edited() -> onrecord.Conversation:
     """Two exchanges (2-4, 5-7), an edit of the second prompt (8-10), and what went on from it."""
-    told = talk()
+    told = chat()
     told.log.append(*exchange("1"), *exchange("2"), *exchange("2b", SIDE))
     told.log.append(adopted(SIDE, 8, 4), *exchange("3"))
     return told
 
 
-def test_the_main_line_goes_on_with_what_a_side_line_said(edited: onrecord.Talk) -> None:
+def test_the_main_line_goes_on_with_what_a_side_line_said(edited: onrecord.Conversation) -> None:
     assert words(edited) == [
         *("prompt 1", "answer 1"),
         *("prompt 2b", "answer 2b"),
@@ -80,30 +82,30 @@ def test_the_main_line_goes_on_with_what_a_side_line_said(edited: onrecord.Talk)
     ]
 
 
-def test_what_the_main_line_was_before_is_still_told(edited: onrecord.Talk) -> None:
+def test_what_the_main_line_was_before_is_still_told(edited: onrecord.Conversation) -> None:
     assert words(edited, at=10) == ["prompt 1", "answer 1", "prompt 2", "answer 2"]
 
 
-def test_the_next_edit_may_go_on_from_what_was_given_up(edited: onrecord.Talk) -> None:
+def test_the_next_edit_may_go_on_from_what_was_given_up(edited: onrecord.Conversation) -> None:
     edited.log.append(adopted(None, None, 7), user("prompt 4"))
     assert words(edited) == ["prompt 1", "answer 1", "prompt 2", "answer 2", "prompt 4"]
 
 
-def test_an_edit_may_be_cut_within_a_line_that_was_adopted(edited: onrecord.Talk) -> None:
+def test_an_edit_may_be_cut_within_a_line_that_was_adopted(edited: onrecord.Conversation) -> None:
     until = edited.head().version
     edited.log.append(adopted(None, None, 8, as_of=until), user("prompt 4"))
     assert words(edited) == ["prompt 1", "answer 1", "prompt 2b", "prompt 4"]
 
 
 def test_a_line_of_a_line_is_adopted_behind_it() -> None:
-    told = talk()
+    told = chat()
     told.log.append(*exchange("1"), *exchange("2", SIDE), *exchange("3", OTHER))
     told.log.append(adopted(SIDE, 5, 2), adopted(OTHER, 8, 5, as_of=11), user("prompt 4"))
     assert words(told) == ["prompt 1", "prompt 2", "prompt 3", "answer 3", "prompt 4"]
 
 
-def test_what_is_in_force_is_what_the_main_line_set(edited: onrecord.Talk) -> None:
-    told = talk()
+def test_what_is_in_force_is_what_the_main_line_set(edited: onrecord.Conversation) -> None:
+    told = chat()
     told.instruct("one")
     told.log.append(*exchange("1"))
     told.instruct("two")
@@ -118,7 +120,7 @@ def test_what_is_in_force_is_what_the_main_line_set(edited: onrecord.Talk) -> No
 
 
 def test_what_is_since_the_last_request_begins_in_the_line_that_was_adopted() -> None:
-    told = talk()
+    told = chat()
     told.log.append(*exchange("1"), *exchange("2", SIDE), adopted(SIDE, 5, 2), user("prompt 3"))
     since = since_request(stream_of(told).backend, stream_of(told).lineage(told.head().version))
     assert [event.version for event in since] == [6, 7, 8, 9]
@@ -129,7 +131,7 @@ def test_what_is_since_the_last_request_begins_in_the_line_that_was_adopted() ->
 def test_a_window_counts_the_exchanges_of_the_main_line_as_it_is(
     exchanges: int, pinned: int
 ) -> None:
-    told, straight = talk(), talk()
+    told, straight = chat(), chat()
     told.log.append(*exchange("1"), *exchange("2"), *exchange("2b", SIDE), *exchange("3b", SIDE))
     told.log.append(adopted(SIDE, 8, 4), *exchange("4"), *exchange("5"))
     for number in ("1", "2b", "3b", "4", "5"):
@@ -138,7 +140,7 @@ def test_a_window_counts_the_exchanges_of_the_main_line_as_it_is(
     assert words(told, window) == words(straight, window)
 
 
-def test_a_fork_goes_on_from_the_main_line_as_it_stood(edited: onrecord.Talk) -> None:
+def test_a_fork_goes_on_from_the_main_line_as_it_stood(edited: onrecord.Conversation) -> None:
     fork = edited.fork("fork", at=10)
     fork.user("prompt 4")
     assert words(fork) == ["prompt 1", "answer 1", "prompt 2", "answer 2", "prompt 4"]
@@ -147,7 +149,7 @@ def test_a_fork_goes_on_from_the_main_line_as_it_stood(edited: onrecord.Talk) ->
     assert words(late) == [*words(edited), "prompt 4"]
 
 
-def test_settled_lineages_are_read_once(edited: onrecord.Talk) -> None:
+def test_settled_lineages_are_read_once(edited: onrecord.Conversation) -> None:
     lineages = Lineages(stream_of(edited).backend, edited.conversation_id)
     head = edited.head()
     assert lineages.at(head.version, head) == lineages.at(head.version, head)
@@ -157,12 +159,14 @@ def test_settled_lineages_are_read_once(edited: onrecord.Talk) -> None:
 
 
 def test_a_thousand_edits_are_as_many_stretches() -> None:
-    told = talk()
+    told = chat()
     told.log.append(user("prompt 0"))
     for number in range(1000):
         told.log.append(adopted(None, None, 2), user(f"prompt {number}"))
     assert words(told) == ["prompt 0", "prompt 999"]
 
 
-def test_what_was_given_up_does_not_count_as_outside_of_the_window(edited: onrecord.Talk) -> None:
+def test_what_was_given_up_does_not_count_as_outside_of_the_window(
+    edited: onrecord.Conversation,
+) -> None:
     assert not edited.request(API).report.of("window")

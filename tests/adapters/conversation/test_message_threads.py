@@ -112,14 +112,14 @@ def test_a_tool_runner_that_continues_a_thread_is_one_history(
     assert len(second["messages"]) == 1
     assert program(recorded).relations() == ["extends", "reference"]
     assert program(recorded).main() == MAIN
-    assert not recorded.talk.open_calls()
+    assert not recorded.chat.open_calls()
 
 
 def test_a_continued_thread_keeps_its_instructions_and_tools(
     recorded: Recorded, client: anthropic.Anthropic
 ) -> None:
     run(client, "whole")
-    request = recorded.talk.request("anthropic-messages")
+    request = recorded.chat.request("anthropic-messages")
     assert request["system"] == SYSTEM
     assert [tool["name"] for tool in request["tools"]] == ["track"]
     assert "thread" not in request
@@ -131,15 +131,15 @@ def test_each_request_of_a_thread_comes_back_as_it_was_sent(
     recorded: Recorded, client: anthropic.Anthropic
 ) -> None:
     run(client, "whole")
-    assert [outcome.is_whole for outcome in replays(recorded.talk)] == [True, True]
+    assert [outcome.is_whole for outcome in replays(recorded.chat)] == [True, True]
 
 
 def test_a_thread_goes_on_with_what_was_said_in_full(
     recorded: Recorded, server: DemoServer, client: anthropic.Anthropic
 ) -> None:
     run(client, "whole")
-    recorded.talk.user("And 2?")
-    request: Any = recorded.talk.request("anthropic-messages")
+    recorded.chat.user("And 2?")
+    request: Any = recorded.chat.request("anthropic-messages")
     client.messages.create(model=MODEL, max_tokens=64, **request)
     assert program(recorded).main() == [*MAIN, "And 2?", "a0"]
     assert program(recorded).relations() == ["extends", "reference", "extends"]
@@ -163,12 +163,12 @@ def test_another_process_goes_on_with_a_thread(recorded: Recorded) -> None:
     first = threads.spelling.answer("a1", ["c1"])
     created: JsonObject = {"system": SYSTEM, "thread": {"type": "create"}}
     threads.answered(threads.send(threads.user("u1"), **created), first)
-    recorded.journal = recorded.new_journal()
+    recorded.recorder = recorded.new_recorder()
     thread = {"type": "continue", "previous_message_id": first["id"]}
     threads.answer(threads.send(threads.results(c1="r1"), thread=thread), "a2")
     assert threads.relations() == ["extends", "reference"]
     assert threads.main() == ["u1", "a1", "call c1", "c1 gave r1", "a2"]
-    assert recorded.talk.request("anthropic-messages")["system"] == SYSTEM
+    assert recorded.chat.request("anthropic-messages")["system"] == SYSTEM
 
 
 def test_a_paused_turn_is_continued_with_nothing_new(recorded: Recorded) -> None:

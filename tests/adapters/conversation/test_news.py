@@ -1,4 +1,4 @@
-"""`talk.history`: what was said by turns, and only what is new since a version."""
+"""`chat.history`: what was said by turns, and only what is new since a version."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ import pytest
 
 import onrecord
 from onrecord.domain.blobs import LIMIT
+from onrecord.domain.events import ResponseCompleted
 from onrecord.projections.history.history import Turn, Usage
 from tests.adapters.recording.own_history import SPELLINGS, Spelling, neutral, worded
 from tests.adapters.recording.retold import Retold
@@ -26,36 +27,37 @@ def test_a_turn_gives_only_what_is_new(spelling: Spelling, tmp_path: Path) -> No
     """The prompt, the calls, their results as one turn in the order of the calls, the answer."""
     told = Retold(tmp_path, spelling)
     told.exchange("u1", "a1")
-    before = told.talk.head().version
-    told.talk.user("u2")
+    before = told.chat.head().version
+    told.chat.user("u2")
     told.answered("looking", "call_1", "call_2")
-    told.talk.tool_result("call_2", "two")
-    told.talk.tool_result("call_1", "one")
+    told.chat.tool_result("call_2", "two")
+    told.chat.tool_result("call_1", "one")
     told.answered("a2")
-    assert told_in(told.talk.history(since=before)) == [
+    assert told_in(told.chat.history(since=before)) == [
         ("user", ["u2"]),
         ("assistant", ["looking", "call call_1", "call call_2"]),
         ("user", ["call_1 gave one", "call_2 gave two"]),
         ("assistant", ["a2"]),
     ]
-    assert told_in(told.talk.history(since=before, at=before)) == []
-    assert told_in(told.talk.history(at=before)) == [("user", ["u1"]), ("assistant", ["a1"])]
-    assert told_in(told.talk.history()) == [
-        *told_in(told.talk.history(at=before)),
-        *told_in(told.talk.history(since=before)),
+    assert told_in(told.chat.history(since=before, at=before)) == []
+    assert told_in(told.chat.history(at=before)) == [("user", ["u1"]), ("assistant", ["a1"])]
+    assert told_in(told.chat.history()) == [
+        *told_in(told.chat.history(at=before)),
+        *told_in(told.chat.history(since=before)),
     ]
 
 
 @each_api
 def test_a_turn_has_its_text_and_how_its_answer_ended(spelling: Spelling, tmp_path: Path) -> None:
     told = Retold(tmp_path, spelling)
-    told.talk.user("u1")
+    told.chat.user("u1")
     told.answered("looking", "call_1")
-    told.talk.tool_result("call_1", "one")
+    told.chat.tool_result("call_1", "one")
     told.answered("a2")
-    turns = told.talk.history()
+    turns = told.chat.history()
     assert [turn.text for turn in turns] == ["u1", "looking", "", "a2"]
-    ended = [event.event() for event in told.talk.events() if event.type == "response.completed"]
+    events = [event.event() for event in told.chat.events()]
+    ended = [event for event in events if isinstance(event, ResponseCompleted)]
     answers = [turn for turn in turns if turn.role == "assistant"]
     assert [turn.stop_reason for turn in answers] == [event.stop_reason for event in ended]
     assert [turn.usage for turn in answers] == [
@@ -68,15 +70,15 @@ def test_a_long_text_of_a_provider_is_whole(tmp_path: Path) -> None:
     """It lies in a blob: no reference to one stands in its place."""
     told = Retold(tmp_path)
     told.exchange("u1", long := "a" * (LIMIT + 1))
-    assert told.talk.history()[-1].text == long
+    assert told.chat.history()[-1].text == long
 
 
 def test_a_call_that_awaits_its_result_has_none_yet(tmp_path: Path) -> None:
     told = Retold(tmp_path)
-    told.talk.user("u1")
+    told.chat.user("u1")
     told.answered(None, "call_1", "call_2")
-    told.talk.tool_result("call_2", "two")
-    assert told_in(told.talk.history())[1:] == [
+    told.chat.tool_result("call_2", "two")
+    assert told_in(told.chat.history())[1:] == [
         ("assistant", ["call call_1", "call call_2"]),
         ("user", ["call_2 gave two"]),
     ]
@@ -84,12 +86,12 @@ def test_a_call_that_awaits_its_result_has_none_yet(tmp_path: Path) -> None:
 
 def test_what_was_said_while_an_answer_came_is_new_behind_it(tmp_path: Path) -> None:
     told = Retold(tmp_path)
-    told.talk.user("u1")
+    told.chat.user("u1")
     begun = told.send()
-    version = told.talk.user("wait").last
+    version = told.chat.user("wait").last
     told.program.answer(begun, "a1")
-    assert told_in(told.talk.history(since=version)) == [("assistant", ["a1"])]
-    assert told_in(told.talk.history(since=version - 1)) == [
+    assert told_in(told.chat.history(since=version)) == [("assistant", ["a1"])]
+    assert told_in(told.chat.history(since=version - 1)) == [
         ("assistant", ["a1"]),
         ("user", ["wait"]),
     ]
@@ -99,19 +101,19 @@ def test_what_is_given_up_is_not_new_and_a_summary_is(tmp_path: Path) -> None:
     told = Retold(tmp_path)
     told.exchange("u1", "a1")
     version = told.exchange("u2", "a2")
-    told.talk.edit_message(version, "u2b")
-    assert told_in(told.talk.history(since=version)) == [("user", ["u2b"])]
+    told.chat.edit_message(version, "u2b")
+    assert told_in(told.chat.history(since=version)) == [("user", ["u2b"])]
     told.answered("a2b")
-    before = told.talk.head().version
-    told.talk.compact("In short.")
-    ((role, (said,)),) = told_in(told.talk.history(since=before))
+    before = told.chat.head().version
+    told.chat.compact("In short.")
+    ((role, (said,)),) = told_in(told.chat.history(since=before))
     assert (role, said[-9:]) == ("user", "In short.")
 
 
 def test_a_fork_has_nothing_new_of_what_it_was_forked_from(tmp_path: Path) -> None:
     told = Retold(tmp_path)
     told.exchange("u1", "a1")
-    fork = told.talk.fork("fork")
+    fork = told.chat.fork("fork")
     fork.user("u2")
     assert told_in(fork.history(since=1)) == [("user", ["u2"])]
     assert [texts for _, texts in told_in(fork.history())] == [["u1"], ["a1"], ["u2"]]

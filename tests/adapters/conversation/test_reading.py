@@ -17,7 +17,7 @@ from onrecord.domain.log import Told
 from onrecord.projections.history.window import Window
 
 API = "anthropic-messages"
-Deed = str
+AuditEntry = str
 deeds = st.lists(st.sampled_from(["ask", "answer", "instruct", "equip", "call", "result"]))
 windows = st.builds(
     Window,
@@ -27,53 +27,53 @@ windows = st.builds(
 )
 
 
-def do(talk: onrecord.Talk, deed: Deed) -> None:
-    number = talk.head().version
+def do(chat: onrecord.Conversation, deed: AuditEntry) -> None:
+    number = chat.head().version
     match deed:
         case "ask":
-            talk.user(f"prompt {number}")
+            chat.user(f"prompt {number}")
         case "answer":
             said = onrecord.Text(text=f"answer {number}")
-            talk.log.append(MessageRecorded(role="assistant", content=(said,)))
+            chat.log.append(MessageRecorded(role="assistant", content=(said,)))
         case "instruct":
-            talk.instruct(f"instructions {number}")
+            chat.instruct(f"instructions {number}")
         case "equip":
-            talk.tools.declare([{"name": f"tool_{number}", "input_schema": {"type": "object"}}])
+            chat.tools.declare([{"name": f"tool_{number}", "input_schema": {"type": "object"}}])
         case "call":
             call = ToolCall(id=f"toolu_{uuid4().hex}", name="look", arguments={})
-            talk.log.append(ToolCallRecorded(call_id=call.id, name="look", content=call))
+            chat.log.append(ToolCallRecorded(call_id=call.id, name="look", content=call))
         case _:
-            for call in talk.open_calls():
-                talk.tool_result(call.id, "seen")
+            for call in chat.open_calls():
+                chat.tool_result(call.id, "seen")
 
 
-def grown(deeds: Sequence[Deed], forked_at: int | None = None) -> onrecord.Talk:
+def grown(deeds: Sequence[AuditEntry], forked_at: int | None = None) -> onrecord.Conversation:
     """Return a conversation in which all that was done; forked on the way, if it says where."""
-    talk = onrecord.connect("memory://").conversation("talk")
-    talk.user("prompt 0")
+    chat = onrecord.connect("memory://").conversation("talk")
+    chat.user("prompt 0")
     for number, deed in enumerate(deeds):
         if number == forked_at:
-            talk = talk.fork("fork")
-        do(talk, deed)
-    return talk
+            chat = chat.fork("fork")
+        do(chat, deed)
+    return chat
 
 
-def kept(talk: onrecord.Talk, window: Window | None) -> list[Told]:
-    stretches = lineage(stream_of(talk).backend, talk.conversation_id, talk.head().version)
-    return list(events_for(stream_of(talk).backend, stretches, window))
+def kept(chat: onrecord.Conversation, window: Window | None) -> list[Told]:
+    stretches = lineage(stream_of(chat).backend, chat.conversation_id, chat.head().version)
+    return list(events_for(stream_of(chat).backend, stretches, window))
 
 
 @given(deeds, st.none() | st.integers(0, 5), windows)
 @example(["equip", "instruct", "ask", "ask"], None, Window(exchanges=1, step=1))
 @example(["instruct", "equip", "ask", "ask"], 1, Window(exchanges=1, step=1))
 def test_a_window_keeps_the_exchanges_from_its_edge_and_what_is_in_force_there(
-    deeds: list[Deed], forked_at: int | None, window: Window
+    deeds: list[AuditEntry], forked_at: int | None, window: Window
 ) -> None:
-    talk = grown(deeds, forked_at)
-    everything, windowed = kept(talk, None), kept(talk, window)
+    chat = grown(deeds, forked_at)
+    everything, windowed = kept(chat, None), kept(chat, window)
     assert [event for event in everything if event in windowed] == windowed
     cut = [event for event in everything if event not in windowed]
-    full, seen = (talk.request(API, window=chosen) for chosen in (None, window))
+    full, seen = (chat.request(API, window=chosen) for chosen in (None, window))
     assert seen.get("system") == full.get("system")
     assert seen.get("tools") == full.get("tools")
     assert not cut or seen["messages"][-1]["content"][-1] == full["messages"][-1]["content"][-1]
@@ -81,10 +81,10 @@ def test_a_window_keeps_the_exchanges_from_its_edge_and_what_is_in_force_there(
 
 @given(deeds, st.none() | st.integers(0, 5), windows)
 def test_a_window_is_cut_at_a_prompt(
-    deeds: list[Deed], forked_at: int | None, window: Window
+    deeds: list[AuditEntry], forked_at: int | None, window: Window
 ) -> None:
-    talk = grown(deeds, forked_at)
-    everything, windowed = kept(talk, None), kept(talk, window)
+    chat = grown(deeds, forked_at)
+    everything, windowed = kept(chat, None), kept(chat, window)
     if len(windowed) == len(everything) or window.pinned:
         return
     body = [event for event in windowed if event.type not in {"instructions.set", "tools.declared"}]
@@ -94,20 +94,22 @@ def test_a_window_is_cut_at_a_prompt(
 
 
 @given(deeds, st.integers(0, 5))
-def test_a_fork_asks_what_its_origin_would_have_asked(deeds: list[Deed], forked_at: int) -> None:
+def test_a_fork_asks_what_its_origin_would_have_asked(
+    deeds: list[AuditEntry], forked_at: int
+) -> None:
     straight, forked = grown(deeds), grown(deeds, forked_at)
     # Calls, tools and prompts are numbered by version, which begins anew in a fork.
     assert len(straight.request(API)["messages"]) == len(forked.request(API)["messages"])
 
 
 def test_a_request_at_a_version_says_what_would_have_been_sent_then() -> None:
-    talk = grown([])
-    then = dict(talk.request(API))
-    version = talk.head().version
-    do(talk, "answer")
-    do(talk, "ask")
-    assert dict(talk.request(API, at=version)) == then
-    assert dict(talk.request(API)) != then
+    chat = grown([])
+    then = dict(chat.request(API))
+    version = chat.head().version
+    do(chat, "answer")
+    do(chat, "ask")
+    assert dict(chat.request(API, at=version)) == then
+    assert dict(chat.request(API)) != then
 
 
 @pytest.mark.parametrize("version", [0, -1, 3])
@@ -122,24 +124,24 @@ def test_a_conversation_in_which_nothing_was_said_has_no_request() -> None:
 
 
 def test_a_fork_shares_the_documents_of_its_origin() -> None:
-    talk = onrecord.connect("memory://").conversation("talk")
-    talk.user("What does it say?", documents=[b"%PDF-1.7 the report"])
-    fork = talk.fork("fork").fork("fork of the fork")
+    chat = onrecord.connect("memory://").conversation("talk")
+    chat.user("What does it say?", documents=[b"%PDF-1.7 the report"])
+    fork = chat.fork("fork").fork("fork of the fork")
     fork.user("and?")
     document = fork.request(API)["messages"][0]["content"][0]
-    assert document == talk.request(API)["messages"][0]["content"][0]
+    assert document == chat.request(API)["messages"][0]["content"][0]
 
 
 def test_a_fork_leaves_its_origin_alone() -> None:
-    talk = grown([])
-    before = talk.events(after=0)
-    fork = talk.fork("fork", reason="what if")
+    chat = grown([])
+    before = chat.events(after=0)
+    fork = chat.fork("fork", reason="what if")
     fork.user("something else")
-    assert talk.events(after=0) == before
+    assert chat.events(after=0) == before
 
 
 def test_a_key_that_is_taken_is_no_fork() -> None:
-    talk = grown([])
-    talk.fork("fork").user("and?")
+    chat = grown([])
+    chat.fork("fork").user("and?")
     with pytest.raises(onrecord.InvalidInput, match="choose another key"):
-        talk.fork("fork")
+        chat.fork("fork")

@@ -19,39 +19,41 @@ APIS = (
 
 
 @pytest.fixture
-def talk(tmp_path: Path) -> onrecord.Talk:
+def chat(tmp_path: Path) -> onrecord.Conversation:
     (tmp_path / "Ada.pdf").write_bytes(PDF)
-    talk = onrecord.connect("memory://").conversation("support/4711")
-    call(talk)
-    talk.tool_result("call_1", {"hits": [tmp_path / "Ada.pdf", tmp_path / "Ada.pdf"], "map": PNG})
-    return talk
+    chat = onrecord.connect("memory://").conversation("support/4711")
+    call(chat)
+    chat.tool_result("call_1", {"hits": [tmp_path / "Ada.pdf", tmp_path / "Ada.pdf"], "map": PNG})
+    return chat
 
 
-def versions(talk: onrecord.Talk, name: str) -> list[int]:
-    return [event.version for event in talk.log.read() if event.type == name]
+def versions(chat: onrecord.Conversation, name: str) -> list[int]:
+    return [event.version for event in chat.log.read() if event.type == name]
 
 
-def sent(talk: onrecord.Talk, api: str) -> str:
+def sent(chat: onrecord.Conversation, api: str) -> str:
     """The request as it is told, bytes and all."""
-    return repr(dict(talk.request(api)))
+    return repr(dict(chat.request(api)))
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_redacting_a_document_takes_it_out_of_the_result(talk: onrecord.Talk, api: str) -> None:
-    first, _ = versions(talk, "document.extracted")
-    assert "Ada.pdf" in sent(talk, api)
-    talk.redact(first)
-    told = sent(talk, api)
+def test_redacting_a_document_takes_it_out_of_the_result(
+    chat: onrecord.Conversation, api: str
+) -> None:
+    first, _ = versions(chat, "document.extracted")
+    assert "Ada.pdf" in sent(chat, api)
+    chat.redact(first)
+    told = sent(chat, api)
     assert "Ada.pdf" not in told
     assert "redacted" in told
-    (note,) = talk.request(api).report.of("redacted")
+    (note,) = chat.request(api).report.of("redacted")
     assert note.version == first
 
 
-def test_the_other_documents_of_the_result_stay(talk: onrecord.Talk) -> None:
-    first, _ = versions(talk, "document.extracted")
-    talk.redact(first)
-    (turn,) = [turn for turn in talk.history() if turn.blocks[0].call_id and turn.role == "user"]
+def test_the_other_documents_of_the_result_stay(chat: onrecord.Conversation) -> None:
+    first, _ = versions(chat, "document.extracted")
+    chat.redact(first)
+    (turn,) = [turn for turn in chat.history() if turn.blocks[0].call_id and turn.role == "user"]
     content = turn.blocks[0].content
     assert isinstance(content, ToolResult)
     told = content.model_dump_json()
@@ -60,17 +62,19 @@ def test_the_other_documents_of_the_result_stay(talk: onrecord.Talk) -> None:
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_redacting_a_result_hides_its_documents(talk: onrecord.Talk, api: str) -> None:
-    (result,) = versions(talk, "tool_result.recorded")
-    talk.redact(result)
-    told = sent(talk, api)
+def test_redacting_a_result_hides_its_documents(chat: onrecord.Conversation, api: str) -> None:
+    (result,) = versions(chat, "tool_result.recorded")
+    chat.redact(result)
+    told = sent(chat, api)
     assert "Ada.pdf" not in told
     assert "image/png" not in told
 
 
-def test_redacting_a_document_in_a_fork_leaves_its_origin_as_it_was(talk: onrecord.Talk) -> None:
-    before = sent(talk, "anthropic-messages")
-    fork = talk.fork("support/4711/otherwise")
+def test_redacting_a_document_in_a_fork_leaves_its_origin_as_it_was(
+    chat: onrecord.Conversation,
+) -> None:
+    before = sent(chat, "anthropic-messages")
+    fork = chat.fork("support/4711/otherwise")
     fork.tool_result("call_2", {"map": PNG})
     fork.redact(versions(fork, "document.extracted")[0])
-    assert sent(talk, "anthropic-messages") == before
+    assert sent(chat, "anthropic-messages") == before

@@ -16,7 +16,7 @@ CALL = {"id": "call_0", "type": "function", "function": {"name": "look", "argume
 
 @pytest.fixture
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[onrecord.Store]:
-    path = tmp_path_factory.mktemp("store") / "talk.db"
+    path = tmp_path_factory.mktemp("store") / "chat.db"
     with onrecord.connect(f"sqlite:///{path}") as store:
         yield store
 
@@ -30,13 +30,13 @@ def always_calls(request: httpx2.Request) -> httpx2.Response:
     return httpx2.Response(200, json=body)
 
 
-def client(talk: onrecord.Talk) -> openai.OpenAI:
+def client(chat: onrecord.Conversation) -> openai.OpenAI:
     http = httpx2.Client(transport=httpx2.MockTransport(always_calls))
-    return talk.record(openai.OpenAI(api_key="k" * 20, http_client=http))
+    return chat.record(openai.OpenAI(api_key="k" * 20, http_client=http))
 
 
-def results(talk: onrecord.Talk) -> list[ToolResultRecorded]:
-    events = [recorded.event() for recorded in talk.log.read()]
+def results(chat: onrecord.Conversation) -> list[ToolResultRecorded]:
+    events = [recorded.event() for recorded in chat.log.read()]
     return [event for event in events if isinstance(event, ToolResultRecorded)]
 
 
@@ -44,36 +44,36 @@ def results(talk: onrecord.Talk) -> list[ToolResultRecorded]:
 def test_each_call_of_a_reused_id_has_a_result_of_its_own(
     store: onrecord.Store, given: tuple[str, str]
 ) -> None:
-    talk = store.conversation("reused")
-    calling = client(talk)
-    talk.user("Look twice.")
+    chat = store.conversation("reused")
+    calling = client(chat)
+    chat.user("Look twice.")
     for text in given:
-        calling.chat.completions.create(model="m", **talk.request("openai-chat"))
-        (call,) = talk.open_calls()
-        assert isinstance(talk.tool_result(call.id, text), Recorded)
-        assert talk.open_calls() == []
-    messages = talk.request("openai-chat")["messages"]
+        calling.chat.completions.create(model="m", **chat.request("openai-chat"))
+        (call,) = chat.open_calls()
+        assert isinstance(chat.tool_result(call.id, text), Recorded)
+        assert chat.open_calls() == []
+    messages = chat.request("openai-chat")["messages"]
     assert [told["content"] for told in messages if told["role"] == "tool"] == list(given)
 
 
 def test_a_result_of_a_reused_id_given_twice_changes_nothing(store: onrecord.Store) -> None:
-    talk = store.conversation("reused")
-    calling = client(talk)
-    talk.user("Look twice.")
+    chat = store.conversation("reused")
+    calling = client(chat)
+    chat.user("Look twice.")
     for text in ("one", "two"):
-        calling.chat.completions.create(model="m", **talk.request("openai-chat"))
-        talk.tool_result("call_0", text)
-        assert isinstance(talk.tool_result("call_0", text), Duplicate)
-    assert isinstance(talk.tool_result("call_0", "three"), onrecord.Rejected)
-    assert len(results(talk)) == 2
+        calling.chat.completions.create(model="m", **chat.request("openai-chat"))
+        chat.tool_result("call_0", text)
+        assert isinstance(chat.tool_result("call_0", text), Duplicate)
+    assert isinstance(chat.tool_result("call_0", "three"), onrecord.Rejected)
+    assert len(results(chat)) == 2
 
 
 @pytest.mark.parametrize("given", [("one", "two"), ("same", "same")], ids=["other", "same"])
 def test_a_programs_own_list_may_reuse_ids_and_stays_on_the_main_line(
     store: onrecord.Store, given: tuple[str, str]
 ) -> None:
-    talk = store.conversation("reused")
-    calling = client(talk)
+    chat = store.conversation("reused")
+    calling = client(chat)
     messages: list[object] = [{"role": "user", "content": "Look twice."}]
     for text in given:
         calling.chat.completions.create(model="m", messages=json.loads(json.dumps(messages)))
@@ -82,22 +82,22 @@ def test_a_programs_own_list_may_reuse_ids_and_stays_on_the_main_line(
             {"role": "tool", "tool_call_id": "call_0", "content": text},
         ]
     calling.chat.completions.create(model="m", messages=json.loads(json.dumps(messages)))
-    bodies = [recorded.body or b"" for recorded in talk.log.read()]
+    bodies = [recorded.body or b"" for recorded in chat.log.read()]
     assert not any(body.startswith(b'{"line"') for body in bodies)
-    assert len(results(talk)) == 2
+    assert len(results(chat)) == 2
 
 
 def test_only_a_result_of_an_id_used_again_says_which_call_it_is_of(store: onrecord.Store) -> None:
-    talk = store.conversation("reused")
-    calling = client(talk)
-    talk.user("Look twice.")
+    chat = store.conversation("reused")
+    calling = client(chat)
+    chat.user("Look twice.")
     for text in ("one", "two"):
-        calling.chat.completions.create(model="m", **talk.request("openai-chat"))
-        talk.tool_result("call_0", text)
-    first, second = results(talk)
+        calling.chat.completions.create(model="m", **chat.request("openai-chat"))
+        chat.tool_result("call_0", text)
+    first, second = results(chat)
     call = next(
         recorded.version
-        for recorded in talk.log.read()
+        for recorded in chat.log.read()
         if recorded.version > 5 and recorded.type == "tool_call.recorded"
     )
     assert (first.call, second.call) == (None, call)

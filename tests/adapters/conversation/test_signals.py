@@ -28,36 +28,36 @@ def store() -> onrecord.Store:
 
 
 @pytest.fixture
-def talk(store: onrecord.Store) -> onrecord.Talk:
+def chat(store: onrecord.Store) -> onrecord.Conversation:
     return store.conversation("support/4711")
 
 
-def asks(talk: onrecord.Talk, *call_ids: str) -> None:
-    talk.user("Look")
-    calls(talk, *call_ids)
+def asks(chat: onrecord.Conversation, *call_ids: str) -> None:
+    chat.user("Look")
+    calls(chat, *call_ids)
 
 
-def calls(talk: onrecord.Talk, *call_ids: str) -> None:
+def calls(chat: onrecord.Conversation, *call_ids: str) -> None:
     for call_id in call_ids:
         call = ToolCall(id=call_id, name="look", arguments={})
-        talk.log.append(events.ToolCallRecorded(call_id=call_id, name="look", content=call))
+        chat.log.append(events.ToolCallRecorded(call_id=call_id, name="look", content=call))
 
 
-def types(talk: onrecord.Talk, since: int = 0) -> list[str]:
-    return [recorded.type for recorded in talk.events(after=since)]
+def types(chat: onrecord.Conversation, since: int = 0) -> list[str]:
+    return [recorded.type for recorded in chat.events(after=since)]
 
 
-def received(talk: onrecord.Talk) -> events.SignalReceived:
+def received(chat: onrecord.Conversation) -> events.SignalReceived:
     [event] = [
         event
-        for recorded in talk.events(after=0)
+        for recorded in chat.events(after=0)
         if isinstance(event := recorded.event(), events.SignalReceived)
     ]
     return event
 
 
-def last_turn(talk: onrecord.Talk) -> list[str]:
-    return [words(block) for block in talk.history()[-1].blocks]
+def last_turn(chat: onrecord.Conversation) -> list[str]:
+    return [words(block) for block in chat.history()[-1].blocks]
 
 
 @pytest.mark.parametrize(
@@ -78,72 +78,72 @@ def last_turn(talk: onrecord.Talk) -> list[str]:
     ],
 )
 def test_what_is_empty_is_no_content_and_zero_and_false_are(
-    talk: onrecord.Talk, content: object, said: tuple[str, ...]
+    chat: onrecord.Conversation, content: object, said: tuple[str, ...]
 ) -> None:
-    talk.signal(content)
-    assert received(talk).content == tuple(Text(text=each) for each in said)
+    chat.signal(content)
+    assert received(chat).content == tuple(Text(text=each) for each in said)
 
 
-def test_no_words_for_an_empty_signal_are_stored(talk: onrecord.Talk) -> None:
-    talk.signal(interrupts=True)
-    assert received(talk) == events.SignalReceived()
+def test_no_words_for_an_empty_signal_are_stored(chat: onrecord.Conversation) -> None:
+    chat.signal(interrupts=True)
+    assert received(chat) == events.SignalReceived()
 
 
 def test_documents_stand_behind_the_text_wherever_they_are_given(
-    talk: onrecord.Talk, tmp_path: Path
+    chat: onrecord.Conversation, tmp_path: Path
 ) -> None:
     report = tmp_path / "report.pdf"
     report.write_bytes(b"%PDF-1.7 the report")
-    talk.signal({"see": {"this": report}}, documents=[b"%PDF-1.7 another"], name="mail")
-    text, first, second = received(talk).content
+    chat.signal({"see": {"this": report}}, documents=[b"%PDF-1.7 another"], name="mail")
+    text, first, second = received(chat).content
     assert isinstance(text, Text)
     assert isinstance(first, Document)
     assert isinstance(second, Document)
     assert first.name == "report.pdf"
     assert first.blob is not None
     assert first.blob.sha256[:8] in text.text
-    assert received(talk).name == "mail"
+    assert received(chat).name == "mail"
 
 
-def test_a_document_that_a_signal_shows_twice_is_there_once(talk: onrecord.Talk) -> None:
-    talk.signal([b"%PDF-1.7 same"], documents=[b"%PDF-1.7 same", b"%PDF-1.7 same"])
-    documents = [part for part in received(talk).content if isinstance(part, Document)]
+def test_a_document_that_a_signal_shows_twice_is_there_once(chat: onrecord.Conversation) -> None:
+    chat.signal([b"%PDF-1.7 same"], documents=[b"%PDF-1.7 same", b"%PDF-1.7 same"])
+    documents = [part for part in received(chat).content if isinstance(part, Document)]
     assert len(documents) == 1
 
 
 @pytest.mark.parametrize("how", [{"name": 4}, {"message_id": 4}, {"documents": "report.pdf"}])
 def test_a_signal_that_is_none_is_refused_and_nothing_recorded(
-    talk: onrecord.Talk, how: dict[str, Any]
+    chat: onrecord.Conversation, how: dict[str, Any]
 ) -> None:
     with pytest.raises(onrecord.InvalidContent):
-        talk.signal("a bell rang", **how)
-    assert talk.head().version == 0
+        chat.signal("a bell rang", **how)
+    assert chat.head().version == 0
 
 
-def test_a_signal_may_begin_a_conversation(talk: onrecord.Talk) -> None:
-    talk.signal("a bell rang", interrupts=True)
-    assert types(talk) == ["conversation.started", "signal.received"]
-    assert talk.request("openai-chat")["messages"] == [{"role": "user", "content": "a bell rang"}]
+def test_a_signal_may_begin_a_conversation(chat: onrecord.Conversation) -> None:
+    chat.signal("a bell rang", interrupts=True)
+    assert types(chat) == ["conversation.started", "signal.received"]
+    assert chat.request("openai-chat")["messages"] == [{"role": "user", "content": "a bell rang"}]
 
 
-def test_a_signal_waits_for_the_round_and_is_durable_at_once(talk: onrecord.Talk) -> None:
-    asks(talk, "toolu_1")
-    talk.signal("a bell rang")
-    assert types(talk)[-1] == "signal.received"
-    assert [call.id for call in talk.open_calls()] == ["toolu_1"]
-    talk.tool_result("toolu_1", "seen")
-    assert last_turn(talk) == ["toolu_1: seen", "a bell rang"]
+def test_a_signal_waits_for_the_round_and_is_durable_at_once(chat: onrecord.Conversation) -> None:
+    asks(chat, "toolu_1")
+    chat.signal("a bell rang")
+    assert types(chat)[-1] == "signal.received"
+    assert [call.id for call in chat.open_calls()] == ["toolu_1"]
+    chat.tool_result("toolu_1", "seen")
+    assert last_turn(chat) == ["toolu_1: seen", "a bell rang"]
 
 
 def test_a_signal_that_interrupts_gives_up_the_open_calls_in_their_order_in_one_commit(
-    talk: onrecord.Talk,
+    chat: onrecord.Conversation,
 ) -> None:
-    asks(talk, "toolu_1", "toolu_2", "toolu_3")
-    talk.tool_result("toolu_2", "seen")
-    before = talk.head().version
-    done = talk.signal("a bell rang", interrupts=True)
+    asks(chat, "toolu_1", "toolu_2", "toolu_3")
+    chat.tool_result("toolu_2", "seen")
+    before = chat.head().version
+    done = chat.signal("a bell rang", interrupts=True)
     assert (done.first, done.last) == (before + 1, before + 3)
-    first, third, signal = (recorded.event() for recorded in talk.events(after=before))
+    first, third, signal = (recorded.event() for recorded in chat.events(after=before))
     assert first == events.ToolResultRecorded(
         call_id="toolu_1", content=CANCELS, is_error=True, cancelled=True
     )
@@ -151,8 +151,8 @@ def test_a_signal_that_interrupts_gives_up_the_open_calls_in_their_order_in_one_
     assert third.call_id == "toolu_3"
     assert isinstance(signal, events.SignalReceived)
     assert signal.interrupts
-    assert talk.open_calls() == []
-    assert last_turn(talk) == [
+    assert chat.open_calls() == []
+    assert last_turn(chat) == [
         f"toolu_1: {CANCELLED}",
         "toolu_2: seen",
         f"toolu_3: {CANCELLED}",
@@ -160,98 +160,102 @@ def test_a_signal_that_interrupts_gives_up_the_open_calls_in_their_order_in_one_
     ]
 
 
-def test_the_words_for_a_cancelled_result_are_not_stored(talk: onrecord.Talk) -> None:
-    asks(talk, "toolu_1")
-    talk.cancel("toolu_1")
+def test_the_words_for_a_cancelled_result_are_not_stored(chat: onrecord.Conversation) -> None:
+    asks(chat, "toolu_1")
+    chat.cancel("toolu_1")
     assert not any(
-        CANCELLED.encode() in (recorded.body or b"") for recorded in talk.events(after=0)
+        CANCELLED.encode() in (recorded.body or b"") for recorded in chat.events(after=0)
     )
-    assert last_turn(talk) == [f"toolu_1: {CANCELLED}"]
+    assert last_turn(chat) == [f"toolu_1: {CANCELLED}"]
 
 
-def test_a_signal_that_interrupts_nothing_is_one_that_waits(talk: onrecord.Talk) -> None:
+def test_a_signal_that_interrupts_nothing_is_one_that_waits(chat: onrecord.Conversation) -> None:
     """So it opens an exchange, as a prompt does."""
-    talk.user("Hello")
-    exchange = talk.head().exchange
-    talk.signal("a bell rang", interrupts=True)
-    assert received(talk).interrupts is False
-    assert talk.head().exchange == exchange + 1
+    chat.user("Hello")
+    exchange = chat.head().exchange
+    chat.signal("a bell rang", interrupts=True)
+    assert received(chat).interrupts is False
+    assert chat.head().exchange == exchange + 1
 
 
-def test_a_signal_that_interrupts_stays_in_the_exchange_of_its_round(talk: onrecord.Talk) -> None:
+def test_a_signal_that_interrupts_stays_in_the_exchange_of_its_round(
+    chat: onrecord.Conversation,
+) -> None:
     """A window never drops the question whose calls were given up."""
-    asks(talk, "toolu_1")
-    exchange = talk.head().exchange
-    talk.signal("a bell rang", interrupts=True)
-    assert talk.head().exchange == exchange
-    request = talk.request("openai-chat", window=onrecord.Window(exchanges=1, step=1))
+    asks(chat, "toolu_1")
+    exchange = chat.head().exchange
+    chat.signal("a bell rang", interrupts=True)
+    assert chat.head().exchange == exchange
+    request = chat.request("openai-chat", window=onrecord.Window(exchanges=1, step=1))
     assert request["messages"][0]["content"] == "Look"
 
 
-def test_calls_of_an_earlier_round_are_not_given_up_again(talk: onrecord.Talk) -> None:
-    asks(talk, "toolu_1")
-    talk.signal(interrupts=True)
-    calls(talk, "toolu_2")
-    before = talk.head().version
-    talk.signal(interrupts=True)
-    assert types(talk, before) == ["tool_result.recorded", "signal.received"]
+def test_calls_of_an_earlier_round_are_not_given_up_again(chat: onrecord.Conversation) -> None:
+    asks(chat, "toolu_1")
+    chat.signal(interrupts=True)
+    calls(chat, "toolu_2")
+    before = chat.head().version
+    chat.signal(interrupts=True)
+    assert types(chat, before) == ["tool_result.recorded", "signal.received"]
 
 
-def test_an_id_that_is_used_again_is_given_up_again(talk: onrecord.Talk) -> None:
+def test_an_id_that_is_used_again_is_given_up_again(chat: onrecord.Conversation) -> None:
     """Servers exist that number the calls of each answer from 0."""
-    asks(talk, "0")
-    talk.signal("one", interrupts=True)
-    calls(talk, "0")
-    talk.signal("two", interrupts=True)
-    assert talk.open_calls() == []
-    assert types(talk).count("tool_result.recorded") == 2
+    asks(chat, "0")
+    chat.signal("one", interrupts=True)
+    calls(chat, "0")
+    chat.signal("two", interrupts=True)
+    assert chat.open_calls() == []
+    assert types(chat).count("tool_result.recorded") == 2
 
 
 def test_a_fork_gives_up_the_calls_that_its_origin_left_open(
-    store: onrecord.Store, talk: onrecord.Talk
+    store: onrecord.Store, chat: onrecord.Conversation
 ) -> None:
-    asks(talk, "toolu_1")
-    fork = talk.fork("support/4711-b")
+    asks(chat, "toolu_1")
+    fork = chat.fork("support/4711-b")
     fork.signal("a bell rang", interrupts=True)
     assert fork.open_calls() == []
-    assert [call.id for call in talk.open_calls()] == ["toolu_1"]
+    assert [call.id for call in chat.open_calls()] == ["toolu_1"]
 
 
 @pytest.mark.parametrize("interrupts", [False, True])
-def test_a_signal_with_an_id_is_recorded_once(talk: onrecord.Talk, interrupts: bool) -> None:
-    asks(talk, "toolu_1")
-    talk.signal("a bell rang", interrupts=interrupts, message_id="s1")
-    version = talk.head().version
-    done = talk.signal("a bell rang", interrupts=interrupts, message_id="s1")
+def test_a_signal_with_an_id_is_recorded_once(
+    chat: onrecord.Conversation, interrupts: bool
+) -> None:
+    asks(chat, "toolu_1")
+    chat.signal("a bell rang", interrupts=interrupts, message_id="s1")
+    version = chat.head().version
+    done = chat.signal("a bell rang", interrupts=interrupts, message_id="s1")
     assert isinstance(done, Duplicate)
-    calls(talk, "toolu_2")
-    assert isinstance(talk.signal("a bell rang", interrupts=interrupts, message_id="s1"), Duplicate)
-    assert talk.head().version == version + 1
+    calls(chat, "toolu_2")
+    assert isinstance(chat.signal("a bell rang", interrupts=interrupts, message_id="s1"), Duplicate)
+    assert chat.head().version == version + 1
 
 
-def test_a_signal_that_comes_again_gives_up_no_later_call(talk: onrecord.Talk) -> None:
-    talk.user("Look")
-    talk.signal("a bell rang", interrupts=True, message_id="s1")
-    calls(talk, "toolu_1")
-    talk.signal("a bell rang", interrupts=True, message_id="s1")
-    assert [call.id for call in talk.open_calls()] == ["toolu_1"]
+def test_a_signal_that_comes_again_gives_up_no_later_call(chat: onrecord.Conversation) -> None:
+    chat.user("Look")
+    chat.signal("a bell rang", interrupts=True, message_id="s1")
+    calls(chat, "toolu_1")
+    chat.signal("a bell rang", interrupts=True, message_id="s1")
+    assert [call.id for call in chat.open_calls()] == ["toolu_1"]
 
 
-def test_the_same_id_with_another_message_is_an_error(talk: onrecord.Talk) -> None:
-    asks(talk, "toolu_1")
-    talk.signal("a bell rang", message_id="s1")
+def test_the_same_id_with_another_message_is_an_error(chat: onrecord.Conversation) -> None:
+    asks(chat, "toolu_1")
+    chat.signal("a bell rang", message_id="s1")
     for interrupts in (False, True):
         with pytest.raises(onrecord.IdempotencyMismatch, match="use a new id"):
-            talk.signal("two bells rang", interrupts=interrupts, message_id="s1")
-    assert [call.id for call in talk.open_calls()] == ["toolu_1"]
+            chat.signal("two bells rang", interrupts=interrupts, message_id="s1")
+    assert [call.id for call in chat.open_calls()] == ["toolu_1"]
 
 
-def test_a_closed_conversation_takes_no_signal(talk: onrecord.Talk) -> None:
-    asks(talk, "toolu_1")
-    talk.end()
+def test_a_closed_conversation_takes_no_signal(chat: onrecord.Conversation) -> None:
+    asks(chat, "toolu_1")
+    chat.end()
     for interrupts in (False, True):
         with pytest.raises(onrecord.ConversationClosed):
-            talk.signal("a bell rang", interrupts=interrupts)
+            chat.signal("a bell rang", interrupts=interrupts)
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
@@ -270,9 +274,9 @@ def where(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 def test_a_result_that_is_quicker_stands_and_each_call_has_one(where: str) -> None:
     store = onrecord.connect(where)
-    talk = store.conversation("race")
+    chat = store.conversation("race")
     call_ids = [f"toolu_{number}" for number in range(24)]
-    asks(talk, *call_ids)
+    asks(chat, *call_ids)
     begin = threading.Barrier(3, timeout=PATIENCE)
 
     def give(mine: list[str]) -> None:
@@ -285,10 +289,10 @@ def test_a_result_that_is_quicker_stands_and_each_call_has_one(where: str) -> No
     for giver in givers:
         giver.start()
     begin.wait()
-    talk.signal("a bell rang", interrupts=True)
+    chat.signal("a bell rang", interrupts=True)
     for giver in givers:
         join(giver)
-    recorded = [event.event() for event in talk.events(after=0)]
+    recorded = [event.event() for event in chat.events(after=0)]
     results = [event for event in recorded if isinstance(event, events.ToolResultRecorded)]
     assert sorted(result.call_id for result in results) == sorted(call_ids)
     place = next(
@@ -297,7 +301,7 @@ def test_a_result_that_is_quicker_stands_and_each_call_has_one(where: str) -> No
     # No half of it: what was given up stands right before the signal.
     cancelled = [at for at, event in enumerate(recorded) if event in results and is_given_up(event)]
     assert cancelled == list(range(place - len(cancelled), place))
-    assert talk.open_calls() == []
+    assert chat.open_calls() == []
     store.close()
 
 

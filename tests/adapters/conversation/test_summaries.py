@@ -61,15 +61,15 @@ def told(tmp_path: Path) -> Retold:
 @each_api
 def test_a_summary_is_the_first_that_the_user_says(spelling: Spelling, tmp_path: Path) -> None:
     told = Retold(tmp_path, spelling)
-    told.talk.instruct("Be brief.")
+    told.chat.instruct("Be brief.")
     tool = {"name": "look", "description": "Look.", "input_schema": {"type": "object"}}
-    told.talk.tools.declare([tool])
+    told.chat.tools.declare([tool])
     told.exchange("u1", "a1")
     told.exchange("u2", "a2")
-    told.talk.compact("In short.")
+    told.chat.compact("In short.")
     told.exchange("u3", "a3")
     assert told.said() == ["In short.", "u3", "a3"]
-    request = told.talk.request(told.api)
+    request = told.chat.request(told.api)
     assert "compacted" in [note.rule for note in request.report]
     assert "Be brief." in told.words()
     assert "look" in str(request.body.get("tools") or request.body["toolConfig"])
@@ -77,138 +77,138 @@ def test_a_summary_is_the_first_that_the_user_says(spelling: Spelling, tmp_path:
 
 
 def test_by_default_a_summary_stands_for_all_exchanges_that_are_over(told: Retold) -> None:
-    told.talk.user("u3")
-    told.talk.compact("In short.")
+    told.chat.user("u3")
+    told.chat.compact("In short.")
     assert told.said() == ["In short.", "u3"]
     told.answered("looking", "call_1")
-    told.talk.compact("In other words.")
+    told.chat.compact("In other words.")
     assert told.said()[:3] == ["In other words.", "u3", "looking"]
-    told.talk.tool_result("call_1", "found")
+    told.chat.tool_result("call_1", "found")
     told.answered("a3")
-    told.talk.compact("All of it.")
+    told.chat.compact("All of it.")
     assert told.said() == ["All of it."]
 
 
 def test_an_exchange_is_not_over_while_its_answer_broke_off(told: Retold) -> None:
-    told.talk.user("u3")
+    told.chat.user("u3")
     told.program.cut(told.send(), "half")
-    told.talk.compact("In short.")
+    told.chat.compact("In short.")
     assert told.said()[:2] == ["In short.", "u3"]
 
 
 def test_an_exchange_is_over_where_others_followed_though_it_broke_off(told: Retold) -> None:
-    told.talk.user("u3")
+    told.chat.user("u3")
     told.program.cut(told.send(), "half")
-    told.talk.user("u4")
-    told.talk.compact("In short.")
+    told.chat.user("u4")
+    told.chat.compact("In short.")
     assert told.said() == ["In short.", "u4"]
 
 
 def test_a_prompt_that_was_said_amid_an_answer_is_not_parted_from_it(told: Retold) -> None:
-    told.talk.user("u3")
+    told.chat.user("u3")
     begun = told.send()
-    told.talk.user("wait")
+    told.chat.user("wait")
     told.program.answer(begun, "a3")
-    told.talk.compact("In short.")
+    told.chat.compact("In short.")
     assert told.said() == ["In short.", "u3", "a3", "wait"]
 
 
 def test_where_no_exchange_is_over_there_is_nothing_to_sum_up(tmp_path: Path) -> None:
     told = Retold(tmp_path)
     with pytest.raises(NothingToSend):
-        told.talk.compact("In short.")
-    told.talk.user("u1")
+        told.chat.compact("In short.")
+    told.chat.user("u1")
     with pytest.raises(InvalidContent, match="no exchange is over yet"):
-        told.talk.compact("In short.")
+        told.chat.compact("In short.")
     told.answered("looking", "call_1")
     with pytest.raises(InvalidContent, match="no exchange is over yet"):
-        told.talk.compact("In short.")
+        told.chat.compact("In short.")
 
 
 def test_a_summary_stands_for_rounds_of_an_exchange_that_is_open(tmp_path: Path) -> None:
     told = Retold(tmp_path)
-    told.talk.user("u1")
+    told.chat.user("u1")
     result = 0
     for number in range(3):
         told.answered("looking", f"call_{number}")
-        result = told.talk.tool_result(f"call_{number}", "found").last
-    told.talk.compact("It looked thrice.", until=result)
+        result = told.chat.tool_result(f"call_{number}", "found").last
+    told.chat.compact("It looked thrice.", until=result)
     assert told.said() == ["It looked thrice."]
     told.answered("a1")
     assert told.said() == ["It looked thrice.", "a1"]
 
 
 def test_no_summary_ends_amid_a_round(told: Retold) -> None:
-    told.talk.user("u3")
+    told.chat.user("u3")
     told.answered("looking", "call_1", "call_2")
-    calls = told.talk.head().version
-    result = told.talk.tool_result("call_1", "found").last
+    calls = told.chat.head().version
+    result = told.chat.tool_result("call_1", "found").last
     for version in (calls, result):
         with pytest.raises(InvalidContent, match=f"version {version} is amid a round"):
-            told.talk.compact("In short.", until=version)
-    told.talk.compact("In short.", until=told.talk.tool_result("call_2", "found").last)
+            told.chat.compact("In short.", until=version)
+    told.chat.compact("In short.", until=told.chat.tool_result("call_2", "found").last)
 
 
 def test_no_summary_ends_amid_an_answer(told: Retold) -> None:
     for version in (3, 4):
         with pytest.raises(InvalidContent, match=f"version {version} is amid an answer"):
-            told.talk.compact("In short.", until=version)
-    told.talk.user("u3")
+            told.chat.compact("In short.", until=version)
+    told.chat.user("u3")
     sent = told.send()
     with pytest.raises(InvalidContent, match="amid an answer"):
-        told.talk.compact("In short.", until=told.talk.head().version)
+        told.chat.compact("In short.", until=told.chat.head().version)
     told.program.fail(sent)
-    told.talk.compact("It was too long.", until=told.talk.head().version)
+    told.chat.compact("It was too long.", until=told.chat.head().version)
     assert told.said() == ["It was too long."]
 
 
 def test_a_summary_needs_words_and_a_version_that_is_history(told: Retold) -> None:
     with pytest.raises(InvalidContent, match="needs words"):
-        told.talk.compact("  ")
+        told.chat.compact("  ")
     with pytest.raises(InvalidContent, match="no event at version 99"):
-        told.talk.compact("In short.", until=99)
+        told.chat.compact("In short.", until=99)
     with pytest.raises(InvalidContent, match="nothing was said up to version 1"):
-        told.talk.compact("In short.", until=1)
-    told.talk.edit_message(2, "u1b")
+        told.chat.compact("In short.", until=1)
+    told.chat.edit_message(2, "u1b")
     with pytest.raises(InvalidContent, match="not on the main line"):
-        told.talk.compact("In short.", until=9)
+        told.chat.compact("In short.", until=9)
 
 
 def test_a_summary_that_is_redacted_gives_all_back(told: Retold) -> None:
     before = told.words()
-    version = told.talk.compact("In short.").last
-    told.talk.redact(version)
+    version = told.chat.compact("In short.").last
+    told.chat.redact(version)
     assert told.words() == before
 
 
 def test_of_two_summaries_the_last_one_counts(told: Retold) -> None:
-    told.talk.compact("In short.", until=5)
+    told.chat.compact("In short.", until=5)
     assert told.said() == ["In short.", "u2", "a2"]
-    version = told.talk.compact("All of it.").last
+    version = told.chat.compact("All of it.").last
     assert told.said() == ["All of it."]
-    told.talk.redact(version)
+    told.chat.redact(version)
     assert told.said() == ["In short.", "u2", "a2"]
 
 
 def test_a_summary_of_what_is_given_up_stands_for_nothing(told: Retold) -> None:
-    told.talk.compact("In short.")
-    told.talk.edit_message(6, "u2b")
+    told.chat.compact("In short.")
+    told.chat.edit_message(6, "u2b")
     assert told.said() == ["u1", "a1", "u2b"]
 
 
 def test_a_summary_holds_where_only_what_is_behind_it_is_given_up(told: Retold) -> None:
-    version = told.talk.user("u3").last
-    told.talk.compact("In short.")
+    version = told.chat.user("u3").last
+    told.chat.compact("In short.")
     told.answered("a3")
-    told.talk.edit_message(version, "u3b")
+    told.chat.edit_message(version, "u3b")
     assert told.said() == ["In short.", "u3b"]
     told.answered("a3b")
-    told.talk.retract_answer()
+    told.chat.retract_answer()
     assert told.said() == ["In short.", "u3b"]
 
 
 def test_a_window_counts_the_exchanges_behind_a_summary_and_keeps_it(told: Retold) -> None:
-    told.talk.compact("In short.")
+    told.chat.compact("In short.")
     for number in range(3, 7):
         told.exchange(f"u{number}", f"a{number}")
     said = told.words(window=onrecord.Window(exchanges=1, step=1))
@@ -216,7 +216,7 @@ def test_a_window_counts_the_exchanges_behind_a_summary_and_keeps_it(told: Retol
     assert [word for word in ("u1", "u2", "u3", "u4", "u5", "u6") if word in said] == ["u5", "u6"]
     pinned = told.words(window=onrecord.Window(exchanges=1, step=1, pinned=1))
     assert [word for word in ("u2", "u3", "u4", "u5") if word in pinned] == ["u3", "u5"]
-    notes = told.talk.request(told.api, window=onrecord.Window(exchanges=1, step=1)).report
+    notes = told.chat.request(told.api, window=onrecord.Window(exchanges=1, step=1)).report
     assert {"compacted", "window"} <= {note.rule for note in notes}
 
 
@@ -227,8 +227,8 @@ def test_a_program_that_goes_on_from_a_list_with_the_summary_says_nothing_twice(
     told = Retold(tmp_path, spelling)
     told.exchange("u1", "a1")
     told.exchange("u2", "a2")
-    told.talk.compact("In short.")
-    history = list(told.talk.request(told.api).body[known_api(told.api).messages])
+    told.chat.compact("In short.")
+    history = list(told.chat.request(told.api).body[known_api(told.api).messages])
     program = told.program
     for number in (3, 4):
         history = program.ask([*history, *program.user(f"u{number}")], f"a{number}")
@@ -247,18 +247,18 @@ def test_what_a_tool_of_the_providers_did_is_told_though_a_summary_stands_for_it
         name="web_search",
         content=onrecord.Native(api=told.api, value=call),
     )
-    told.talk.log.append(searched)
-    told.talk.compact("In short.")
-    assert [done.tool for done in told.talk.tools.server_calls()] == ["web_search"]
+    told.chat.log.append(searched)
+    told.chat.compact("In short.")
+    assert [done.tool for done in told.chat.tools.server_calls()] == ["web_search"]
 
 
 def test_what_a_summary_stands_for_is_not_read(tmp_path: Path) -> None:
     log = Reads()
     told = Retold(tmp_path, backend=log)
-    told.talk.instruct("Be brief.")
+    told.chat.instruct("Be brief.")
     for number in range(20):
         told.exchange(f"u{number}", f"a{number}")
-    told.talk.compact("In short.")
+    told.chat.compact("In short.")
     told.exchange("u20", "a20")
     for window in (None, onrecord.Window(exchanges=5, step=1)):
         log.read_versions.clear()
@@ -268,9 +268,9 @@ def test_what_a_summary_stands_for_is_not_read(tmp_path: Path) -> None:
 
 
 def test_a_fork_has_the_summary_of_its_origin_and_may_have_its_own(told: Retold) -> None:
-    before = told.talk.fork("before")
-    told.talk.compact("In short.")
-    fork = told.talk.fork("fork")
+    before = told.chat.fork("before")
+    told.chat.compact("In short.")
+    fork = told.chat.fork("fork")
     fork.user("u3")
     assert "In short." in str(fork.request(told.api)["messages"])
     assert "u1" not in str(fork.request(told.api)["messages"])

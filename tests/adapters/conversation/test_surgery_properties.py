@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.adapters.check.check import check_request
-from onrecord.adapters.conversation.conversation import Talk, stream_of
+from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.streams.lineage import amendments
 from onrecord.adapters.streams.reading import read_through
 from onrecord.adapters.upkeep.verifying import verify_conversation
@@ -25,7 +25,7 @@ from tests.adapters.recording.own_history import Spelling
 from tests.adapters.recording.retold import Retold
 from tests.search import examples
 
-Deed = tuple[str, int]
+AuditEntry = tuple[str, int]
 numbers = st.integers(0, 40)
 growing = st.tuples(st.sampled_from(["say", "answer", "call", "instruct", "break"]), numbers)
 cutting = st.tuples(
@@ -43,18 +43,18 @@ class Surgeon:
         self.sent: list[list[object]] = []
         self.seen: dict[tuple[str, int, str], bytes] = {}
         self.logs: dict[str, list[RecordedEvent]] = {}
-        self.talks: list[Talk] = [self.talk]
+        self.chats: list[Conversation] = [self.chat]
         self.say(0)
 
     @property
-    def talk(self) -> Talk:
-        return self.retold.talk
+    def chat(self) -> Conversation:
+        return self.retold.chat
 
     def word(self, what: str) -> str:
         self.steps += 1
         return f"{what} {self.steps}"
 
-    def do(self, deed: Deed) -> None:
+    def do(self, deed: AuditEntry) -> None:
         name, number = deed
         try:
             getattr(self, name.replace("break", "break_off").replace("sum", "sum_up"))(number)
@@ -65,21 +65,21 @@ class Surgeon:
 
     def look(self) -> None:
         """Remember what is rendered now, and what the log holds."""
-        for talk in self.talks:
-            version = talk.head().version
-            self.logs.setdefault(talk.key, []).extend(
-                talk.events(after=len(self.logs.get(talk.key, [])))
+        for chat in self.chats:
+            version = chat.head().version
+            self.logs.setdefault(chat.key, []).extend(
+                chat.events(after=len(self.logs.get(chat.key, [])))
             )
             for api in FOLDERS:
-                self.seen.setdefault((talk.key, version, api), rendered(talk, api))
+                self.seen.setdefault((chat.key, version, api), rendered(chat, api))
 
     # -- what programs do ----------------------------------------------------------------------
 
     def say(self, _: int) -> None:
-        self.talk.user(self.word("said"))
+        self.chat.user(self.word("said"))
 
     def instruct(self, _: int) -> None:
-        self.talk.instruct(self.word("instructed"))
+        self.chat.instruct(self.word("instructed"))
 
     def answer(self, _: int) -> None:
         self.send()
@@ -90,7 +90,7 @@ class Surgeon:
         calls = [self.word("call").replace(" ", "_") for _ in range(1 + number % 2)]
         self.retold.answered(self.word("looking"), *calls)
         for call in calls[: 1 + number % 3]:
-            self.talk.tool_result(call, self.word("found"))
+            self.chat.tool_result(call, self.word("found"))
 
     def break_off(self, _: int) -> None:
         self.send()
@@ -98,7 +98,7 @@ class Surgeon:
 
     def send(self) -> None:
         """Hold what is about to be sent against what was sent before: it begins with that."""
-        body = self.talk.request(self.retold.api).body
+        body = self.chat.request(self.retold.api).body
         messages = list(body[known_api(self.retold.api).messages])
         if self.sent and not self.is_cut:
             before = self.sent[-1]
@@ -109,48 +109,48 @@ class Surgeon:
     # -- surgery -------------------------------------------------------------------------------
 
     def regenerate(self, _: int) -> None:
-        self.talk.retract_answer()
+        self.chat.retract_answer()
 
     def edit(self, number: int) -> None:
         said = [
-            event.version for event in self.talk.events(after=1) if event.type == "message.recorded"
+            event.version for event in self.chat.events(after=1) if event.type == "message.recorded"
         ]
-        self.talk.edit_message(said[number % len(said)], self.word("edited"))
+        self.chat.edit_message(said[number % len(said)], self.word("edited"))
 
     def compact(self, number: int) -> None:
-        self.talk.compact(self.word("in short"), until=number % (self.talk.head().version + 1))
+        self.chat.compact(self.word("in short"), until=number % (self.chat.head().version + 1))
 
     def sum_up(self, _: int) -> None:
-        self.talk.compact(self.word("in short"))
+        self.chat.compact(self.word("in short"))
 
     def redact(self, number: int) -> None:
-        self.talk.redact(number % (self.talk.head().version + 1))
+        self.chat.redact(number % (self.chat.head().version + 1))
 
     def fork(self, number: int) -> None:
         """Keep a fork of a version beside; it says something, and is edited, of its own."""
-        version = number % (self.talk.head().version + 1)
-        fork = self.talk.fork(self.word("fork"), at=version)
+        version = number % (self.chat.head().version + 1)
+        fork = self.chat.fork(self.word("fork"), at=version)
         fork.user(self.word("said"))
         fork.edit_message(fork.head().version, self.word("edited"))
-        self.talks.append(fork)
+        self.chats.append(fork)
 
 
-def rendered(talk: Talk, api: str, at: int | None = None) -> bytes:
+def rendered(chat: Conversation, api: str, at: int | None = None) -> bytes:
     """What a request is at a version; what cannot be sent is nothing."""
     try:
-        return jsontext.write(talk.request(api, at=at).body)
+        return jsontext.write(chat.request(api, at=at).body)
     except NothingToSend:
         return b""
 
 
-def rendered_whole(talk: Talk, api: str) -> bytes:
+def rendered_whole(chat: Conversation, api: str) -> bytes:
     """What a request is if all of the main line is read, what a summary stands for too."""
-    stretches = stream_of(talk).lineage(talk.head().version)
-    told = [recorded.told() for recorded in read_through(stream_of(talk).backend, stretches)]
+    stretches = stream_of(chat).lineage(chat.head().version)
+    told = [recorded.told() for recorded in read_through(stream_of(chat).backend, stretches)]
     given_ids = {event.event_id for event in told}
     amended = [
         event
-        for event in amendments(stream_of(talk).backend, stretches).told()
+        for event in amendments(stream_of(chat).backend, stretches).told()
         if event.event_id not in given_ids
     ]
     try:
@@ -163,18 +163,18 @@ def rendered_whole(talk: Talk, api: str) -> bytes:
 @examples(30)
 @given(deeds=st.lists(growing | growing | cutting, max_size=16))
 def test_surgery_changes_what_comes_after_it_and_nothing_else(
-    spelling: Spelling, deeds: list[Deed]
+    spelling: Spelling, deeds: list[AuditEntry]
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         surgeon = Surgeon(spelling, Path(folder))
         for deed in deeds:
             surgeon.do(deed)
-        for talk in surgeon.talks:
-            recorded = talk.events(after=0)
-            assert recorded[: len(surgeon.logs.get(talk.key, []))] == surgeon.logs.get(talk.key, [])
-            assert not verify_conversation(stream_of(talk).backend, talk.conversation_id).faults
-            assert rendered_whole(talk, spelling.api) == rendered(talk, spelling.api)
-        by_key = {talk.key: talk for talk in surgeon.talks}
+        for chat in surgeon.chats:
+            recorded = chat.events(after=0)
+            assert recorded[: len(surgeon.logs.get(chat.key, []))] == surgeon.logs.get(chat.key, [])
+            assert not verify_conversation(stream_of(chat).backend, chat.conversation_id).faults
+            assert rendered_whole(chat, spelling.api) == rendered(chat, spelling.api)
+        by_key = {chat.key: chat for chat in surgeon.chats}
         for (key, version, api), body in surgeon.seen.items():
             assert rendered(by_key[key], api, version) == body
             if body and api in known_rules():

@@ -29,40 +29,40 @@ def store() -> onrecord.Store:
 
 
 @pytest.fixture
-def talk(store: onrecord.Store) -> onrecord.Talk:
+def chat(store: onrecord.Store) -> onrecord.Conversation:
     return store.conversation(KEY)
 
 
-def types(talk: onrecord.Talk) -> list[str]:
-    return [recorded.type for recorded in talk.events(after=0)]
+def types(chat: onrecord.Conversation) -> list[str]:
+    return [recorded.type for recorded in chat.events(after=0)]
 
 
-def said(talk: onrecord.Talk) -> list[object]:
-    return [recorded.event() for recorded in talk.events(after=1)]
+def said(chat: onrecord.Conversation) -> list[object]:
+    return [recorded.event() for recorded in chat.events(after=1)]
 
 
-def test_a_conversation_starts_with_its_first_event(talk: onrecord.Talk) -> None:
-    assert talk.head().version == 0
-    assert talk.user("Hello") == Recorded(first=1, last=2, position=2)
-    assert types(talk) == ["conversation.started", "message.recorded"]
+def test_a_conversation_starts_with_its_first_event(chat: onrecord.Conversation) -> None:
+    assert chat.head().version == 0
+    assert chat.user("Hello") == Recorded(first=1, last=2, position=2)
+    assert types(chat) == ["conversation.started", "message.recorded"]
 
 
 def test_another_holder_of_the_key_goes_on_with_the_same_conversation(
-    store: onrecord.Store, talk: onrecord.Talk
+    store: onrecord.Store, chat: onrecord.Conversation
 ) -> None:
-    talk.user("Hello")
+    chat.user("Hello")
     other = store.conversation(KEY)
     other.user("and?")
-    assert types(talk) == ["conversation.started", "message.recorded", "message.recorded"]
+    assert types(chat) == ["conversation.started", "message.recorded", "message.recorded"]
 
 
 def test_two_who_begin_at_once_begin_one_conversation(store: onrecord.Store) -> None:
     barrier = threading.Barrier(8, timeout=PATIENCE)
 
     def begin(number: int) -> None:
-        talk = store.conversation(KEY)
+        chat = store.conversation(KEY)
         barrier.wait()
-        talk.user(f"Hello {number}")
+        chat.user(f"Hello {number}")
 
     threads = [threading.Thread(target=begin, args=(n,)) for n in range(8)]
     for thread in threads:
@@ -72,42 +72,44 @@ def test_two_who_begin_at_once_begin_one_conversation(store: onrecord.Store) -> 
     assert types(store.conversation(KEY)) == ["conversation.started"] + ["message.recorded"] * 8
 
 
-def test_only_what_is_new_is_read(talk: onrecord.Talk) -> None:
-    talk.user("one")
-    version = talk.head().version
-    talk.user("two")
-    (new,) = talk.events(after=version)
+def test_only_what_is_new_is_read(chat: onrecord.Conversation) -> None:
+    chat.user("one")
+    version = chat.head().version
+    chat.user("two")
+    (new,) = chat.events(after=version)
     assert new.event() == events.MessageRecorded(role="user", content=(Text(text="two"),))
 
 
-def test_a_message_with_an_id_is_recorded_once(talk: onrecord.Talk) -> None:
-    talk.user("Hello", message_id="m1")
-    assert talk.user("Hello", message_id="m1") == Duplicate(first=2, last=2)
-    assert talk.head().version == 2
+def test_a_message_with_an_id_is_recorded_once(chat: onrecord.Conversation) -> None:
+    chat.user("Hello", message_id="m1")
+    assert chat.user("Hello", message_id="m1") == Duplicate(first=2, last=2)
+    assert chat.head().version == 2
 
 
-def test_the_same_message_id_with_other_content_is_an_error(talk: onrecord.Talk) -> None:
-    talk.user("Hello", message_id="m1")
+def test_the_same_message_id_with_other_content_is_an_error(chat: onrecord.Conversation) -> None:
+    chat.user("Hello", message_id="m1")
     with pytest.raises(onrecord.IdempotencyMismatch, match="use a new id"):
-        talk.user("Goodbye", message_id="m1")
-    assert talk.head().version == 2
+        chat.user("Goodbye", message_id="m1")
+    assert chat.head().version == 2
 
 
-def test_a_writer_who_names_a_version_is_told_when_someone_was_first(talk: onrecord.Talk) -> None:
-    talk.user("Hello", expected_version=0)
-    talk.user("and?", expected_version=2)
+def test_a_writer_who_names_a_version_is_told_when_someone_was_first(
+    chat: onrecord.Conversation,
+) -> None:
+    chat.user("Hello", expected_version=0)
+    chat.user("and?", expected_version=2)
     with pytest.raises(onrecord.VersionConflict) as caught:
-        talk.user("late", expected_version=2)
+        chat.user("late", expected_version=2)
     assert (caught.value.expected, caught.value.current) == (2, 3)
 
 
 def test_a_document_is_stored_once_and_named_by_its_bytes(
-    talk: onrecord.Talk, tmp_path: Path
+    chat: onrecord.Conversation, tmp_path: Path
 ) -> None:
     report = tmp_path / "report.pdf"
     report.write_bytes(b"%PDF-1.7 the report")
-    talk.user("What does it say?", documents=[report, b"%PDF-1.7 the report"])
-    (message,) = said(talk)
+    chat.user("What does it say?", documents=[report, b"%PDF-1.7 the report"])
+    (message,) = said(chat)
     assert isinstance(message, events.MessageRecorded)
     first, second, text = message.content
     assert isinstance(first, Document)
@@ -116,16 +118,16 @@ def test_a_document_is_stored_once_and_named_by_its_bytes(
     assert first.blob == second.blob
     assert text == Text(text="What does it say?")
     assert first.blob is not None
-    stored = b"".join(stream_of(talk).backend.get_blob(talk.conversation_id, first.blob))
+    stored = b"".join(stream_of(chat).backend.get_blob(chat.conversation_id, first.blob))
     assert stored == b"%PDF-1.7 the report"
 
 
 def test_a_document_that_is_not_there_is_refused_and_nothing_is_said(
-    talk: onrecord.Talk, tmp_path: Path
+    chat: onrecord.Conversation, tmp_path: Path
 ) -> None:
     with pytest.raises(onrecord.InvalidInput, match="cannot be read"):
-        talk.user("this", documents=[tmp_path / "missing.pdf"])
-    assert talk.head().version == 0
+        chat.user("this", documents=[tmp_path / "missing.pdf"])
+    assert chat.head().version == 0
 
 
 @pytest.mark.parametrize(
@@ -141,52 +143,52 @@ def test_a_document_that_is_not_there_is_refused_and_nothing_is_said(
     ],
 )
 def test_what_a_tool_gave_is_recorded_as_blocks(
-    talk: onrecord.Talk, given: object, content: tuple[Text, ...]
+    chat: onrecord.Conversation, given: object, content: tuple[Text, ...]
 ) -> None:
-    talk.tool_result("toolu_1", given)
-    assert said(talk) == [
+    chat.tool_result("toolu_1", given)
+    assert said(chat) == [
         events.ToolResultRecorded(
             call_id="toolu_1", content=ToolResult(call_id="toolu_1", content=content)
         )
     ]
 
 
-def test_a_result_recorded_twice_changes_nothing(talk: onrecord.Talk) -> None:
-    talk.tool_result("toolu_1", "42")
-    assert isinstance(talk.tool_result("toolu_1", "42"), Duplicate)
-    assert len(said(talk)) == 1
+def test_a_result_recorded_twice_changes_nothing(chat: onrecord.Conversation) -> None:
+    chat.tool_result("toolu_1", "42")
+    assert isinstance(chat.tool_result("toolu_1", "42"), Duplicate)
+    assert len(said(chat)) == 1
 
 
-def test_open_calls_tell_what_to_run(talk: onrecord.Talk) -> None:
-    talk.user("Look twice")
+def test_open_calls_tell_what_to_run(chat: onrecord.Conversation) -> None:
+    chat.user("Look twice")
     for call_id in ("toolu_1", "toolu_2"):
         call = ToolCall(id=call_id, name="look", arguments={"at": call_id})
-        talk.log.append(events.ToolCallRecorded(call_id=call_id, name="look", content=call))
-    talk.tool_result("toolu_1", "seen")
-    assert talk.open_calls() == [ToolCall(id="toolu_2", name="look", arguments={"at": "toolu_2"})]
+        chat.log.append(events.ToolCallRecorded(call_id=call_id, name="look", content=call))
+    chat.tool_result("toolu_1", "seen")
+    assert chat.open_calls() == [ToolCall(id="toolu_2", name="look", arguments={"at": "toolu_2"})]
 
 
-def test_an_open_call_of_an_api_that_is_not_known_is_an_error(talk: onrecord.Talk) -> None:
-    talk.user("Look")
+def test_an_open_call_of_an_api_that_is_not_known_is_an_error(chat: onrecord.Conversation) -> None:
+    chat.user("Look")
     call = Native(api="morse", value={"type": "dash"})
-    talk.log.append(events.ToolCallRecorded(call_id="toolu_1", name="look", content=call))
+    chat.log.append(events.ToolCallRecorded(call_id="toolu_1", name="look", content=call))
     with pytest.raises(UnknownApi, match="upgrade"):
-        talk.open_calls()
+        chat.open_calls()
 
 
-def test_a_closed_conversation_says_so(talk: onrecord.Talk) -> None:
-    talk.user("Hello")
-    talk.end("done")
+def test_a_closed_conversation_says_so(chat: onrecord.Conversation) -> None:
+    chat.user("Hello")
+    chat.end("done")
     with pytest.raises(onrecord.ConversationClosed, match="fork it"):
-        talk.user("one more thing")
-    assert talk.end() is None
+        chat.user("one more thing")
+    assert chat.end() is None
 
 
-def test_tools_are_given_as_plain_mappings(talk: onrecord.Talk) -> None:
+def test_tools_are_given_as_plain_mappings(chat: onrecord.Conversation) -> None:
     schema = {"type": "object"}
-    talk.tools.declare([{"name": "look", "description": "Looks.", "input_schema": schema}])
+    chat.tools.declare([{"name": "look", "description": "Looks.", "input_schema": schema}])
     tool = onrecord.ToolDefinition(name="look", description="Looks.", input_schema=schema)
-    assert said(talk) == [events.ToolsDeclared(tools=(tool,), sha256=tools_digest((tool,)))]
+    assert said(chat) == [events.ToolsDeclared(tools=(tool,), sha256=tools_digest((tool,)))]
 
 
 @pytest.mark.parametrize(
@@ -198,18 +200,18 @@ def test_tools_are_given_as_plain_mappings(talk: onrecord.Talk) -> None:
     ],
 )
 def test_a_tool_that_would_lose_something_is_refused(
-    talk: onrecord.Talk, given: dict[str, object]
+    chat: onrecord.Conversation, given: dict[str, object]
 ) -> None:
     with pytest.raises(onrecord.InvalidInput, match=r"onrecord\.Native"):
-        talk.tools.declare([given])
+        chat.tools.declare([given])
 
 
-def test_a_tool_that_one_api_knows_is_given_in_its_spelling(talk: onrecord.Talk) -> None:
+def test_a_tool_that_one_api_knows_is_given_in_its_spelling(chat: onrecord.Conversation) -> None:
     native = onrecord.Native(
         api="anthropic-messages", value={"type": "web_search_20260209", "name": "web_search"}
     )
-    talk.tools.declare([native])
-    assert said(talk) == [events.ToolsDeclared(tools=(native,), sha256=tools_digest((native,)))]
+    chat.tools.declare([native])
+    assert said(chat) == [events.ToolsDeclared(tools=(native,), sha256=tools_digest((native,)))]
 
 
 def test_conversations_are_listed_by_when_they_moved_last(store: onrecord.Store) -> None:
@@ -223,11 +225,11 @@ def test_conversations_are_listed_by_when_they_moved_last(store: onrecord.Store)
 
 
 def test_a_forgotten_conversation_leaves_its_key_free(
-    store: onrecord.Store, talk: onrecord.Talk
+    store: onrecord.Store, chat: onrecord.Conversation
 ) -> None:
-    talk.user("my name is Ada")
+    chat.user("my name is Ada")
     assert store.forget(KEY, **BECAUSE).events == 2
-    assert [recorded.body for recorded in talk.events(after=0)] == [None, None]
+    assert [recorded.body for recorded in chat.events(after=0)] == [None, None]
     assert store.conversation(KEY).head().version == 0
     with pytest.raises(onrecord.ConversationNotFound):
         store.forget(KEY, **BECAUSE)
@@ -239,11 +241,11 @@ def test_who_acted_is_a_keyed_digest_in_the_header(
 ) -> None:
     monkeypatch.setenv("ONRECORD_ACTOR", "ada@example.org")
     store = onrecord.connect("memory://")
-    talk = store.conversation(KEY)
-    talk.user("Hello")
-    header = talk.events(after=1)[0].client_header()
+    chat = store.conversation(KEY)
+    chat.user("Hello")
+    header = chat.events(after=1)[0].client_header()
     assert header.actor == backend_of(store).digest("ada@example.org").hex()
-    assert b"ada@" not in talk.events(after=1)[0].header
+    assert b"ada@" not in chat.events(after=1)[0].header
     assert header.tenant == UUID(int=0)
 
 
@@ -276,25 +278,27 @@ def test_a_store_says_where_it_writes_without_a_password(
 
 
 def test_a_holder_made_before_the_beginning_sees_what_another_began(
-    store: onrecord.Store, talk: onrecord.Talk
+    store: onrecord.Store, chat: onrecord.Conversation
 ) -> None:
     store.conversation(KEY).user("Hello")
-    assert talk.head().version == 2
-    assert len(talk.events(after=0)) == 2
+    assert chat.head().version == 2
+    assert len(chat.events(after=0)) == 2
 
 
 @pytest.mark.parametrize("verb", ["user", "instruct", "tool_result"])
-def test_what_no_request_could_carry_is_refused_at_once(talk: onrecord.Talk, verb: str) -> None:
+def test_what_no_request_could_carry_is_refused_at_once(
+    chat: onrecord.Conversation, verb: str
+) -> None:
     given = ("toolu_1", HALF) if verb == "tool_result" else (HALF,)
     with pytest.raises(onrecord.InvalidInput, match="surrogate"):
-        getattr(talk, verb)(*given)
-    assert talk.head().version == 0
+        getattr(chat, verb)(*given)
+    assert chat.head().version == 0
 
 
-def test_a_version_is_a_number(talk: onrecord.Talk) -> None:
+def test_a_version_is_a_number(chat: onrecord.Conversation) -> None:
     text: Any = "12"
     with pytest.raises(onrecord.InvalidInput, match="integer"):
-        talk.events(after=text)
+        chat.events(after=text)
 
 
 def test_a_blank_url_names_no_store() -> None:

@@ -111,7 +111,7 @@ def test_a_file_of_one_conversation_has_its_key(
 
 
 def test_a_message_a_line_is_one_conversation(store: Store, tmp_path: Path) -> None:
-    path = lines_written(tmp_path / "talk.jsonl", ANTHROPIC)
+    path = lines_written(tmp_path / "chat.jsonl", ANTHROPIC)
     (done,) = all_taken_in(store, "anthropic-messages", path)
     assert (done.key, done.events) == ("kept", 7)
 
@@ -169,7 +169,7 @@ def test_a_snapshot_a_line_of_one_conversation_is_one_conversation(
 def test_an_editor_may_have_marked_a_file_as_utf_8(
     store: Store, tmp_path: Path, mark: bytes
 ) -> None:
-    path = tmp_path / "talk.json"
+    path = tmp_path / "chat.json"
     path.write_bytes(mark + json.dumps(CHAT, indent=2).encode() + b"\r\n")
     assert [it.outcome for it in all_taken_in(store, "openai-chat", path)] == ["recorded"]
 
@@ -190,7 +190,7 @@ UNREADABLE = [
 def test_a_file_that_is_none_of_the_shapes_is_an_error_that_says_where(
     tmp_path: Path, text: bytes, why: str
 ) -> None:
-    path = tmp_path / "talk.json"
+    path = tmp_path / "chat.json"
     path.write_bytes(text)
     with pytest.raises(InvalidInput, match=why):
         SOURCES["openai-chat"](path)
@@ -212,7 +212,7 @@ REFUSED: list[tuple[str, object, str]] = [
 def test_a_conversation_that_is_none_of_its_api_is_refused_with_its_place(
     store: Store, tmp_path: Path, api: str, value: object, why: str
 ) -> None:
-    (done,) = all_taken_in(store, api, written(tmp_path / "talk.json", value))
+    (done,) = all_taken_in(store, api, written(tmp_path / "chat.json", value))
     assert (done.outcome, done.recorded) == ("refused", 0)
     assert (done.why or "").startswith(why)
     assert list(store.conversations()) == []

@@ -127,7 +127,7 @@ def test_messages_that_come_before_themselves_are_refused(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("cut", range(1, 400, 29))
 def test_a_file_that_was_cut_is_an_error(tmp_path: Path, cut: int) -> None:
-    path = tmp_path / "talk.json"
+    path = tmp_path / "chat.json"
     path.write_bytes(json.dumps(CHAT).encode()[:-cut])
     with pytest.raises(InvalidInput):
         all_taken_in(memory(), "openai-chat", path)

@@ -18,7 +18,7 @@ def onrecord(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 
 
 def test_a_file_of_messages_becomes_a_conversation(onrecord: Command, tmp_path: Path) -> None:
-    path, url = written(tmp_path / "talk.json", CHAT), url_of(tmp_path)
+    path, url = written(tmp_path / "chat.json", CHAT), url_of(tmp_path)
     first = onrecord("import", str(path), "--api", "openai-chat", "--url", url)
     again = onrecord("import", str(path), "--api", "openai-chat", "--url", url)
     assert (first.code, first.columns, first.err) == (
@@ -51,7 +51,7 @@ def test_what_is_dubious_is_said_on_standard_error_or_in_json(
     onrecord: Command, tmp_path: Path
 ) -> None:
     url = url_of(tmp_path)
-    path = written(tmp_path / "talk.json", [*CHAT, {"role": "user", "content": " "}])
+    path = written(tmp_path / "chat.json", [*CHAT, {"role": "user", "content": " "}])
     arguments = ("import", str(path), "--api", "openai-chat", "--url", url)
     told = onrecord(*arguments)
     assert told.err.splitlines() == [
@@ -64,7 +64,7 @@ def test_what_is_dubious_is_said_on_standard_error_or_in_json(
 
 
 def test_many_doubts_are_counted(onrecord: Command, tmp_path: Path) -> None:
-    path = written(tmp_path / "talk.json", [{"role": "user", "content": " "}] * 20)
+    path = written(tmp_path / "chat.json", [{"role": "user", "content": " "}] * 20)
     done = onrecord("import", str(path), "--api", "openai-chat", "--url", url_of(tmp_path))
     *lines, last = done.err.splitlines()
     assert (len(lines), last) == (20, "and 19 more: --json lists all")
@@ -102,7 +102,7 @@ def test_a_dry_run_makes_no_store(onrecord: Command, tmp_path: Path) -> None:
 def test_a_file_that_is_none_of_the_kind_is_an_error_that_names_it(
     onrecord: Command, tmp_path: Path
 ) -> None:
-    path = tmp_path / "talk.json"
+    path = tmp_path / "chat.json"
     path.write_text("nothing", encoding="utf-8")
     for api in ("openai-chat", "simonw-llm"):
         done = onrecord("import", str(path), "--api", api, "--url", url_of(tmp_path))
@@ -155,7 +155,7 @@ def test_a_line_that_is_no_json_is_refused_and_keeps_no_other_out(
 def test_options_of_exports_and_of_histories_do_not_mix(
     onrecord: Command, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
-    path = written(tmp_path / "talk.json", CHAT)
+    path = written(tmp_path / "chat.json", CHAT)
     assert onrecord("import", str(path), *options, "--url", url_of(tmp_path)).code == 2
 
 

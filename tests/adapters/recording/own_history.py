@@ -222,14 +222,14 @@ class Program:
             more |= self.spelling.system(system)
         body = jsontext.write(self.spelling.body(history, **more))
         outgoing = Outgoing(self.spelling.api, endpoint or self.spelling.endpoint, body)
-        return self.recorded.journal.begin(outgoing, after=after)
+        return self.recorded.recorder.begin(outgoing, after=after)
 
     def answered(self, begun: OpenRequest, answer: JsonObject, loss: Loss = "malformed") -> List:
         """Be answered with a body; return what the program appends to its list."""
         wire = WIRES[self.spelling.api]
         read = wire.read_body(jsontext.write(answer), loss, None)
         recording = events_of(read, response=uuid7(), request=begun.request, line=begun.line)
-        self.recorded.journal.conclude(begun, recording)
+        self.recorded.recorder.conclude(begun, recording)
         return self.spelling.echo(answer)
 
     def answer(self, begun: OpenRequest, text: str | None, calls: Sequence[str] = ()) -> List:
@@ -250,12 +250,12 @@ class Program:
             reason="cut",
             line=closing.line,
         )
-        self.recorded.journal.conclude(begun, ((*said, interrupted), blobs))
+        self.recorded.recorder.conclude(begun, ((*said, interrupted), blobs))
         return self.spelling.echo(answer)
 
     def fail(self, begun: OpenRequest) -> None:
         failed = events.AttemptFailed(request=begun.request, status=500, line=begun.line)
-        self.recorded.journal.conclude(begun, ((failed,), {}))
+        self.recorded.recorder.conclude(begun, ((failed,), {}))
 
     def ask(self, history: List, text: str | None, calls: Sequence[str] = (), **more: Any) -> List:
         """Send a list and be answered; return the list with the answer."""
@@ -273,7 +273,7 @@ class Program:
     def main(self, api: str = "") -> list[str]:
         """What the next request would say, block by block."""
         name = api or self.spelling.api
-        request = self.recorded.talk.request(name)
+        request = self.recorded.chat.request(name)
         sent = WIRES[name].read_request(jsontext.write({"model": "m", **request.body}))
         said = (worded(neutral_of(name, piece.block)) for piece in sent.pieces)
         return [text for text in said if text]
@@ -282,7 +282,7 @@ class Program:
         """All that callers said, on any line, in order."""
         return [
             text
-            for recorded in self.recorded.talk.events(after=0)
+            for recorded in self.recorded.chat.events(after=0)
             for event in [known(recorded)]
             for content in _said_in(event)
             for text in [worded(neutral(content))]

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from onrecord.adapters.conversation.conversation import Talk, stream_of
+from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.conversation.requests import ask
 from onrecord.adapters.recording.plan import Outgoing
 from onrecord.adapters.recording.state import OpenRequest
@@ -25,22 +25,22 @@ class Retold:
         self.bodies: list[bytes] = []
 
     @property
-    def talk(self) -> Talk:
-        return self.program.recorded.talk
+    def chat(self) -> Conversation:
+        return self.program.recorded.chat
 
     def send(self) -> OpenRequest:
         """Send what is rendered now."""
-        head = self.talk.head()
+        head = self.chat.head()
         asked = ask(
-            stream_of(self.talk).backend,
-            stream_of(self.talk).lineage(head.version, head),
+            stream_of(self.chat).backend,
+            stream_of(self.chat).lineage(head.version, head),
             Options(api=self.api),
         )
-        journal = self.program.recorded.journal
-        journal.remember(asked)
+        recorder = self.program.recorded.recorder
+        recorder.remember(asked)
         body = jsontext.write({"model": "m", **asked.request.body})
         self.bodies.append(body)
-        return journal.begin(Outgoing(self.api, self.program.spelling.endpoint, body))
+        return recorder.begin(Outgoing(self.api, self.program.spelling.endpoint, body))
 
     def answered(self, text: str | None, *calls: str) -> None:
         """Send, and be answered."""
@@ -48,7 +48,7 @@ class Retold:
 
     def exchange(self, prompt: str, answer: str) -> int:
         """Say something and be answered; return the version of the prompt."""
-        version = self.talk.user(prompt).last
+        version = self.chat.user(prompt).last
         self.answered(answer)
         return version
 
@@ -58,4 +58,4 @@ class Retold:
 
     def words(self, at: int | None = None, window: Window | None = None) -> str:
         """All of a request, as text to look for words in."""
-        return jsontext.write(self.talk.request(self.api, at=at, window=window).body).decode()
+        return jsontext.write(self.chat.request(self.api, at=at, window=window).body).decode()

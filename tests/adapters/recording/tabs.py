@@ -6,11 +6,11 @@ from pathlib import Path
 
 from uuid_utils.compat import uuid7
 
-from onrecord.adapters.conversation.conversation import Talk, stream_of
+from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.conversation.requests import ask
 from onrecord.adapters.conversation.tenancy import Tenancy
 from onrecord.adapters.recording.plan import Outgoing
-from onrecord.adapters.recording.recorder import Journal
+from onrecord.adapters.recording.recorder import Recorder
 from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.recording.state import OpenRequest
 from onrecord.domain import events, jsontext
@@ -29,16 +29,16 @@ class Tab:
 
     def __init__(self, backend: Backend, folder: Path) -> None:
         spool = Spool(folder / "spool")
-        self.talk = Talk(Tenancy(backend, TENANT, spool), "support/4711")
-        self.journal = Journal(stream_of(self.talk), spool)
+        self.chat = Conversation(Tenancy(backend, TENANT, spool), "support/4711")
+        self.recorder = Recorder(stream_of(self.chat), spool)
 
     def render(self, at: int | None = None) -> Request:
-        """What `talk.request` does: render, and remember the recipe."""
-        version = self.talk.head().version if at is None else at
+        """What `chat.request` does: render, and remember the recipe."""
+        version = self.chat.head().version if at is None else at
         self.asked = ask(
-            stream_of(self.talk).backend, stream_of(self.talk).lineage(version), Options()
+            stream_of(self.chat).backend, stream_of(self.chat).lineage(version), Options()
         )
-        self.journal.remember(self.asked)
+        self.recorder.remember(self.asked)
         return self.asked.request
 
     def send(self, request: Request) -> OpenRequest:
@@ -47,7 +47,7 @@ class Tab:
     def send_own(self, messages: list[JsonObject]) -> OpenRequest:
         """Send a history that the program keeps."""
         body = jsontext.write({"model": "m", "max_tokens": 9, "messages": messages})
-        return self.journal.begin(Outgoing(API, "/v1/messages", body))
+        return self.recorder.begin(Outgoing(API, "/v1/messages", body))
 
     def answer(self, begun: OpenRequest, *blocks: str | JsonObject) -> None:
         """Be answered, as the recorder reads it from the wire."""
@@ -68,7 +68,7 @@ class Tab:
     def fail(self, begun: OpenRequest) -> None:
         """Be answered with an error."""
         failed = events.AttemptFailed(request=begun.request, status=500, line=begun.line)
-        self.journal.conclude(begun, ((failed,), {}))
+        self.recorder.conclude(begun, ((failed,), {}))
 
     def _conclude(
         self,
@@ -85,7 +85,7 @@ class Tab:
         recorded = tuple(
             event.model_copy(update={"line": begun.line}) for event in (*said, closing)
         )
-        self.journal.conclude(begun, (recorded, {}))
+        self.recorder.conclude(begun, (recorded, {}))
 
 
 def flat(request: Request) -> list[tuple[str, JsonObject]]:
@@ -108,7 +108,7 @@ def words(request: Request) -> list[str]:
 def told(tab: Tab) -> dict[str, bool]:
     """Each text that an answer said, and whether it is on the main line."""
     found: dict[str, bool] = {}
-    for recorded in tab.talk.events(after=0):
+    for recorded in tab.chat.events(after=0):
         event = recorded.event()
         if isinstance(event, events.MessageRecorded) and event.role == "assistant":
             for block in event.content:

@@ -50,7 +50,7 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture
-def talk(tmp_path: Path) -> Iterator[onrecord.Talk]:
+def chat(tmp_path: Path) -> Iterator[onrecord.Conversation]:
     with onrecord.connect(f"sqlite:///{tmp_path / 'talks.db'}") as store:
         yield store.conversation("talk")
 
@@ -63,21 +63,21 @@ def weather(city: str) -> str:
 # -- what both come to -----------------------------------------------------------------------
 
 
-def proven(talk: onrecord.Talk, bodies: list[bytes]) -> None:
+def proven(chat: onrecord.Conversation, bodies: list[bytes]) -> None:
     """Every request is of the main line, and the record gives back its very bytes."""
-    sent = requests_of(talk)
+    sent = requests_of(chat)
     assert [it.line for it in sent] == [None] * len(bodies)
     assert [it.template.sha256 for it in sent] == [sha256(body) for body in bodies]
-    assert {outcome.is_whole for outcome in replays(talk)} == {True}
+    assert {outcome.is_whole for outcome in replays(chat)} == {True}
 
 
 def sha256(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()
 
 
-def history(talk: onrecord.Talk, api: str) -> tuple[Any, Any]:
+def history(chat: onrecord.Conversation, api: str) -> tuple[Any, Any]:
     """The history that the record gives for an API, and its last message by itself."""
-    *before, last = plain(talk.request(api)[LISTS[api]])
+    *before, last = plain(chat.request(api)[LISTS[api]])
     return before, last
 
 
@@ -117,24 +117,26 @@ async def weather_twice(model: Model) -> None:
     [("OpenAIChatModel", "openai-chat"), ("OpenAIResponsesModel", "openai-responses")],
 )
 async def test_an_unchanged_pydantic_ai_agent_is_recorded(
-    talk: onrecord.Talk, kind: str, api: str
+    chat: onrecord.Conversation, kind: str, api: str
 ) -> None:
     from pydantic_ai.providers.openai import OpenAIProvider
 
     model: type[Any] = getattr(import_module("pydantic_ai.models.openai"), kind)
     with OpenAIServer(SCRIPT) as server:
         provider = OpenAIProvider(api_key=KEY, base_url=server.url)
-        with talk.recording():
+        with chat.recording():
             await weather_twice(model(MODEL, provider=provider))
         await provider.client.close()
-    proven(talk, [received.body for received in server.received])
-    before, last = history(talk, api)
+    proven(chat, [received.body for received in server.received])
+    before, last = history(chat, api)
     assert before == plain(server.bodies[-1][LISTS[api]])
     assert "You are welcome." in json.dumps(last)
-    assert types(talk).count("tool_call.recorded") == 2
+    assert types(chat).count("tool_call.recorded") == 2
 
 
-async def test_an_unchanged_pydantic_ai_agent_of_anthropic_is_recorded(talk: onrecord.Talk) -> None:
+async def test_an_unchanged_pydantic_ai_agent_of_anthropic_is_recorded(
+    chat: onrecord.Conversation,
+) -> None:
     from pydantic_ai.models.anthropic import AnthropicModel
     from pydantic_ai.providers.anthropic import AnthropicProvider
 
@@ -151,12 +153,12 @@ async def test_an_unchanged_pydantic_ai_agent_of_anthropic_is_recorded(talk: onr
     ]
     with DemoServer(script) as server:
         provider = AnthropicProvider(api_key=KEY, base_url=server.url)
-        with talk.recording():
+        with chat.recording():
             await weather_twice(AnthropicModel("claude-sonnet-5", provider=provider))
         await provider.client.close()
     bodies = [received.body for received in server.requests]
-    proven(talk, bodies)
-    *before, last = talk.request("anthropic-messages")["messages"]
+    proven(chat, bodies)
+    *before, last = chat.request("anthropic-messages")["messages"]
     assert before == json.loads(bodies[-1])["messages"]
     assert last["content"] == [{"type": "text", "text": "You are welcome."}]
 
@@ -208,24 +210,24 @@ async def client(server: OpenAIServer) -> AsyncGenerator[openai.AsyncOpenAI]:
     [("OpenAIChatCompletionsModel", "openai-chat"), ("OpenAIResponsesModel", "openai-responses")],
 )
 async def test_an_unchanged_openai_agents_program_is_recorded(
-    talk: onrecord.Talk,
+    chat: onrecord.Conversation,
     server: OpenAIServer,
     client: openai.AsyncOpenAI,
     kind: str,
     api: str,
 ) -> None:
     model: type[Any] = getattr(import_module("agents"), kind)
-    with talk.recording():
+    with chat.recording():
         await weather_then_bill(model(MODEL, client))
-    proven(talk, [received.body for received in server.received])
-    before, last = history(talk, api)
+    proven(chat, [received.body for received in server.received])
+    before, last = history(chat, api)
     assert before == plain(server.bodies[-1][LISTS[api]])
     assert "I send you the bill." in json.dumps(last)
-    assert types(talk).count("tool_result.recorded") == 3
+    assert types(chat).count("tool_result.recorded") == 3
 
 
 async def test_a_run_that_is_streamed_to_a_consumer_stays_in_its_scope(
-    talk: onrecord.Talk, server: OpenAIServer, client: openai.AsyncOpenAI
+    chat: onrecord.Conversation, server: OpenAIServer, client: openai.AsyncOpenAI
 ) -> None:
     """The framework goes on in a task of its own while the generator around it waits."""
     from agents import Agent as Assistant
@@ -238,7 +240,7 @@ async def test_a_run_that_is_streamed_to_a_consumer_stays_in_its_scope(
     )
 
     async def events() -> AsyncGenerator[str]:
-        with talk.recording():
+        with chat.recording():
             run = Runner.run_streamed(agent, "How is the weather?", run_config=quiet())
             async for event in run.stream_events():
                 yield event.type
@@ -246,4 +248,4 @@ async def test_a_run_that_is_streamed_to_a_consumer_stays_in_its_scope(
     async for _ in events():
         pass
     await client.responses.create(model=MODEL, input="Hello")
-    proven(talk, [received.body for received in server.received[:2]])
+    proven(chat, [received.body for received in server.received[:2]])

@@ -60,7 +60,7 @@ def test_parallel_calls_may_be_answered_out_of_order(program: Program) -> None:
 
 def test_results_that_were_given_before_are_found_in_any_order(program: Program) -> None:
     history = program.ask(program.user("u1"), "a1", ["c1", "c2"])
-    program.recorded.talk.tool_result("c2", "r2")
+    program.recorded.chat.tool_result("c2", "r2")
     program.ask([*history, *program.results(c1="r1", c2="r2")], "a2")
     assert program.relations() == ["extends", "extends"]
     assert sorted(program.said()) == ["c1 gave r1", "c2 gave r2", "u1"]
@@ -84,7 +84,7 @@ def test_tools_in_another_order_go_on(program: Program) -> None:
 
 def test_another_process_goes_on_where_the_first_one_stopped(program: Program) -> None:
     *_, history = two_exchanges(program)
-    program.recorded.journal = program.recorded.new_journal()
+    program.recorded.recorder = program.recorded.new_recorder()
     program.ask([*history, *program.user("u3")], "a3")
     assert program.relations() == ["extends"] * 3
     assert program.said() == ["u1", "u2", "u3"]
@@ -203,7 +203,7 @@ def test_an_edited_result_and_all_after_it_is_a_branch(program: Program) -> None
 def test_another_process_makes_an_edit_history(program: Program) -> None:
     _, second, _ = two_exchanges(program)
     edited = program.ask([*second[:-1], *program.user("u2b")], "b2")
-    program.recorded.journal = program.recorded.new_journal()
+    program.recorded.recorder = program.recorded.new_recorder()
     program.ask([*edited, *program.user("u3")], "a3")
     assert program.main() == ["u1", "a1", "u2b", "b2", "u3", "a3"]
     assert program.said() == ["u1", "u2", "u2b", "u3"]
@@ -213,7 +213,7 @@ def test_an_edit_whose_answer_was_lost_with_its_process_goes_on(program: Program
     _, second, _ = two_exchanges(program)
     edited = [*second[:-1], *program.user("u2b")]
     program.send(edited)
-    program.recorded.journal = program.recorded.new_journal()
+    program.recorded.recorder = program.recorded.new_recorder()
     program.ask([*edited, *program.user("u3")], "a3")
     assert program.main() == ["u1", "a1", "u2b", "u3", "a3"]
     assert program.said() == ["u1", "u2", "u2b", "u3"]

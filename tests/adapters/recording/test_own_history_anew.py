@@ -33,7 +33,7 @@ def test_an_edit_of_the_first_prompt_is_history_once_the_program_goes_on(
     program.ask([*edited, *program.user("u2")], "a2", **more)
     assert program.main() == ["u1b", "b1", "u2", "a2"]
     assert program.said() == ["u1", "u1b", "u2"]
-    rendered = program.recorded.talk.request(program.spelling.api)
+    rendered = program.recorded.chat.request(program.spelling.api)
     assert (b'"s"' in jsontext.write(dict(rendered))) is bool(more)
 
 

@@ -158,7 +158,7 @@ def test_an_edit_that_was_recorded_and_never_sent_is_sent_again(program: Program
 
 def test_the_program_may_say_which_version_it_goes_on_from(program: Program) -> None:
     history = program.ask(program.user("u1"), "a1")
-    version = program.recorded.talk.head().version
+    version = program.recorded.chat.head().version
     program.ask([*history, *program.user("u2")], "a2")
     program.ask(program.user("something else"), "b2", after=version)
     assert program.main() == ["u1", "a1", "something else", "b2"]
@@ -221,9 +221,9 @@ def test_items_without_ids_and_status_go_on(recorded: Recorded) -> None:
 
 def test_a_forked_conversation_goes_on_from_its_origin(program: Program) -> None:
     history = program.ask(program.user("u1"), "a1")
-    fork = program.recorded.talk.fork("fork")
-    program.recorded.talk = fork
-    program.recorded.journal = program.recorded.new_journal()
+    fork = program.recorded.chat.fork("fork")
+    program.recorded.chat = fork
+    program.recorded.recorder = program.recorded.new_recorder()
     history = program.ask([*history, *program.user("u2")], "a2")
     program.ask([*history[:-2], *program.user("u2b")], "b2")
     assert program.relations() == ["extends", "branches aside"]
@@ -258,7 +258,7 @@ def test_of_several_choices_the_first_is_history_until_another_is_gone_on_with(
 def test_the_first_of_several_choices_goes_on(recorded: Recorded) -> None:
     program = Program(recorded, Chat())
     messages = three_choices(program)
-    program.recorded.journal = recorded.new_journal()
+    program.recorded.recorder = recorded.new_recorder()
     program.ask([*program.user("u1"), messages[0], *program.user("u2")], "a2")
     assert program.main() == ["u1", "a", "u2", "a2"]
     assert "line.adopted" not in recorded.types()
@@ -299,7 +299,7 @@ def test_a_reference_to_the_last_response_goes_on_whatever_was_asked_in_between(
     program = Program(recorded, Responses())
     first = program.spelling.answer("a1", ["c1"])
     program.answered(program.send(program.user("u1"), system="s"), first)
-    recorded.talk.tool_result("c1", "r1")
+    recorded.chat.tool_result("c1", "r1")
     for number in range(90):
         program.ask(program.user(f"x{number}"), "y", system="You give titles.")
     results = program.results(c1="r1")
@@ -338,8 +338,8 @@ def test_an_answer_from_the_background_takes_the_place_of_what_was_there(
     queued = response([output_message("a1 in p")], status="in_progress")
     program.answered(begun, queued)
     if process == "another":
-        recorded.journal = recorded.new_journal()
-        found = recorded.journal.find_response(str(queued["id"]))
+        recorded.recorder = recorded.new_recorder()
+        found = recorded.recorder.find_response(str(queued["id"]))
         assert found is not None
         assert found.request == begun.request
         begun = found
@@ -352,7 +352,7 @@ def test_an_answer_from_the_background_takes_the_place_of_what_was_there(
 
 
 def test_a_response_that_nobody_recorded_is_not_found(recorded: Recorded) -> None:
-    assert recorded.journal.find_response("resp_elsewhere") is None
+    assert recorded.recorder.find_response("resp_elsewhere") is None
 
 
 # -- nothing is lost -----------------------------------------------------------------------------

@@ -96,8 +96,8 @@ def test_results_are_of_the_recorded_calls(
     program = program_of(tmp_path, Gemini())
     then: List = [{"role": "user", "parts": results}]
     went_on(program, candidate(made), [{"role": "model", "parts": echo}], then)
-    assert program.recorded.talk.open_calls() == []
-    found = program.recorded.talk.request("gemini").body["contents"]
+    assert program.recorded.chat.open_calls() == []
+    found = program.recorded.chat.request("gemini").body["contents"]
     texts = [
         part["functionResponse"]["response"]["result"]
         for content in found
@@ -113,7 +113,7 @@ def test_calls_of_ollama_are_known_without_the_ids_that_its_sdk_drops(tmp_path: 
     function = {"name": "look", "arguments": {"of": "c1"}}
     echo: List = [{"role": "assistant", "tool_calls": [{"function": function}]}]
     went_on(program, answer, echo, [{"role": "tool", "tool_name": "look", "content": "r1"}])
-    assert program.recorded.talk.open_calls() == []
+    assert program.recorded.chat.open_calls() == []
     assert program.recorded.types().count("tool_call.recorded") == 1
 
 
@@ -122,12 +122,12 @@ def test_the_same_call_in_a_later_turn_has_its_own_result(
     spelling: Spelling, tmp_path: Path
 ) -> None:
     program = program_of(tmp_path, spelling)
-    talk = program.recorded.talk
+    chat = program.recorded.chat
     for turn in ("1", "2"):
-        talk.user(f"u{turn}")
-        body = spelling.body([], **talk.request(spelling.api))
+        chat.user(f"u{turn}")
+        body = spelling.body([], **chat.request(spelling.api))
         del body["contents" if spelling.api == "gemini" else "messages"]
-        begun = program.send(list(talk.request(spelling.api).body[_member(spelling)]))
+        begun = program.send(list(chat.request(spelling.api).body[_member(spelling)]))
         answer = (
             candidate([called()])
             if spelling.api == "gemini"
@@ -141,11 +141,11 @@ def test_the_same_call_in_a_later_turn_has_its_own_result(
             }
         )
         program.answered(begun, answer)
-        (call,) = talk.open_calls()
+        (call,) = chat.open_calls()
         assert isinstance(call, ToolCall)
-        talk.tool_result(call.id, f"r{turn}")
-        assert talk.open_calls() == []
-    said = str(talk.request(spelling.api).body)
+        chat.tool_result(call.id, f"r{turn}")
+        assert chat.open_calls() == []
+    said = str(chat.request(spelling.api).body)
     assert said.index("u1") < said.index("r1") < said.index("u2") < said.index("r2")
 
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.conversation.conversation import Talk, stream_of
+from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.conversation.requests import replays
 from onrecord.adapters.conversation.tenancy import Tenancy
 from onrecord.adapters.terminal.timeline import losses_at
@@ -38,9 +38,9 @@ def test_each_line_is_shown_with_where_it_stands_and_what_became_of_it(recorded:
     edited = program.ask([*history, *program.user("u2b")], "b2")
     program.ask(program.user("x1"), "y1", system="You give titles.")
     program.ask([*edited, *program.user("u3")], "a3")
-    talk = recorded.talk
-    stands = losses_at(stream_of(talk).backend, talk.conversation_id, talk.head().version)
-    rows = list(timeline(recorded.talk.events(after=0), side_lines=True, standing=stands))
+    chat = recorded.chat
+    stands = losses_at(stream_of(chat).backend, chat.conversation_id, chat.head().version)
+    rows = list(timeline(recorded.chat.events(after=0), side_lines=True, standing=stands))
     edit, other = (row for row in rows if row.kind == "line")
     assert edit.text.endswith("branches after version 5, 4 events, history since version 18")
     given_up = {row.version for row in rows if row.marks == ("given up",)}
@@ -69,19 +69,19 @@ def test_each_request_comes_back_as_it_was_sent(program: Program) -> None:
     edited = program.ask(program.user("u1"), "b1")
     program.ask([*edited, *program.user("u2")], "b2")
     program.ask([*history, *program.user("u2")], "a2")
-    assert [outcome.is_whole for outcome in replays(program.recorded.talk)] == [True] * 4
+    assert [outcome.is_whole for outcome in replays(program.recorded.chat)] == [True] * 4
 
 
 def test_a_key_of_the_conversation_tells_all_holders_the_same(program: Program) -> None:
     history = program.ask(program.user("u1"), "a1")
     program.ask([*program.ask(program.user("u1"), "b1"), *program.user("u2")], "b2")
     program.ask([*history, *program.user("u3")], "a3")
-    talk = program.recorded.talk
-    other = Talk(
-        Tenancy(stream_of(talk).backend, stream_of(talk).tenant, program.recorded.spool), talk.key
+    chat = program.recorded.chat
+    other = Conversation(
+        Tenancy(stream_of(chat).backend, stream_of(chat).tenant, program.recorded.spool), chat.key
     )
     api = program.spelling.api
-    assert jsontext.write(dict(other.request(api))) == jsontext.write(dict(talk.request(api)))
+    assert jsontext.write(dict(other.request(api))) == jsontext.write(dict(chat.request(api)))
 
 
 def test_a_request_goes_back_to_few_others(program: Program) -> None:
@@ -90,7 +90,7 @@ def test_a_request_goes_back_to_few_others(program: Program) -> None:
         history = program.ask(history, f"a{number} " + "y" * 500)
         history = [*history, *program.user(f"u{number} " + "z" * 500)]
     depths: dict[UUID, int] = {}
-    for recorded in program.recorded.talk.events(after=0):
+    for recorded in program.recorded.chat.events(after=0):
         sent = recorded.event()
         if isinstance(sent, events.RequestSent):
             shared = [s.request for s in sent.template.spans if isinstance(s, SharedSpan)]
@@ -99,7 +99,7 @@ def test_a_request_goes_back_to_few_others(program: Program) -> None:
             assert sum(map(len, kept)) < 8000
     assert max(depths.values()) == 32
     assert list(depths.values()).count(0) == 2
-    assert {outcome.is_whole for outcome in replays(program.recorded.talk)} == {True}
+    assert {outcome.is_whole for outcome in replays(program.recorded.chat)} == {True}
 
 
 def test_of_a_long_list_a_request_goes_back_to_more_others(program: Program) -> None:

@@ -65,8 +65,8 @@ def test_a_program_goes_on_with_calls_that_have_no_ids(
     made = [call.call_id for call in of(played, ToolCallRecorded)]
     assert made == [result.call_id for result in of(played, ToolResultRecorded)]
     assert len(set(made)) == 2
-    assert played.talk.open_calls() == []
-    contents = played.talk.request("gemini").body["contents"]
+    assert played.chat.open_calls() == []
+    contents = played.chat.request("gemini").body["contents"]
     assert contents[1:3] == [called(), gave()]
 
 
@@ -76,8 +76,8 @@ def test_results_that_were_recorded_by_hand_are_known_when_the_program_sends_the
     recorded = Recorded(tmp_path)
     turns = ExchangeRecorder(recorded.binding)
     answer(turns, turn([ASKED], called()))
-    for call, city in zip(recorded.talk.open_calls(), CITIES, strict=True):
-        recorded.talk.tool_result(call.id, f"sun in {city}")
+    for call, city in zip(recorded.chat.open_calls(), CITIES, strict=True):
+        recorded.chat.tool_result(call.id, f"sun in {city}")
     answer(turns, turn([ASKED, called(), gave()], DONE))
     assert [sent.relation for sent in recorded.requests()] == ["extends", "extends"]
     results = [event for event in recorded.events() if isinstance(event, ToolResultRecorded)]

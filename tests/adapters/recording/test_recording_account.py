@@ -5,7 +5,7 @@ from typing import Any
 
 import anthropic
 
-from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.conversation.tenancy import Tenancy
 from onrecord.adapters.demo.services.scenes import Answer
 from tests.adapters.recorded_calls import KEY, Calls, Recorded, calling
@@ -19,10 +19,10 @@ THOUGHT = Answer(
 )
 
 
-def asked(calls: Calls, talk: Talk, key: str) -> Any:
+def asked(calls: Calls, chat: Conversation, key: str) -> Any:
     """Hold the conversation anew, with a client that sends a key; return what it would send."""
     recorded = calls.recorded
-    held = Talk(Tenancy(recorded.store, TENANT, recorded.spool), talk.key)
+    held = Conversation(Tenancy(recorded.store, TENANT, recorded.spool), chat.key)
     with anthropic.Anthropic(api_key=key, base_url=calls.server.url) as client:
         held.record(client)
         return held.request("anthropic-messages")
@@ -37,31 +37,33 @@ def test_thinking_goes_back_under_the_key_that_it_was_made_under(tmp_path: Path)
     recorded = Recorded(tmp_path)
     with calling(recorded, [THOUGHT]) as calls:
         calls.ask()
-        recorded.talk.user("And then?")
-        assert kinds(asked(calls, recorded.talk, KEY)) == ["thinking", "text"]
-        request = asked(calls, recorded.talk, "sk-ant-of-another-account")
+        recorded.chat.user("And then?")
+        assert kinds(asked(calls, recorded.chat, KEY)) == ["thinking", "text"]
+        request = asked(calls, recorded.chat, "sk-ant-of-another-account")
         assert kinds(request) == ["text"]
         assert [note.rule for note in request.report] == ["R9"]
 
 
 def test_nothing_is_left_out_where_several_keys_may_be_used(tmp_path: Path) -> None:
     recorded = Recorded(tmp_path)
-    talk = recorded.talk
+    chat = recorded.chat
     with calling(recorded, [THOUGHT]) as calls:
         calls.ask()
-        talk.user("And then?")
+        chat.user("And then?")
         for key in ("sk-ant-one", "sk-ant-two"):
             with anthropic.Anthropic(api_key=key, base_url=calls.server.url) as client:
-                talk.record(client)
-        assert kinds(talk.request("anthropic-messages")) == ["thinking", "text"]
+                chat.record(client)
+        assert kinds(chat.request("anthropic-messages")) == ["thinking", "text"]
 
 
 def test_each_api_has_an_account_of_its_own(tmp_path: Path) -> None:
     """A conversation that crosses to another provider goes out under another key there."""
     recorded = Recorded(tmp_path)
-    recorded.journal.expect("anthropic-messages", "sk-ant-one")
-    recorded.journal.expect("openai-chat", "sk-one")
-    accounts = {api: recorded.journal.account(api) for api in ("anthropic-messages", "openai-chat")}
+    recorded.recorder.expect("anthropic-messages", "sk-ant-one")
+    recorded.recorder.expect("openai-chat", "sk-one")
+    accounts = {
+        api: recorded.recorder.account(api) for api in ("anthropic-messages", "openai-chat")
+    }
     assert None not in accounts.values()
     assert len(set(accounts.values())) == len(accounts)
-    assert recorded.journal.account("openai-responses") is None
+    assert recorded.recorder.account("openai-responses") is None

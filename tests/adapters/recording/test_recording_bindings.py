@@ -76,8 +76,8 @@ def test_the_header_binds_a_call_and_never_leaves_the_machine(
 ) -> None:
     client = store.record(clients.of(kind, server))
     one, other = store.conversation("one"), store.conversation("other")
-    for talk in (one, other, one):
-        clients.ask(client, api, extra_headers=talk.headers)
+    for chat in (one, other, one):
+        clients.ask(client, api, extra_headers=chat.headers)
     assert types(other) == ANSWERED
     assert types(one).count("request.sent") == 2
     assert keys(store) == ["one", "other"]
@@ -87,9 +87,9 @@ def test_the_header_binds_a_call_and_never_leaves_the_machine(
 def test_the_header_is_not_stored(
     store: onrecord.Store, clients: Clients, client: openai.OpenAI, tmp_path: Path
 ) -> None:
-    talk = store.conversation("one")
-    clients.ask(client, extra_headers=talk.headers)
-    (value,) = talk.headers.values()
+    chat = store.conversation("one")
+    clients.ask(client, extra_headers=chat.headers)
+    (value,) = chat.headers.values()
     for file in tmp_path.iterdir():
         content = file.read_bytes() if file.is_file() else b""
         assert value.encode() not in content
@@ -105,24 +105,24 @@ def test_the_header_is_taken_out_of_calls_that_are_no_turn(
 
 
 def test_the_header_binds_all_attempts_of_a_call(store: onrecord.Store, clients: Clients) -> None:
-    talk = store.conversation("one")
+    chat = store.conversation("one")
     with OpenAIServer([Fails(500), GREETING]) as server:
         client = store.record(clients.of(openai.OpenAI, server, max_retries=1), unbound="refuse")
-        clients.ask(client, extra_headers=talk.headers)
+        clients.ask(client, extra_headers=chat.headers)
         assert [HEADER in received.headers for received in server.received] == [False, False]
-    assert types(talk) == [*ANSWERED[:2], "attempt.failed", *ANSWERED[2:]]
+    assert types(chat) == [*ANSWERED[:2], "attempt.failed", *ANSWERED[2:]]
 
 
 def test_the_header_goes_on_to_no_place_that_a_call_is_sent_on_to(
     store: onrecord.Store, clients: Clients, server: OpenAIServer
 ) -> None:
-    talk = store.conversation("one")
+    chat = store.conversation("one")
     with OpenAIServer([Redirects(f"{server.url}/chat/completions")]) as gate:
         client = store.record(clients.of(openai.OpenAI, gate), unbound="refuse")
-        clients.ask(client, extra_headers=talk.headers)
+        clients.ask(client, extra_headers=chat.headers)
         received = [*gate.received, *server.received]
     assert [HEADER in it.headers for it in received] == [False, False]
-    assert types(talk) == [*ANSWERED[:2], "attempt.failed", *ANSWERED[2:]]
+    assert types(chat) == [*ANSWERED[:2], "attempt.failed", *ANSWERED[2:]]
 
 
 @pytest.mark.parametrize("how", ["forged", "altered", "cut", "empty", "of another store"])
@@ -166,25 +166,25 @@ def test_another_process_may_have_given_the_header(
     store: onrecord.Store, url: str, clients: Clients, client: openai.OpenAI
 ) -> None:
     with onrecord.connect(url) as elsewhere:
-        talk = elsewhere.conversation("one")
-        headers = talk.headers
+        chat = elsewhere.conversation("one")
+        headers = chat.headers
         with pytest.raises(onrecord.NotRecorded, match="nothing was said in the conversation"):
             clients.ask(client, extra_headers=headers)
-        talk.user("Hello")
-        clients.ask(client, said=talk.request("openai-chat")["messages"], extra_headers=headers)
+        chat.user("Hello")
+        clients.ask(client, said=chat.request("openai-chat")["messages"], extra_headers=headers)
     assert types(store.conversation("one")) == ANSWERED
 
 
 def test_a_request_that_was_rendered_is_known_by_whichever_client_sends_it(
     store: onrecord.Store, clients: Clients, client: openai.OpenAI
 ) -> None:
-    talk = store.conversation("one")
-    talk.user("Hello")
+    chat = store.conversation("one")
+    chat.user("Hello")
     for wanted in ("openai-chat", "openai-chat"):
-        request = talk.request(wanted)
-        clients.ask(client, said=request["messages"], extra_headers=talk.headers)
-        talk.user("Go on")
-    assert all(sent.recipe is not None and sent.line is None for sent in requests_of(talk))
+        request = chat.request(wanted)
+        clients.ask(client, said=request["messages"], extra_headers=chat.headers)
+        chat.user("Go on")
+    assert all(sent.recipe is not None and sent.line is None for sent in requests_of(chat))
 
 
 # -- what is more specific -------------------------------------------------------------------
@@ -212,9 +212,9 @@ def test_the_header_comes_before_the_client_and_the_client_before_the_scope(
 def test_a_client_of_the_store_may_be_taken_over_by_a_conversation(
     store: onrecord.Store, clients: Clients, client: openai.OpenAI
 ) -> None:
-    talk = store.conversation("one")
-    clients.ask(talk.record(client))
-    assert types(talk) == ANSWERED
+    chat = store.conversation("one")
+    clients.ask(chat.record(client))
+    assert types(chat) == ANSWERED
 
 
 def test_a_client_is_wrapped_once_for_a_store(
@@ -280,27 +280,27 @@ def test_threads_share_a_client_and_each_call_is_where_it_belongs(
         client = store.record(clients.of(openai.OpenAI, server), unbound="refuse")
 
         def ask(number: int) -> None:
-            talk = store.conversation(f"talk/{number % 5}")
+            chat = store.conversation(f"talk/{number % 5}")
             said = [{"role": "user", "content": f"{number % 5}: {number}"}]
-            clients.ask(client, said=said, extra_headers=talk.headers)
+            clients.ask(client, said=said, extra_headers=chat.headers)
 
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(ask, range(40)))
     for number in range(5):
-        talk = store.conversation(f"talk/{number}")
+        chat = store.conversation(f"talk/{number}")
         texts = [
             event.model_dump_json()
-            for event in map(known, talk.events(after=0))
+            for event in map(known, chat.events(after=0))
             if isinstance(event, MessageRecorded)
         ]
-        assert types(talk).count("response.completed") == 8
+        assert types(chat).count("response.completed") == 8
         assert all(f"{number}: " in text for text in texts)
 
 
 def test_the_header_says_nothing_of_the_conversations_key(store: onrecord.Store) -> None:
-    talk = store.conversation("patient/Erika Mustermann")
-    assert "Erika" not in str(talk.headers)
-    assert talk.headers == talk.headers
+    chat = store.conversation("patient/Erika Mustermann")
+    assert "Erika" not in str(chat.headers)
+    assert chat.headers == chat.headers
 
 
 # -- what a request goes on from -------------------------------------------------------------
@@ -309,35 +309,35 @@ def test_the_header_says_nothing_of_the_conversations_key(store: onrecord.Store)
 def test_the_first_request_of_a_client_goes_on_from_where_it_is_told_to(
     store: onrecord.Store, clients: Clients, server: OpenAIServer
 ) -> None:
-    talk = store.conversation("one")
+    chat = store.conversation("one")
     plain = clients.of(openai.OpenAI, server)
     first = [{"role": "user", "content": "Hello"}]
-    clients.ask(talk.record(plain), said=first)
-    answered = talk.head().version
+    clients.ask(chat.record(plain), said=first)
+    answered = chat.head().version
     before = [*first, {"role": "assistant", "content": GREETING.text}]
-    clients.ask(talk.record(plain), said=[*before, {"role": "user", "content": "Bonn?"}])
+    clients.ask(chat.record(plain), said=[*before, {"role": "user", "content": "Bonn?"}])
     edited = [*before, {"role": "user", "content": "Ulm?"}]
-    client = talk.record(plain, after=answered)
+    client = chat.record(plain, after=answered)
     clients.ask(client, said=edited)
-    assert contents(talk) == ["Hello", GREETING.text, "Ulm?", GREETING.text]
+    assert contents(chat) == ["Hello", GREETING.text, "Ulm?", GREETING.text]
     on = [{"role": "assistant", "content": GREETING.text}, {"role": "user", "content": "And now?"}]
     clients.ask(client, said=[*edited, *on])
-    assert contents(talk)[4:] == ["And now?", GREETING.text]
+    assert contents(chat)[4:] == ["And now?", GREETING.text]
 
 
-def contents(talk: onrecord.Talk) -> list[str]:
+def contents(chat: onrecord.Conversation) -> list[str]:
     """The texts of the conversation's history."""
-    return [message["content"] for message in talk.request("openai-chat")["messages"]]
+    return [message["content"] for message in chat.request("openai-chat")["messages"]]
 
 
 @pytest.mark.parametrize("after", [0, 99, "1"])
 def test_a_version_that_is_not_there_is_refused(
     store: onrecord.Store, clients: Clients, server: OpenAIServer, after: int
 ) -> None:
-    talk = store.conversation("one")
-    talk.user("Hello")
+    chat = store.conversation("one")
+    chat.user("Hello")
     with pytest.raises(onrecord.InvalidInput):
-        talk.record(clients.of(openai.OpenAI, server), after=after)
+        chat.record(clients.of(openai.OpenAI, server), after=after)
 
 
 # -- what is given by mistake ----------------------------------------------------------------
@@ -354,8 +354,8 @@ def test_only_what_is_known_may_become_of_unbound_calls(
 def test_recording_a_client_writes_nothing(
     store: onrecord.Store, clients: Clients, server: OpenAIServer
 ) -> None:
-    talk = store.conversation("one")
-    talk.record(clients.of(openai.OpenAI, server))
-    with talk.recording():
+    chat = store.conversation("one")
+    chat.record(clients.of(openai.OpenAI, server))
+    with chat.recording():
         pass
     assert backend_of(store).find(store.tenant, "one") is None

@@ -26,7 +26,7 @@ def server() -> Iterator[OpenAIServer]:
 
 
 @pytest.fixture
-def talk(tmp_path: Path) -> Iterator[onrecord.Talk]:
+def chat(tmp_path: Path) -> Iterator[onrecord.Conversation]:
     with onrecord.connect(f"sqlite:///{tmp_path / 'talks.db'}") as store:
         yield store.conversation("talk")
 
@@ -44,63 +44,63 @@ def async_client(server: OpenAIServer) -> openai.AsyncOpenAI:
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("streamed", [True, False])
 def test_a_call_is_recorded(
-    talk: onrecord.Talk, server: OpenAIServer, way: str, streamed: bool
+    chat: onrecord.Conversation, server: OpenAIServer, way: str, streamed: bool
 ) -> None:
     with sync_client(server) as plain, ExitStack() as stack:
-        client = talk.record(plain) if way == "client" else plain
+        client = chat.record(plain) if way == "client" else plain
         if way == "scope":
-            stack.enter_context(talk.recording())
+            stack.enter_context(chat.recording())
         create: Any = client.chat.completions.create
         answer = create(model=MODEL, messages=HELLO, stream=streamed)
         if streamed:
             assert len(list(answer)) > 2
-    assert types(talk) == ANSWERED
+    assert types(chat) == ANSWERED
     assert len(server.received) == 1
 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("streamed", [True, False])
 def test_an_async_call_is_recorded(
-    talk: onrecord.Talk, server: OpenAIServer, way: str, streamed: bool
+    chat: onrecord.Conversation, server: OpenAIServer, way: str, streamed: bool
 ) -> None:
     async def ask() -> None:
         async with async_client(server) as plain:
             with ExitStack() as stack:
-                client = talk.record(plain) if way == "client" else plain
+                client = chat.record(plain) if way == "client" else plain
                 if way == "scope":
-                    stack.enter_context(talk.recording())
+                    stack.enter_context(chat.recording())
                 create: Any = client.chat.completions.create
                 answer = await create(model=MODEL, messages=HELLO, stream=streamed)
                 if streamed:
                     assert len([chunk async for chunk in answer]) > 2
 
     asyncio.run(ask())
-    assert types(talk) == ANSWERED
+    assert types(chat) == ANSWERED
     assert len(server.received) == 1
 
 
-def test_a_client_is_wrapped_once(talk: onrecord.Talk, server: OpenAIServer) -> None:
+def test_a_client_is_wrapped_once(chat: onrecord.Conversation, server: OpenAIServer) -> None:
     with sync_client(server) as plain:
-        once = talk.record(plain)
-        assert talk.record(once) is once
-        with talk.recording():
+        once = chat.record(plain)
+        assert chat.record(once) is once
+        with chat.recording():
             once.chat.completions.create(model=MODEL, messages=HELLO)
-    assert types(talk) == ANSWERED
+    assert types(chat) == ANSWERED
 
 
 def test_a_stream_that_is_not_read_on_is_abandoned(
-    talk: onrecord.Talk, server: OpenAIServer
+    chat: onrecord.Conversation, server: OpenAIServer
 ) -> None:
     with sync_client(server) as plain:
-        client = talk.record(plain)
+        client = chat.record(plain)
         with client.chat.completions.create(model=MODEL, messages=HELLO, stream=True) as stream:
             next(iter(stream))
-    last = known(talk.events(after=0)[-1])
+    last = known(chat.events(after=0)[-1])
     assert isinstance(last, ResponseInterrupted)
     assert last.reason == "abandoned"
 
 
-def test_an_answer_that_a_transport_has_whole_is_recorded(talk: onrecord.Talk) -> None:
+def test_an_answer_that_a_transport_has_whole_is_recorded(chat: onrecord.Conversation) -> None:
     choice = {
         "index": 0,
         "finish_reason": "stop",
@@ -113,5 +113,5 @@ def test_an_answer_that_a_transport_has_whole_is_recorded(talk: onrecord.Talk) -
 
     canned: Any = httpx.Client(transport=httpx.MockTransport(answer))
     with openai.OpenAI(api_key=KEY, base_url="http://test", http_client=canned) as plain:
-        talk.record(plain).chat.completions.create(model=MODEL, messages=HELLO)
-    assert types(talk) == ANSWERED
+        chat.record(plain).chat.completions.create(model=MODEL, messages=HELLO)
+    assert types(chat) == ANSWERED

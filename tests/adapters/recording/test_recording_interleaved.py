@@ -38,10 +38,10 @@ class Interleaved(RuleBasedStateMachine):
         self.calls = 0
         self.steps = 0
         self.prompts = {"said 0"}
-        self.tabs[0].talk.user("said 0")
+        self.tabs[0].chat.user("said 0")
 
     def teardown(self) -> None:
-        replayed = [(once.is_whole, once.is_rendered) for once in replays(self.tabs[0].talk)]
+        replayed = [(once.is_whole, once.is_rendered) for once in replays(self.tabs[0].chat)]
         assert set(replayed) <= {(True, True)}
         self.folder.cleanup()
 
@@ -52,18 +52,18 @@ class Interleaved(RuleBasedStateMachine):
     @rule(place=places)
     def user(self, place: int) -> None:
         said = self.name("said")
-        self.tabs[place].talk.user(said)
+        self.tabs[place].chat.user(said)
         self.prompts.add(said)
 
     @rule(place=places)
     def annotate(self, place: int) -> None:
-        self.tabs[place].talk.annotate({"a": "remark"})
+        self.tabs[place].chat.annotate({"a": "remark"})
 
     @rule(place=places, back=st.integers(0, 3))
     def render(self, place: int, back: int) -> None:
         tab = self.tabs[place]
         try:
-            request = tab.render(at=max(1, tab.talk.head().version - back))
+            request = tab.render(at=max(1, tab.chat.head().version - back))
         except NothingToSend:
             return
         self.rendered.append((place, request))
@@ -106,14 +106,14 @@ class Interleaved(RuleBasedStateMachine):
     @rule(place=places, number=st.integers(1, 3))
     def tool_result(self, place: int, number: int) -> None:
         call = f"toolu_{min(number, self.calls)}"
-        self.tabs[place].talk.tool_result(call, f"found {call}")
+        self.tabs[place].chat.tool_result(call, f"found {call}")
 
     def take(self, back: int) -> tuple[int, OpenRequest]:
         return self.out.pop(-1 - min(back, len(self.out) - 1))
 
     @invariant()
     def the_next_request_begins_with_what_was_sent(self) -> None:
-        now = flat(self.tabs[0].talk.request(API))
+        now = flat(self.tabs[0].chat.request(API))
         assert now[: len(self.sent)] == self.sent
 
     @invariant()
@@ -122,7 +122,7 @@ class Interleaved(RuleBasedStateMachine):
 
     @invariant()
     def all_prompts_and_whole_answers_of_the_main_line_are_in_the_next_request(self) -> None:
-        now = words(self.tabs[1].talk.request(API))
+        now = words(self.tabs[1].chat.request(API))
         whole = {
             text
             for text, is_history in told(self.tabs[0]).items()

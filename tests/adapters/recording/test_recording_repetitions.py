@@ -25,8 +25,8 @@ def recorded(tmp_path: Path) -> Recorded:
     return Recorded(tmp_path)
 
 
-def last_message(talk: onrecord.Talk) -> dict[str, Any]:
-    message: dict[str, Any] = talk.request("anthropic-messages")["messages"][-1]
+def last_message(chat: onrecord.Conversation) -> dict[str, Any]:
+    message: dict[str, Any] = chat.request("anthropic-messages")["messages"][-1]
     return message
 
 
@@ -38,14 +38,14 @@ def test_a_retry_belongs_to_the_newest_request_of_its_body(recorded: Recorded) -
         assert calls.ask().stop_reason == "end_turn"
     first, second = recorded.requests()
     assert (first.line, second.line) == (None, None)
-    assert last_message(recorded.talk)["content"][0]["text"] == REPLY
+    assert last_message(recorded.chat)["content"][0]["text"] == REPLY
 
 
 def test_a_request_that_was_recorded_but_never_sent_is_repeated_on_the_main_line(
     recorded: Recorded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    talk, store = recorded.talk, recorded.counting
-    talk.user("Hello")
+    chat, store = recorded.chat, recorded.counting
+    chat.user("Hello")
     append = store.append
 
     def append_and_lose_the_reply(appends: Any) -> Any:
@@ -54,15 +54,15 @@ def test_a_request_that_was_recorded_but_never_sent_is_repeated_on_the_main_line
         raise StorageUnavailable("the connection broke after the commit")
 
     with calling(recorded, [GREETING]) as calls:
-        client = talk.record(calls.plain)
-        request = talk.request("anthropic-messages")
+        client = chat.record(calls.plain)
+        request = chat.request("anthropic-messages")
         monkeypatch.setattr(store, "append", append_and_lose_the_reply)
         with pytest.raises(onrecord.NotRecorded):
             client.messages.create(model="m", max_tokens=9, **request)
         client.messages.create(model="m", max_tokens=9, **request)
         assert len(calls.server.requests) == 1
     assert [sent.line for sent in recorded.requests()] == [None, None]
-    assert last_message(talk)["content"][0]["text"] == REPLY
+    assert last_message(chat)["content"][0]["text"] == REPLY
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "snappy"])
@@ -73,19 +73,19 @@ def test_a_key_in_an_answer_that_is_not_packed_as_it_says_is_cut(
         headers = {"content-type": "application/json", "content-encoding": encoding}
         return httpx2.Response(200, headers=headers, content=iter([f"you sent {KEY}".encode()]))
 
-    recorded.talk.user("Hello")
+    recorded.chat.user("Hello")
     http = httpx2.Client(transport=httpx2.MockTransport(answer))
     with anthropic.Anthropic(api_key=KEY, http_client=http, max_retries=0) as plain:
-        client = recorded.talk.record(plain)
+        client = recorded.chat.record(plain)
         with pytest.raises((anthropic.AnthropicError, ValueError, AttributeError)):
             create: Any = client.messages.create
-            asked = create(model="m", max_tokens=9, **recorded.talk.request("anthropic-messages"))
+            asked = create(model="m", max_tokens=9, **recorded.chat.request("anthropic-messages"))
             assert asked.content[0]
     assert recorded.types()[-1] == "response.interrupted"
-    event = recorded.talk.events(after=0)[-1].event()
+    event = recorded.chat.events(after=0)[-1].event()
     assert isinstance(event, ResponseInterrupted)
     assert event.raw is not None
-    assert KEY.encode() not in recorded.talk.blob(event.raw)
+    assert KEY.encode() not in recorded.chat.blob(event.raw)
 
 
 def test_a_request_awaits_its_answer_until_the_log_has_it(

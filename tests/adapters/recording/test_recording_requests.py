@@ -44,12 +44,12 @@ def recorded(tmp_path: Path) -> Recorded:
 
 
 def rendered(recorded: Recorded, **options: Any) -> Request:
-    """What `talk.request` does: render, and remember the recipe."""
-    talk = recorded.talk
+    """What `chat.request` does: render, and remember the recipe."""
+    chat = recorded.chat
     asked = ask(
-        stream_of(talk).backend, stream_of(talk).lineage(talk.head().version), Options(**options)
+        stream_of(chat).backend, stream_of(chat).lineage(chat.head().version), Options(**options)
     )
-    recorded.journal.remember(asked)
+    recorded.recorder.remember(asked)
     return asked.request
 
 
@@ -86,9 +86,9 @@ def test_a_call_takes_one_commit_before_it_and_one_after(recorded: Recorded) -> 
 def test_a_request_that_goes_on_adds_only_what_is_new(recorded: Recorded) -> None:
     with calling(recorded, [CALLING, GREETING]) as calls:
         first = calls.ask(HELLO, tools=[TOOL])
-        before = recorded.talk.head().version
+        before = recorded.chat.head().version
         calls.ask([*HELLO, said(first), results("toolu_02", "toolu_01"), QUESTION], tools=[TOOL])
-    new = [event.type for event in recorded.talk.events(after=before)]
+    new = [event.type for event in recorded.chat.events(after=before)]
     assert new == [
         "tool_result.recorded",
         "tool_result.recorded",
@@ -98,7 +98,7 @@ def test_a_request_that_goes_on_adds_only_what_is_new(recorded: Recorded) -> Non
         "response.completed",
     ]
     assert [request.line for request in recorded.requests()] == [None, None]
-    assert recorded.requests()[1].parent == recorded.talk.events(after=0)[3].event_id
+    assert recorded.requests()[1].parent == recorded.chat.events(after=0)[3].event_id
 
 
 def test_a_program_may_spell_history_in_its_own_way(recorded: Recorded) -> None:
@@ -115,18 +115,18 @@ def test_a_program_may_spell_history_in_its_own_way(recorded: Recorded) -> None:
             },
             {"role": "assistant", "content": [{**text, "citations": None}]},
         ]
-        before = recorded.talk.head().version
+        before = recorded.chat.head().version
         calls.ask([*history, QUESTION])
-    assert [event.type for event in recorded.talk.events(after=before)][:2] == [
+    assert [event.type for event in recorded.chat.events(after=before)][:2] == [
         "message.recorded",
         "request.sent",
     ]
 
 
 def test_what_was_said_before_the_first_request_is_not_recorded_twice(recorded: Recorded) -> None:
-    recorded.talk.instruct("Be brief.")
-    recorded.talk.tools.declare([ToolDefinition(name="look_up", input_schema={"type": "object"})])
-    recorded.talk.user("Hello")
+    recorded.chat.instruct("Be brief.")
+    recorded.chat.tools.declare([ToolDefinition(name="look_up", input_schema={"type": "object"})])
+    recorded.chat.user("Hello")
     tool: JsonObject = {"name": "look_up", "input_schema": {"type": "object"}}
     with calling(recorded, [GREETING]) as calls:
         calls.ask(HELLO, system="Be brief.", tools=[tool])
@@ -143,10 +143,10 @@ def test_what_was_said_before_the_first_request_is_not_recorded_twice(recorded: 
 def test_a_result_given_before_is_found_by_its_call(recorded: Recorded) -> None:
     with calling(recorded, [CALLING, GREETING]) as calls:
         first = calls.ask(HELLO, tools=[TOOL])
-        recorded.talk.tool_result("toolu_02", "found")
-        before = recorded.talk.head().version
+        recorded.chat.tool_result("toolu_02", "found")
+        before = recorded.chat.head().version
         calls.ask([*HELLO, said(first), results("toolu_01", "toolu_02")], tools=[TOOL])
-    new = recorded.talk.events(after=before)
+    new = recorded.chat.events(after=before)
     assert [event.type for event in new][:2] == ["tool_result.recorded", "request.sent"]
     assert recorded.requests()[-1].line is None
 
@@ -166,12 +166,12 @@ def test_a_request_that_does_not_go_on_stands_on_a_line_of_its_own(
 ) -> None:
     with calling(recorded, [GREETING, GREETING]) as calls:
         calls.ask(HELLO)
-        head = recorded.talk.head()
+        head = recorded.chat.head()
         calls.ask(history)
-        aside = recorded.talk.events(after=head.version)
+        aside = recorded.chat.events(after=head.version)
         sent = bodies(calls)[-1]
-    assert recorded.talk.head().request == head.request
-    assert recorded.talk.head().exchange == head.exchange
+    assert recorded.chat.head().request == head.request
+    assert recorded.chat.head().exchange == head.exchange
     sent_aside = next(event for event in aside if event.type == "request.sent")
     assert {event.line for event in recorded.events()[-len(aside) :]} == {sent_aside.event_id}
     assert [event.type for event in aside][-2:] == ["message.recorded", "response.completed"]
@@ -182,13 +182,13 @@ def body_of(recorded: Recorded, place: int) -> bytes:
     """The body of a request, joined from what is stored."""
     said: dict[UUID, bytes] = {}
     joined: dict[UUID, bytes] = {}
-    for event in recorded.talk.events(after=0):
+    for event in recorded.chat.events(after=0):
         said[event.event_id] = event.body or b""
         request = event.event()
         if isinstance(request, RequestSent):
             blobs = {
                 span.blob.sha256: b"".join(
-                    recorded.store.get_blob(recorded.talk.conversation_id, span.blob)
+                    recorded.store.get_blob(recorded.chat.conversation_id, span.blob)
                 )
                 for span in request.template.spans
                 if isinstance(span, BlobSpan | EncodedSpan)
@@ -218,11 +218,11 @@ def test_the_bodies_that_were_sent_come_back_byte_for_byte(recorded: Recorded) -
 
 def test_a_rendered_request_keeps_its_recipe_and_not_its_text(recorded: Recorded) -> None:
     long = "Be brief. " * 20
-    recorded.talk.instruct(long)
-    recorded.talk.tools.declare(
+    recorded.chat.instruct(long)
+    recorded.chat.tools.declare(
         [ToolDefinition(name="look_up", description=long.upper(), input_schema={})]
     )
-    recorded.talk.user("Hello " * 40)
+    recorded.chat.user("Hello " * 40)
     request = rendered(recorded)
     with calling(recorded, [GREETING]) as calls:
         calls.client.messages.create(model="m", max_tokens=9, **request)
@@ -238,7 +238,7 @@ def test_a_rendered_request_keeps_its_recipe_and_not_its_text(recorded: Recorded
 
 
 def test_a_rendered_request_with_other_instructions_puts_them_in_force(recorded: Recorded) -> None:
-    recorded.talk.user("Hello")
+    recorded.chat.user("Hello")
     with calling(recorded, [GREETING]) as calls:
         calls.client.messages.create(
             model="m", max_tokens=9, system="Be kind.", **rendered(recorded)
@@ -248,7 +248,7 @@ def test_a_rendered_request_with_other_instructions_puts_them_in_force(recorded:
 
 
 def test_a_rendered_request_sent_again_after_its_answer_is_a_sample(recorded: Recorded) -> None:
-    recorded.talk.user("Hello")
+    recorded.chat.user("Hello")
     request = rendered(recorded)
     with calling(recorded, [GREETING, GREETING]) as calls:
         calls.client.messages.create(model="m", max_tokens=9, **request)
@@ -260,7 +260,7 @@ def test_a_rendered_request_sent_again_after_its_answer_is_a_sample(recorded: Re
 
 
 def test_a_rendered_request_may_be_tried_again_after_a_failure(recorded: Recorded) -> None:
-    recorded.talk.user("Hello")
+    recorded.chat.user("Hello")
     request = rendered(recorded)
     with calling(recorded, [internal_error(), GREETING]) as calls:
         with pytest.raises(Exception, match="Internal server error"):
@@ -319,7 +319,7 @@ def test_betas_are_part_of_what_was_asked(recorded: Recorded) -> None:
 def test_another_process_goes_on_where_the_first_one_stopped(recorded: Recorded) -> None:
     with calling(recorded, [GREETING]) as calls:
         history = [*HELLO, said(calls.ask(HELLO)), QUESTION]
-    recorded.journal = recorded.new_journal()
+    recorded.recorder = recorded.new_recorder()
     with calling(recorded, [GREETING]) as calls:
         calls.ask(history)
         assert body_of(recorded, -1) == bodies(calls)[-1]
@@ -377,7 +377,7 @@ def test_reading_does_not_grow_with_the_conversation(
 def test_a_program_goes_on_in_a_fork_with_the_history_it_keeps(recorded: Recorded) -> None:
     with calling(recorded, [GREETING] * 2) as calls:
         history = [*HELLO, said(calls.ask(system="Be brief."))]
-        fork = recorded.talk.fork("fork")
+        fork = recorded.chat.fork("fork")
         client = fork.record(calls.plain)
         messages: Any = [*history, QUESTION]
         client.messages.create(model="m", max_tokens=9, system="Be brief.", messages=messages)

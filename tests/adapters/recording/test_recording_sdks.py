@@ -39,7 +39,7 @@ def store(tmp_path: Path) -> Iterator[onrecord.Store]:
 
 
 @pytest.fixture
-def talk(store: onrecord.Store) -> onrecord.Talk:
+def chat(store: onrecord.Store) -> onrecord.Conversation:
     return store.conversation("talk")
 
 
@@ -66,8 +66,8 @@ def serving(sdk: Sdk, runner: asyncio.Runner, *replies: Reply) -> Generator[tupl
             sdk.closes(client, runner)
 
 
-def types(talk: onrecord.Talk) -> list[str]:
-    return [recorded.type for recorded in talk.events(after=1)]
+def types(chat: onrecord.Conversation) -> list[str]:
+    return [recorded.type for recorded in chat.events(after=1)]
 
 
 # -- what is recorded ------------------------------------------------------------------------
@@ -76,49 +76,49 @@ def types(talk: onrecord.Talk) -> list[str]:
 @pytest.mark.parametrize("way", ["client", "scope"])
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])
 def test_a_call_is_recorded(
-    talk: onrecord.Talk, runner: asyncio.Runner, sdk: Sdk, way: str, streams: bool
+    chat: onrecord.Conversation, runner: asyncio.Runner, sdk: Sdk, way: str, streams: bool
 ) -> None:
     answer = sdk.streamed if streams else sdk.whole
     with serving(sdk, runner, answer) as (server, plain):
         if way == "client":
-            told = sdk.asks(talk.record(plain), runner, Asked(streams))
+            told = sdk.asks(chat.record(plain), runner, Asked(streams))
         else:
-            with talk.recording():
+            with chat.recording():
                 told = sdk.asks(plain, runner, Asked(streams))
     assert "".join(told) == "Hello!"
     assert len(told) > 1 or not streams
-    assert types(talk) == ANSWERED
+    assert types(chat) == ANSWERED
     assert len(server.requests) == 1
 
 
 def test_a_recorded_client_within_a_scope_is_recorded_once(
-    store: onrecord.Store, talk: onrecord.Talk, runner: asyncio.Runner, sdk: Sdk
+    store: onrecord.Store, chat: onrecord.Conversation, runner: asyncio.Runner, sdk: Sdk
 ) -> None:
     with serving(sdk, runner, sdk.whole) as (_, plain):
-        client = talk.record(plain)
+        client = chat.record(plain)
         with store.conversation("scope").recording():
             sdk.asks(client, runner, Asked())
-    assert types(talk) == ANSWERED
+    assert types(chat) == ANSWERED
     assert types(store.conversation("scope")) == []
 
 
 def test_the_client_that_was_given_stays_unrecorded(
-    talk: onrecord.Talk, runner: asyncio.Runner, sdk: Sdk
+    chat: onrecord.Conversation, runner: asyncio.Runner, sdk: Sdk
 ) -> None:
     with serving(sdk, runner, sdk.whole, sdk.whole) as (_, plain):
-        recorded = talk.record(plain)
+        recorded = chat.record(plain)
         sdk.asks(plain, runner, Asked())
-        assert types(talk) == []
+        assert types(chat) == []
         sdk.asks(recorded, runner, Asked())
     assert isinstance(recorded, type(plain))
-    assert types(talk) == ANSWERED
+    assert types(chat) == ANSWERED
 
 
 def test_the_one_client_that_is_recorded_may_be_all_that_is_kept(
-    talk: onrecord.Talk, runner: asyncio.Runner, sdk: Sdk
+    chat: onrecord.Conversation, runner: asyncio.Runner, sdk: Sdk
 ) -> None:
     with replaying(sdk.whole, sdk.streamed) as server:
-        client = talk.record(sdk.made(server.url.removesuffix("/v1")))
+        client = chat.record(sdk.made(server.url.removesuffix("/v1")))
         try:
             assert sdk.asks(client, runner, Asked()) == ["Hello!"]
             assert "".join(sdk.asks(client, runner, Asked(streams=True))) == "Hello!"
@@ -127,14 +127,14 @@ def test_the_one_client_that_is_recorded_may_be_all_that_is_kept(
 
 
 def test_a_client_is_wrapped_once_for_a_conversation(
-    store: onrecord.Store, talk: onrecord.Talk, runner: asyncio.Runner, sdk: Sdk
+    store: onrecord.Store, chat: onrecord.Conversation, runner: asyncio.Runner, sdk: Sdk
 ) -> None:
     other = store.conversation("other")
     with serving(sdk, runner, sdk.whole) as (_, plain):
-        client = talk.record(plain)
-        assert talk.record(client) is client
+        client = chat.record(plain)
+        assert chat.record(client) is client
         sdk.asks(other.record(client), runner, Asked())
-    assert types(talk) == []
+    assert types(chat) == []
     assert types(other) == ANSWERED
 
 
@@ -143,10 +143,10 @@ def test_streamed_and_whole_answers_are_recorded_alike(
 ) -> None:
     said: list[Any] = []
     for streams, answer in ((False, sdk.whole), (True, sdk.streamed)):
-        talk = store.conversation(f"talk-{streams}")
+        chat = store.conversation(f"talk-{streams}")
         with serving(sdk, runner, answer) as (_, plain):
-            sdk.asks(talk.record(plain), runner, Asked(streams))
-        message, closing = [known(event) for event in talk.events(after=0)][-2:]
+            sdk.asks(chat.record(plain), runner, Asked(streams))
+        message, closing = [known(event) for event in chat.events(after=0)][-2:]
         assert isinstance(closing, ResponseCompleted)
         said.append((getattr(message, "content", None), closing.stop_reason))
     assert said[0] == said[1]
@@ -158,12 +158,16 @@ def test_streamed_and_whole_answers_are_recorded_alike(
 @pytest.mark.parametrize("sdk", ASKED_WITH_HEADERS, ids=str)
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "streamed"])
 def test_the_header_binds_a_call_and_is_neither_signed_nor_sent(
-    store: onrecord.Store, talk: onrecord.Talk, runner: asyncio.Runner, sdk: Sdk, streams: bool
+    store: onrecord.Store,
+    chat: onrecord.Conversation,
+    runner: asyncio.Runner,
+    sdk: Sdk,
+    streams: bool,
 ) -> None:
     answer = sdk.streamed if streams else sdk.whole
     with serving(sdk, runner, answer) as (server, plain):
-        sdk.asks(store.record(plain, unbound="refuse"), runner, Asked(streams, talk.headers))
-    assert types(talk) == ANSWERED
+        sdk.asks(store.record(plain, unbound="refuse"), runner, Asked(streams, chat.headers))
+    assert types(chat) == ANSWERED
     [received] = server.requests
     assert HEADER not in received.headers
     assert HEADER not in received.headers.get("authorization", "")
@@ -171,10 +175,10 @@ def test_the_header_binds_a_call_and_is_neither_signed_nor_sent(
 
 @pytest.mark.parametrize("sdk", [sdk for sdk in SDKS if re.match("bedrock|boto|aws", sdk.name)])
 def test_all_that_is_signed_is_sent(
-    store: onrecord.Store, talk: onrecord.Talk, runner: asyncio.Runner, sdk: Sdk
+    store: onrecord.Store, chat: onrecord.Conversation, runner: asyncio.Runner, sdk: Sdk
 ) -> None:
     with serving(sdk, runner, sdk.whole) as (server, plain):
-        sdk.asks(store.record(plain), runner, Asked(False, talk.headers))
+        sdk.asks(store.record(plain), runner, Asked(False, chat.headers))
     [received] = server.requests
     signed = re.search(r"SignedHeaders=([^,]+)", received.headers["authorization"])
     assert signed is not None
@@ -182,15 +186,15 @@ def test_all_that_is_signed_is_sent(
 
 
 def test_the_key_of_a_client_is_known_before_it_calls(
-    talk: onrecord.Talk, runner: asyncio.Runner, sdk: Sdk
+    chat: onrecord.Conversation, runner: asyncio.Runner, sdk: Sdk
 ) -> None:
     """What is bound to another account than this one is left out of what is rendered for it."""
     with serving(sdk, runner, sdk.whole) as (_, plain):
-        client = talk.record(plain)
-        wire: Any = vars(talk)["_wire"]
+        client = chat.record(plain)
+        wire: Any = vars(chat)["_wire"]
         before = wire.account(sdk.api)
         sdk.asks(client, runner, Asked())
-    [sent] = requests_of(talk)
+    [sent] = requests_of(chat)
     assert before == sent.account
     assert (sent.account is None) == (sdk in OLLAMA or sdk in WITH_TOKENS)
 
@@ -212,38 +216,38 @@ def test_a_call_that_cannot_be_recorded_is_refused_in_the_sdks_own_family(
 
 @pytest.mark.parametrize("sdk", RETRYING, ids=str)
 def test_what_the_sdk_tries_again_is_an_attempt_of_one_request(
-    talk: onrecord.Talk, runner: asyncio.Runner, sdk: Sdk
+    chat: onrecord.Conversation, runner: asyncio.Runner, sdk: Sdk
 ) -> None:
     with serving(sdk, runner, BUSY, sdk.whole) as (server, plain):
-        assert sdk.asks(talk.record(plain), runner, Asked()) == ["Hello!"]
+        assert sdk.asks(chat.record(plain), runner, Asked()) == ["Hello!"]
     assert len(server.requests) == 2
-    assert types(talk) == [*SAID, "attempt.failed", "message.recorded", "response.completed"]
-    failed = [known(event) for event in talk.events(after=0) if event.type == "attempt.failed"]
+    assert types(chat) == [*SAID, "attempt.failed", "message.recorded", "response.completed"]
+    failed = [known(event) for event in chat.events(after=0) if event.type == "attempt.failed"]
     assert isinstance(failed[0], AttemptFailed)
     assert failed[0].status == BUSY.status
 
 
 def test_an_error_is_recorded_and_reaches_the_caller(
-    talk: onrecord.Talk, runner: asyncio.Runner, sdk: Sdk
+    chat: onrecord.Conversation, runner: asyncio.Runner, sdk: Sdk
 ) -> None:
     wrong = Reply(400, {"content-type": "application/json"}, b'{"error":{"message":"Wrong."}}')
     with serving(sdk, runner, wrong) as (_, plain), pytest.raises(Exception) as error:
-        sdk.asks(talk.record(plain), runner, Asked())
+        sdk.asks(chat.record(plain), runner, Asked())
     assert not isinstance(error.value, onrecord.NotRecorded)
-    assert types(talk) == [*SAID, "attempt.failed"]
+    assert types(chat) == [*SAID, "attempt.failed"]
 
 
 def test_a_service_that_is_not_there_is_a_failed_attempt(
-    talk: onrecord.Talk, runner: asyncio.Runner
+    chat: onrecord.Conversation, runner: asyncio.Runner
 ) -> None:
     sdk = OLLAMA[0]
     with serving(sdk, runner) as (server, _):
         url = server.url
-    client = talk.record(sdk.made(url.removesuffix("/v1")))
+    client = chat.record(sdk.made(url.removesuffix("/v1")))
     with pytest.raises(ConnectionError):
         sdk.asks(client, runner, Asked())
     sdk.closes(client, runner)
-    assert types(talk) == [*SAID, "attempt.failed"]
+    assert types(chat) == [*SAID, "attempt.failed"]
 
 
 @pytest.mark.parametrize(
@@ -271,23 +275,23 @@ def stalled(reply: Reply, release: Event) -> Reply:
 
 
 def test_the_end_of_a_stream_is_handed_on_when_it_is_durable(
-    talk: onrecord.Talk, runner: asyncio.Runner, sdk: Sdk
+    chat: onrecord.Conversation, runner: asyncio.Runner, sdk: Sdk
 ) -> None:
     seen: list[list[str]] = []
     release = Event()
 
     def look() -> None:
-        seen.append(types(talk))
+        seen.append(types(chat))
         release.set()
 
     with serving(sdk, runner, stalled(sdk.streamed, release)) as (_, plain):
-        sdk.asks(talk.record(plain), runner, Asked(streams=True, each=look))
+        sdk.asks(chat.record(plain), runner, Asked(streams=True, each=look))
     assert seen[0] == SAID
     assert seen[-1] == ANSWERED
 
 
 def test_a_stream_that_nobody_reads_to_its_end_is_interrupted(
-    talk: onrecord.Talk, sdk: Sdk
+    chat: onrecord.Conversation, sdk: Sdk
 ) -> None:
     class Left(Exception):
         pass
@@ -300,8 +304,8 @@ def test_a_stream_that_nobody_reads_to_its_end_is_interrupted(
         serving(sdk, own, stalled(sdk.streamed, Event())) as (_, plain),
         pytest.raises(Left),
     ):
-        sdk.asks(talk.record(plain), own, Asked(streams=True, each=leave))
-    closing = known(talk.events(after=0)[-1])
+        sdk.asks(chat.record(plain), own, Asked(streams=True, each=leave))
+    closing = known(chat.events(after=0)[-1])
     assert isinstance(closing, ResponseInterrupted)
     assert closing.reason == "abandoned"
 
@@ -310,7 +314,7 @@ def test_a_stream_that_nobody_reads_to_its_end_is_interrupted(
     "sdk", [sdk for sdk in SDKS if re.search("async|aiohttp", sdk.name)], ids=str
 )
 def test_a_task_that_is_cancelled_amid_a_stream_leaves_it_interrupted(
-    talk: onrecord.Talk, sdk: Sdk
+    chat: onrecord.Conversation, sdk: Sdk
 ) -> None:
     def cancel() -> None:
         task = asyncio.current_task()
@@ -322,7 +326,7 @@ def test_a_task_that_is_cancelled_amid_a_stream_leaves_it_interrupted(
         serving(sdk, own, stalled(sdk.streamed, Event())) as (_, plain),
         pytest.raises(asyncio.CancelledError),
     ):
-        sdk.asks(talk.record(plain), own, Asked(streams=True, each=cancel))
-    closing = known(talk.events(after=0)[-1])
+        sdk.asks(chat.record(plain), own, Asked(streams=True, each=cancel))
+    closing = known(chat.events(after=0)[-1])
     assert isinstance(closing, ResponseInterrupted)
     assert closing.reason == "abandoned"

@@ -22,7 +22,7 @@ MESSAGES = cast("list[anthropic.types.MessageParam]", HELLO)
 
 def test_a_request_is_rendered_while_another_is_looked_for(tmp_path: Path) -> None:
     tab = Tab(Memory(), tmp_path)
-    tab.talk.user("Hello")
+    tab.chat.user("Hello")
     tab.render()
     compared: list[bool] = []
 
@@ -37,9 +37,9 @@ def test_a_request_is_rendered_while_another_is_looked_for(tmp_path: Path) -> No
     request = tab.render()
     asked = tab.asked
     meddling = Meddling(dict(request), request.options, request.report)
-    tab.journal.remember(Asked(meddling, asked.recipe, asked.sources))
+    tab.recorder.remember(Asked(meddling, asked.recipe, asked.sources))
     body = jsontext.write({"messages": [{"role": "user", "content": "something else"}]})
-    tab.journal.begin(Outgoing(API, "/v1/messages", body))
+    tab.recorder.begin(Outgoing(API, "/v1/messages", body))
     assert compared == [True]
 
 
@@ -47,21 +47,21 @@ def test_threads_that_record_clients_at_once_share_what_was_rendered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recorded = Recorded(tmp_path)
-    made: list[recorder.Journal] = []
+    made: list[recorder.Recorder] = []
     everyone = threading.Barrier(6, timeout=PATIENCE)
-    plain = recorder.Journal
+    plain = recorder.Recorder
 
-    def slow(*given: Any) -> recorder.Journal:
+    def slow(*given: Any) -> recorder.Recorder:
         threading.Event().wait(0.05)  # So that all would get in, if they could.
         made.append(plain(*given))
         return made[-1]
 
-    monkeypatch.setattr(recorder, "Journal", slow)
+    monkeypatch.setattr(recorder, "Recorder", slow)
     with calling(recorded, [GREETING] * 6) as calls:
 
         def record() -> None:
             everyone.wait()
-            client = recorded.talk.record(calls.plain)
+            client = recorded.chat.record(calls.plain)
             client.messages.create(model=MODEL, max_tokens=9, messages=MESSAGES)
 
         threads = [threading.Thread(target=record) for _ in range(6)]

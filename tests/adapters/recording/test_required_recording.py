@@ -92,12 +92,12 @@ def test_a_stores_client_is_refused_where_nothing_binds_the_call(
 @pytest.mark.usefixtures("required")
 @sync_programs
 def test_what_is_bound_passes(store: onrecord.Store, server: DemoServer, program: Program) -> None:
-    talk, plain = store.conversation("talk"), program.client(server)
-    program.ask(talk.record(plain), False)
-    with talk.recording():
+    chat, plain = store.conversation("talk"), program.client(server)
+    program.ask(chat.record(plain), False)
+    with chat.recording():
         program.ask(plain, False)
     program.close(plain)
-    assert [event.type for event in talk.events(after=0)].count("response.completed") == 2
+    assert [event.type for event in chat.events(after=0)].count("response.completed") == 2
 
 
 @sync_programs

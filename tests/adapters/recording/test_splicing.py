@@ -48,23 +48,23 @@ class Spelling:
     def __str__(self) -> str:
         return self.name
 
-    def ask(self, url: str, talk: onrecord.Talk, request: Request, **options: Any) -> None:
+    def ask(self, url: str, chat: onrecord.Conversation, request: Request, **options: Any) -> None:
         asks = {"genai": _genai, "genai-aiohttp": _genai_async, "genai-httpx": _genai_httpx}
         asks |= {"ollama": _ollama, "ollama-async": _ollama_async, "boto3": _boto}
-        asks[self.name](url, talk, request, **options)
+        asks[self.name](url, chat, request, **options)
 
 
-def _genai(url: str, talk: onrecord.Talk, request: Request, **options: Any) -> None:
-    client: Any = talk.record(genai_client(url), **options)
+def _genai(url: str, chat: onrecord.Conversation, request: Request, **options: Any) -> None:
+    client: Any = chat.record(genai_client(url), **options)
     with client:
         client.models.generate_content(model=MODEL, **request)
 
 
-def _genai_httpx(url: str, talk: onrecord.Talk, request: Request, **options: Any) -> None:
+def _genai_httpx(url: str, chat: onrecord.Conversation, request: Request, **options: Any) -> None:
     plain = genai_through_httpx(url)
 
     async def ask() -> None:
-        client: Any = talk.record(plain, **options).aio
+        client: Any = chat.record(plain, **options).aio
         await client.models.generate_content(model=MODEL, **request)
         http: Any = plain._api_client._http_options  # pyright: ignore[reportPrivateUsage]  # it leaves them open
         await http.httpx_async_client.aclose()
@@ -73,31 +73,31 @@ def _genai_httpx(url: str, talk: onrecord.Talk, request: Request, **options: Any
     asyncio.run(ask())
 
 
-def _genai_async(url: str, talk: onrecord.Talk, request: Request, **options: Any) -> None:
+def _genai_async(url: str, chat: onrecord.Conversation, request: Request, **options: Any) -> None:
     async def ask() -> None:
-        client: Any = talk.record(genai_client(url), **options).aio
+        client: Any = chat.record(genai_client(url), **options).aio
         async with client:
             await client.models.generate_content(model=MODEL, **request)
 
     asyncio.run(ask())
 
 
-def _ollama(url: str, talk: onrecord.Talk, request: Request, **options: Any) -> None:
-    client: Any = talk.record(ollama.Client(host=url), **options)
+def _ollama(url: str, chat: onrecord.Conversation, request: Request, **options: Any) -> None:
+    client: Any = chat.record(ollama.Client(host=url), **options)
     with client:
         client.chat(model=MODEL, **request)
 
 
-def _ollama_async(url: str, talk: onrecord.Talk, request: Request, **options: Any) -> None:
+def _ollama_async(url: str, chat: onrecord.Conversation, request: Request, **options: Any) -> None:
     async def ask() -> None:
-        client: Any = talk.record(ollama.AsyncClient(host=url), **options)
+        client: Any = chat.record(ollama.AsyncClient(host=url), **options)
         await client.chat(model=MODEL, **request)
         await client.close()
 
     asyncio.run(ask())
 
 
-def _boto(url: str, talk: onrecord.Talk, request: Request, **options: Any) -> None:
+def _boto(url: str, chat: onrecord.Conversation, request: Request, **options: Any) -> None:
     plain = cast("Any", boto3).client(
         "bedrock-runtime",
         region_name="us-east-1",
@@ -105,7 +105,7 @@ def _boto(url: str, talk: onrecord.Talk, request: Request, **options: Any) -> No
         aws_access_key_id=KEY,
         aws_secret_access_key="secret",
     )
-    client = talk.record(plain, **options)
+    client = chat.record(plain, **options)
     client.converse(modelId=MODEL, **request)
     client.close()
 
@@ -136,62 +136,68 @@ def spelling(request: pytest.FixtureRequest) -> Spelling:
 
 
 @pytest.fixture
-def talk(tmp_path: Path) -> Iterator[onrecord.Talk]:
+def chat(tmp_path: Path) -> Iterator[onrecord.Conversation]:
     with onrecord.connect(f"sqlite:///{tmp_path / 'talks.db'}") as store:
-        talk = store.conversation("talk")
-        talk.instruct("Be brief.")
-        talk.tools.declare([LOOK])
-        talk.user("What is there?")
-        yield talk
+        chat = store.conversation("talk")
+        chat.instruct("Be brief.")
+        chat.tools.declare([LOOK])
+        chat.user("What is there?")
+        yield chat
 
 
 def answered(body: JsonObject) -> Reply:
     return Reply(200, JSON, json.dumps(body).encode())
 
 
-def two_calls(spelling: Spelling, talk: onrecord.Talk, **options: Any) -> tuple[bytes, Request]:
+def two_calls(
+    spelling: Spelling, chat: onrecord.Conversation, **options: Any
+) -> tuple[bytes, Request]:
     """Ask, give the result of the call, ask again; return what was sent then, and rendered."""
     with replaying(answered(spelling.first), answered(spelling.last)) as server:
         url = server.url.removesuffix("/v1")
-        spelling.ask(url, talk, talk.request(spelling.api), **options)
-        for call in talk.open_calls():
-            talk.tool_result(call.id, "a lake")
-        request = talk.request(spelling.api)
-        spelling.ask(url, talk, request, **options)
+        spelling.ask(url, chat, chat.request(spelling.api), **options)
+        for call in chat.open_calls():
+            chat.tool_result(call.id, "a lake")
+        request = chat.request(spelling.api)
+        spelling.ask(url, chat, request, **options)
     return server.requests[-1].body, request
 
 
-def test_what_was_rendered_is_sent_byte_for_byte(talk: onrecord.Talk, spelling: Spelling) -> None:
-    body, request = two_calls(spelling, talk, splice=True)
+def test_what_was_rendered_is_sent_byte_for_byte(
+    chat: onrecord.Conversation, spelling: Spelling
+) -> None:
+    body, request = two_calls(spelling, chat, splice=True)
     for name, part in request.body_parts().items():
         assert b'"%s":%s' % (name.encode(), part) in body
     assert json.loads(body).keys() >= request.body.keys()
 
 
 def test_what_is_spliced_is_recorded_and_rendered_again(
-    talk: onrecord.Talk, spelling: Spelling
+    chat: onrecord.Conversation, spelling: Spelling
 ) -> None:
-    two_calls(spelling, talk, splice=True)
-    outcomes = list(replays(talk))
+    two_calls(spelling, chat, splice=True)
+    outcomes = list(replays(chat))
     assert [outcome.is_rendered for outcome in outcomes] == [True, True]
     assert {outcome.is_whole for outcome in outcomes} == {True}
 
 
 def test_without_it_the_replay_says_who_spelled_it_otherwise(
-    talk: onrecord.Talk, spelling: Spelling
+    chat: onrecord.Conversation, spelling: Spelling
 ) -> None:
-    body, request = two_calls(spelling, talk)
+    body, request = two_calls(spelling, chat)
     parts = request.body_parts().items()
     assert not all(b'"%s":%s' % (name.encode(), part) in body for name, part in parts)
-    last = list(replays(talk))[-1]
+    last = list(replays(chat))[-1]
     assert (last.is_whole, last.is_rendered, last.is_proven) == (True, None, True)
     assert last.remark is not None
     assert "SDK spelled it otherwise" in last.remark
 
 
-def test_either_way_nothing_is_recorded_twice(talk: onrecord.Talk, spelling: Spelling) -> None:
+def test_either_way_nothing_is_recorded_twice(
+    chat: onrecord.Conversation, spelling: Spelling
+) -> None:
     for splice in (False, True):
-        branch = talk.fork(f"fork-{splice}")
+        branch = chat.fork(f"fork-{splice}")
         two_calls(spelling, branch, splice=splice)
         types = [event.type for event in branch.events(after=2)]
         asked = ["request.sent", "tool_call.recorded", "response.completed"]
@@ -200,9 +206,9 @@ def test_either_way_nothing_is_recorded_twice(talk: onrecord.Talk, spelling: Spe
         assert types == [*asked, "tool_result.recorded", *asked]
 
 
-def test_the_signature_is_of_what_was_spliced_in(talk: onrecord.Talk) -> None:
+def test_the_signature_is_of_what_was_spliced_in(chat: onrecord.Conversation) -> None:
     with replaying(answered(CONVERSED)) as server:
-        _boto(server.url.removesuffix("/v1"), talk, talk.request("bedrock-converse"), splice=True)
+        _boto(server.url.removesuffix("/v1"), chat, chat.request("bedrock-converse"), splice=True)
     [received] = server.requests
     claimed = received.headers["authorization"]
     names = re.findall(r"SignedHeaders=([^,]+)", claimed)[0].split(";")
@@ -219,22 +225,24 @@ def test_the_signature_is_of_what_was_spliced_in(talk: onrecord.Talk) -> None:
 
 
 @pytest.mark.parametrize("spelling", [SPELLINGS[0], SPELLINGS[1], SPELLINGS[2], SPELLINGS[5]])
-def test_what_is_tried_again_is_spliced_again(talk: onrecord.Talk, spelling: Spelling) -> None:
+def test_what_is_tried_again_is_spliced_again(
+    chat: onrecord.Conversation, spelling: Spelling
+) -> None:
     with replaying(BUSY, answered(spelling.first)) as server:
         url = server.url.removesuffix("/v1")
-        spelling.ask(url, talk, talk.request(spelling.api), splice=True)
+        spelling.ask(url, chat, chat.request(spelling.api), splice=True)
     first, second = (received.body for received in server.requests)
     assert first == second
-    assert {outcome.is_rendered for outcome in replays(talk)} == {True}
+    assert {outcome.is_rendered for outcome in replays(chat)} == {True}
 
 
-def test_what_was_not_rendered_goes_as_it_is(talk: onrecord.Talk) -> None:
+def test_what_was_not_rendered_goes_as_it_is(chat: onrecord.Conversation) -> None:
     spelling = SPELLINGS[0]
-    request = talk.request("gemini")
+    request = chat.request("gemini")
     searching: list[JsonObject] = [{"google_search": {}}]
     config: JsonObject = {**request["config"], "tools": searching}
     with replaying(answered(spelling.first)) as server:
-        client: Any = talk.record(genai_client(server.url.removesuffix("/v1")), splice=True)
+        client: Any = chat.record(genai_client(server.url.removesuffix("/v1")), splice=True)
         client.models.generate_content(model=MODEL, contents="Something else", config=config)
     sent = json.loads(server.requests[0].body)
     assert sent["contents"] == [{"parts": [{"text": "Something else"}], "role": "user"}]
@@ -243,39 +251,41 @@ def test_what_was_not_rendered_goes_as_it_is(talk: onrecord.Talk) -> None:
     )
 
 
-def test_what_a_caller_puts_beside_the_tools_stays(talk: onrecord.Talk) -> None:
-    request = talk.request("bedrock-converse")
+def test_what_a_caller_puts_beside_the_tools_stays(chat: onrecord.Conversation) -> None:
+    request = chat.request("bedrock-converse")
     choice: JsonObject = {"auto": {}}
     asked: Any = {**request, "toolConfig": {**request["toolConfig"], "toolChoice": choice}}
     with replaying(answered(CONVERSED)) as server:
-        _boto(server.url.removesuffix("/v1"), talk, asked, splice=True)
+        _boto(server.url.removesuffix("/v1"), chat, asked, splice=True)
     sent = json.loads(server.requests[0].body)
     assert sent["toolConfig"] == {**request.body["toolConfig"], "toolChoice": choice}
-    [outcome] = replays(talk)
+    [outcome] = replays(chat)
     assert outcome.is_proven
 
 
-def test_tools_are_spliced_whatever_order_the_sdk_sends_them_in(talk: onrecord.Talk) -> None:
+def test_tools_are_spliced_whatever_order_the_sdk_sends_them_in(
+    chat: onrecord.Conversation,
+) -> None:
     tool: JsonObject = {"googleSearch": {}}
-    talk.tools.declare([LOOK, Native(api="gemini", value=tool)])
-    request = talk.request("gemini")
+    chat.tools.declare([LOOK, Native(api="gemini", value=tool)])
+    request = chat.request("gemini")
     with replaying(answered(SAID), answered(SAID)) as server:
         for splice in (False, True):
-            _genai(server.url.removesuffix("/v1"), talk, request, splice=splice)
+            _genai(server.url.removesuffix("/v1"), chat, request, splice=splice)
     respelled, spliced = (json.loads(received.body)["tools"] for received in server.requests)
     assert spliced == request.body["tools"]
     assert respelled != spliced
-    assert {outcome.is_proven for outcome in replays(talk)} == {True}
+    assert {outcome.is_proven for outcome in replays(chat)} == {True}
 
 
 @pytest.mark.parametrize("splice", [True, False])
 def test_tools_that_could_not_travel_stay_in_force(
-    talk: onrecord.Talk, spelling: Spelling, splice: bool
+    chat: onrecord.Conversation, spelling: Spelling, splice: bool
 ) -> None:
     search: JsonObject = {"type": "web_search_20250305", "name": "web_search"}
-    talk.tools.declare([LOOK, Native(api="anthropic-messages", value=search)])
-    two_calls(spelling, talk, splice=splice)
-    assert [event.type for event in talk.log.read()].count("tools.declared") == 2
+    chat.tools.declare([LOOK, Native(api="anthropic-messages", value=search)])
+    two_calls(spelling, chat, splice=splice)
+    assert [event.type for event in chat.log.read()].count("tools.declared") == 2
 
 
 JSON_VALUES: Any = st.recursive(

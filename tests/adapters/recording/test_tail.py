@@ -89,16 +89,16 @@ def test_of_each_body_only_the_tail_is_read(
 
 def grow_rendered(program: Program) -> list[bytes]:
     """Four exchanges of requests that were rendered here; return the bodies that were sent."""
-    talk, spelling = program.recorded.talk, program.spelling
+    chat, spelling = program.recorded.chat, program.spelling
     bodies: list[bytes] = []
     for number in range(4):
-        talk.user(f"u{number} " + "x" * 5000)
+        chat.user(f"u{number} " + "x" * 5000)
         options = Options(api=spelling.api)
-        asked = ask(stream_of(talk).backend, stream_of(talk).lineage(talk.head().version), options)
-        program.recorded.journal.remember(asked)
+        asked = ask(stream_of(chat).backend, stream_of(chat).lineage(chat.head().version), options)
+        program.recorded.recorder.remember(asked)
         bodies.append(jsontext.write({"model": "m", "max_tokens": 9, **asked.request}))
         outgoing = Outgoing(spelling.api, spelling.endpoint, bodies[-1])
-        program.answer(program.recorded.journal.begin(outgoing), f"a{number} " + "y" * 5000)
+        program.answer(program.recorded.recorder.begin(outgoing), f"a{number} " + "y" * 5000)
     return bodies
 
 
@@ -124,7 +124,7 @@ def test_of_bodies_that_are_spaced_as_python_does_only_the_tail_is_read(
     for number in range(4):
         bodies.append(json.dumps(program.spelling.body(history)).encode())
         outgoing = Outgoing(program.spelling.api, program.spelling.endpoint, bodies[-1])
-        begun = program.recorded.journal.begin(outgoing)
+        begun = program.recorded.recorder.begin(outgoing)
         answer = program.answer(begun, f"ä{number} " + "y" * 5000)
         history = [*history, *answer, *program.user(f"ö{number} " + "x" * 5000)]
     assert max(sizes) < 16_000 < len(bodies[-2])
@@ -140,7 +140,7 @@ def test_a_body_that_is_not_compact_is_read_whole(program: Program) -> None:
     for number in range(3):
         spaced = json.dumps(program.spelling.body(history), indent=1).encode()
         outgoing = Outgoing(program.spelling.api, program.spelling.endpoint, spaced)
-        begun = program.recorded.journal.begin(outgoing)
+        begun = program.recorded.recorder.begin(outgoing)
         history = [*history, *program.answer(begun, f"a{number}"), *program.user("more")]
     assert program.relations() == ["extends"] * 3
     assert program.said() == ["u1", "more", "more"]
@@ -193,5 +193,5 @@ def test_what_is_left_of_a_body_is_json_or_nothing_is(
     item = jsontext.write(history[-1])
     longer = first.replace(item, item + f"{spacing},".encode() + item)
     for body in (first, longer, first.replace(item, item + spacing.encode())):
-        short = program.recorded.journal.shortened(program.spelling.api, body)
+        short = program.recorded.recorder.shortened(program.spelling.api, body)
         assert short is None or jsontext.read(short)

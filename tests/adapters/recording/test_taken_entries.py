@@ -26,19 +26,19 @@ from tests.adapters.recording.handed_over import (
 
 
 @pytest.fixture
-def talk() -> onrecord.Talk:
+def chat() -> onrecord.Conversation:
     return onrecord.connect("memory://").conversation("process/4711")
 
 
 @pytest.fixture
-def round_of_two(talk: onrecord.Talk) -> onrecord.Talk:
-    return with_open_calls(talk)
+def round_of_two(chat: onrecord.Conversation) -> onrecord.Conversation:
+    return with_open_calls(chat)
 
 
 # Documents.
 
 
-def test_documents_of_two_calls_are_found_in_each(round_of_two: onrecord.Talk) -> None:
+def test_documents_of_two_calls_are_found_in_each(round_of_two: onrecord.Conversation) -> None:
     given = [
         result("a", {"files": [PDF]}),
         result("b", [{"deep": [b"%PDF-1.7 another"]}]),
@@ -56,7 +56,7 @@ def test_documents_of_two_calls_are_found_in_each(round_of_two: onrecord.Talk) -
 
 
 def test_documents_of_results_go_before_signals_and_theirs_behind_them(
-    round_of_two: onrecord.Talk,
+    round_of_two: onrecord.Conversation,
 ) -> None:
     """As sent: results, their documents; then the signal's text, preamble, tag, document."""
     round_of_two.ingest(
@@ -72,7 +72,7 @@ def test_documents_of_results_go_before_signals_and_theirs_behind_them(
 
 
 def test_what_is_found_is_logged_without_its_names(
-    round_of_two: onrecord.Talk, caplog: pytest.LogCaptureFixture
+    round_of_two: onrecord.Conversation, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO, "onrecord"):
         round_of_two.ingest([result("a", {"private": PDF}), result("b")])
@@ -81,9 +81,9 @@ def test_what_is_found_is_logged_without_its_names(
     assert "private" not in line
 
 
-def test_a_document_of_a_signal_is_its_own(talk: onrecord.Talk) -> None:
-    talk.ingest([bell({"report": PDF})])
-    event = talk.events(after=1)[0].event()
+def test_a_document_of_a_signal_is_its_own(chat: onrecord.Conversation) -> None:
+    chat.ingest([bell({"report": PDF})])
+    event = chat.events(after=1)[0].event()
     assert isinstance(event, events.SignalReceived)
     assert [type(part) for part in event.content] == [Text, Document]
 
@@ -92,7 +92,7 @@ def test_a_document_of_a_signal_is_its_own(talk: onrecord.Talk) -> None:
 
 
 def test_results_of_no_call_are_recorded_and_leave_the_round_open(
-    round_of_two: onrecord.Talk,
+    round_of_two: onrecord.Conversation,
 ) -> None:
     assert round_of_two.ingest([result("a"), result("stranger")]) == "deferred"
     assert result_of(round_of_two, "stranger")
@@ -100,7 +100,7 @@ def test_results_of_no_call_are_recorded_and_leave_the_round_open(
     assert last_turn(round_of_two)[:2] == ["a: a gave", "b: b gave"]
 
 
-def test_the_same_results_again_change_nothing(round_of_two: onrecord.Talk) -> None:
+def test_the_same_results_again_change_nothing(round_of_two: onrecord.Conversation) -> None:
     given = [result("a"), result("b"), bell(message_id="s1")]
     round_of_two.ingest(given)
     version = round_of_two.head().version
@@ -108,7 +108,7 @@ def test_the_same_results_again_change_nothing(round_of_two: onrecord.Talk) -> N
     assert round_of_two.head().version == version
 
 
-def test_a_result_that_comes_twice_at_once_counts_once(round_of_two: onrecord.Talk) -> None:
+def test_a_result_that_comes_twice_at_once_counts_once(round_of_two: onrecord.Conversation) -> None:
     """Where Camunda raises: the other one is kept beside the history."""
     version = round_of_two.head().version
     given = [result("a"), result("a"), result("a", "other"), result("b")]
@@ -122,7 +122,7 @@ def test_a_result_that_comes_twice_at_once_counts_once(round_of_two: onrecord.Ta
 
 
 def test_a_result_that_comes_after_its_call_was_given_up_is_kept_and_rejected(
-    round_of_two: onrecord.Talk,
+    round_of_two: onrecord.Conversation,
 ) -> None:
     round_of_two.ingest([bell()], behaviour="interrupt")
     version = round_of_two.head().version
@@ -134,7 +134,9 @@ def test_a_result_that_comes_after_its_call_was_given_up_is_kept_and_rejected(
     assert last_turn(round_of_two)[0] == f"a: {CANCELLED}"
 
 
-def test_an_id_that_an_earlier_round_used_is_answered_again(round_of_two: onrecord.Talk) -> None:
+def test_an_id_that_an_earlier_round_used_is_answered_again(
+    round_of_two: onrecord.Conversation,
+) -> None:
     round_of_two.ingest([result("a"), result("b")])
     call = ToolCall(id="a", name="tool_a", arguments={})
     round_of_two.log.append(events.ToolCallRecorded(call_id="a", name="tool_a", content=call))
@@ -145,7 +147,9 @@ def test_an_id_that_an_earlier_round_used_is_answered_again(round_of_two: onreco
 # What is no entry.
 
 
-def test_any_object_with_the_members_of_an_entry_is_one(round_of_two: onrecord.Talk) -> None:
+def test_any_object_with_the_members_of_an_entry_is_one(
+    round_of_two: onrecord.Conversation,
+) -> None:
     given = SimpleNamespace(id="a", name="tool_a", content="seen", properties={})
     cancelled = SimpleNamespace(
         id="b", name="tool_b", content=None, properties={"interrupted": True}
@@ -167,7 +171,7 @@ def test_any_object_with_the_members_of_an_entry_is_one(round_of_two: onrecord.T
     ],
 )
 def test_what_is_no_entry_is_refused_and_nothing_recorded(
-    round_of_two: onrecord.Talk, inputs: Any, why: str
+    round_of_two: onrecord.Conversation, inputs: Any, why: str
 ) -> None:
     version = round_of_two.head().version
     with pytest.raises(onrecord.InvalidContent, match=why):
@@ -177,7 +181,7 @@ def test_what_is_no_entry_is_refused_and_nothing_recorded(
 
 @pytest.mark.parametrize("bad", [result("", "x"), result("b", object()), 4])
 def test_nothing_is_stored_of_entries_of_which_one_is_none(
-    round_of_two: onrecord.Talk, bad: Any, monkeypatch: pytest.MonkeyPatch
+    round_of_two: onrecord.Conversation, bad: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def put(chunks: object) -> object:
         raise AssertionError("stored")
@@ -187,18 +191,22 @@ def test_nothing_is_stored_of_entries_of_which_one_is_none(
         round_of_two.ingest([result("a", {"file": PDF}), bell([PDF]), bad])
 
 
-def test_another_behaviour_is_refused(round_of_two: onrecord.Talk) -> None:
+def test_another_behaviour_is_refused(round_of_two: onrecord.Conversation) -> None:
     with pytest.raises(onrecord.InvalidContent, match='"wait" or "interrupt"'):
         round_of_two.ingest([bell()], behaviour="stop")  # type: ignore[arg-type]  # the test
 
 
-def test_results_of_an_engine_say_more_than_is_recorded(round_of_two: onrecord.Talk) -> None:
+def test_results_of_an_engine_say_more_than_is_recorded(
+    round_of_two: onrecord.Conversation,
+) -> None:
     more = {"completedAt": "2026-07-02T11:55:00+02:00[Europe/Berlin]", "elementId": "Tool_A"}
     round_of_two.ingest([result("a", **more), result("b", properties=more)])
     assert last_turn(round_of_two) == ["a: a gave", "b: b gave"]
 
 
-def test_a_signal_that_comes_twice_at_once_is_recorded_once(round_of_two: onrecord.Talk) -> None:
+def test_a_signal_that_comes_twice_at_once_is_recorded_once(
+    round_of_two: onrecord.Conversation,
+) -> None:
     said = bell("rings", message_id="s1")
     assert round_of_two.ingest([said, bell("rings"), said], behaviour="interrupt") == "ready"
     assert types(round_of_two, 0).count("signal.received") == 2
@@ -206,7 +214,7 @@ def test_a_signal_that_comes_twice_at_once_is_recorded_once(round_of_two: onreco
 
 @pytest.mark.parametrize("given", [[bell({"see": PDF})], [result("a", {"see": PDF})], []])
 def test_a_closed_conversation_takes_nothing_and_stores_nothing(
-    round_of_two: onrecord.Talk, given: list[dict[str, Any]]
+    round_of_two: onrecord.Conversation, given: list[dict[str, Any]]
 ) -> None:
     round_of_two.end()
     with pytest.raises(onrecord.ConversationClosed):

@@ -31,118 +31,120 @@ BOTH: list[Behaviour] = ["wait", "interrupt"]
 
 
 @pytest.fixture
-def talk() -> onrecord.Talk:
+def chat() -> onrecord.Conversation:
     return onrecord.connect("memory://").conversation("process/4711")
 
 
 @pytest.fixture
-def round_of_two(talk: onrecord.Talk) -> onrecord.Talk:
-    return with_open_calls(talk)
+def round_of_two(chat: onrecord.Conversation) -> onrecord.Conversation:
+    return with_open_calls(chat)
 
 
-def answered(talk: onrecord.Talk) -> onrecord.Talk:
-    talk.user("Hello")
-    talk.log.append(events.MessageRecorded(role="assistant", content=(Text(text="Hi."),)))
-    return talk
+def answered(chat: onrecord.Conversation) -> onrecord.Conversation:
+    chat.user("Hello")
+    chat.log.append(events.MessageRecorded(role="assistant", content=(Text(text="Hi."),)))
+    return chat
 
 
 # Nothing was said before.
 
 
-def test_results_on_an_empty_conversation_are_an_error_with_its_code(talk: onrecord.Talk) -> None:
+def test_results_on_an_empty_conversation_are_an_error_with_its_code(
+    chat: onrecord.Conversation,
+) -> None:
     with pytest.raises(onrecord.ResultsWithoutConversation) as caught:
-        talk.ingest([bell(), result("a")])
+        chat.ingest([bell(), result("a")])
     assert caught.value.code == "TOOL_CALL_RESULTS_ON_EMPTY_CONTEXT"
     assert str(caught.value) == (
         "Agent received tool call results, but the agent context was empty (no previous "
         "conversation). Is the context configured correctly?"
     )
-    assert talk.head().version == 0
+    assert chat.head().version == 0
 
 
-def test_signals_may_begin_a_conversation(talk: onrecord.Talk) -> None:
-    assert talk.ingest([bell()]) == "ready"
-    assert last_turn(talk) == ["a bell rang"]
+def test_signals_may_begin_a_conversation(chat: onrecord.Conversation) -> None:
+    assert chat.ingest([bell()]) == "ready"
+    assert last_turn(chat) == ["a bell rang"]
 
 
-def test_nothing_at_all_is_no_input(talk: onrecord.Talk) -> None:
-    assert talk.ingest([]) == "nothing"
-    assert talk.head().version == 0
+def test_nothing_at_all_is_no_input(chat: onrecord.Conversation) -> None:
+    assert chat.ingest([]) == "nothing"
+    assert chat.head().version == 0
 
 
 # No call is open: a prompt, and what stands beside it.
 
 
-def test_a_prompt_after_nothing_goes_alone(talk: onrecord.Talk) -> None:
-    talk.user("Hello")
-    assert talk.ingest([]) == "ready"
-    assert last_turn(talk) == ["Hello"]
+def test_a_prompt_after_nothing_goes_alone(chat: onrecord.Conversation) -> None:
+    chat.user("Hello")
+    assert chat.ingest([]) == "ready"
+    assert last_turn(chat) == ["Hello"]
 
 
-def test_a_prompt_after_the_instructions_goes_alone(talk: onrecord.Talk) -> None:
-    talk.instruct("Be kind.")
-    talk.user("Hello")
-    assert talk.ingest([]) == "ready"
+def test_a_prompt_after_the_instructions_goes_alone(chat: onrecord.Conversation) -> None:
+    chat.instruct("Be kind.")
+    chat.user("Hello")
+    assert chat.ingest([]) == "ready"
 
 
-def test_a_prompt_after_an_answer_goes(talk: onrecord.Talk) -> None:
-    answered(talk).user("And?")
-    assert talk.ingest([]) == "ready"
-    assert last_turn(talk) == ["And?"]
+def test_a_prompt_after_an_answer_goes(chat: onrecord.Conversation) -> None:
+    answered(chat).user("And?")
+    assert chat.ingest([]) == "ready"
+    assert last_turn(chat) == ["And?"]
 
 
-def test_an_answer_alone_is_no_input(talk: onrecord.Talk) -> None:
-    assert answered(talk).ingest([]) == "nothing"
+def test_an_answer_alone_is_no_input(chat: onrecord.Conversation) -> None:
+    assert answered(chat).ingest([]) == "nothing"
 
 
 @pytest.mark.parametrize("before", ["prompt", "answer"])
 def test_stray_results_beside_a_prompt_are_recorded_and_are_no_results_of_a_round(
-    talk: onrecord.Talk, before: str
+    chat: onrecord.Conversation, before: str
 ) -> None:
     """Where Camunda drops them silently: they are told as the words they are."""
-    talk.user("Hello") if before == "prompt" else answered(talk)
-    version = talk.head().version
-    assert talk.ingest([result("a"), result("b")]) == "ready"
-    assert types(talk, version) == ["tool_result.recorded", "tool_result.recorded"]
-    assert {block.mark for block in talk.history()[-1].blocks} <= {"", "late"}
+    chat.user("Hello") if before == "prompt" else answered(chat)
+    version = chat.head().version
+    assert chat.ingest([result("a"), result("b")]) == "ready"
+    assert types(chat, version) == ["tool_result.recorded", "tool_result.recorded"]
+    assert {block.mark for block in chat.history()[-1].blocks} <= {"", "late"}
 
 
-def test_documents_alone_are_a_prompt(talk: onrecord.Talk) -> None:
-    talk.user(documents=[PDF])
-    assert talk.ingest([]) == "ready"
+def test_documents_alone_are_a_prompt(chat: onrecord.Conversation) -> None:
+    chat.user(documents=[PDF])
+    assert chat.ingest([]) == "ready"
 
 
-def test_a_prompt_and_its_documents_go_as_one(talk: onrecord.Talk) -> None:
-    talk.user("Read", documents=[PDF])
-    talk.ingest([])
-    assert len(talk.history()[-1].blocks) == 2
+def test_a_prompt_and_its_documents_go_as_one(chat: onrecord.Conversation) -> None:
+    chat.user("Read", documents=[PDF])
+    chat.ingest([])
+    assert len(chat.history()[-1].blocks) == 2
 
 
 @pytest.mark.parametrize("said", ["", " ", "\n"])
-def test_a_blank_prompt_is_none(talk: onrecord.Talk, said: str) -> None:
+def test_a_blank_prompt_is_none(chat: onrecord.Conversation, said: str) -> None:
     with pytest.raises(onrecord.InvalidContent, match="blank"):
-        talk.user(said)
-    assert talk.ingest([]) == "nothing"
+        chat.user(said)
+    assert chat.ingest([]) == "nothing"
 
 
-def test_signals_stand_behind_the_prompt_in_their_order(talk: onrecord.Talk) -> None:
-    talk.user("Hello")
-    assert talk.ingest([bell("one"), bell({"two": 2})]) == "ready"
-    assert last_turn(talk) == ["Hello", "one", '{"two":2}']
+def test_signals_stand_behind_the_prompt_in_their_order(chat: onrecord.Conversation) -> None:
+    chat.user("Hello")
+    assert chat.ingest([bell("one"), bell({"two": 2})]) == "ready"
+    assert last_turn(chat) == ["Hello", "one", '{"two":2}']
 
 
 @pytest.mark.parametrize("content", [None, "", " ", [], {}])
 def test_a_signal_without_content_says_that_the_calls_were_waited_for(
-    talk: onrecord.Talk, content: object
+    chat: onrecord.Conversation, content: object
 ) -> None:
-    talk.user("Hello")
-    talk.ingest([bell(content)])
-    assert last_turn(talk) == ["Hello", WAITED]
+    chat.user("Hello")
+    chat.ingest([bell(content)])
+    assert last_turn(chat) == ["Hello", WAITED]
 
 
 @pytest.mark.parametrize("content", [None, "", " ", [], {}])
 def test_a_signal_without_content_says_that_calls_were_cancelled_where_it_interrupts(
-    round_of_two: onrecord.Talk, content: object
+    round_of_two: onrecord.Conversation, content: object
 ) -> None:
     round_of_two.ingest([bell(content)], behaviour="interrupt")
     assert last_turn(round_of_two)[-1] == INTERRUPTED
@@ -153,7 +155,7 @@ def test_a_signal_without_content_says_that_calls_were_cancelled_where_it_interr
 
 @pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
 def test_all_results_stand_in_the_order_of_the_calls(
-    round_of_two: onrecord.Talk, order: tuple[str, ...]
+    round_of_two: onrecord.Conversation, order: tuple[str, ...]
 ) -> None:
     assert round_of_two.ingest([result(call_id) for call_id in order]) == "ready"
     assert last_turn(round_of_two) == ["a: a gave", "b: b gave"]
@@ -162,7 +164,7 @@ def test_all_results_stand_in_the_order_of_the_calls(
 @pytest.mark.parametrize("behaviour", BOTH)
 @pytest.mark.parametrize("given", [[], ["b"]])
 def test_nothing_goes_while_results_are_missing(
-    round_of_two: onrecord.Talk, behaviour: Behaviour, given: list[str]
+    round_of_two: onrecord.Conversation, behaviour: Behaviour, given: list[str]
 ) -> None:
     """An interruption without a signal still waits."""
     taken = round_of_two.ingest([result(call_id) for call_id in given], behaviour=behaviour)
@@ -174,7 +176,7 @@ def test_nothing_goes_while_results_are_missing(
 @pytest.mark.parametrize("behaviour", [*BOTH, None])
 @pytest.mark.parametrize("order", list(permutations("abs")))
 def test_signals_stand_behind_all_results_however_they_are_mixed(
-    round_of_two: onrecord.Talk, order: tuple[str, ...], behaviour: Behaviour | None
+    round_of_two: onrecord.Conversation, order: tuple[str, ...], behaviour: Behaviour | None
 ) -> None:
     inputs = [bell() if each == "s" else result(each) for each in order]
     version = round_of_two.head().version
@@ -189,20 +191,20 @@ def test_signals_stand_behind_all_results_however_they_are_mixed(
     assert signal.interrupts is False
 
 
-def test_a_signal_waits_while_results_are_missing(round_of_two: onrecord.Talk) -> None:
+def test_a_signal_waits_while_results_are_missing(round_of_two: onrecord.Conversation) -> None:
     assert round_of_two.ingest([bell(), result("b")], behaviour="wait") == "deferred"
     assert round_of_two.ingest([result("a")]) == "ready"
     assert last_turn(round_of_two) == ["a: a gave", "b: b gave", "a bell rang"]
 
 
 def test_a_signal_that_interrupts_gives_up_what_is_missing_in_the_order_of_the_calls(
-    round_of_two: onrecord.Talk,
+    round_of_two: onrecord.Conversation,
 ) -> None:
     assert round_of_two.ingest([bell(), result("b")], behaviour="interrupt") == "ready"
     assert last_turn(round_of_two) == [f"a: {CANCELLED}", "b: b gave", "a bell rang"]
 
 
-def test_several_signals_interrupt_once(round_of_two: onrecord.Talk) -> None:
+def test_several_signals_interrupt_once(round_of_two: onrecord.Conversation) -> None:
     round_of_two.ingest([bell(), bell(None)], behaviour="interrupt")
     assert last_turn(round_of_two) == [
         f"a: {CANCELLED}",
@@ -212,7 +214,7 @@ def test_several_signals_interrupt_once(round_of_two: onrecord.Talk) -> None:
     ]
 
 
-def test_a_round_and_its_signals_are_one_commit(round_of_two: onrecord.Talk) -> None:
+def test_a_round_and_its_signals_are_one_commit(round_of_two: onrecord.Conversation) -> None:
     version = round_of_two.head().version
     round_of_two.ingest([result("b"), bell()], behaviour="interrupt")
     recorded = round_of_two.events(after=version)
@@ -226,7 +228,7 @@ def test_a_round_and_its_signals_are_one_commit(round_of_two: onrecord.Talk) -> 
 
 @pytest.mark.parametrize("flag", ["interrupted", "properties"])
 def test_a_result_that_says_it_was_interrupted_is_a_cancelled_one(
-    round_of_two: onrecord.Talk, flag: str
+    round_of_two: onrecord.Conversation, flag: str
 ) -> None:
     said = True if flag == "interrupted" else {"interrupted": True}
     given = result("a", CANCELLED, **{flag: said})
@@ -240,13 +242,13 @@ def test_a_result_that_says_it_was_interrupted_is_a_cancelled_one(
 
 @pytest.mark.parametrize("flag", ["true", 1, "yes", False, None])
 def test_only_true_says_that_a_result_was_interrupted(
-    round_of_two: onrecord.Talk, flag: object
+    round_of_two: onrecord.Conversation, flag: object
 ) -> None:
     round_of_two.ingest([result("a", interrupted=flag), result("b")])
     assert last_turn(round_of_two)[0] == "a: a gave"
 
 
-def test_what_an_interrupted_call_gave_so_far_is_kept(round_of_two: onrecord.Talk) -> None:
+def test_what_an_interrupted_call_gave_so_far_is_kept(round_of_two: onrecord.Conversation) -> None:
     round_of_two.ingest([result("a", "half of it", interrupted=True), result("b")])
     assert last_turn(round_of_two)[0] == "a: half of it"
     assert result_of(round_of_two, "a").cancelled

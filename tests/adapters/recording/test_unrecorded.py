@@ -94,7 +94,7 @@ def test_a_recorded_client_says_once_what_is_not_recorded(
         ask()
     assert not [told for told in warned if told.category is onrecord.RecordingWarning]
     assert len(server.received) == 2
-    assert not recorded.talk.head().version
+    assert not recorded.chat.head().version
 
 
 def test_a_client_that_nobody_recorded_says_nothing(server: Replaying) -> None:

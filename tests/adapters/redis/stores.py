@@ -106,13 +106,13 @@ class Stores:
         return self.renders(self.request) == 0
 
 
-def said(talk: onrecord.Talk, exchanges: int = 2) -> None:
+def said(chat: onrecord.Conversation, exchanges: int = 2) -> None:
     for number in range(exchanges):
-        talk.user(f"Question {number}")
+        chat.user(f"Question {number}")
         answer = MessageRecorded(
             role="assistant", content=(onrecord.Text(text=f"Answer {number}"),)
         )
-        talk.log.append(answer)
+        chat.log.append(answer)
 
 
 def kept(beside: Connection, backend: Backend) -> list[bytes]:

@@ -63,7 +63,7 @@ def test_what_was_redacted_is_in_no_request(stores: Stores) -> None:
     [
         {"window": onrecord.Window(exchanges=1, step=1)},
         {"model": "gpt-4.1"},
-        {"capability_override": onrecord.Given(user=("text",))},
+        {"capability_override": onrecord.CapabilityOverride(user=("text",))},
         {"missing": "drop"},
     ],
 )
@@ -99,12 +99,14 @@ def test_a_request_of_another_log_is_another(own: Stores, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("api", ["openai-chat", "ollama", "bedrock-converse", "gemini"])
 def test_a_request_with_documents_comes_back_with_their_bytes(own: Stores, api: str) -> None:
-    talk = own.hot.conversation(KEY)
-    talk.user("Look", documents=[PNG])
-    wishes: dict[str, Any] = {"capability_override": onrecord.Given(user=("text", "image"))}
-    rendered = talk.request(api, **wishes)
+    chat = own.hot.conversation(KEY)
+    chat.user("Look", documents=[PNG])
+    wishes: dict[str, Any] = {
+        "capability_override": onrecord.CapabilityOverride(user=("text", "image"))
+    }
+    rendered = chat.request(api, **wishes)
     found: list[onrecord.Request] = []
-    assert own.renders(lambda: found.append(talk.request(api, **wishes))) == 0
+    assert own.renders(lambda: found.append(chat.request(api, **wishes))) == 0
     assert same(found[0], rendered)
 
 
@@ -112,17 +114,17 @@ def test_a_request_from_redis_is_known_again_when_it_is_sent(own: Stores) -> Non
     api = "anthropic-messages"
     own.hot.conversation(KEY).user("And? " + "At length. " * 20)
     own.hot.conversation(KEY).request(api)
-    talk = own.hot.conversation(KEY)
+    chat = own.hot.conversation(KEY)
     with DemoServer((Answer(({"type": "text", "text": "All is well."},)),)) as server:
         plain = anthropic.Anthropic(base_url=server.url, api_key="x", max_retries=0)
-        with talk.record(plain) as client:
-            assert own.renders(lambda: talk.request(api, model="claude-sonnet-5")) == 1
-            talk = own.hot.conversation(KEY)
-            assert own.renders(lambda: talk.request(api, model="claude-sonnet-5")) == 0
-            request = talk.request(api, model="claude-sonnet-5")
+        with chat.record(plain) as client:
+            assert own.renders(lambda: chat.request(api, model="claude-sonnet-5")) == 1
+            chat = own.hot.conversation(KEY)
+            assert own.renders(lambda: chat.request(api, model="claude-sonnet-5")) == 0
+            request = chat.request(api, model="claude-sonnet-5")
             client.messages.create(model="claude-sonnet-5", max_tokens=64, **request)
     (sent,) = [
-        event for found in talk.log.read() if isinstance(event := found.event(), RequestSent)
+        event for found in chat.log.read() if isinstance(event := found.event(), RequestSent)
     ]
     assert sent.recipe is not None
     assert any(isinstance(span, ContentSpan) for span in sent.template.spans)
@@ -152,9 +154,9 @@ def test_what_is_kept_goes_no_later_for_what_is_kept_after_it(own: Stores) -> No
 
 
 def test_of_a_conversation_few_requests_are_kept(own: Stores) -> None:
-    talk = own.hot.conversation(KEY)
+    chat = own.hot.conversation(KEY)
     for number in range(3 * hot_windows.MOST):
-        talk.user(f"More {number}")
+        chat.user(f"More {number}")
         own.request()
         (key,) = kept(own.beside, backend_of(own.hot))
         answers = own.beside.ask(("HLEN", key))
@@ -188,22 +190,22 @@ def test_what_cannot_be_sent_is_an_error_each_time(own: Stores) -> None:
 
 def test_a_forgotten_conversation_is_deleted_from_redis(stores: Stores) -> None:
     stores.request()
-    talk = stores.hot.conversation(KEY)
-    talk.head()
+    chat = stores.hot.conversation(KEY)
+    chat.head()
     stores.hot.forget(KEY, **BECAUSE)
     assert kept(stores.beside, backend_of(stores.hot)) == []
     with pytest.raises(onrecord.NothingToSend):
-        talk.request(API)
+        chat.request(API)
 
 
 def test_what_another_process_forgot_without_redis_is_not_served(stores: Stores) -> None:
     stores.request()
-    talk = stores.hot.conversation(KEY)
-    talk.head()
+    chat = stores.hot.conversation(KEY)
+    chat.head()
     stores.cold.forget(KEY, **BECAUSE)
     assert len(kept(stores.beside, backend_of(stores.hot))) == 1
     with pytest.raises(onrecord.NothingToSend):
-        talk.request(API)
+        chat.request(API)
 
 
 def test_after_an_erasure_what_else_is_kept_is_rendered_again_and_then_hot(stores: Stores) -> None:

@@ -34,27 +34,27 @@ windows = st.none() | st.builds(
 
 
 def do(store: Store, deed: str, number: int) -> None:
-    talk = store.conversation(KEY)
-    version = number % (talk.head().version + 1)
+    chat = store.conversation(KEY)
+    version = number % (chat.head().version + 1)
     with suppress(onrecord.InvalidContent):
         match deed:
             case "answer":
                 text = onrecord.Text(text=f"Answer {number}")
-                talk.log.append(MessageRecorded(role="assistant", content=(text,)))
+                chat.log.append(MessageRecorded(role="assistant", content=(text,)))
             case "instruct":
-                talk.instruct(f"Instruction {number}")
+                chat.instruct(f"Instruction {number}")
             case "equip":
-                talk.tools.declare([{"name": f"tool_{number}", "input_schema": {"type": "object"}}])
+                chat.tools.declare([{"name": f"tool_{number}", "input_schema": {"type": "object"}}])
             case "redact":
-                talk.redact(version)
+                chat.redact(version)
             case "edit":
-                talk.edit_message(version, f"Edited {number}")
+                chat.edit_message(version, f"Edited {number}")
             case "compact":
-                talk.compact(f"In short {number}")
+                chat.compact(f"In short {number}")
             case "fork":
-                store.forget(talk.fork(f"fork {number}").conversation_id, **BECAUSE)
+                store.forget(chat.fork(f"fork {number}").conversation_id, **BECAUSE)
             case _:
-                talk.user(f"Question {number}")
+                chat.user(f"Question {number}")
 
 
 # Each example has a log of its own; the Redis may stay the same.

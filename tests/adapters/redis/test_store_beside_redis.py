@@ -60,9 +60,9 @@ def test_a_store_that_finds_no_redis_does_all_that_it_does(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with onrecord.connect("sqlite:///talks.db", redis=NOBODY) as store:
-        talk = store.conversation(KEY)
-        said(talk)
-        assert talk.request(API)["messages"]
+        chat = store.conversation(KEY)
+        said(chat)
+        assert chat.request(API)["messages"]
         (end,) = store.cursors()
         with store.subscribe(replace(end, position=0)) as events:
             assert next(events).position == 1
@@ -74,12 +74,12 @@ def test_a_store_that_finds_no_redis_does_all_that_it_does(
 
 def test_a_store_forgets_in_redis_too(url: str) -> None:
     with onrecord.connect("memory://", redis=url) as store:
-        talk = store.conversation(KEY)
-        said(talk)
-        talk.request(API)
+        chat = store.conversation(KEY)
+        said(chat)
+        chat.request(API)
         store.forget(KEY, **BECAUSE)
         with pytest.raises(onrecord.NothingToSend):
-            talk.request(API)
+            chat.request(API)
 
 
 def test_a_subscription_follows_the_tail_of_its_tenant(url: str) -> None:

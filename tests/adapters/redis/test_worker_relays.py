@@ -31,13 +31,13 @@ def test_a_worker_relays_and_may_be_killed(
 ) -> None:
     def is_relayed() -> bool:
         """Whether something that is said now comes into the tail, sooner or later."""
-        talk.user("Are you there?")
+        chat.user("Are you there?")
         return asked.ask(("EXISTS", tail_key(end.incarnation, end.shard))) == [1]
 
     monkeypatch.setenv("ONRECORD_SPOOL", str(tmp_path))
     with onrecord.connect(place, redis=url) as store:
-        talk = store.conversation("support/4711")
-        talk.user("one")
+        chat = store.conversation("support/4711")
+        chat.user("one")
         (end,) = [cursor for cursor in store.cursors() if cursor.position]
         worker = subprocess.Popen(
             [*PROGRAM, "worker", "--url", place],
@@ -51,8 +51,8 @@ def test_a_worker_relays_and_may_be_killed(
                 until(is_relayed)
                 worker.kill()
                 worker.wait(PATIENCE)
-                talk.user("And now?")
-                last = talk.head().version
+                chat.user("And now?")
+                last = chat.head().version
                 assert [event.version for event in islice(events, last - 2)] == [
                     *range(3, last + 1)
                 ]

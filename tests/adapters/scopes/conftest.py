@@ -31,12 +31,12 @@ def store(tmp_path: Path) -> Iterator[onrecord.Store]:
 
 
 @pytest.fixture
-def talk(store: onrecord.Store) -> onrecord.Talk:
+def chat(store: onrecord.Store) -> onrecord.Conversation:
     return store.conversation("talk")
 
 
 @pytest.fixture
-def other(store: onrecord.Store) -> onrecord.Talk:
+def other(store: onrecord.Store) -> onrecord.Conversation:
     return store.conversation("other")
 
 

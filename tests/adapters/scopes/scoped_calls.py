@@ -16,5 +16,5 @@ async def ask_later(client: openai.AsyncOpenAI) -> None:
     await client.chat.completions.create(model=MODEL, messages=HELLO)
 
 
-def calls(talk: onrecord.Talk) -> int:
-    return types(talk).count("request.sent")
+def calls(chat: onrecord.Conversation) -> int:
+    return types(chat).count("request.sent")

@@ -16,10 +16,10 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_an_async_generator_that_is_left_unfinished_does_not_leak_its_scope(
-    talk: onrecord.Talk, later: openai.AsyncOpenAI
+    chat: onrecord.Conversation, later: openai.AsyncOpenAI
 ) -> None:
     async def agent() -> AsyncGenerator[int]:
-        with talk.recording():
+        with chat.recording():
             for number in range(3):
                 await ask_later(later)
                 yield number
@@ -30,17 +30,17 @@ async def test_an_async_generator_that_is_left_unfinished_does_not_leak_its_scop
         if number == 1:
             break
     await ask_later(later)
-    assert calls(talk) == 2
+    assert calls(chat) == 2
     await left.aclose()
     await ask_later(later)
-    assert calls(talk) == 2
+    assert calls(chat) == 2
 
 
 def test_a_generator_that_is_left_unfinished_does_not_leak_its_scope(
-    talk: onrecord.Talk, client: openai.OpenAI
+    chat: onrecord.Conversation, client: openai.OpenAI
 ) -> None:
     def agent() -> Generator[int]:
-        with talk.recording():
+        with chat.recording():
             for number in range(3):
                 ask(client)
                 yield number
@@ -48,35 +48,35 @@ def test_a_generator_that_is_left_unfinished_does_not_leak_its_scope(
     left = agent()
     assert (next(left), next(left)) == (0, 1)
     ask(client)
-    assert calls(talk) == 2
+    assert calls(chat) == 2
     del left
     ask(client)
-    assert calls(talk) == 2
+    assert calls(chat) == 2
 
 
 async def test_generators_that_take_turns_keep_their_scopes_apart(
-    talk: onrecord.Talk, other: onrecord.Talk, later: openai.AsyncOpenAI
+    chat: onrecord.Conversation, other: onrecord.Conversation, later: openai.AsyncOpenAI
 ) -> None:
-    async def agent(talk: onrecord.Talk, times: int) -> AsyncGenerator[int]:
-        with talk.recording():
+    async def agent(chat: onrecord.Conversation, times: int) -> AsyncGenerator[int]:
+        with chat.recording():
             for number in range(times):
                 await ask_later(later)
                 yield number
 
-    one, two = agent(talk, 3), agent(other, 5)
+    one, two = agent(chat, 3), agent(other, 5)
     async for _ in one:
         await anext(two)
     await anext(two)
     await anext(two)
     await two.aclose()
-    assert (calls(talk), calls(other)) == (3, 5)
+    assert (calls(chat), calls(other)) == (3, 5)
 
 
 async def test_an_async_generator_may_be_closed_in_another_context(
-    talk: onrecord.Talk, other: onrecord.Talk, later: openai.AsyncOpenAI
+    chat: onrecord.Conversation, other: onrecord.Conversation, later: openai.AsyncOpenAI
 ) -> None:
     async def agent() -> AsyncGenerator[int]:
-        with talk.recording():
+        with chat.recording():
             await ask_later(later)
             yield 1
 
@@ -86,17 +86,17 @@ async def test_an_async_generator_may_be_closed_in_another_context(
         await asyncio.get_running_loop().create_task(left.aclose(), context=Context())
         await ask_later(later)
     await ask_later(later)
-    assert (calls(talk), calls(other)) == (1, 1)
+    assert (calls(chat), calls(other)) == (1, 1)
 
 
 async def test_a_dropped_generator_is_closed_as_it_would_be_without_a_scope(
-    talk: onrecord.Talk, later: openai.AsyncOpenAI
+    chat: onrecord.Conversation, later: openai.AsyncOpenAI
 ) -> None:
     closed = asyncio.Event()
 
     async def agent() -> AsyncGenerator[int]:
         try:
-            with talk.recording():
+            with chat.recording():
                 yield 1
         finally:
             closed.set()
@@ -110,11 +110,11 @@ async def test_a_dropped_generator_is_closed_as_it_would_be_without_a_scope(
     finally:
         gc.enable()
     await ask_later(later)
-    assert talk.events(after=0) == []
+    assert chat.events(after=0) == []
 
 
 async def test_work_that_a_generator_began_goes_on_in_its_scope_while_it_waits(
-    talk: onrecord.Talk, later: openai.AsyncOpenAI
+    chat: onrecord.Conversation, later: openai.AsyncOpenAI
 ) -> None:
     """As a framework does that streams the events of a run which goes on beside."""
     go = asyncio.Event()
@@ -124,7 +124,7 @@ async def test_work_that_a_generator_began_goes_on_in_its_scope_while_it_waits(
         await ask_later(later)
 
     async def agent() -> AsyncGenerator[None]:
-        with talk.recording():
+        with chat.recording():
             task = asyncio.create_task(run())
             yield
             await task
@@ -133,41 +133,41 @@ async def test_work_that_a_generator_began_goes_on_in_its_scope_while_it_waits(
         go.set()
         await ask_later(later)
         async with asyncio.timeout(WAITING):
-            while calls(talk) == 0:
+            while calls(chat) == 0:
                 await asyncio.sleep(0.01)
-    assert calls(talk) == 1
+    assert calls(chat) == 1
 
 
 async def test_a_context_manager_that_is_a_generator_opens_its_scope_for_its_users(
-    talk: onrecord.Talk, client: openai.OpenAI, later: openai.AsyncOpenAI
+    chat: onrecord.Conversation, client: openai.OpenAI, later: openai.AsyncOpenAI
 ) -> None:
     @contextmanager
     def sync() -> Generator[None]:
-        with talk.recording():
+        with chat.recording():
             yield
 
     @asynccontextmanager
     async def concurrent() -> AsyncGenerator[None]:
         with ExitStack() as stack:
-            stack.enter_context(talk.recording())
+            stack.enter_context(chat.recording())
             yield
 
     with sync():
         ask(client)
     async with concurrent():
         await ask_later(later)
-    assert calls(talk) == 2
+    assert calls(chat) == 2
     ask(client)
     await ask_later(later)
-    assert calls(talk) == 2
+    assert calls(chat) == 2
 
 
 async def test_a_context_manager_within_a_generator_does_not_leak_its_scope(
-    talk: onrecord.Talk, later: openai.AsyncOpenAI
+    chat: onrecord.Conversation, later: openai.AsyncOpenAI
 ) -> None:
     @contextmanager
     def scoped() -> Generator[None]:
-        with talk.recording():
+        with chat.recording():
             yield
 
     async def agent() -> AsyncGenerator[None]:
@@ -179,4 +179,4 @@ async def test_a_context_manager_within_a_generator_does_not_leak_its_scope(
     await anext(left)
     await ask_later(later)
     await left.aclose()
-    assert calls(talk) == 1
+    assert calls(chat) == 1

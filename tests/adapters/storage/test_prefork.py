@@ -33,7 +33,7 @@ store = onrecord.connect(url)
 unrecorded = new_client()
 of_store = store.record(new_client(), unbound="refuse")
 shared = store.conversation("shared")
-of_talk = shared.record(new_client())
+of_chat = shared.record(new_client())
 lobby = store.conversation("lobby")
 lobby.user("The store is open before the fork")
 with lobby.recording():
@@ -41,14 +41,14 @@ with lobby.recording():
 
 def serve(number):
     # A connection that was opened before the fork would be the parent's: none was.
-    talk = store.conversation(f"child/{number}")
+    chat = store.conversation(f"child/{number}")
     for _ in range(rounds):
         said = [{"role": "user", "content": f"I am child {number}"}]
         ask = dict(model="gpt-5", messages=said)
-        of_store.chat.completions.create(**ask, extra_headers=talk.headers)
-        with talk.recording():
+        of_store.chat.completions.create(**ask, extra_headers=chat.headers)
+        with chat.recording():
             unrecorded.chat.completions.create(**ask)
-        of_talk.chat.completions.create(**ask)
+        of_chat.chat.completions.create(**ask)
 
 pids = []
 for number in range(children):

@@ -26,12 +26,12 @@ def main(url: str, file: Path, fatal: int, way: str) -> None:
         return f"result {number}"
 
     with onrecord.connect(url) as store:
-        talk = store.conversation("support/4711")
+        chat = store.conversation("support/4711")
 
         def recorded() -> list[str]:
-            return [each.type for each in talk.log.read() if each.type == "tool_result.recorded"]
+            return [each.type for each in chat.log.read() if each.type == "tool_result.recorded"]
 
-        onrecord.ToolRunner(talk, [leave], parallel=way == "parallel").run()
+        onrecord.ToolRunner(chat, [leave], parallel=way == "parallel").run()
 
 
 if __name__ == "__main__":

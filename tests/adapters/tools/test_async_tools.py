@@ -19,7 +19,7 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture
-def talk() -> onrecord.Talk:
+def chat() -> onrecord.Conversation:
     return onrecord.connect("memory://").conversation("support/4711")
 
 
@@ -63,20 +63,22 @@ CALLS: tuple[tuple[str, dict[str, str]], ...] = (
 CONTEXT = {"tenant_id": "acme"}
 
 
-async def test_both_kinds_are_run_in_a_loop(talk: onrecord.Talk, way: dict[str, Any]) -> None:
-    asked(talk, *CALLS)
-    await onrecord.ToolRunner(talk, [track, look, fail], context=CONTEXT, **way).run_async()
-    assert told(talk) == EXPECTED
+async def test_both_kinds_are_run_in_a_loop(
+    chat: onrecord.Conversation, way: dict[str, Any]
+) -> None:
+    asked(chat, *CALLS)
+    await onrecord.ToolRunner(chat, [track, look, fail], context=CONTEXT, **way).run_async()
+    assert told(chat) == EXPECTED
 
 
-def test_both_kinds_are_run_without_one(talk: onrecord.Talk, way: dict[str, Any]) -> None:
-    asked(talk, *CALLS)
-    onrecord.ToolRunner(talk, [track, look, fail], context=CONTEXT, **way).run()
-    assert told(talk) == EXPECTED
+def test_both_kinds_are_run_without_one(chat: onrecord.Conversation, way: dict[str, Any]) -> None:
+    asked(chat, *CALLS)
+    onrecord.ToolRunner(chat, [track, look, fail], context=CONTEXT, **way).run()
+    assert told(chat) == EXPECTED
 
 
 async def test_a_loop_is_not_blocked_by_a_tool_that_is_not_asynchronous(
-    talk: onrecord.Talk,
+    chat: onrecord.Conversation,
 ) -> None:
     goes_on = threading.Event()
 
@@ -84,28 +86,30 @@ async def test_a_loop_is_not_blocked_by_a_tool_that_is_not_asynchronous(
         assert goes_on.wait(30)
         return "waited"
 
-    asked(talk, ("wait", {}))
-    running = asyncio.ensure_future(onrecord.ToolRunner(talk, [wait]).run_async())
+    asked(chat, ("wait", {}))
+    running = asyncio.ensure_future(onrecord.ToolRunner(chat, [wait]).run_async())
     await asyncio.sleep(0)
     goes_on.set()
     await running
-    assert told(talk) == [("call_1", "waited", False)]
+    assert told(chat) == [("call_1", "waited", False)]
 
 
-async def test_in_parallel_all_are_begun_before_any_is_awaited(talk: onrecord.Talk) -> None:
+async def test_in_parallel_all_are_begun_before_any_is_awaited(chat: onrecord.Conversation) -> None:
     met = asyncio.Barrier(3)
 
     async def meet(number: int) -> int:
         await met.wait()
         return number
 
-    asked(talk, *(("meet", {"number": number}) for number in (1, 2, 3)))
-    await onrecord.ToolRunner(talk, [meet], parallel=True).run_async()
-    assert [text for _, text, _ in told(talk)] == ["1", "2", "3"]
+    asked(chat, *(("meet", {"number": number}) for number in (1, 2, 3)))
+    await onrecord.ToolRunner(chat, [meet], parallel=True).run_async()
+    assert [text for _, text, _ in told(chat)] == ["1", "2", "3"]
 
 
 @pytest.mark.parametrize("parallel", [False, True])
-async def test_a_call_that_takes_too_long_has_failed(talk: onrecord.Talk, parallel: bool) -> None:
+async def test_a_call_that_takes_too_long_has_failed(
+    chat: onrecord.Conversation, parallel: bool
+) -> None:
     ended: list[str] = []
 
     async def hang() -> None:
@@ -114,48 +118,48 @@ async def test_a_call_that_takes_too_long_has_failed(talk: onrecord.Talk, parall
         finally:
             ended.append("cancelled")
 
-    asked(talk, ("hang", {}), ("look", {"parcel": "NW-2"}))
-    await onrecord.ToolRunner(talk, [hang, look], timeout=3, parallel=parallel).run_async()
-    assert told(talk) == [
+    asked(chat, ("hang", {}), ("look", {"parcel": "NW-2"}))
+    await onrecord.ToolRunner(chat, [hang, look], timeout=3, parallel=parallel).run_async()
+    assert told(chat) == [
         ("call_1", "Error: Tool execution timed out", True),
         ("call_2", "NW-2 looked up", False),
     ]
     assert ended == ["cancelled"]
 
 
-async def test_a_thread_that_takes_too_long_has_failed_too(talk: onrecord.Talk) -> None:
+async def test_a_thread_that_takes_too_long_has_failed_too(chat: onrecord.Conversation) -> None:
     end = threading.Event()
 
     def hang() -> None:
         end.wait(60)
 
-    asked(talk, ("hang", {}))
-    await onrecord.ToolRunner(talk, [hang], timeout=0.2).run_async()
+    asked(chat, ("hang", {}))
+    await onrecord.ToolRunner(chat, [hang], timeout=0.2).run_async()
     end.set()
-    assert told(talk) == [("call_1", "Error: Tool execution timed out", True)]
+    assert told(chat) == [("call_1", "Error: Tool execution timed out", True)]
 
 
-async def test_a_tool_s_own_time_out_is_its_own_error(talk: onrecord.Talk) -> None:
+async def test_a_tool_s_own_time_out_is_its_own_error(chat: onrecord.Conversation) -> None:
     async def ask() -> None:
         raise TimeoutError("the depot does not answer")
 
-    asked(talk, ("ask", {}))
-    await onrecord.ToolRunner(talk, [ask], timeout=60).run_async()
-    assert told(talk) == [("call_1", "Error: the depot does not answer", True)]
+    asked(chat, ("ask", {}))
+    await onrecord.ToolRunner(chat, [ask], timeout=60).run_async()
+    assert told(chat) == [("call_1", "Error: the depot does not answer", True)]
 
 
 @pytest.mark.parametrize("parallel", [False, True])
 async def test_a_cancellation_that_nobody_asked_for_is_a_result(
-    talk: onrecord.Talk, parallel: bool
+    chat: onrecord.Conversation, parallel: bool
 ) -> None:
     """As when what the tool relies on is gone."""
 
     async def gone() -> None:
         raise asyncio.CancelledError
 
-    asked(talk, ("gone", {}), ("look", {"parcel": "NW-2"}))
-    await onrecord.ToolRunner(talk, [gone, look], parallel=parallel).run_async()
-    assert told(talk) == [
+    asked(chat, ("gone", {}), ("look", {"parcel": "NW-2"}))
+    await onrecord.ToolRunner(chat, [gone, look], parallel=parallel).run_async()
+    assert told(chat) == [
         ("call_1", "Error: CancelledError", True),
         ("call_2", "NW-2 looked up", False),
     ]
@@ -163,7 +167,7 @@ async def test_a_cancellation_that_nobody_asked_for_is_a_result(
 
 @pytest.mark.parametrize("parallel", [False, True])
 async def test_cancelling_the_run_records_nothing_of_what_was_under_way(
-    talk: onrecord.Talk, parallel: bool
+    chat: onrecord.Conversation, parallel: bool
 ) -> None:
     begun = asyncio.Event()
     ended: list[str] = []
@@ -175,56 +179,62 @@ async def test_cancelling_the_run_records_nothing_of_what_was_under_way(
         finally:
             ended.append("cancelled")
 
-    asked(talk, ("look", {"parcel": "NW-1"}), ("hang", {}))
+    asked(chat, ("look", {"parcel": "NW-1"}), ("hang", {}))
     running = asyncio.ensure_future(
-        onrecord.ToolRunner(talk, [look, hang], parallel=parallel).run_async()
+        onrecord.ToolRunner(chat, [look, hang], parallel=parallel).run_async()
     )
     await begun.wait()
-    while not told(talk):
+    while not told(chat):
         await asyncio.sleep(0.001)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert told(talk) == [("call_1", "NW-1 looked up", False)]
-    assert [call.id for call in talk.open_calls()] == ["call_2"]
+    assert told(chat) == [("call_1", "NW-1 looked up", False)]
+    assert [call.id for call in chat.open_calls()] == ["call_2"]
     assert ended == ["cancelled"]
 
 
-async def test_calls_that_a_signal_cancels_amid_the_round_are_not_made(talk: onrecord.Talk) -> None:
+async def test_calls_that_a_signal_cancels_amid_the_round_are_not_made(
+    chat: onrecord.Conversation,
+) -> None:
     made: list[int] = []
 
     async def ring(number: int) -> str:
         made.append(number)
-        await asyncio.to_thread(talk.signal, "The parcel is here.", interrupts=True)
+        await asyncio.to_thread(chat.signal, "The parcel is here.", interrupts=True)
         return f"rang {number}"
 
-    asked(talk, ("ring", {"number": 1}), ("ring", {"number": 2}))
-    (run,) = await onrecord.ToolRunner(talk, [ring]).run_async()
+    asked(chat, ("ring", {"number": 1}), ("ring", {"number": 2}))
+    (run,) = await onrecord.ToolRunner(chat, [ring]).run_async()
     assert made == [1]
     assert isinstance(run.done, onrecord.Rejected)
 
 
-async def test_an_asynchronous_tool_in_a_loop_that_runs_is_told_how(talk: onrecord.Talk) -> None:
-    asked(talk, ("look", {"parcel": "NW-1"}), ("fail", {}))
-    runner = onrecord.ToolRunner(talk, [look, fail])
+async def test_an_asynchronous_tool_in_a_loop_that_runs_is_told_how(
+    chat: onrecord.Conversation,
+) -> None:
+    asked(chat, ("look", {"parcel": "NW-1"}), ("fail", {}))
+    runner = onrecord.ToolRunner(chat, [look, fail])
     with pytest.raises(InvalidInput, match=r"await runner\.run_async\(\)"):
         runner.run()
-    assert [call.id for call in talk.open_calls()] == ["call_1", "call_2"]
+    assert [call.id for call in chat.open_calls()] == ["call_1", "call_2"]
     await runner.run_async()
-    assert talk.open_calls() == []
+    assert chat.open_calls() == []
 
 
-async def test_so_is_one_that_does_not_say_that_it_is_asynchronous(talk: onrecord.Talk) -> None:
-    asked(talk, ("look", {"parcel": "NW-1"}), ("hidden", {}))
-    runner = onrecord.ToolRunner(talk, [look, onrecord.tool(lambda: fail(), name="hidden")])
+async def test_so_is_one_that_does_not_say_that_it_is_asynchronous(
+    chat: onrecord.Conversation,
+) -> None:
+    asked(chat, ("look", {"parcel": "NW-1"}), ("hidden", {}))
+    runner = onrecord.ToolRunner(chat, [look, onrecord.tool(lambda: fail(), name="hidden")])
     with pytest.raises(InvalidInput, match=r"await runner\.run_async\(\)"):
         runner.run()
-    assert [call.id for call in talk.open_calls()] == ["call_2"]
+    assert [call.id for call in chat.open_calls()] == ["call_2"]
     await runner.run_async()
-    assert talk.open_calls() == []
+    assert chat.open_calls() == []
 
 
-async def test_a_thread_sees_the_caller_s_context_variables(talk: onrecord.Talk) -> None:
+async def test_a_thread_sees_the_caller_s_context_variables(chat: onrecord.Conversation) -> None:
     import contextvars
 
     variable = contextvars.ContextVar[str]("variable")
@@ -233,6 +243,6 @@ async def test_a_thread_sees_the_caller_s_context_variables(talk: onrecord.Talk)
     def see() -> str:
         return variable.get()
 
-    asked(talk, ("see", {}))
-    await onrecord.ToolRunner(talk, [see]).run_async()
-    assert told(talk) == [("call_1", "seen", False)]
+    asked(chat, ("see", {}))
+    await onrecord.ToolRunner(chat, [see]).run_async()
+    assert told(chat) == [("call_1", "seen", False)]

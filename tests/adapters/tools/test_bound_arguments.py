@@ -48,21 +48,21 @@ def test_so_is_one_of_a_partial_of_a_partial_and_of_a_method() -> None:
 
 def test_nothing_that_shows_the_tool_shows_it() -> None:
     tool = onrecord.tool(functools.partial(look, token=BOUND), name="look").once("Go on.")
-    talk = onrecord.connect("memory://").conversation("support/4711")
-    runner = onrecord.ToolRunner(talk, [tool])
+    chat = onrecord.connect("memory://").conversation("support/4711")
+    runner = onrecord.ToolRunner(chat, [tool])
     runner.declare()
-    shown = f"{tool!r} {vars(runner)} {[recorded.event() for recorded in talk.log.read()]}"
+    shown = f"{tool!r} {vars(runner)} {[recorded.event() for recorded in chat.log.read()]}"
     assert BOUND not in shown
     assert "name='look'" in shown
 
 
 def test_no_model_can_give_it_another_value() -> None:
-    talk = onrecord.connect("memory://").conversation("support/4711")
-    asked(talk, ("look", {"parcel": "NW-1", "token": "another"}))
+    chat = onrecord.connect("memory://").conversation("support/4711")
+    asked(chat, ("look", {"parcel": "NW-1", "token": "another"}))
     tool = onrecord.tool(functools.partial(look, token=BOUND), name="look")
-    onrecord.ToolRunner(talk, [tool]).run()
+    onrecord.ToolRunner(chat, [tool]).run()
     why = "Error: the arguments of 'look' are not valid: token: there is no such argument"
-    assert told(talk) == [("call_1", why, True)]
+    assert told(chat) == [("call_1", why, True)]
 
 
 def test_a_method_that_is_bound_to_no_object_is_refused() -> None:

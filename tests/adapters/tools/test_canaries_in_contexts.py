@@ -119,22 +119,22 @@ async def test_no_file_no_event_and_no_request_shows_a_canary(
 ) -> None:
     sent = Sent()
     with onrecord.connect(f"sqlite:///{tmp_path / 'talks.db'}") as store:
-        talk = store.conversation("support/4711")
-        talk.set_tool_context(CONTEXT, persist=KEPT)
+        chat = store.conversation("support/4711")
+        chat.set_tool_context(CONTEXT, persist=KEPT)
         async with mcp.Client(sent.server()) as client:
             tools = await onrecord.mcp_tools(client, meta=onrecord.allow("tenant_id"))
             runner = onrecord.ToolRunner(
-                talk, [*TOOLS, tools], context=CONTEXT, persist=KEPT, **way
+                chat, [*TOOLS, tools], context=CONTEXT, persist=KEPT, **way
             )
             runner.declare()
-            asked(talk, *CALLS)
+            asked(chat, *CALLS)
             runs = await runner.run_async({"trace": canary("trace")})
-        assert len(runs) == len(told(talk)) == len(CALLS)
+        assert len(runs) == len(told(chat)) == len(CALLS)
         assert "canary-" not in repr(runs)
-        for recorded in talk.log.read():
+        for recorded in chat.log.read():
             assert b"canary-" not in recorded.header + (recorded.body or b"")
         for api in APIS:
-            request = talk.request(api, model="m")
+            request = chat.request(api, model="m")
             assert "canary-" not in json.dumps(dict(request), default=str)
             assert "canary-" not in repr(list(request.report))
         assert "canary-" not in repr(runner.__dict__.get("_context"))
@@ -144,11 +144,11 @@ async def test_no_file_no_event_and_no_request_shows_a_canary(
 
 
 def test_errors_of_the_caller_show_none() -> None:
-    talk = onrecord.connect("memory://").conversation("support/4711")
-    asked(talk, ("answer", {}))
+    chat = onrecord.connect("memory://").conversation("support/4711")
+    asked(chat, ("answer", {}))
     for persist in (["token"], ["account"], ["raw"], ["client"]):
         with pytest.raises(onrecord.InvalidContent) as refused:
-            onrecord.ToolRunner(talk, TOOLS, context=CONTEXT, persist=persist).run()
+            onrecord.ToolRunner(chat, TOOLS, context=CONTEXT, persist=persist).run()
         shown = "".join(traceback.format_exception(refused.value))
         assert "canary-" not in shown
 
@@ -186,8 +186,8 @@ def test_a_context_that_holds_itself_or_cannot_be_told_hides_no_failure() -> Non
     def fail(context: onrecord.ToolCallContext) -> None:
         raise LookupError(f"refused {context['circle']['password']} {canary('deep')}")
 
-    talk = onrecord.connect("memory://").conversation("support/4711")
-    asked(talk, ("fail", {}))
+    chat = onrecord.connect("memory://").conversation("support/4711")
+    asked(chat, ("fail", {}))
     context = {"mute": Mute(), "circle": circle, "deep": deep}
-    onrecord.ToolRunner(talk, [fail], context=context).run()
-    assert told(talk) == [("call_1", "Error: refused \u2026 \u2026", True)]
+    onrecord.ToolRunner(chat, [fail], context=context).run()
+    assert told(chat) == [("call_1", "Error: refused \u2026 \u2026", True)]

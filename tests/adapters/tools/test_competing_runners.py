@@ -33,20 +33,20 @@ def url(tmp_path: Path) -> str:
     return place
 
 
-def rejected(talk: onrecord.Talk) -> list[str]:
-    events = (recorded.event() for recorded in talk.log.read())
+def rejected(chat: onrecord.Conversation) -> list[str]:
+    events = (recorded.event() for recorded in chat.log.read())
     return [event.call_id for event in events if isinstance(event, ToolResultRejected)]
 
 
 def must_be_answered_once(url: str) -> None:
     with onrecord.connect(url) as store:
-        talk = store.conversation(KEY)
-        assert [(call, text) for call, text, _ in told(talk)] == [
+        chat = store.conversation(KEY)
+        assert [(call, text) for call, text, _ in told(chat)] == [
             (f"call_{number}", f"result {number}") for number in range(1, CALLS + 1)
         ]
-        assert talk.open_calls() == []
+        assert chat.open_calls() == []
         assert store.verify().faults == ()
-        assert len(talk.request("openai-chat").body["messages"]) == 2 + CALLS
+        assert len(chat.request("openai-chat").body["messages"]) == 2 + CALLS
 
 
 @WAYS
@@ -92,10 +92,10 @@ def test_another_result_of_a_call_is_kept_beside_the_history(url: str) -> None:
         for each in [pool.submit(run, "one"), pool.submit(run, "two")]:
             each.result(PATIENCE)
     with onrecord.connect(url) as store:
-        talk = store.conversation(KEY)
-        assert [call for call, _, _ in told(talk)] == [f"call_{n}" for n in range(1, CALLS + 1)]
-        assert rejected(talk).count("call_1") == 1
-        assert max(Counter(rejected(talk)).values()) == 1
+        chat = store.conversation(KEY)
+        assert [call for call, _, _ in told(chat)] == [f"call_{n}" for n in range(1, CALLS + 1)]
+        assert rejected(chat).count("call_1") == 1
+        assert max(Counter(rejected(chat)).values()) == 1
 
 
 @pytest.mark.parametrize("way", ["in-order", "parallel"])
@@ -120,7 +120,7 @@ def test_a_result_that_comes_after_its_call_was_given_up_is_kept_beside_the_hist
     url: str,
 ) -> None:
     with onrecord.connect(url) as store:
-        talk = store.conversation(KEY)
+        chat = store.conversation(KEY)
 
         def leave(number: int) -> str:
             with onrecord.connect(url) as other:
@@ -129,10 +129,10 @@ def test_a_result_that_comes_after_its_call_was_given_up_is_kept_beside_the_hist
                         other.conversation(KEY).cancel(call.id)
             return f"late {number}"
 
-        onrecord.ToolRunner(talk, [leave]).run()
-        assert talk.open_calls() == []
-        texts = [text for _, text, _ in told(talk)]
+        onrecord.ToolRunner(chat, [leave]).run()
+        assert chat.open_calls() == []
+        texts = [text for _, text, _ in told(chat)]
         assert len(texts) == CALLS
         assert not any("late" in text for text in texts)
-        assert rejected(talk)[:1] == ["call_1"]
+        assert rejected(chat)[:1] == ["call_1"]
         assert store.verify().faults == ()

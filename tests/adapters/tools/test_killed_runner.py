@@ -47,10 +47,10 @@ def test_a_kill_between_calls_repeats_no_finished_one_and_loses_none(
     assert f"call_{fatal}" not in finished
     assert run(url, file, fatal=0, way=way) == 0
     with onrecord.connect(url) as store:
-        talk = store.conversation("support/4711")
+        chat = store.conversation("support/4711")
         expected = [(f"call_{n}", f"result {n}", False) for n in range(1, CALLS + 1)]
-        assert told(talk) == expected
-        assert talk.open_calls() == []
+        assert told(chat) == expected
+        assert chat.open_calls() == []
     begun = Counter(file.read_text("utf-8").splitlines())
     for number in range(1, CALLS + 1):
         was_finished = f"call_{number}" in finished

@@ -8,7 +8,7 @@ from tests.adapters.tools.conversations import asked, kept
 
 
 @pytest.fixture
-def talk() -> onrecord.Talk:
+def chat() -> onrecord.Conversation:
     return onrecord.connect("memory://").conversation("support/4711")
 
 
@@ -19,83 +19,83 @@ def track(parcel: str) -> str:
 
 @pytest.mark.parametrize("parallel", [False, True])
 def test_a_call_is_told_of_the_conversation_s_context_and_its_own_wins(
-    talk: onrecord.Talk, parallel: bool
+    chat: onrecord.Conversation, parallel: bool
 ) -> None:
     seen: list[onrecord.ToolCallContext] = []
 
     def look(context: onrecord.ToolCallContext) -> None:
         seen.append(context)
 
-    talk.set_tool_context(
+    chat.set_tool_context(
         {"tenant_id": "acme", "locale": "de", "desk": "1"}, persist=["tenant_id", "locale"]
     )
     runner = onrecord.ToolRunner(
-        talk, [look], context={"locale": "fr", "token": "t"}, parallel=parallel
+        chat, [look], context={"locale": "fr", "token": "t"}, parallel=parallel
     )
-    asked(talk, ("look", {}))
+    asked(chat, ("look", {}))
     runner.run()
-    asked(talk, ("look", {}))
+    asked(chat, ("look", {}))
     runner.run({"token": "u", "trace": "x"})
     base = {"tenant_id": "acme", "locale": "fr", "token": "t"}
     assert [dict(context) for context in seen] == [base, {**base, "token": "u", "trace": "x"}]
 
 
-def test_without_any_context_it_is_the_empty_one(talk: onrecord.Talk) -> None:
+def test_without_any_context_it_is_the_empty_one(chat: onrecord.Conversation) -> None:
     seen: list[onrecord.ToolCallContext] = []
 
     def look(context: onrecord.ToolCallContext) -> None:
         seen.append(context)
 
-    asked(talk, ("look", {}), ("look", {}))
-    onrecord.ToolRunner(talk, [look]).run()
+    asked(chat, ("look", {}), ("look", {}))
+    onrecord.ToolRunner(chat, [look]).run()
     assert all(context is onrecord.ToolCallContext() for context in seen)
     assert len(seen) == 2
 
 
-def test_what_is_carried_meanwhile_is_told_of(talk: onrecord.Talk) -> None:
+def test_what_is_carried_meanwhile_is_told_of(chat: onrecord.Conversation) -> None:
     seen: list[object] = []
 
     def look(context: onrecord.ToolCallContext) -> None:
         seen.append(context.get("locale"))
 
-    runner = onrecord.ToolRunner(talk, [look])
+    runner = onrecord.ToolRunner(chat, [look])
     for locale in ("de", "fr"):
-        talk.set_tool_context({"locale": locale}, persist=["locale"])
-        asked(talk, ("look", {}))
+        chat.set_tool_context({"locale": locale}, persist=["locale"])
+        asked(chat, ("look", {}))
         runner.run()
-    talk.set_tool_context({}, persist=["locale"])
-    asked(talk, ("look", {}))
+    chat.set_tool_context({}, persist=["locale"])
+    asked(chat, ("look", {}))
     runner.run()
     assert seen == ["de", "fr", None]
 
 
-def test_only_what_is_allowed_stands_in_the_headers_of_results(talk: onrecord.Talk) -> None:
-    talk.set_tool_context({"tenant_id": "acme"}, persist=["tenant_id"])
-    asked(talk, ("track", {"parcel": "NW-1"}), ("weather", {}))
+def test_only_what_is_allowed_stands_in_the_headers_of_results(chat: onrecord.Conversation) -> None:
+    chat.set_tool_context({"tenant_id": "acme"}, persist=["tenant_id"])
+    asked(chat, ("track", {"parcel": "NW-1"}), ("weather", {}))
     runner = onrecord.ToolRunner(
-        talk, [track], context={"token": "secret", "run": "7"}, persist=["run", "absent"]
+        chat, [track], context={"token": "secret", "run": "7"}, persist=["run", "absent"]
     )
     runner.run()
-    asked(talk, ("track", {"parcel": "NW-2"}))
-    onrecord.ToolRunner(talk, [track], context={"token": "secret"}).run({"tenant_id": "other"})
-    assert kept(talk) == [
+    asked(chat, ("track", {"parcel": "NW-2"}))
+    onrecord.ToolRunner(chat, [track], context={"token": "secret"}).run({"tenant_id": "other"})
+    assert kept(chat) == [
         {"tenant_id": "acme", "run": "7"},
         {"tenant_id": "acme", "run": "7"},
         {"tenant_id": "other"},
     ]
 
 
-def test_what_cannot_be_kept_is_refused_before_anything_runs(talk: onrecord.Talk) -> None:
+def test_what_cannot_be_kept_is_refused_before_anything_runs(chat: onrecord.Conversation) -> None:
     called: list[int] = []
 
     def note() -> None:
         called.append(1)
 
-    asked(talk, ("note", {}))
+    asked(chat, ("note", {}))
     with pytest.raises(InvalidContent, match="'run'") as refused:
-        onrecord.ToolRunner(talk, [note], persist=["run"]).run({"run": ["canary-41"]})
+        onrecord.ToolRunner(chat, [note], persist=["run"]).run({"run": ["canary-41"]})
     assert "canary" not in str(refused.value)
     with pytest.raises(InvalidContent, match="credential"):
-        onrecord.ToolRunner(talk, [note], context={"token": "t"}, persist=["token"])
+        onrecord.ToolRunner(chat, [note], context={"token": "t"}, persist=["token"])
     assert called == []
-    assert len(talk.open_calls()) == 1
+    assert len(chat.open_calls()) == 1

@@ -163,10 +163,10 @@ class TestItsSource:
 
 def test_a_source_stands_beside_its_tools_in_the_record() -> None:
     with onrecord.connect("memory://") as store:
-        talk = store.conversation("k")
+        chat = store.conversation("k")
         listed = onrecord.mcp_listing([ENTRY], server=SERVER)
-        talk.tools.declare([listed])
-        declared = list(talk.log.read())[-1].event()
+        chat.tools.declare([listed])
+        declared = list(chat.log.read())[-1].event()
     assert isinstance(declared, ToolsDeclared)
     assert declared.tools == listed.tools
     assert declared.sources == (listed.source,)

@@ -35,7 +35,7 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture
-def talk() -> onrecord.Talk:
+def chat() -> onrecord.Conversation:
     return onrecord.connect("memory://").conversation("support/4711")
 
 
@@ -57,49 +57,53 @@ def calls_on(wire: Path) -> list[dict[str, Any]]:
 
 
 async def test_a_server_receives_meta_with_exactly_the_allowed_keys(
-    talk: onrecord.Talk, tmp_path: Path
+    chat: onrecord.Conversation, tmp_path: Path
 ) -> None:
-    asked(talk, ("echo", {"text": "NW-1"}))
+    asked(chat, ("echo", {"text": "NW-1"}))
     wire = tmp_path / "wire"
     async with over_stdio(wire) as session:
         tools = await onrecord.mcp_tools(session, meta=onrecord.allow("tenantId", "correlationId"))
-        await onrecord.ToolRunner(talk, tools, context=CONTEXT).run_async()
+        await onrecord.ToolRunner(chat, tools, context=CONTEXT).run_async()
     assert calls_on(wire) == [{"name": "echo", "arguments": {"text": "NW-1"}, "_meta": ALLOWED}]
-    assert told(talk) == [("call_1", "{'text': 'NW-1'}", False)]
+    assert told(chat) == [("call_1", "{'text': 'NW-1'}", False)]
 
 
-async def test_a_value_of_null_does_not_reach_a_server(talk: onrecord.Talk, tmp_path: Path) -> None:
+async def test_a_value_of_null_does_not_reach_a_server(
+    chat: onrecord.Conversation, tmp_path: Path
+) -> None:
     """The SDK leaves it out of `_meta`, though not of the arguments that a model gave."""
-    asked(talk, ("echo", {"text": "NW-1", "more": None}))
+    asked(chat, ("echo", {"text": "NW-1", "more": None}))
     wire = tmp_path / "wire"
     async with over_stdio(wire) as session:
         tools = await onrecord.mcp_tools(session, meta=onrecord.allow("tenantId", "correlationId"))
         context = {**CONTEXT, "tenantId": None}
-        await onrecord.ToolRunner(talk, tools, context=context).run_async()
+        await onrecord.ToolRunner(chat, tools, context=context).run_async()
     (sent,) = calls_on(wire)
     assert sent["_meta"] == {"correlationId": "c-17"}
     assert sent["arguments"] == {"text": "NW-1", "more": None}
 
 
-async def test_a_server_is_told_nothing_by_default(talk: onrecord.Talk, tmp_path: Path) -> None:
-    asked(talk, ("echo", {}))
+async def test_a_server_is_told_nothing_by_default(
+    chat: onrecord.Conversation, tmp_path: Path
+) -> None:
+    asked(chat, ("echo", {}))
     wire = tmp_path / "wire"
     async with over_stdio(wire) as session:
         tools = await onrecord.mcp_tools(session)
-        await onrecord.ToolRunner(talk, tools, context=CONTEXT).run_async()
+        await onrecord.ToolRunner(chat, tools, context=CONTEXT).run_async()
     (call,) = calls_on(wire)
     assert not call.get("_meta")
     assert "canary" not in wire.read_text("utf-8")
 
 
 async def test_an_empty_context_has_no_meta_on_the_wire(
-    talk: onrecord.Talk, tmp_path: Path
+    chat: onrecord.Conversation, tmp_path: Path
 ) -> None:
-    asked(talk, ("echo", {}))
+    asked(chat, ("echo", {}))
     wire = tmp_path / "wire"
     async with over_stdio(wire) as session:
         tools = await onrecord.mcp_tools(session, meta=onrecord.deny())
-        await onrecord.ToolRunner(talk, tools).run_async()
+        await onrecord.ToolRunner(chat, tools).run_async()
     (call,) = calls_on(wire)
     assert "_meta" not in call
 
@@ -114,14 +118,14 @@ FILTERS: dict[str, Callable[[], MetaFilter]] = {
 @pytest.mark.parametrize("filtering", FILTERS)
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 async def test_allowing_some_is_denying_the_others(
-    filtering: str, mode: str, talk: onrecord.Talk
+    filtering: str, mode: str, chat: onrecord.Conversation
 ) -> None:
     """Of 2026-07-28 (`auto`) the SDK itself adds names of the protocol's."""
     sent = Sent()
-    asked(talk, ("echo", {}))
+    asked(chat, ("echo", {}))
     async with mcp.Client(sent.server(), mode=mode) as client:
         tools = await onrecord.mcp_tools(client, meta=FILTERS[filtering]())
-        await onrecord.ToolRunner(talk, tools, context=CONTEXT).run_async()
+        await onrecord.ToolRunner(chat, tools, context=CONTEXT).run_async()
     ((_, _, meta),) = sent.calls
     assert meta is not None
     theirs = {name: value for name, value in meta.items() if "modelcontextprotocol/" not in name}
@@ -129,13 +133,15 @@ async def test_allowing_some_is_denying_the_others(
     assert (theirs == meta) is (mode == "legacy")
 
 
-async def test_a_call_s_own_context_wins_over_that_of_the_conversation(talk: onrecord.Talk) -> None:
+async def test_a_call_s_own_context_wins_over_that_of_the_conversation(
+    chat: onrecord.Conversation,
+) -> None:
     sent = Sent()
-    talk.set_tool_context({"tenantId": "acme", "channel": "mail"}, persist=("tenantId", "channel"))
-    asked(talk, ("echo", {}))
+    chat.set_tool_context({"tenantId": "acme", "channel": "mail"}, persist=("tenantId", "channel"))
+    asked(chat, ("echo", {}))
     async with mcp.Client(sent.server(), mode="legacy") as client:
         tools = await onrecord.mcp_tools(client, meta=onrecord.allow("tenantId", "channel"))
-        await onrecord.ToolRunner(talk, tools).run_async({"tenantId": "other"})
+        await onrecord.ToolRunner(chat, tools).run_async({"tenantId": "other"})
     assert sent.calls == [("echo", {}, {"tenantId": "other", "channel": "mail"})]
 
 

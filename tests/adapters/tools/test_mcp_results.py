@@ -21,10 +21,10 @@ JPEG = b"\xff\xd8\xff\xe0 a picture"
 
 
 @pytest.fixture
-def talk() -> onrecord.Talk:
-    talk = onrecord.connect("memory://").conversation("support/4711")
-    call(talk)
-    return talk
+def chat() -> onrecord.Conversation:
+    chat = onrecord.connect("memory://").conversation("support/4711")
+    call(chat)
+    return chat
 
 
 def told(given: dict[str, Any]) -> types.CallToolResult:
@@ -44,20 +44,20 @@ def embedded(**resource: Any) -> dict[str, Any]:
     return {"type": "resource", "resource": resource}
 
 
-def said(talk: onrecord.Talk) -> list[str | None]:
+def said(chat: onrecord.Conversation) -> list[str | None]:
     """The parts of the result: texts, and documents by name and type."""
     return [
         part.text if isinstance(part, Text) else f"{part.name}: {part.media_type}"
-        for part in result(talk).content
+        for part in result(chat).content
     ]
 
 
-def test_a_single_text_is_a_plain_text(talk: onrecord.Talk) -> None:
-    talk.tool_result("call_1", told({"content": [{"type": "text", "text": "sunny"}]}))
-    assert result(talk).content == (Text(text="sunny"),)
+def test_a_single_text_is_a_plain_text(chat: onrecord.Conversation) -> None:
+    chat.tool_result("call_1", told({"content": [{"type": "text", "text": "sunny"}]}))
+    assert result(chat).content == (Text(text="sunny"),)
 
 
-def test_blocks_keep_their_order_and_documents_are_found(talk: onrecord.Talk) -> None:
+def test_blocks_keep_their_order_and_documents_are_found(chat: onrecord.Conversation) -> None:
     content = [
         {"type": "text", "text": "before"},
         image(PNG),
@@ -65,126 +65,128 @@ def test_blocks_keep_their_order_and_documents_are_found(talk: onrecord.Talk) ->
         {"type": "text", "text": "after"},
         {"type": "audio", "data": encoded(b"RIFF"), "mimeType": "audio/wav"},
     ]
-    talk.tool_result("call_1", told({"content": content}))
-    assert said(talk) == [
+    chat.tool_result("call_1", told({"content": content}))
+    assert said(chat) == [
         *("before", "None: image/png", "report.pdf: application/pdf", "after", "None: audio/wav")
     ]
-    assert [each.path for each in extracted(talk)] == ["/content/1", "/content/2", "/content/4"]
-    assert [blob(talk, each.document) for each in extracted(talk)] == [[PNG], [PDF], [b"RIFF"]]
+    assert [each.path for each in extracted(chat)] == ["/content/1", "/content/2", "/content/4"]
+    assert [blob(chat, each.document) for each in extracted(chat)] == [[PNG], [PDF], [b"RIFF"]]
 
 
-def test_an_embedded_text_is_a_document_of_its_type(talk: onrecord.Talk) -> None:
+def test_an_embedded_text_is_a_document_of_its_type(chat: onrecord.Conversation) -> None:
     resource = embedded(uri="file:///srv/a%20page.html", mimeType="text/html", text="<p>Grüße")
-    talk.tool_result("call_1", told({"content": [resource]}))
-    (found,) = extracted(talk)
+    chat.tool_result("call_1", told({"content": [resource]}))
+    (found,) = extracted(chat)
     assert (found.document.name, found.document.media_type) == ("a page.html", "text/html")
-    assert blob(talk, found.document) == ["<p>Grüße".encode()]
+    assert blob(chat, found.document) == ["<p>Grüße".encode()]
 
 
-def test_a_link_to_the_web_is_a_document_that_the_provider_reads(talk: onrecord.Talk) -> None:
+def test_a_link_to_the_web_is_a_document_that_the_provider_reads(
+    chat: onrecord.Conversation,
+) -> None:
     link = {
         "type": "resource_link",
         "uri": "https://example.com/x?id=1",
         "name": "report.pdf",
         "mimeType": "application/pdf",
     }
-    talk.tool_result("call_1", told({"content": [link]}))
-    (found,) = extracted(talk)
+    chat.tool_result("call_1", told({"content": [link]}))
+    (found,) = extracted(chat)
     assert found.document == Document(
         media_type="application/pdf", name="report.pdf", url="https://example.com/x?id=1"
     )
 
 
-def test_a_link_without_a_type_has_that_of_its_name(talk: onrecord.Talk) -> None:
+def test_a_link_without_a_type_has_that_of_its_name(chat: onrecord.Conversation) -> None:
     link = {"type": "resource_link", "uri": "https://example.com/a/map.png", "name": "Map"}
-    talk.tool_result("call_1", told({"content": [link]}))
-    (found,) = extracted(talk)
+    chat.tool_result("call_1", told({"content": [link]}))
+    (found,) = extracted(chat)
     assert (found.document.name, found.document.media_type) == ("Map", "image/png")
 
 
-def test_a_link_that_no_provider_can_read_is_told_as_it_came(talk: onrecord.Talk) -> None:
+def test_a_link_that_no_provider_can_read_is_told_as_it_came(chat: onrecord.Conversation) -> None:
     link = {"type": "resource_link", "uri": "note://7", "name": "n", "description": "a note"}
-    talk.tool_result("call_1", told({"content": [link]}))
-    assert text(talk) == link
-    assert extracted(talk) == []
+    chat.tool_result("call_1", told({"content": [link]}))
+    assert text(chat) == link
+    assert extracted(chat) == []
 
 
-def test_a_failed_result_is_a_failed_result(talk: onrecord.Talk) -> None:
-    talk.tool_result("call_1", told({"content": [], "isError": True}))
-    assert result(talk).is_error
-    assert result(talk).content == ()
+def test_a_failed_result_is_a_failed_result(chat: onrecord.Conversation) -> None:
+    chat.tool_result("call_1", told({"content": [], "isError": True}))
+    assert result(chat).is_error
+    assert result(chat).content == ()
 
 
-def test_structured_content_that_a_text_tells_too_is_told_once(talk: onrecord.Talk) -> None:
+def test_structured_content_that_a_text_tells_too_is_told_once(chat: onrecord.Conversation) -> None:
     serialised = '{"b": 2, "a": [1, null]}'
     given = {
         "content": [{"type": "text", "text": serialised}],
         "structuredContent": {"a": [1, None], "b": 2},
     }
-    talk.tool_result("call_1", told(given))
-    assert said(talk) == [serialised]
+    chat.tool_result("call_1", told(given))
+    assert said(chat) == [serialised]
 
 
-def test_structured_content_that_no_text_tells_is_told(talk: onrecord.Talk) -> None:
+def test_structured_content_that_no_text_tells_is_told(chat: onrecord.Conversation) -> None:
     given = {
         "content": [{"type": "text", "text": "Two hits."}],
         "structuredContent": {"hits": [1, None]},
     }
-    talk.tool_result("call_1", told(given))
-    assert said(talk) == ["Two hits.", '{"hits":[1,null]}']
+    chat.tool_result("call_1", told(given))
+    assert said(chat) == ["Two hits.", '{"hits":[1,null]}']
 
 
-def test_structured_content_of_another_number_is_not_the_same(talk: onrecord.Talk) -> None:
+def test_structured_content_of_another_number_is_not_the_same(chat: onrecord.Conversation) -> None:
     given = {"content": [{"type": "text", "text": '{"a":true}'}], "structuredContent": {"a": 1}}
-    talk.tool_result("call_1", told(given))
-    assert said(talk) == ['{"a":true}', '{"a":1}']
+    chat.tool_result("call_1", told(given))
+    assert said(chat) == ['{"a":true}', '{"a":1}']
 
 
-def test_structured_content_that_is_null_is_not_absent(talk: onrecord.Talk) -> None:
-    talk.tool_result("call_1", told({"content": [], "structuredContent": None}))
-    talk.tool_result("call_2", told({"content": []}))
-    null, nothing = (each for each in talk.log.read() if each.type == "tool_result.recorded")
+def test_structured_content_that_is_null_is_not_absent(chat: onrecord.Conversation) -> None:
+    chat.tool_result("call_1", told({"content": [], "structuredContent": None}))
+    chat.tool_result("call_2", told({"content": []}))
+    null, nothing = (each for each in chat.log.read() if each.type == "tool_result.recorded")
     assert b'"null"' in (null.body or b"")
     assert b'"null"' not in (nothing.body or b"")
 
 
-def test_a_block_of_a_kind_that_is_not_known_is_told_as_json(talk: onrecord.Talk) -> None:
+def test_a_block_of_a_kind_that_is_not_known_is_told_as_json(chat: onrecord.Conversation) -> None:
     unknown: Any = {"type": "hologram", "beams": [1, 2]}
     known = types.TextContent(type="text", text="before")
-    talk.tool_result(
+    chat.tool_result(
         "call_1", types.CallToolResult.model_construct(content=[known, unknown], is_error=False)
     )
-    assert said(talk) == ["before", '{"type":"hologram","beams":[1,2]}']
+    assert said(chat) == ["before", '{"type":"hologram","beams":[1,2]}']
 
 
-def test_what_is_no_base64_is_told_as_it_came(talk: onrecord.Talk) -> None:
+def test_what_is_no_base64_is_told_as_it_came(chat: onrecord.Conversation) -> None:
     broken = types.ImageContent(type="image", data="not base64!", mime_type="image/png")
-    talk.tool_result("call_1", types.CallToolResult(content=[broken]))
-    assert text(talk) == {"type": "image", "data": "not base64!", "mimeType": "image/png"}
+    chat.tool_result("call_1", types.CallToolResult(content=[broken]))
+    assert text(chat) == {"type": "image", "data": "not base64!", "mimeType": "image/png"}
 
 
 @pytest.mark.parametrize("spell", [base64.urlsafe_b64encode, base64.encodebytes])
 def test_base64_in_lines_or_of_the_kind_for_urls_is_base64(
-    talk: onrecord.Talk, spell: Callable[[bytes], bytes]
+    chat: onrecord.Conversation, spell: Callable[[bytes], bytes]
 ) -> None:
     data = PDF + b"\xff\xfe\xfb" * 50
     block = {"type": "image", "data": spell(data).decode(), "mimeType": "application/pdf"}
-    talk.tool_result("call_1", told({"content": [block]}))
-    (found,) = extracted(talk)
-    assert blob(talk, found.document) == [data]
+    chat.tool_result("call_1", told({"content": [block]}))
+    (found,) = extracted(chat)
+    assert blob(chat, found.document) == [data]
 
 
 def test_a_link_that_holds_bytes_is_a_document_and_nothing_of_it_stands_in_the_text(
-    talk: onrecord.Talk,
+    chat: onrecord.Conversation,
 ) -> None:
     uri = f"data:application/pdf;base64,{base64.b64encode(PDF).decode()}"
-    talk.tool_result(
+    chat.tool_result(
         "call_1", told({"content": [{"type": "resource_link", "uri": uri, "name": "a"}]})
     )
-    (found,) = extracted(talk)
+    (found,) = extracted(chat)
     assert (found.document.name, found.document.media_type) == ("a", "application/pdf")
-    assert blob(talk, found.document) == [PDF]
-    assert said(talk) == ["a: application/pdf"]
+    assert blob(chat, found.document) == [PDF]
+    assert said(chat) == ["a: application/pdf"]
 
 
 @pytest.mark.parametrize(
@@ -201,63 +203,63 @@ def test_a_link_that_holds_bytes_is_a_document_and_nothing_of_it_stands_in_the_t
     ],
 )
 def test_bytes_that_tell_their_type_win_over_what_the_server_says(
-    talk: onrecord.Talk, declared: str, data: bytes, media_type: str
+    chat: onrecord.Conversation, declared: str, data: bytes, media_type: str
 ) -> None:
-    talk.tool_result("call_1", told({"content": [image(data, declared)]}))
-    (found,) = extracted(talk)
+    chat.tool_result("call_1", told({"content": [image(data, declared)]}))
+    (found,) = extracted(chat)
     assert found.document.media_type == media_type
 
 
 def test_the_log_tells_of_a_type_that_was_wrong(
-    talk: onrecord.Talk, caplog: pytest.LogCaptureFixture
+    chat: onrecord.Conversation, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO, "onrecord"):
-        talk.tool_result("call_1", told({"content": [image(JPEG, "image/png")]}))
+        chat.tool_result("call_1", told({"content": [image(JPEG, "image/png")]}))
     assert "a document was said to be image/png: its bytes are image/jpeg" in caplog.messages
 
 
-def test_annotations_and_meta_change_nothing(talk: onrecord.Talk) -> None:
+def test_annotations_and_meta_change_nothing(chat: onrecord.Conversation) -> None:
     block = {
         "type": "text",
         "text": "sunny",
         "_meta": {"com.example/secret": "Ada"},
         "annotations": {"audience": ["assistant"], "priority": 1},
     }
-    talk.tool_result("call_1", told({"content": [block], "_meta": {"token": "Ada"}}))
-    assert said(talk) == ["sunny"]
+    chat.tool_result("call_1", told({"content": [block], "_meta": {"token": "Ada"}}))
+    assert said(chat) == ["sunny"]
 
 
 def test_the_content_of_a_result_and_a_resource_that_was_read_are_told_alike(
-    talk: onrecord.Talk,
+    chat: onrecord.Conversation,
 ) -> None:
     given = told({"content": [{"type": "text", "text": "a"}, image(PNG)]})
-    talk.tool_result("call_1", given.content)
-    assert said(talk) == ["a", "None: image/png"]
+    chat.tool_result("call_1", given.content)
+    assert said(chat) == ["a", "None: image/png"]
     read = types.ReadResourceResult.model_validate(
         {"contents": [{"uri": "file:///a.pdf", "blob": encoded(PDF)}]}
     )
-    talk.tool_result("call_2", read)
-    assert extracted(talk)[-1].path == "/contents/0"
+    chat.tool_result("call_2", read)
+    assert extracted(chat)[-1].path == "/contents/0"
 
 
-def test_a_typed_result_within_a_result_is_told_by_its_handler(talk: onrecord.Talk) -> None:
+def test_a_typed_result_within_a_result_is_told_by_its_handler(chat: onrecord.Conversation) -> None:
     given = told({"content": [{"type": "text", "text": "a"}, image(PNG)]})
-    talk.tool_result("call_1", {"server": given, "n": 1})
-    (found,) = extracted(talk)
+    chat.tool_result("call_1", {"server": given, "n": 1})
+    (found,) = extracted(chat)
     assert found.path == "/server/content/1"
-    assert text(talk)["server"][0] == "a"
+    assert text(chat)["server"][0] == "a"
 
 
-def test_plain_json_of_the_same_shape_is_data(talk: onrecord.Talk) -> None:
+def test_plain_json_of_the_same_shape_is_data(chat: onrecord.Conversation) -> None:
     given = {"content": [image(PNG)], "structuredContent": None, "isError": True}
-    talk.tool_result("call_1", given)
-    assert json.dumps(text(talk)) == json.dumps(given)
-    assert not result(talk).is_error
-    assert extracted(talk) == []
+    chat.tool_result("call_1", given)
+    assert json.dumps(text(chat)) == json.dumps(given)
+    assert not result(chat).is_error
+    assert extracted(chat) == []
 
 
 @pytest.mark.parametrize("uri", ["file:///%2e%2e%2f%2e%2e%2fetc%2fpasswd", "file://[bad/x"])
-def test_a_name_from_a_uri_leads_nowhere(talk: onrecord.Talk, uri: str) -> None:
-    talk.tool_result("call_1", told({"content": [embedded(uri=uri, blob=encoded(PDF))]}))
-    (found,) = extracted(talk)
+def test_a_name_from_a_uri_leads_nowhere(chat: onrecord.Conversation, uri: str) -> None:
+    chat.tool_result("call_1", told({"content": [embedded(uri=uri, blob=encoded(PDF))]}))
+    (found,) = extracted(chat)
     assert found.document.name in ("passwd", None)

@@ -30,7 +30,7 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture
-def talk() -> onrecord.Talk:
+def chat() -> onrecord.Conversation:
     return onrecord.connect("memory://").conversation("support/4711")
 
 
@@ -65,15 +65,15 @@ def over_http(sent: Sent) -> Generator[str]:
 
 
 async def test_all_pages_of_a_server_s_tools_are_listed_with_their_source(
-    talk: onrecord.Talk,
+    chat: onrecord.Conversation,
 ) -> None:
     async with mcp.Client(Sent().server(), mode="legacy") as client:
         tools = await onrecord.mcp_tools(client, prefix="parcels_")
-        done = onrecord.ToolRunner(talk, [tools]).declare()
+        done = onrecord.ToolRunner(chat, [tools]).declare()
     names = ("parcels_echo", "parcels_fail", "parcels_sleep", "parcels_picture", "parcels_die")
     assert tuple(tool.name for tool in tools) == names
     assert tools[0].definition.title == "Echo"
-    (recorded,) = talk.events(after=done.last - 1)
+    (recorded,) = chat.events(after=done.last - 1)
     event: Any = recorded.event()
     (source,) = event.sources
     assert (source.origin, source.name, source.version) == ("mcp", "parcels", "1.2.3")
@@ -81,31 +81,33 @@ async def test_all_pages_of_a_server_s_tools_are_listed_with_their_source(
     assert len(source.sha256) == 64
 
 
-async def test_a_tool_is_called_by_the_name_that_its_server_has_for_it(talk: onrecord.Talk) -> None:
+async def test_a_tool_is_called_by_the_name_that_its_server_has_for_it(
+    chat: onrecord.Conversation,
+) -> None:
     sent = Sent()
-    asked(talk, ("parcels_echo", {"text": "a"}))
+    asked(chat, ("parcels_echo", {"text": "a"}))
     async with mcp.Client(sent.server()) as client:
         tools = await onrecord.mcp_tools(client, prefix="parcels_")
-        await onrecord.ToolRunner(talk, tools).run_async()
+        await onrecord.ToolRunner(chat, tools).run_async()
     assert [(name, arguments) for name, arguments, _ in sent.calls] == [("echo", {"text": "a"})]
-    assert told(talk) == [("call_1", "{'text': 'a'}", False)]
+    assert told(chat) == [("call_1", "{'text': 'a'}", False)]
 
 
-async def test_python_s_and_a_server_s_tools_are_run_together(talk: onrecord.Talk) -> None:
+async def test_python_s_and_a_server_s_tools_are_run_together(chat: onrecord.Conversation) -> None:
     def add(a: int, b: int) -> int:
         return a + b
 
-    asked(talk, ("add", {"a": 1, "b": 2}), ("echo", {}), ("fail", {}))
+    asked(chat, ("add", {"a": 1, "b": 2}), ("echo", {}), ("fail", {}))
     async with over_stdio() as session:
-        runner = onrecord.ToolRunner(talk, [add, await onrecord.mcp_tools(session)], parallel=True)
+        runner = onrecord.ToolRunner(chat, [add, await onrecord.mcp_tools(session)], parallel=True)
         done = runner.declare()
         await runner.run_async()
-    assert told(talk) == [
+    assert told(chat) == [
         ("call_1", "3", False),
         ("call_2", "{}", False),
         ("call_3", "no such parcel", True),
     ]
-    (recorded, *_) = talk.events(after=done.last - 1)
+    (recorded, *_) = chat.events(after=done.last - 1)
     event: Any = recorded.event()
     assert [(source.origin, len(source.tools)) for source in event.sources] == [
         ("python", 1),
@@ -113,86 +115,92 @@ async def test_python_s_and_a_server_s_tools_are_run_together(talk: onrecord.Tal
     ]
 
 
-async def test_a_picture_of_a_server_s_is_a_document_of_the_result(talk: onrecord.Talk) -> None:
-    asked(talk, ("picture", {}))
+async def test_a_picture_of_a_server_s_is_a_document_of_the_result(
+    chat: onrecord.Conversation,
+) -> None:
+    asked(chat, ("picture", {}))
     async with mcp.Client(Sent().server()) as client:
-        await onrecord.ToolRunner(talk, await onrecord.mcp_tools(client)).run_async()
-    ((_, text, is_error),) = told(talk)
+        await onrecord.ToolRunner(chat, await onrecord.mcp_tools(client)).run_async()
+    ((_, text, is_error),) = told(chat)
     assert text.endswith("<image/png>")
     assert not is_error
-    (held,) = talk.documents()
+    (held,) = chat.documents()
     assert held.document.media_type == "image/png"
 
 
-async def test_over_http_a_server_receives_exactly_the_allowed_keys(talk: onrecord.Talk) -> None:
+async def test_over_http_a_server_receives_exactly_the_allowed_keys(
+    chat: onrecord.Conversation,
+) -> None:
     sent = Sent()
-    asked(talk, ("echo", {"text": "a"}))
+    asked(chat, ("echo", {"text": "a"}))
     context = {"tenantId": "acme", "token": "canary-41"}
     with over_http(sent) as url:
         async with mcp.Client(url, mode="legacy") as client:
             tools = await onrecord.mcp_tools(client, meta=onrecord.allow("tenantId"))
-            await onrecord.ToolRunner(talk, tools, context=context).run_async()
+            await onrecord.ToolRunner(chat, tools, context=context).run_async()
     assert sent.calls == [("echo", {"text": "a"}, {"tenantId": "acme"})]
 
 
-async def test_a_server_that_is_gone_is_a_result(talk: onrecord.Talk) -> None:
-    asked(talk, ("die", {}), ("echo", {}))
+async def test_a_server_that_is_gone_is_a_result(chat: onrecord.Conversation) -> None:
+    asked(chat, ("die", {}), ("echo", {}))
     async with over_stdio() as session:
-        await onrecord.ToolRunner(talk, await onrecord.mcp_tools(session)).run_async()
-    assert [call for call, _, _ in told(talk)] == ["call_1", "call_2"]
-    assert all(text.startswith("Error: ") and is_error for _, text, is_error in told(talk))
+        await onrecord.ToolRunner(chat, await onrecord.mcp_tools(session)).run_async()
+    assert [call for call, _, _ in told(chat)] == ["call_1", "call_2"]
+    assert all(text.startswith("Error: ") and is_error for _, text, is_error in told(chat))
 
 
-async def test_a_session_that_was_closed_is_a_result(talk: onrecord.Talk) -> None:
-    asked(talk, ("echo", {}))
+async def test_a_session_that_was_closed_is_a_result(chat: onrecord.Conversation) -> None:
+    asked(chat, ("echo", {}))
     async with over_stdio() as session:
         tools = await onrecord.mcp_tools(session)
-    await onrecord.ToolRunner(talk, tools).run_async()
-    ((_, text, is_error),) = told(talk)
+    await onrecord.ToolRunner(chat, tools).run_async()
+    ((_, text, is_error),) = told(chat)
     assert text.startswith("Error: ")
     assert is_error
 
 
-async def test_a_server_that_takes_too_long_is_a_result(talk: onrecord.Talk) -> None:
-    asked(talk, ("sleep", {}), ("echo", {}))
+async def test_a_server_that_takes_too_long_is_a_result(chat: onrecord.Conversation) -> None:
+    asked(chat, ("sleep", {}), ("echo", {}))
     async with mcp.Client(Sent().server()) as client:
-        runner = onrecord.ToolRunner(talk, await onrecord.mcp_tools(client), timeout=3)
+        runner = onrecord.ToolRunner(chat, await onrecord.mcp_tools(client), timeout=3)
         await runner.run_async()
-    assert told(talk) == [
+    assert told(chat) == [
         ("call_1", "Error: Tool execution timed out", True),
         ("call_2", "{}", False),
     ]
 
 
-async def test_a_session_is_called_from_another_thread_in_its_own_loop(talk: onrecord.Talk) -> None:
-    asked(talk, ("echo", {"text": "a"}))
+async def test_a_session_is_called_from_another_thread_in_its_own_loop(
+    chat: onrecord.Conversation,
+) -> None:
+    asked(chat, ("echo", {"text": "a"}))
     async with over_stdio() as session:
-        runner = onrecord.ToolRunner(talk, await onrecord.mcp_tools(session))
+        runner = onrecord.ToolRunner(chat, await onrecord.mcp_tools(session))
         await asyncio.to_thread(runner.run)
-    assert told(talk) == [("call_1", "{'text': 'a'}", False)]
+    assert told(chat) == [("call_1", "{'text': 'a'}", False)]
 
 
-def test_a_session_whose_loop_has_ended_is_a_result(talk: onrecord.Talk) -> None:
+def test_a_session_whose_loop_has_ended_is_a_result(chat: onrecord.Conversation) -> None:
     async def listed() -> tuple[onrecord.Tool, ...]:
         async with mcp.Client(Sent().server()) as client:
             return await onrecord.mcp_tools(client)
 
-    asked(talk, ("echo", {}))
-    onrecord.ToolRunner(talk, asyncio.run(listed())).run()
-    ((_, text, is_error),) = told(talk)
+    asked(chat, ("echo", {}))
+    onrecord.ToolRunner(chat, asyncio.run(listed())).run()
+    ((_, text, is_error),) = told(chat)
     assert text.startswith("Error: the loop of the MCP session has ended")
     assert is_error
 
 
 async def test_a_reserved_name_is_a_result_and_the_server_is_not_called(
-    talk: onrecord.Talk,
+    chat: onrecord.Conversation,
 ) -> None:
     sent = Sent()
-    asked(talk, ("echo", {}))
+    asked(chat, ("echo", {}))
     async with mcp.Client(sent.server()) as client:
         tools = await onrecord.mcp_tools(client, meta=onrecord.deny())
-        await onrecord.ToolRunner(talk, tools, context={"traceparent": "canary-41"}).run_async()
-    ((_, text, is_error),) = told(talk)
+        await onrecord.ToolRunner(chat, tools, context={"traceparent": "canary-41"}).run_async()
+    ((_, text, is_error),) = told(chat)
     assert "'traceparent' is reserved by MCP" in text
     assert "canary" not in text
     assert is_error

@@ -22,7 +22,7 @@ PNG = b"\x89PNG\r\n\x1a\n a picture"
 
 
 @pytest.fixture
-def talk() -> onrecord.Talk:
+def chat() -> onrecord.Conversation:
     return onrecord.connect("memory://").conversation("support/4711")
 
 
@@ -59,7 +59,7 @@ class Masked(BaseModel):
         return "*" * len(name)
 
 
-def test_values_that_json_has_a_usual_form_of_take_it(talk: onrecord.Talk) -> None:
+def test_values_that_json_has_a_usual_form_of_take_it(chat: onrecord.Conversation) -> None:
     given: Mapping[Any, Any] = {
         "when": datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
         "day": date(2026, 1, 2),
@@ -72,8 +72,8 @@ def test_values_that_json_has_a_usual_form_of_take_it(talk: onrecord.Talk) -> No
         False: 1.5,
         Colour.RED: "key",
     }
-    talk.tool_result("call_1", given)
-    assert text(talk) == {
+    chat.tool_result("call_1", given)
+    assert text(chat) == {
         "when": "2026-01-02T03:04:05Z",
         "day": "2026-01-02",
         "id": "00000000-0000-0000-0000-000000000007",
@@ -88,13 +88,13 @@ def test_values_that_json_has_a_usual_form_of_take_it(talk: onrecord.Talk) -> No
 
 
 def test_dataclasses_and_models_are_mappings_of_their_members(
-    talk: onrecord.Talk, tmp_path: Path
+    chat: onrecord.Conversation, tmp_path: Path
 ) -> None:
     (tmp_path / "a.pdf").write_bytes(PDF)
-    talk.tool_result("call_1", [Hit("one", PNG), Page(title="two", file=tmp_path / "a.pdf")])
-    first, second = extracted(talk)
+    chat.tool_result("call_1", [Hit("one", PNG), Page(title="two", file=tmp_path / "a.pdf")])
+    first, second = extracted(chat)
     assert (first.path, second.path) == ("/0/file", "/1/file")
-    hit, page = text(talk)
+    hit, page = text(chat)
     assert hit == {
         "title": "one",
         "file": {"document": short(first.document), "media_type": "image/png"},
@@ -107,6 +107,6 @@ def test_dataclasses_and_models_are_mappings_of_their_members(
     }
 
 
-def test_a_model_that_spells_itself_is_told_as_it_does(talk: onrecord.Talk) -> None:
-    talk.tool_result("call_1", {"who": Masked(name="Ada")})
-    assert text(talk) == {"who": {"name": "***"}}
+def test_a_model_that_spells_itself_is_told_as_it_does(chat: onrecord.Conversation) -> None:
+    chat.tool_result("call_1", {"who": Masked(name="Ada")})
+    assert text(chat) == {"who": {"name": "***"}}

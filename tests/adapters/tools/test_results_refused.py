@@ -18,7 +18,7 @@ PNG = b"\x89PNG\r\n\x1a\n a picture"
 
 
 @pytest.fixture
-def talk() -> onrecord.Talk:
+def chat() -> onrecord.Conversation:
     return onrecord.connect("memory://").conversation("support/4711")
 
 
@@ -70,11 +70,11 @@ def test_a_file_that_cannot_be_read_leaves_no_other_document_behind(
 
 def test_a_closed_conversation_takes_no_document() -> None:
     store = onrecord.connect("memory://")
-    talk = store.conversation("support/4711")
-    talk.user("Hello")
-    talk.end()
+    chat = store.conversation("support/4711")
+    chat.user("Hello")
+    chat.end()
     with pytest.raises(onrecord.ConversationClosed):
-        talk.tool_result("call_1", PDF)
+        chat.tool_result("call_1", PDF)
     assert backend_of(store).sweep_blobs(0) == 0
 
 
@@ -94,18 +94,20 @@ def in_mappings(depth: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("given", [in_lists(10_000), in_mappings(10_000)], ids=["lists", "maps"])
 def test_a_result_that_is_nested_10_000_deep_is_refused_and_says_so(
-    talk: onrecord.Talk, given: object
+    chat: onrecord.Conversation, given: object
 ) -> None:
     with pytest.raises(onrecord.InvalidContent, match="nested more than 200 deep"):
-        talk.tool_result("call_1", {"file": PDF, "rest": given})
-    assert talk.head().version == 0
+        chat.tool_result("call_1", {"file": PDF, "rest": given})
+    assert chat.head().version == 0
 
 
-def test_a_result_that_is_nested_as_deep_as_may_be_goes_to_every_api(talk: onrecord.Talk) -> None:
-    call(talk)
-    talk.tool_result("call_1", in_mappings(199))
+def test_a_result_that_is_nested_as_deep_as_may_be_goes_to_every_api(
+    chat: onrecord.Conversation,
+) -> None:
+    call(chat)
+    chat.tool_result("call_1", in_mappings(199))
     for api in APIS:
-        assert talk.request(api)
+        assert chat.request(api)
 
 
 APIS = (
@@ -148,35 +150,35 @@ def cyclic_root() -> Wrapped:
 
 @pytest.mark.parametrize("made", [cyclic_model, cyclic_root])
 def test_a_model_that_holds_itself_is_refused(
-    talk: onrecord.Talk, made: Callable[[], BaseModel]
+    chat: onrecord.Conversation, made: Callable[[], BaseModel]
 ) -> None:
     with pytest.raises(onrecord.InvalidContent, match="holds itself"):
-        talk.tool_result("call_1", made())
+        chat.tool_result("call_1", made())
 
 
 @pytest.mark.parametrize("given", [cyclic_list(), cyclic_mapping()], ids=["list", "mapping"])
 def test_a_result_that_holds_itself_is_refused_and_says_where(
-    talk: onrecord.Talk, given: object
+    chat: onrecord.Conversation, given: object
 ) -> None:
     with pytest.raises(onrecord.InvalidContent, match=r"holds itself, at /(1/again|self/0)"):
-        talk.tool_result("call_1", given)
-    assert talk.head().version == 0
+        chat.tool_result("call_1", given)
+    assert chat.head().version == 0
 
 
-def test_what_stands_twice_in_a_result_does_not_hold_itself(talk: onrecord.Talk) -> None:
+def test_what_stands_twice_in_a_result_does_not_hold_itself(chat: onrecord.Conversation) -> None:
     shared = {"a": [1]}
-    talk.tool_result("call_1", [shared, shared, {"b": shared}])
-    assert text(talk) == [{"a": [1]}, {"a": [1]}, {"b": {"a": [1]}}]
+    chat.tool_result("call_1", [shared, shared, {"b": shared}])
+    assert text(chat) == [{"a": [1]}, {"a": [1]}, {"b": {"a": [1]}}]
 
 
-def test_a_small_result_that_unfolds_to_millions_is_refused(talk: onrecord.Talk) -> None:
+def test_a_small_result_that_unfolds_to_millions_is_refused(chat: onrecord.Conversation) -> None:
     laughs: list[Any] = ["ha"]
     for _ in range(100):
         laughs = [laughs, laughs]
     with pytest.raises(onrecord.InvalidContent, match="more than 1,000,000 values"):
-        talk.tool_result("call_1", laughs)
+        chat.tool_result("call_1", laughs)
 
 
-def test_a_range_without_end_is_refused_before_it_is_counted(talk: onrecord.Talk) -> None:
+def test_a_range_without_end_is_refused_before_it_is_counted(chat: onrecord.Conversation) -> None:
     with pytest.raises(onrecord.InvalidContent, match="more than 1,000,000 values"):
-        talk.tool_result("call_1", range(10**15))
+        chat.tool_result("call_1", range(10**15))

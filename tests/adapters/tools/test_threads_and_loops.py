@@ -21,7 +21,7 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture
-def talk() -> onrecord.Talk:
+def chat() -> onrecord.Conversation:
     return onrecord.connect("memory://").conversation("support/4711")
 
 
@@ -39,17 +39,17 @@ CALLS = (("track", {"parcel": "NW-1"}), ("look", {"parcel": "NW-2"}))
 @pytest.mark.anyio
 @pytest.mark.parametrize("way", [{}, {"parallel": True}, {"timeout": 60}])
 async def test_nothing_is_called_that_would_wait_for_the_loop_which_it_blocks(
-    talk: onrecord.Talk, way: dict[str, Any]
+    chat: onrecord.Conversation, way: dict[str, Any]
 ) -> None:
     sent = Sent()
-    asked(talk, ("track", {"parcel": "NW-1"}), ("echo", {"text": "a"}))
+    asked(chat, ("track", {"parcel": "NW-1"}), ("echo", {"text": "a"}))
     async with mcp.Client(sent.server()) as client:
-        runner = onrecord.ToolRunner(talk, [track, await onrecord.mcp_tools(client)], **way)
+        runner = onrecord.ToolRunner(chat, [track, await onrecord.mcp_tools(client)], **way)
         with pytest.raises(InvalidInput, match="write `await runner"):
             runner.run()
-        assert (told(talk), sent.calls) == ([], [])
+        assert (told(chat), sent.calls) == ([], [])
         await runner.run_async()
-    assert [text for _, text, _ in told(talk)] == ["NW-1 found", "{'text': 'a'}"]
+    assert [text for _, text, _ in told(chat)] == ["NW-1 found", "{'text': 'a'}"]
 
 
 def _few_threads() -> Iterator[bool]:
@@ -59,7 +59,7 @@ def _few_threads() -> Iterator[bool]:
 
 
 def test_a_call_that_gets_no_thread_has_failed_and_the_others_are_recorded(
-    talk: onrecord.Talk, monkeypatch: pytest.MonkeyPatch
+    chat: onrecord.Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start, there_is_one = threading.Thread.start, _few_threads()
 
@@ -69,9 +69,9 @@ def test_a_call_that_gets_no_thread_has_failed_and_the_others_are_recorded(
         start(thread)
 
     monkeypatch.setattr(threading.Thread, "start", few)
-    asked(talk, *CALLS)
-    onrecord.ToolRunner(talk, [track, look], parallel=True).run()
-    assert told(talk) == [
+    asked(chat, *CALLS)
+    onrecord.ToolRunner(chat, [track, look], parallel=True).run()
+    assert told(chat) == [
         ("call_1", "NW-1 found", False),
         ("call_2", "Error: can't start new thread", True),
     ]
@@ -79,15 +79,15 @@ def test_a_call_that_gets_no_thread_has_failed_and_the_others_are_recorded(
 
 @pytest.mark.parametrize("parallel", [False, True])
 def test_a_call_that_gets_no_loop_has_failed_and_the_others_are_recorded(
-    talk: onrecord.Talk, monkeypatch: pytest.MonkeyPatch, parallel: bool
+    chat: onrecord.Conversation, monkeypatch: pytest.MonkeyPatch, parallel: bool
 ) -> None:
     def none(*_: object, **__: object) -> asyncio.AbstractEventLoop:
         raise OSError(errno.EMFILE, "Too many open files")
 
     monkeypatch.setattr("asyncio.runners.events.new_event_loop", none)
-    asked(talk, *CALLS)
-    onrecord.ToolRunner(talk, [track, look], parallel=parallel).run()
-    assert told(talk) == [
+    asked(chat, *CALLS)
+    onrecord.ToolRunner(chat, [track, look], parallel=parallel).run()
+    assert told(chat) == [
         ("call_1", "NW-1 found", False),
         ("call_2", "Error: [Errno 24] Too many open files", True),
     ]
@@ -95,17 +95,17 @@ def test_a_call_that_gets_no_loop_has_failed_and_the_others_are_recorded(
 
 @pytest.mark.anyio
 async def test_a_coroutine_that_there_is_no_time_to_begin_has_failed_without_a_warning(
-    talk: onrecord.Talk,
+    chat: onrecord.Conversation,
 ) -> None:
-    asked(talk, ("track", {"parcel": "NW-1"}))
-    await onrecord.ToolRunner(talk, [track], timeout=1e-9).run_async()
-    assert told(talk) == [("call_1", "Error: Tool execution timed out", True)]
+    asked(chat, ("track", {"parcel": "NW-1"}))
+    await onrecord.ToolRunner(chat, [track], timeout=1e-9).run_async()
+    assert told(chat) == [("call_1", "Error: Tool execution timed out", True)]
 
 
 @pytest.mark.parametrize("timeout", [float("inf"), 1e10, 10**400])
 @pytest.mark.parametrize("parallel", [False, True])
 def test_any_time_above_zero_may_be_given(
-    talk: onrecord.Talk, timeout: float, parallel: bool
+    chat: onrecord.Conversation, timeout: float, parallel: bool
 ) -> None:
     begun = threading.Event()
 
@@ -113,6 +113,6 @@ def test_any_time_above_zero_may_be_given(
         begun.wait(0.05)  # Long enough that the result is waited for.
         return "waited"
 
-    asked(talk, ("wait", {}))
-    onrecord.ToolRunner(talk, [wait], timeout=timeout, parallel=parallel).run()
-    assert told(talk) == [("call_1", "waited", False)]
+    asked(chat, ("wait", {}))
+    onrecord.ToolRunner(chat, [wait], timeout=timeout, parallel=parallel).run()
+    assert told(chat) == [("call_1", "waited", False)]

@@ -9,7 +9,7 @@ import openai
 import pytest
 
 import onrecord
-from onrecord.adapters.conversation.conversation import Talk
+from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.demo.services.scenes import Answer, FunctionCall, JsonObject, PlainAnswer
 from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.tools.runner.runner import LIMIT, ToolRunner, run_until_answered
@@ -45,23 +45,23 @@ def runner(looked: list[int]) -> Iterator[ToolRunner]:
         return f"seen {at}"
 
     with onrecord.connect("memory://") as store:
-        talk = store.conversation("walls")
-        talk.user("What is there?")
-        made = ToolRunner(talk, [look])
+        chat = store.conversation("walls")
+        chat.user("What is there?")
+        made = ToolRunner(chat, [look])
         made.declare()
         yield made
 
 
 @contextmanager
-def asking(talk: Talk, model: Model) -> Generator[Ask]:
+def asking(chat: Conversation, model: Model) -> Generator[Ask]:
     with (
         DemoServer((), openai=model.answer) as server,
         openai.OpenAI(base_url=server.openai_url, api_key="none") as client,
     ):
-        create: Any = talk.record(client).chat.completions.create
+        create: Any = chat.record(client).chat.completions.create
 
         def ask() -> object:
-            return create(model="gpt", **talk.request("openai-chat"))
+            return create(model="gpt", **chat.request("openai-chat"))
 
         yield ask
 
@@ -72,10 +72,10 @@ def asked_claude(runner: ToolRunner, *answers: Answer) -> int:
         DemoServer(answers) as server,
         anthropic.Anthropic(base_url=server.url, api_key="none") as client,
     ):
-        create: Any = runner.talk.record(client).messages.create
+        create: Any = runner.conversation.record(client).messages.create
 
         def ask() -> object:
-            request = runner.talk.request("anthropic-messages")
+            request = runner.conversation.request("anthropic-messages")
             return create(model="claude", max_tokens=9, **request)
 
         assert run_until_answered(runner, ask) == ()
@@ -86,17 +86,17 @@ def test_it_asks_and_runs_until_the_model_calls_nothing(
     runner: ToolRunner, looked: list[int]
 ) -> None:
     model = Model(rounds=3)
-    with asking(runner.talk, model) as ask:
+    with asking(runner.conversation, model) as ask:
         runs = run_until_answered(runner, ask)
         assert [run.given for run in runs] == ["seen 1", "seen 2", "seen 3"]
-    assert (looked, model.asked, runner.talk.open_calls()) == ([1, 2, 3], 4, [])
+    assert (looked, model.asked, runner.conversation.open_calls()) == ([1, 2, 3], 4, [])
 
 
 def test_calls_that_were_left_open_are_run_before_the_model_is_asked(
     runner: ToolRunner, looked: list[int]
 ) -> None:
     model = Model(rounds=1)
-    with asking(runner.talk, model) as ask:
+    with asking(runner.conversation, model) as ask:
         ask()
         assert looked == []
         run_until_answered(runner, ask)
@@ -105,7 +105,7 @@ def test_calls_that_were_left_open_are_run_before_the_model_is_asked(
 
 def test_the_model_is_asked_ten_times_at_most(runner: ToolRunner) -> None:
     model = Model(rounds=99)
-    with asking(runner.talk, model) as ask, pytest.raises(TooManyModelCalls) as raised:
+    with asking(runner.conversation, model) as ask, pytest.raises(TooManyModelCalls) as raised:
         run_until_answered(runner, ask)
     told = "Maximum number of model calls reached (modelCalls: 10, limit: 10)"
     assert (str(raised.value), model.asked, LIMIT) == (told, 10, 10)
@@ -114,18 +114,20 @@ def test_the_model_is_asked_ten_times_at_most(runner: ToolRunner) -> None:
 
 def test_how_often_it_was_asked_is_counted_from_the_log(runner: ToolRunner) -> None:
     model = Model(rounds=99)
-    with asking(runner.talk, model) as ask:
+    with asking(runner.conversation, model) as ask:
         ask()
         with pytest.raises(TooManyModelCalls):
-            run_until_answered(ToolRunner(runner.talk, list(runner.tools.values())), ask, limit=3)
+            run_until_answered(
+                ToolRunner(runner.conversation, list(runner.tools.values())), ask, limit=3
+            )
     assert model.asked == 3
 
 
 def test_a_new_prompt_begins_to_count_anew(runner: ToolRunner) -> None:
     model = Model(rounds=2)
-    with asking(runner.talk, model) as ask:
+    with asking(runner.conversation, model) as ask:
         run_until_answered(runner, ask, limit=3)
-        runner.talk.user("And now?")
+        runner.conversation.user("And now?")
         run_until_answered(runner, ask, limit=1)
     assert model.asked == 4
 
@@ -146,14 +148,14 @@ def test_a_model_that_paused_is_asked_again(runner: ToolRunner, looked: list[int
     answered = Answer((found, {"type": "text", "text": "Nothing."}))
     assert asked_claude(runner, paused, answered) == 2
     assert looked == []
-    assert runner.talk.next_input() == "nothing"
+    assert runner.conversation.next_input() == "nothing"
 
 
 def test_an_answer_of_nothing_ends_it(runner: ToolRunner) -> None:
     """It is no message of the next request, in which the speakers still take turns."""
     assert asked_claude(runner, Answer(())) == 1
-    runner.talk.user("Well?")
-    messages = runner.talk.request("anthropic-messages")["messages"]
+    runner.conversation.user("Well?")
+    messages = runner.conversation.request("anthropic-messages")["messages"]
     assert [message["role"] for message in messages] == ["user"]
 
 
@@ -167,10 +169,10 @@ def test_a_tool_that_answers_ends_it_without_asking_again(looked: list[int]) -> 
         return "a wall"
 
     with onrecord.connect("memory://") as store:
-        talk = store.conversation("walls")
-        talk.user("What is there?")
-        runner = ToolRunner(talk, [onrecord.tool(look).answering()])
-        with asking(talk, model) as ask:
+        chat = store.conversation("walls")
+        chat.user("What is there?")
+        runner = ToolRunner(chat, [onrecord.tool(look).answering()])
+        with asking(chat, model) as ask:
             runs = run_until_answered(runner, ask)
     assert [run.given for run in runs] == ["Error: too dark", "a wall"]
     assert (looked, model.asked) == ([1, 2], 2)

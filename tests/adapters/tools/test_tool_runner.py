@@ -18,7 +18,7 @@ PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n"
 
 
 @pytest.fixture
-def talk() -> onrecord.Talk:
+def chat() -> onrecord.Conversation:
     return onrecord.connect("memory://").conversation("support/4711")
 
 
@@ -46,10 +46,10 @@ def refuse(parcel: str) -> str:
     raise LookupError(f"{parcel} is not ours")
 
 
-def test_each_open_call_gets_its_result(talk: onrecord.Talk, way: dict[str, Any]) -> None:
-    asked(talk, ("track", {"parcel": "NW-1"}), ("refuse", {"parcel": "NW-2"}), ("track", {}))
-    runs = onrecord.ToolRunner(talk, [track, refuse], **way).run()
-    assert told(talk) == [
+def test_each_open_call_gets_its_result(chat: onrecord.Conversation, way: dict[str, Any]) -> None:
+    asked(chat, ("track", {"parcel": "NW-1"}), ("refuse", {"parcel": "NW-2"}), ("track", {}))
+    runs = onrecord.ToolRunner(chat, [track, refuse], **way).run()
+    assert told(chat) == [
         ("call_1", '{"parcel":"NW-1","depot":"North"}', False),
         ("call_2", "Error: NW-2 is not ours", True),
         (
@@ -64,50 +64,50 @@ def test_each_open_call_gets_its_result(talk: onrecord.Talk, way: dict[str, Any]
         ("call_3", True),
     ]
     assert runs[0].given == {"parcel": "NW-1", "depot": "North"}
-    assert talk.open_calls() == []
+    assert chat.open_calls() == []
 
 
-def test_running_again_changes_nothing(talk: onrecord.Talk, way: dict[str, Any]) -> None:
-    asked(talk, ("track", {"parcel": "NW-1"}))
-    runner = onrecord.ToolRunner(talk, [track], **way)
+def test_running_again_changes_nothing(chat: onrecord.Conversation, way: dict[str, Any]) -> None:
+    asked(chat, ("track", {"parcel": "NW-1"}))
+    runner = onrecord.ToolRunner(chat, [track], **way)
     runner.run()
-    version = talk.head().version
+    version = chat.head().version
     assert runner.run() == ()
-    assert onrecord.ToolRunner(talk, [track], **way).run() == ()
-    assert talk.head().version == version
+    assert onrecord.ToolRunner(chat, [track], **way).run() == ()
+    assert chat.head().version == version
 
 
-def test_a_conversation_without_calls_runs_nothing(talk: onrecord.Talk) -> None:
-    assert onrecord.ToolRunner(talk, [track]).run() == ()
-    talk.user("Hello")
-    assert onrecord.ToolRunner(talk, [track]).run() == ()
+def test_a_conversation_without_calls_runs_nothing(chat: onrecord.Conversation) -> None:
+    assert onrecord.ToolRunner(chat, [track]).run() == ()
+    chat.user("Hello")
+    assert onrecord.ToolRunner(chat, [track]).run() == ()
 
 
-def test_each_result_is_durable_before_the_next_call_is_made(talk: onrecord.Talk) -> None:
+def test_each_result_is_durable_before_the_next_call_is_made(chat: onrecord.Conversation) -> None:
     seen: list[int] = []
 
     def count() -> str:
-        seen.append(len(told(talk)))
+        seen.append(len(told(chat)))
         return "counted"
 
-    asked(talk, ("count", {}), ("count", {}), ("count", {}))
-    onrecord.ToolRunner(talk, [count]).run()
+    asked(chat, ("count", {}), ("count", {}), ("count", {}))
+    onrecord.ToolRunner(chat, [count]).run()
     assert seen == [0, 1, 2]
 
 
-def test_in_parallel_all_are_called_before_any_is_waited_for(talk: onrecord.Talk) -> None:
+def test_in_parallel_all_are_called_before_any_is_waited_for(chat: onrecord.Conversation) -> None:
     together = threading.Barrier(3, timeout=PATIENCE)
 
     def meet(number: int) -> int:
         together.wait(30)
         return number
 
-    asked(talk, *(("meet", {"number": number}) for number in (1, 2, 3)))
-    onrecord.ToolRunner(talk, [meet], parallel=True).run()
-    assert [text for _, text, _ in told(talk)] == ["1", "2", "3"]
+    asked(chat, *(("meet", {"number": number}) for number in (1, 2, 3)))
+    onrecord.ToolRunner(chat, [meet], parallel=True).run()
+    assert [text for _, text, _ in told(chat)] == ["1", "2", "3"]
 
 
-def test_in_parallel_results_are_recorded_in_call_order(talk: onrecord.Talk) -> None:
+def test_in_parallel_results_are_recorded_in_call_order(chat: onrecord.Conversation) -> None:
     second_is_done = threading.Event()
 
     def first() -> str:
@@ -118,13 +118,13 @@ def test_in_parallel_results_are_recorded_in_call_order(talk: onrecord.Talk) -> 
         second_is_done.set()
         return "second"
 
-    asked(talk, ("first", {}), ("second", {}))
-    onrecord.ToolRunner(talk, [first, second], parallel=True).run()
-    assert told(talk) == [("call_1", "first", False), ("call_2", "second", False)]
+    asked(chat, ("first", {}), ("second", {}))
+    onrecord.ToolRunner(chat, [first, second], parallel=True).run()
+    assert told(chat) == [("call_1", "first", False), ("call_2", "second", False)]
 
 
 def test_in_parallel_a_result_is_recorded_as_soon_as_those_before_it_are(
-    talk: onrecord.Talk,
+    chat: onrecord.Conversation,
 ) -> None:
     """So that a crash loses as little as can be."""
     recorded: list[int] = []
@@ -134,46 +134,48 @@ def test_in_parallel_a_result_is_recorded_as_soon_as_those_before_it_are(
 
     def slow() -> str:
         while not recorded:
-            recorded.extend([len(told(talk))] if told(talk) else [])
+            recorded.extend([len(told(chat))] if told(chat) else [])
         return "slow"
 
-    asked(talk, ("quick", {}), ("slow", {}))
-    onrecord.ToolRunner(talk, [quick, slow], parallel=True).run()
+    asked(chat, ("quick", {}), ("slow", {}))
+    onrecord.ToolRunner(chat, [quick, slow], parallel=True).run()
     assert recorded == [1]
 
 
 @pytest.mark.parametrize("parallel", [False, True])
-def test_a_call_that_takes_too_long_has_failed(talk: onrecord.Talk, parallel: bool) -> None:
+def test_a_call_that_takes_too_long_has_failed(chat: onrecord.Conversation, parallel: bool) -> None:
     end = threading.Event()
 
     def hang() -> None:
         end.wait(60)
 
-    asked(talk, ("hang", {}), ("track", {"parcel": "NW-1"}))
-    onrecord.ToolRunner(talk, [hang, track], timeout=3, parallel=parallel).run()
+    asked(chat, ("hang", {}), ("track", {"parcel": "NW-1"}))
+    onrecord.ToolRunner(chat, [hang, track], timeout=3, parallel=parallel).run()
     end.set()
-    assert [(text, is_error) for _, text, is_error in told(talk)] == [
+    assert [(text, is_error) for _, text, is_error in told(chat)] == [
         ("Error: Tool execution timed out", True),
         ('{"parcel":"NW-1","depot":"North"}', False),
     ]
 
 
-def test_a_tool_s_own_time_out_is_its_own_error(talk: onrecord.Talk, way: dict[str, Any]) -> None:
+def test_a_tool_s_own_time_out_is_its_own_error(
+    chat: onrecord.Conversation, way: dict[str, Any]
+) -> None:
     def ask() -> None:
         raise TimeoutError("the depot does not answer")
 
-    asked(talk, ("ask", {}))
-    onrecord.ToolRunner(talk, [ask], **way).run()
-    assert told(talk) == [("call_1", "Error: the depot does not answer", True)]
+    asked(chat, ("ask", {}))
+    onrecord.ToolRunner(chat, [ask], **way).run()
+    assert told(chat) == [("call_1", "Error: the depot does not answer", True)]
 
 
-def test_an_exception_without_words_is_told_by_its_name(talk: onrecord.Talk) -> None:
+def test_an_exception_without_words_is_told_by_its_name(chat: onrecord.Conversation) -> None:
     def stop() -> None:
         raise RuntimeError
 
-    asked(talk, ("stop", {}))
-    onrecord.ToolRunner(talk, [stop]).run()
-    assert told(talk) == [("call_1", "Error: RuntimeError", True)]
+    asked(chat, ("stop", {}))
+    onrecord.ToolRunner(chat, [stop]).run()
+    assert told(chat) == [("call_1", "Error: RuntimeError", True)]
 
 
 @pytest.mark.parametrize(
@@ -181,17 +183,19 @@ def test_an_exception_without_words_is_told_by_its_name(talk: onrecord.Talk) -> 
     [(KeyError("tenant_id"), "KeyError: 'tenant_id'"), (KeyError(), "KeyError")],
 )
 def test_a_key_that_is_missing_is_told_as_that(
-    talk: onrecord.Talk, missing: KeyError, said: str
+    chat: onrecord.Conversation, missing: KeyError, said: str
 ) -> None:
     def stop() -> None:
         raise missing
 
-    asked(talk, ("stop", {}))
-    onrecord.ToolRunner(talk, [stop]).run()
-    assert told(talk) == [("call_1", f"Error: {said}", True)]
+    asked(chat, ("stop", {}))
+    onrecord.ToolRunner(chat, [stop]).run()
+    assert told(chat) == [("call_1", f"Error: {said}", True)]
 
 
-def test_an_exception_that_fails_to_tell_itself_is_told_by_its_name(talk: onrecord.Talk) -> None:
+def test_an_exception_that_fails_to_tell_itself_is_told_by_its_name(
+    chat: onrecord.Conversation,
+) -> None:
     class Speechless(Exception):
         def __str__(self) -> str:
             raise ValueError
@@ -199,32 +203,32 @@ def test_an_exception_that_fails_to_tell_itself_is_told_by_its_name(talk: onreco
     def stop() -> None:
         raise Speechless
 
-    asked(talk, ("stop", {}))
-    onrecord.ToolRunner(talk, [stop]).run()
-    assert told(talk) == [("call_1", "Error: Speechless", True)]
+    asked(chat, ("stop", {}))
+    onrecord.ToolRunner(chat, [stop]).run()
+    assert told(chat) == [("call_1", "Error: Speechless", True)]
 
 
-def test_an_exception_that_names_a_file_in_no_utf8_is_told(talk: onrecord.Talk) -> None:
+def test_an_exception_that_names_a_file_in_no_utf8_is_told(chat: onrecord.Conversation) -> None:
     def read() -> str:
         raise FileNotFoundError("no file " + os.fsdecode(b"caf\xe9.txt"))
 
-    asked(talk, ("read", {}))
-    onrecord.ToolRunner(talk, [read]).run()
-    assert told(talk) == [("call_1", "Error: no file caf\\udce9.txt", True)]
+    asked(chat, ("read", {}))
+    onrecord.ToolRunner(chat, [read]).run()
+    assert told(chat) == [("call_1", "Error: no file caf\\udce9.txt", True)]
 
 
-def test_a_group_of_one_exception_is_that_exception(talk: onrecord.Talk) -> None:
+def test_a_group_of_one_exception_is_that_exception(chat: onrecord.Conversation) -> None:
     def group() -> None:
         raise ExceptionGroup("tasks", [ExceptionGroup("more", [ValueError("no such depot")])])
 
-    asked(talk, ("group", {}))
-    onrecord.ToolRunner(talk, [group]).run()
-    assert told(talk) == [("call_1", "Error: no such depot", True)]
+    asked(chat, ("group", {}))
+    onrecord.ToolRunner(chat, [group]).run()
+    assert told(chat) == [("call_1", "Error: no such depot", True)]
 
 
 @pytest.mark.parametrize("exception", [KeyboardInterrupt, SystemExit, GeneratorExit])
 def test_what_ends_a_program_passes_and_is_no_result(
-    talk: onrecord.Talk, way: dict[str, Any], exception: type[BaseException]
+    chat: onrecord.Conversation, way: dict[str, Any], exception: type[BaseException]
 ) -> None:
     ends = [True]
 
@@ -233,88 +237,92 @@ def test_what_ends_a_program_passes_and_is_no_result(
             raise exception
         return "went on"
 
-    asked(talk, ("track", {"parcel": "NW-1"}), ("end", {}), ("track", {"parcel": "NW-2"}))
-    runner = onrecord.ToolRunner(talk, [track, end], **way)
+    asked(chat, ("track", {"parcel": "NW-1"}), ("end", {}), ("track", {"parcel": "NW-2"}))
+    runner = onrecord.ToolRunner(chat, [track, end], **way)
     with pytest.raises(exception):
         runner.run()
-    assert [call for call, _, _ in told(talk)] == ["call_1"]
-    assert [call.id for call in talk.open_calls()] == ["call_2", "call_3"]
+    assert [call for call, _, _ in told(chat)] == ["call_1"]
+    assert [call.id for call in chat.open_calls()] == ["call_2", "call_3"]
     ends.append(False)
     runner.run()
-    assert [call for call, _, _ in told(talk)] == ["call_1", "call_2", "call_3"]
+    assert [call for call, _, _ in told(chat)] == ["call_1", "call_2", "call_3"]
 
 
 @pytest.mark.parametrize("given", [object(), {1, 2}, lambda: 1, float("nan")])
 def test_a_result_that_no_record_can_hold_is_an_error_of_the_tool(
-    talk: onrecord.Talk, given: object
+    chat: onrecord.Conversation, given: object
 ) -> None:
     def odd() -> object:
         return given
 
-    asked(talk, ("odd", {}))
-    (run,) = onrecord.ToolRunner(talk, [odd]).run()
+    asked(chat, ("odd", {}))
+    (run,) = onrecord.ToolRunner(chat, [odd]).run()
     assert run.is_error
-    ((_, text, is_error),) = told(talk)
+    ((_, text, is_error),) = told(chat)
     assert is_error
     assert text.startswith("Error: ")
 
 
-def test_nothing_is_a_result(talk: onrecord.Talk) -> None:
+def test_nothing_is_a_result(chat: onrecord.Conversation) -> None:
     def nothing() -> None: ...
 
-    asked(talk, ("nothing", {}))
-    onrecord.ToolRunner(talk, [nothing]).run()
-    assert told(talk) == [("call_1", "", False)]
+    asked(chat, ("nothing", {}))
+    onrecord.ToolRunner(chat, [nothing]).run()
+    assert told(chat) == [("call_1", "", False)]
 
 
-def test_a_document_is_a_result(talk: onrecord.Talk) -> None:
+def test_a_document_is_a_result(chat: onrecord.Conversation) -> None:
     def report() -> dict[str, object]:
         return {"reports": [{"file": PDF}]}
 
-    asked(talk, ("report", {}))
-    onrecord.ToolRunner(talk, [report]).run()
-    ((_, text, _),) = told(talk)
+    asked(chat, ("report", {}))
+    onrecord.ToolRunner(chat, [report]).run()
+    ((_, text, _),) = told(chat)
     assert "<application/pdf>" in text
 
 
-def test_a_tool_may_say_itself_that_it_failed(talk: onrecord.Talk) -> None:
+def test_a_tool_may_say_itself_that_it_failed(chat: onrecord.Conversation) -> None:
     def check(parcel: str) -> object:
         return onrecord.Failed({"parcel": parcel, "why": "lost"})
 
-    asked(talk, ("check", {"parcel": "NW-1"}))
-    onrecord.ToolRunner(talk, [check]).run()
-    assert told(talk) == [("call_1", '{"parcel":"NW-1","why":"lost"}', True)]
+    asked(chat, ("check", {"parcel": "NW-1"}))
+    onrecord.ToolRunner(chat, [check]).run()
+    assert told(chat) == [("call_1", '{"parcel":"NW-1","why":"lost"}', True)]
 
 
 @pytest.mark.parametrize("nothing", [None, "", {}])
-def test_arguments_that_are_not_there_are_none(talk: onrecord.Talk, nothing: object) -> None:
+def test_arguments_that_are_not_there_are_none(
+    chat: onrecord.Conversation, nothing: object
+) -> None:
     def ping() -> str:
         return "pong"
 
-    asked(talk, ("ping", nothing))
-    onrecord.ToolRunner(talk, [ping]).run()
-    assert told(talk) == [("call_1", "pong", False)]
+    asked(chat, ("ping", nothing))
+    onrecord.ToolRunner(chat, [ping]).run()
+    assert told(chat) == [("call_1", "pong", False)]
 
 
 @pytest.mark.parametrize("arguments", ['{"parcel": "NW', ["NW-1"], 7])
 def test_arguments_that_are_no_object_are_a_result_that_says_so(
-    talk: onrecord.Talk, arguments: object
+    chat: onrecord.Conversation, arguments: object
 ) -> None:
-    asked(talk, ("track", arguments))
-    onrecord.ToolRunner(talk, [track]).run()
-    ((_, text, is_error),) = told(talk)
+    asked(chat, ("track", arguments))
+    onrecord.ToolRunner(chat, [track]).run()
+    ((_, text, is_error),) = told(chat)
     assert is_error
     assert text.startswith("Error: the arguments are no JSON object")
 
 
-def test_calls_that_a_provider_runs_itself_never_come_to_the_runner(talk: onrecord.Talk) -> None:
+def test_calls_that_a_provider_runs_itself_never_come_to_the_runner(
+    chat: onrecord.Conversation,
+) -> None:
     """They are never open: what awaits a result is the caller's to run."""
     called: list[object] = []
 
     def web_search(query: str) -> None:
         called.append(query)
 
-    talk.user("What is new?")
+    chat.user("What is new?")
     block = {
         "type": "server_tool_use",
         "id": "srv_1",
@@ -322,51 +330,51 @@ def test_calls_that_a_provider_runs_itself_never_come_to_the_runner(talk: onreco
         "input": {"query": "x"},
     }
     native = Native(api="anthropic-messages", value=block)
-    talk.log.append(
+    chat.log.append(
         ServerToolCallRecorded(
             response=uuid4(), index=0, call_id="srv_1", name="web_search", content=native
         ),
         ToolCallRecorded(call_id="c", name="web_search", content=native, awaited=False),
     )
-    assert onrecord.ToolRunner(talk, [web_search]).run() == ()
+    assert onrecord.ToolRunner(chat, [web_search]).run() == ()
     assert called == []
 
 
-def test_a_closed_conversation_takes_no_result(talk: onrecord.Talk) -> None:
-    asked(talk, ("track", {"parcel": "NW-1"}))
-    runner = onrecord.ToolRunner(talk, [track])
-    talk.end()
+def test_a_closed_conversation_takes_no_result(chat: onrecord.Conversation) -> None:
+    asked(chat, ("track", {"parcel": "NW-1"}))
+    runner = onrecord.ToolRunner(chat, [track])
+    chat.end()
     with pytest.raises(ConversationClosed):
         runner.run()
 
 
 @pytest.mark.parametrize("timeout", [None, 60])
 def test_calls_that_a_signal_cancels_amid_the_round_are_not_made(
-    talk: onrecord.Talk, timeout: float | None
+    chat: onrecord.Conversation, timeout: float | None
 ) -> None:
     made: list[int] = []
 
     def ring(number: int) -> str:
         made.append(number)
         if number == 2:
-            talk.signal("The parcel is here.", interrupts=True)
+            chat.signal("The parcel is here.", interrupts=True)
         return f"rang {number}"
 
-    asked(talk, *(("ring", {"number": number}) for number in (1, 2, 3, 4)))
-    runs = onrecord.ToolRunner(talk, [ring], timeout=timeout).run()
+    asked(chat, *(("ring", {"number": number}) for number in (1, 2, 3, 4)))
+    runs = onrecord.ToolRunner(chat, [ring], timeout=timeout).run()
     assert made == [1, 2]
     assert isinstance(runs[1].done, onrecord.Rejected)
-    assert told(talk)[0] == ("call_1", "rang 1", False)
-    assert talk.open_calls() == []
+    assert told(chat)[0] == ("call_1", "rang 1", False)
+    assert chat.open_calls() == []
 
 
-def test_a_second_runner_s_result_is_kept_beside_the_first(talk: onrecord.Talk) -> None:
-    asked(talk, ("race", {}))
+def test_a_second_runner_s_result_is_kept_beside_the_first(chat: onrecord.Conversation) -> None:
+    asked(chat, ("race", {}))
 
     def race() -> str:
-        onrecord.ToolRunner(talk, [onrecord.tool(lambda: "the other", name="race")]).run()
+        onrecord.ToolRunner(chat, [onrecord.tool(lambda: "the other", name="race")]).run()
         return "mine"
 
-    (run,) = onrecord.ToolRunner(talk, [race]).run()
+    (run,) = onrecord.ToolRunner(chat, [race]).run()
     assert isinstance(run.done, onrecord.Rejected)
-    assert told(talk) == [("call_1", "the other", False)]
+    assert told(chat) == [("call_1", "the other", False)]

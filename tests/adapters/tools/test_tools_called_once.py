@@ -19,7 +19,7 @@ AGAIN = (
 
 
 @pytest.fixture
-def talk() -> onrecord.Talk:
+def chat() -> onrecord.Conversation:
     return onrecord.connect("memory://").conversation("support/4711")
 
 
@@ -45,38 +45,38 @@ def flaky() -> Callable[[], str]:
     return manual
 
 
-def texts(talk: onrecord.Talk) -> list[str]:
-    return [text for _, text, _ in told(talk)]
+def texts(chat: onrecord.Conversation) -> list[str]:
+    return [text for _, text, _ in told(chat)]
 
 
-def called(talk: onrecord.Talk, call_id: str, name: str = "manual") -> None:
+def called(chat: onrecord.Conversation, call_id: str, name: str = "manual") -> None:
     """The model calls a tool again, in the same exchange."""
     call = ToolCall(id=call_id, name=name, arguments={})
-    talk.log.append(ToolCallRecorded(call_id=call_id, name=name, content=call))
+    chat.log.append(ToolCallRecorded(call_id=call_id, name=name, content=call))
 
 
 @pytest.mark.parametrize("parallel", [False, True])
 def test_the_second_call_of_a_round_is_told_where_the_result_stands(
-    talk: onrecord.Talk, parallel: bool
+    chat: onrecord.Conversation, parallel: bool
 ) -> None:
     thirty_two: list[tuple[str, dict[str, str]]] = [("manual", {})] * 32
-    asked(talk, *thirty_two)
+    asked(chat, *thirty_two)
     once = onrecord.tool(manual).once("Go on.")
-    onrecord.ToolRunner(talk, [once], parallel=parallel).run()
-    assert texts(talk) == ["Press the button.", *[f"{AGAIN}Go on."] * 31]
-    assert not any(is_error for _, _, is_error in told(talk))
+    onrecord.ToolRunner(chat, [once], parallel=parallel).run()
+    assert texts(chat) == ["Press the button.", *[f"{AGAIN}Go on."] * 31]
+    assert not any(is_error for _, _, is_error in told(chat))
 
 
 @pytest.mark.parametrize("parallel", [False, True])
 def test_a_call_of_a_round_is_made_where_the_one_before_it_failed(
-    talk: onrecord.Talk, parallel: bool
+    chat: onrecord.Conversation, parallel: bool
 ) -> None:
-    asked(talk, ("manual", {}), ("manual", {}), ("manual", {}))
-    runner = onrecord.ToolRunner(talk, [onrecord.tool(flaky()).once()], parallel=parallel)
+    asked(chat, ("manual", {}), ("manual", {}), ("manual", {}))
+    runner = onrecord.ToolRunner(chat, [onrecord.tool(flaky()).once()], parallel=parallel)
     runner.run()
-    called(talk, "later")
+    called(chat, "later")
     runner.run()
-    assert told(talk) == [
+    assert told(chat) == [
         ("call_1", "Error: not yet", True),
         ("call_2", "Press the button.", False),
         ("call_3", AGAIN, False),
@@ -87,115 +87,115 @@ def test_a_call_of_a_round_is_made_where_the_one_before_it_failed(
 @pytest.mark.anyio
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.parametrize("parallel", [False, True])
-async def test_so_it_is_in_a_loop(talk: onrecord.Talk, parallel: bool) -> None:
-    asked(talk, ("manual", {}), ("manual", {}), ("manual", {}))
+async def test_so_it_is_in_a_loop(chat: onrecord.Conversation, parallel: bool) -> None:
+    asked(chat, ("manual", {}), ("manual", {}), ("manual", {}))
     tools = [onrecord.tool(flaky()).once()]
-    await onrecord.ToolRunner(talk, tools, parallel=parallel).run_async()
-    assert texts(talk) == ["Error: not yet", "Press the button.", AGAIN]
+    await onrecord.ToolRunner(chat, tools, parallel=parallel).run_async()
+    assert texts(chat) == ["Error: not yet", "Press the button.", AGAIN]
 
 
-def test_so_is_one_of_a_later_round_by_another_runner(talk: onrecord.Talk) -> None:
-    asked(talk, ("manual", {}))
-    onrecord.ToolRunner(talk, [onrecord.tool(manual).once()]).run()
-    called(talk, "later")
-    onrecord.ToolRunner(talk, [onrecord.tool(manual).once()]).run()
-    assert texts(talk) == ["Press the button.", AGAIN]
+def test_so_is_one_of_a_later_round_by_another_runner(chat: onrecord.Conversation) -> None:
+    asked(chat, ("manual", {}))
+    onrecord.ToolRunner(chat, [onrecord.tool(manual).once()]).run()
+    called(chat, "later")
+    onrecord.ToolRunner(chat, [onrecord.tool(manual).once()]).run()
+    assert texts(chat) == ["Press the button.", AGAIN]
 
 
 def test_in_another_process_too(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'talks.db'}"
     for number in (1, 2):
         with onrecord.connect(url) as store:
-            talk = store.conversation("support/4711")
+            chat = store.conversation("support/4711")
             if number == 1:
-                talk.user("Help")
-            called(talk, f"call_{number}")
-            onrecord.ToolRunner(talk, [onrecord.tool(manual).once()]).run()
+                chat.user("Help")
+            called(chat, f"call_{number}")
+            onrecord.ToolRunner(chat, [onrecord.tool(manual).once()]).run()
     with onrecord.connect(url) as store:
         assert texts(store.conversation("support/4711")) == ["Press the button.", AGAIN]
 
 
-def test_a_new_prompt_begins_anew(talk: onrecord.Talk) -> None:
-    runner = onrecord.ToolRunner(talk, [onrecord.tool(manual).once()])
+def test_a_new_prompt_begins_anew(chat: onrecord.Conversation) -> None:
+    runner = onrecord.ToolRunner(chat, [onrecord.tool(manual).once()])
     for _ in range(2):
-        asked(talk, ("manual", {}))
+        asked(chat, ("manual", {}))
         runner.run()
-    assert texts(talk) == ["Press the button."] * 2
+    assert texts(chat) == ["Press the button."] * 2
 
 
-def test_an_error_is_no_result_that_could_be_read(talk: onrecord.Talk) -> None:
-    asked(talk, ("broken", {}))
-    runner = onrecord.ToolRunner(talk, [onrecord.tool(broken).once()])
+def test_an_error_is_no_result_that_could_be_read(chat: onrecord.Conversation) -> None:
+    asked(chat, ("broken", {}))
+    runner = onrecord.ToolRunner(chat, [onrecord.tool(broken).once()])
     runner.run()
-    called(talk, "later", "broken")
+    called(chat, "later", "broken")
     runner.run()
-    assert texts(talk) == ["Error: no disk"] * 2
+    assert texts(chat) == ["Error: no disk"] * 2
 
 
-def test_a_conversation_without_a_prompt_keeps_no_count(talk: onrecord.Talk) -> None:
-    runner = onrecord.ToolRunner(talk, [onrecord.tool(manual).once()])
+def test_a_conversation_without_a_prompt_keeps_no_count(chat: onrecord.Conversation) -> None:
+    runner = onrecord.ToolRunner(chat, [onrecord.tool(manual).once()])
     for number in range(2):
-        called(talk, f"call_{number}")
+        called(chat, f"call_{number}")
         runner.run()
-    assert texts(talk) == ["Press the button."] * 2
+    assert texts(chat) == ["Press the button."] * 2
 
 
-def test_an_answer_that_was_given_up_does_not_count(talk: onrecord.Talk) -> None:
-    asked(talk, ("manual", {}))
-    runner = onrecord.ToolRunner(talk, [onrecord.tool(manual).once()])
+def test_an_answer_that_was_given_up_does_not_count(chat: onrecord.Conversation) -> None:
+    asked(chat, ("manual", {}))
+    runner = onrecord.ToolRunner(chat, [onrecord.tool(manual).once()])
     runner.run()
-    talk.edit_message(2, "Where is the other one?")
-    called(talk, "later")
+    chat.edit_message(2, "Where is the other one?")
+    called(chat, "later")
     runner.run()
-    assert texts(talk) == ["Press the button."] * 2
+    assert texts(chat) == ["Press the button."] * 2
 
 
-def test_a_result_that_was_redacted_is_not_there_to_be_read(talk: onrecord.Talk) -> None:
-    asked(talk, ("manual", {}))
-    runner = onrecord.ToolRunner(talk, [onrecord.tool(manual).once()])
+def test_a_result_that_was_redacted_is_not_there_to_be_read(chat: onrecord.Conversation) -> None:
+    asked(chat, ("manual", {}))
+    runner = onrecord.ToolRunner(chat, [onrecord.tool(manual).once()])
     (run,) = runner.run()
-    talk.redact(run.done.last)
-    called(talk, "later")
+    chat.redact(run.done.last)
+    called(chat, "later")
     runner.run()
-    called(talk, "last")
+    called(chat, "last")
     runner.run()
-    assert texts(talk) == ["Press the button.", "Press the button.", AGAIN]
+    assert texts(chat) == ["Press the button.", "Press the button.", AGAIN]
 
 
-def test_so_it_is_where_a_summary_stands_for_it(talk: onrecord.Talk) -> None:
-    asked(talk, ("manual", {}))
-    runner = onrecord.ToolRunner(talk, [onrecord.tool(manual).once()])
+def test_so_it_is_where_a_summary_stands_for_it(chat: onrecord.Conversation) -> None:
+    asked(chat, ("manual", {}))
+    runner = onrecord.ToolRunner(chat, [onrecord.tool(manual).once()])
     runner.run()
-    talk.compact("They read the manual.", until=talk.head().version)
-    called(talk, "later")
+    chat.compact("They read the manual.", until=chat.head().version)
+    called(chat, "later")
     runner.run()
-    assert texts(talk) == ["Press the button."] * 2
+    assert texts(chat) == ["Press the button."] * 2
 
 
-def test_a_result_on_a_line_of_its_own_does_not_count(talk: onrecord.Talk) -> None:
-    asked(talk, ("manual", {}))
+def test_a_result_on_a_line_of_its_own_does_not_count(chat: onrecord.Conversation) -> None:
+    asked(chat, ("manual", {}))
     line = uuid4()
     result = ToolResult(call_id="aside", content=(Text(text="Press the button."),))
     call = ToolCall(id="aside", name="manual", arguments={})
-    talk.log.append(ToolCallRecorded(line=line, call_id="aside", name="manual", content=call))
-    talk.log.append(ToolResultRecorded(line=line, call_id="aside", content=result))
-    onrecord.ToolRunner(talk, [onrecord.tool(manual).once()]).run()
-    assert texts(talk)[-1] == "Press the button."
+    chat.log.append(ToolCallRecorded(line=line, call_id="aside", name="manual", content=call))
+    chat.log.append(ToolResultRecorded(line=line, call_id="aside", content=result))
+    onrecord.ToolRunner(chat, [onrecord.tool(manual).once()]).run()
+    assert texts(chat)[-1] == "Press the button."
 
 
-def test_it_goes_by_the_name_that_the_caller_gave(talk: onrecord.Talk) -> None:
-    runner = onrecord.ToolRunner(talk, [onrecord.tool(manual, name="the/manual").once()])
+def test_it_goes_by_the_name_that_the_caller_gave(chat: onrecord.Conversation) -> None:
+    runner = onrecord.ToolRunner(chat, [onrecord.tool(manual, name="the/manual").once()])
     runner.declare()
-    talk.user("Help")
-    request: Any = talk.request("openai-chat")
+    chat.user("Help")
+    request: Any = chat.request("openai-chat")
     spelled = request["tools"][0]["function"]["name"]
     for number in range(2):
-        called(talk, f"call_{number}", spelled)
+        called(chat, f"call_{number}", spelled)
         runner.run()
-    assert texts(talk) == ["Press the button.", AGAIN.replace("manual", "the/manual")]
+    assert texts(chat) == ["Press the button.", AGAIN.replace("manual", "the/manual")]
 
 
-def test_other_tools_are_called_as_often_as_they_are(talk: onrecord.Talk) -> None:
-    asked(talk, ("manual", {}), ("manual", {}))
-    onrecord.ToolRunner(talk, [manual]).run()
-    assert texts(talk) == ["Press the button."] * 2
+def test_other_tools_are_called_as_often_as_they_are(chat: onrecord.Conversation) -> None:
+    asked(chat, ("manual", {}), ("manual", {}))
+    onrecord.ToolRunner(chat, [manual]).run()
+    assert texts(chat) == ["Press the button."] * 2

@@ -23,12 +23,12 @@ def test_what_is_carried_and_what_results_keep_stands_in_headers(store: onrecord
     def track(parcel: str, context: onrecord.ToolCallContext) -> str:
         return f"{parcel} {context['tenant_id']} {len(context['token'])}"
 
-    talk = store.conversation("support/4711")
-    talk.set_tool_context({"tenant_id": "acme", "token": "canary-41"}, persist=["tenant_id"])
-    asked(talk, ("track", {"parcel": "NW-1"}), ("track", {"parcel": "NW-2"}))
-    runner = onrecord.ToolRunner(talk, [track], context={"token": "canary-41"}, parallel=True)
+    chat = store.conversation("support/4711")
+    chat.set_tool_context({"tenant_id": "acme", "token": "canary-41"}, persist=["tenant_id"])
+    asked(chat, ("track", {"parcel": "NW-1"}), ("track", {"parcel": "NW-2"}))
+    runner = onrecord.ToolRunner(chat, [track], context={"token": "canary-41"}, parallel=True)
     runner.run()
     assert dict(store.conversation("support/4711").tool_context()) == {"tenant_id": "acme"}
-    assert told(talk) == [("call_1", "NW-1 acme 9", False), ("call_2", "NW-2 acme 9", False)]
-    assert kept(talk) == [{"tenant_id": "acme"}] * 2
-    assert all(b"canary" not in each.header + (each.body or b"") for each in talk.log.read())
+    assert told(chat) == [("call_1", "NW-1 acme 9", False), ("call_2", "NW-2 acme 9", False)]
+    assert kept(chat) == [{"tenant_id": "acme"}] * 2
+    assert all(b"canary" not in each.header + (each.body or b"") for each in chat.log.read())

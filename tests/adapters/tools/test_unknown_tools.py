@@ -11,7 +11,7 @@ from tests.adapters.tools.conversations import again, asked, told
 
 
 @pytest.fixture
-def talk() -> onrecord.Talk:
+def chat() -> onrecord.Conversation:
     return onrecord.connect("memory://").conversation("support/4711")
 
 
@@ -49,43 +49,45 @@ UNKNOWN: dict[str, tuple[list[Callable[..., Any]], str, str]] = {
 
 
 @pytest.mark.parametrize("name", UNKNOWN)
-def test_a_name_that_is_not_there_is_told_what_is(talk: onrecord.Talk, name: str) -> None:
+def test_a_name_that_is_not_there_is_told_what_is(chat: onrecord.Conversation, name: str) -> None:
     tools, hint, listed = UNKNOWN[name]
-    asked(talk, (name, {}))
-    onrecord.ToolRunner(talk, tools).run()
-    assert told(talk) == [("call_1", no_tool(name, hint, listed), True)]
+    asked(chat, (name, {}))
+    onrecord.ToolRunner(chat, tools).run()
+    assert told(chat) == [("call_1", no_tool(name, hint, listed), True)]
 
 
 @pytest.mark.parametrize("parallel", [False, True])
 def test_three_unknown_names_in_a_row_are_an_error_once_all_have_results(
-    talk: onrecord.Talk, parallel: bool
+    chat: onrecord.Conversation, parallel: bool
 ) -> None:
-    asked(talk, ("a", {}), ("b", {}), ("c", {}), ("track", {"parcel": "NW-1"}))
+    asked(chat, ("a", {}), ("b", {}), ("c", {}), ("track", {"parcel": "NW-1"}))
     with pytest.raises(UnknownTool, match="'c'") as refused:
-        onrecord.ToolRunner(talk, [track], parallel=parallel).run()
+        onrecord.ToolRunner(chat, [track], parallel=parallel).run()
     assert refused.value.names == ("a", "b", "c")
-    assert len(told(talk)) == 4
-    assert talk.open_calls() == []
+    assert len(told(chat)) == 4
+    assert chat.open_calls() == []
 
 
-def test_a_known_name_between_unknown_ones_begins_the_count_anew(talk: onrecord.Talk) -> None:
+def test_a_known_name_between_unknown_ones_begins_the_count_anew(
+    chat: onrecord.Conversation,
+) -> None:
     track_it = ("track", {"parcel": "NW-1"})
-    asked(talk, ("a", {}), ("b", {}), track_it, ("c", {}), ("d", {}))
-    assert len(onrecord.ToolRunner(talk, [track]).run()) == 5
+    asked(chat, ("a", {}), ("b", {}), track_it, ("c", {}), ("d", {}))
+    assert len(onrecord.ToolRunner(chat, [track]).run()) == 5
 
 
-def test_unknown_names_are_counted_over_rounds_and_processes(talk: onrecord.Talk) -> None:
+def test_unknown_names_are_counted_over_rounds_and_processes(chat: onrecord.Conversation) -> None:
     for name in ("a", "b"):
-        again(talk, name)
-        onrecord.ToolRunner(talk, [track]).run()
-    again(talk, "c")
+        again(chat, name)
+        onrecord.ToolRunner(chat, [track]).run()
+    again(chat, "c")
     with pytest.raises(UnknownTool):
-        onrecord.ToolRunner(talk, [track]).run()
+        onrecord.ToolRunner(chat, [track]).run()
 
 
-def test_a_new_prompt_begins_the_count_anew(talk: onrecord.Talk) -> None:
+def test_a_new_prompt_begins_the_count_anew(chat: onrecord.Conversation) -> None:
     for name in ("a", "b"):
-        again(talk, name)
-        onrecord.ToolRunner(talk, [track]).run()
-    asked(talk, ("c", {}))
-    assert len(onrecord.ToolRunner(talk, [track]).run()) == 1
+        again(chat, name)
+        onrecord.ToolRunner(chat, [track]).run()
+    asked(chat, ("c", {}))
+    assert len(onrecord.ToolRunner(chat, [track]).run()) == 1

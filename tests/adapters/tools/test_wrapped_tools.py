@@ -210,12 +210,12 @@ def test_what_an_observer_raises_changes_nothing(caplog: pytest.LogCaptureFixtur
 
 
 def test_a_wrapped_tool_is_run_as_any_other() -> None:
-    talk = onrecord.connect("memory://").conversation("support/4711")
-    asked(talk, ("hail", {"greeting": "Moin"}), ("hail_later", {}))
+    chat = onrecord.connect("memory://").conversation("support/4711")
+    asked(chat, ("hail", {"greeting": "Moin"}), ("hail_later", {}))
     wrapped = who.renamed("hail").transformed(loud)
     later = who_later.renamed("hail_later").transformed(loud)
-    onrecord.ToolRunner(talk, [wrapped, later], context=CONTEXT).run()
-    assert told(talk) == [("call_1", "MOIN ACME", False), ("call_2", "HELLO ACME", False)]
+    onrecord.ToolRunner(chat, [wrapped, later], context=CONTEXT).run()
+    assert told(chat) == [("call_1", "MOIN ACME", False), ("call_2", "HELLO ACME", False)]
 
 
 def test_without_a_context_it_is_the_empty_one() -> None:

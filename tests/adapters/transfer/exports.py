@@ -24,15 +24,15 @@ LARGE = bytes(range(256)) * 10_000
 
 def talked(store: Store, key: str = KEY) -> UUID:
     """A conversation with a document of several pieces, a moved string and a lone surrogate."""
-    talk = store.conversation(key)
-    talk.instruct("Be kind.")
-    talk.user("What is this?", documents=[LARGE])
+    chat = store.conversation(key)
+    chat.instruct("Be kind.")
+    chat.user("What is this?", documents=[LARGE])
     text, moved = spill({"type": "text", "odd": "\ud83d", "text": "x" * 100_000})
     for data in moved.values():
-        backend_of(store).put_blob(NO_TENANT, talk.conversation_id, [data])
+        backend_of(store).put_blob(NO_TENANT, chat.conversation_id, [data])
     block = Native(api=API, value=text)
-    talk.log.append(MessageRecorded(role="assistant", content=(block,)))
-    return talk.conversation_id
+    chat.log.append(MessageRecorded(role="assistant", content=(block,)))
+    return chat.conversation_id
 
 
 def asking(store: Store, origin: UUID) -> RequestSent:

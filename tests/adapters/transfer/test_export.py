@@ -49,7 +49,7 @@ def test_another_store_gets_the_same_events_and_documents(
     store: Store, other: Store, tmp_path: Path
 ) -> None:
     conversation_id = talked(store)
-    path = written(store, conversation_id, tmp_path / "talk.jsonl")
+    path = written(store, conversation_id, tmp_path / "chat.jsonl")
     done = taken_in(other, path)
     assert done == Imported(KEY, conversation_id, events=4, recorded=4)
     assert content_of(other, conversation_id) == content_of(store, conversation_id)
@@ -62,7 +62,7 @@ def test_importing_twice_changes_nothing_and_says_so(
     store: Store, other: Store, tmp_path: Path
 ) -> None:
     conversation_id = talked(store)
-    path = written(store, conversation_id, tmp_path / "talk.jsonl")
+    path = written(store, conversation_id, tmp_path / "chat.jsonl")
     taken_in(other, path)
     before = content_of(other, conversation_id)
     assert taken_in(other, path).recorded == 0
@@ -83,27 +83,27 @@ def test_an_earlier_export_of_what_went_on_here_changes_nothing(
     store: Store, tmp_path: Path
 ) -> None:
     conversation_id = talked(store)
-    path = written(store, conversation_id, tmp_path / "talk.jsonl")
+    path = written(store, conversation_id, tmp_path / "chat.jsonl")
     store.conversation(KEY).user("And then?")
     assert taken_in(store, path).recorded == 0
 
 
 def test_a_long_conversation_comes_in_batches(store: Store, other: Store, tmp_path: Path) -> None:
-    talk = store.conversation(KEY)
+    chat = store.conversation(KEY)
     for number in range(600):
-        talk.user(f"prompt {number}")
-    done = taken_in(other, written(store, talk.conversation_id, tmp_path / "talk.jsonl"))
+        chat.user(f"prompt {number}")
+    done = taken_in(other, written(store, chat.conversation_id, tmp_path / "chat.jsonl"))
     assert done.recorded == 601
-    assert content_of(other, talk.conversation_id) == content_of(store, talk.conversation_id)
+    assert content_of(other, chat.conversation_id) == content_of(store, chat.conversation_id)
 
 
 def test_an_import_that_was_interrupted_goes_on_where_it_stopped(
     store: Store, other: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    talk = store.conversation(KEY)
+    chat = store.conversation(KEY)
     for number in range(600):
-        talk.user(f"prompt {number}")
-    path = written(store, talk.conversation_id, tmp_path / "talk.jsonl")
+        chat.user(f"prompt {number}")
+    path = written(store, chat.conversation_id, tmp_path / "chat.jsonl")
 
     def full(_: object) -> NoReturn:
         raise StorageFull("no room")
@@ -118,13 +118,13 @@ def test_an_import_that_was_interrupted_goes_on_where_it_stopped(
     begun = other.conversation(KEY).head().version
     assert 0 < begun < 601
     assert taken_in(other, path).recorded == 601 - begun
-    assert content_of(other, talk.conversation_id) == content_of(store, talk.conversation_id)
+    assert content_of(other, chat.conversation_id) == content_of(store, chat.conversation_id)
 
 
 def test_progress_is_told_from_the_first_event_to_the_end(
     store: Store, other: Store, tmp_path: Path
 ) -> None:
-    path = written(store, talked(store), tmp_path / "talk.jsonl")
+    path = written(store, talked(store), tmp_path / "chat.jsonl")
     told: list[tuple[int, int]] = []
     import_file(
         backend_of(other),
@@ -138,7 +138,7 @@ def test_progress_is_told_from_the_first_event_to_the_end(
 def test_a_key_that_another_conversation_has_is_refused(
     store: Store, other: Store, tmp_path: Path
 ) -> None:
-    path = written(store, talked(store), tmp_path / "talk.jsonl")
+    path = written(store, talked(store), tmp_path / "chat.jsonl")
     talked(other)
     with pytest.raises(InvalidInput, match="--as"):
         taken_in(other, path)
@@ -146,7 +146,7 @@ def test_a_key_that_another_conversation_has_is_refused(
 
 def test_another_key_may_be_given(store: Store, other: Store, tmp_path: Path) -> None:
     conversation_id = talked(store)
-    path = written(store, conversation_id, tmp_path / "talk.jsonl")
+    path = written(store, conversation_id, tmp_path / "chat.jsonl")
     talked(other)
     assert taken_in(other, path, "support/4711 (old)").recorded == 4
     assert taken_in(other, path, "support/4711 (old)").recorded == 0
@@ -156,7 +156,7 @@ def test_another_key_may_be_given(store: Store, other: Store, tmp_path: Path) ->
 
 
 def test_the_same_store_does_not_take_a_conversation_twice(store: Store, tmp_path: Path) -> None:
-    path = written(store, talked(store), tmp_path / "talk.jsonl")
+    path = written(store, talked(store), tmp_path / "chat.jsonl")
     with pytest.raises(InvalidInput, match="already"):
         taken_in(store, path, "a copy")
 
@@ -174,7 +174,7 @@ def test_what_went_on_in_two_ways_is_refused(store: Store, other: Store, tmp_pat
 def test_a_forgotten_conversation_is_exported_as_commitments(store: Store, tmp_path: Path) -> None:
     conversation_id = talked(store)
     store.forget(KEY, **BECAUSE)
-    path = written(store, conversation_id, tmp_path / "talk.jsonl", key=None)
+    path = written(store, conversation_id, tmp_path / "chat.jsonl", key=None)
     text = path.read_text(encoding="utf-8")
     assert "kind" not in text
     assert KEY not in text
@@ -185,7 +185,7 @@ def test_a_forgotten_conversation_is_exported_as_commitments(store: Store, tmp_p
 
 
 def test_what_was_forgotten_here_does_not_come_back(store: Store, tmp_path: Path) -> None:
-    path = written(store, talked(store), tmp_path / "talk.jsonl")
+    path = written(store, talked(store), tmp_path / "chat.jsonl")
     store.forget(KEY, **BECAUSE)
     with pytest.raises(InvalidInput, match=r"was forgotten here: it cannot be imported again$"):
         taken_in(store, path)
@@ -195,7 +195,7 @@ def test_an_event_of_a_newer_release_travels_as_it_is(
     store: Store, other: Store, tmp_path: Path
 ) -> None:
     conversation_id = talked(store)
-    path = written(store, conversation_id, tmp_path / "talk.jsonl")
+    path = written(store, conversation_id, tmp_path / "chat.jsonl")
     newer = rewritten(path, 4, lambda line: line | as_newer(line))
     assert taken_in(other, newer).recorded == 4
     (event,) = backend_of(other).read(conversation_id, after=3)
@@ -206,26 +206,26 @@ def test_a_fork_brings_what_its_requests_hold_of_its_origin(
     store: Store, other: Store, tmp_path: Path
 ) -> None:
     origin = talked(store)
-    talk = store.conversation(KEY).fork("the other way")
-    talk.log.append(asking(store, origin))
-    path = written(store, talk.conversation_id, tmp_path / "fork.jsonl", talk.key)
+    chat = store.conversation(KEY).fork("the other way")
+    chat.log.append(asking(store, origin))
+    path = written(store, chat.conversation_id, tmp_path / "fork.jsonl", chat.key)
     with pytest.raises(InvalidInput, match="import that one first"):
         taken_in(other, path)
     assert list(other.conversations()) == []
     taken_in(other, written(store, origin, tmp_path / "origin.jsonl"))
     assert taken_in(other, path).recorded == 3
-    assert other.conversation(talk.key).request(API) == talk.request(API)
+    assert other.conversation(chat.key).request(API) == chat.request(API)
 
 
 def test_memory_does_not_grow_with_the_document(store: Store, tmp_path: Path) -> None:
-    talk = store.conversation(KEY)
+    chat = store.conversation(KEY)
     pieces = (bytes([number]) * 1024 * 1024 for number in range(48))
-    blob = backend_of(store).put_blob(NO_TENANT, talk.conversation_id, pieces)
-    talk.user(documents=[Document(media_type="video/mp4", blob=blob)])
-    path = tmp_path / "talk.jsonl"
+    blob = backend_of(store).put_blob(NO_TENANT, chat.conversation_id, pieces)
+    chat.user(documents=[Document(media_type="video/mp4", blob=blob)])
+    path = tmp_path / "chat.jsonl"
     tracemalloc.start()
     with path.open("wb") as file:
-        file.writelines(export(backend_of(store), talk.conversation_id, KEY))
+        file.writelines(export(backend_of(store), chat.conversation_id, KEY))
     check(path)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -234,7 +234,7 @@ def test_memory_does_not_grow_with_the_document(store: Store, tmp_path: Path) ->
 
 def test_recorded_events_are_what_the_lines_hold(store: Store, tmp_path: Path) -> None:
     conversation_id = talked(store)
-    path = written(store, conversation_id, tmp_path / "talk.jsonl")
+    path = written(store, conversation_id, tmp_path / "chat.jsonl")
     with path.open("rb") as file:
         events = [line for line in read_export(file) if isinstance(line, RecordedEvent)]
     assert events == list(backend_of(store).read(conversation_id))

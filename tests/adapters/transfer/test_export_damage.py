@@ -37,7 +37,7 @@ def other() -> Store:
 
 
 def test_cut_anywhere_it_is_refused(store: Store, other: Store, tmp_path: Path) -> None:
-    data = written(store, talked(store), tmp_path / "talk.jsonl").read_bytes()
+    data = written(store, talked(store), tmp_path / "chat.jsonl").read_bytes()
     ends = [at + 1 for at, byte in enumerate(data) if byte == 10][:-1]
     for end in [0, 1, *ends, len(data) - 1]:
         (tmp_path / "cut.jsonl").write_bytes(data[:end])
@@ -65,7 +65,7 @@ def test_a_changed_event_is_refused(
     change: dict[str, Any],
     says: str,
 ) -> None:
-    path = written(store, talked(store), tmp_path / "talk.jsonl")
+    path = written(store, talked(store), tmp_path / "chat.jsonl")
     bad = rewritten(path, 2, lambda line: line | change)
     with pytest.raises(InvalidExport, match=rf"line 3: .*{says}"):
         taken_in(other, bad)
@@ -73,13 +73,13 @@ def test_a_changed_event_is_refused(
 
 
 def test_a_missing_event_is_refused(store: Store, tmp_path: Path) -> None:
-    path = written(store, talked(store), tmp_path / "talk.jsonl")
+    path = written(store, talked(store), tmp_path / "chat.jsonl")
     with pytest.raises(InvalidExport, match="version 2 is missing"):
         check(rewritten(path, 2, lambda line: None))
 
 
 def test_a_missing_piece_of_a_document_is_refused(store: Store, tmp_path: Path) -> None:
-    path = written(store, talked(store), tmp_path / "talk.jsonl")
+    path = written(store, talked(store), tmp_path / "chat.jsonl")
     lines = [json.loads(line) for line in path.read_bytes().splitlines()]
     second = next(at for at, line in enumerate(lines) if line.get("start"))
     with pytest.raises(InvalidExport, match="piece"):
@@ -87,7 +87,7 @@ def test_a_missing_piece_of_a_document_is_refused(store: Store, tmp_path: Path) 
 
 
 def test_a_missing_document_is_refused(store: Store, tmp_path: Path) -> None:
-    path = written(store, talked(store), tmp_path / "talk.jsonl")
+    path = written(store, talked(store), tmp_path / "chat.jsonl")
     lines = [json.loads(line) for line in path.read_bytes().splitlines()]
     pieces = [at for at, line in enumerate(lines) if "blob" in line]
     with pytest.raises(InvalidExport, match="blob"):
@@ -95,7 +95,7 @@ def test_a_missing_document_is_refused(store: Store, tmp_path: Path) -> None:
 
 
 def test_lines_in_another_order_are_refused(store: Store, tmp_path: Path) -> None:
-    path = written(store, talked(store), tmp_path / "talk.jsonl")
+    path = written(store, talked(store), tmp_path / "chat.jsonl")
     lines = path.read_bytes().splitlines(keepends=True)
     lines[0] = lines[0].replace(b'"events":', b'"events": ')
     path.write_bytes(b"".join(lines))
@@ -114,14 +114,14 @@ def test_any_other_file_is_refused(tmp_path: Path) -> None:
 @given(data=st.data())
 def test_a_flipped_bit_is_noticed(data: st.DataObject, tmp_path_factory: Any) -> None:
     store = onrecord.connect("memory://")
-    talk = store.conversation(KEY)
-    talk.user("hello", documents=[b"some bytes"])
-    lines = b"".join(export(backend_of(store), talk.conversation_id, KEY))
+    chat = store.conversation(KEY)
+    chat.user("hello", documents=[b"some bytes"])
+    lines = b"".join(export(backend_of(store), chat.conversation_id, KEY))
     at = data.draw(st.integers(0, len(lines) - 1))
     bit = data.draw(st.integers(0, 7))
     flipped = bytearray(lines)
     flipped[at] ^= 1 << bit
-    path: Path = tmp_path_factory.mktemp("flipped") / "talk.jsonl"
+    path: Path = tmp_path_factory.mktemp("flipped") / "chat.jsonl"
     path.write_bytes(bytes(flipped))
     with pytest.raises(InvalidExport):
         check(path)

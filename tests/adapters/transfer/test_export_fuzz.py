@@ -40,12 +40,12 @@ NAMES = ("onrecord", "format", "key", "events", "version", "body", "blob", "data
 def whole() -> tuple[dict[str, Any], ...]:
     """The lines of an export with documents, calls, a fork's beginning and a lone surrogate."""
     with onrecord.connect("memory://") as store:
-        talk = store.conversation(KEY)
-        talk.instruct("Be kind.")
-        talk.user("What is this?", documents=[b"%PDF-1.7", b""])
-        talk.log.append(answer("half of \ud83d"), tool_call("call_1"))
-        talk.tool_result("call_1", {"found": Document(media_type="image/png", url="https://x.y/z")})
-        lines = b"".join(export(backend_of(store), talk.conversation_id, KEY))
+        chat = store.conversation(KEY)
+        chat.instruct("Be kind.")
+        chat.user("What is this?", documents=[b"%PDF-1.7", b""])
+        chat.log.append(answer("half of \ud83d"), tool_call("call_1"))
+        chat.tool_result("call_1", {"found": Document(media_type="image/png", url="https://x.y/z")})
+        lines = b"".join(export(backend_of(store), chat.conversation_id, KEY))
     return tuple(json.loads(line) for line in lines.splitlines())
 
 
@@ -120,7 +120,7 @@ def fitted(line: dict[str, Any]) -> dict[str, Any]:
 
 def must_be_taken_or_refused(data: bytes) -> None:
     with TemporaryDirectory() as folder, onrecord.connect("memory://") as store:
-        path = Path(folder) / "talk.jsonl"
+        path = Path(folder) / "chat.jsonl"
         path.write_bytes(data)
         try:
             check(path)
@@ -130,10 +130,10 @@ def must_be_taken_or_refused(data: bytes) -> None:
             assert "\x1b" not in str(exc)
             return
         assert store.verify().faults == ()
-        talk = store.get(done.key)
+        chat = store.get(done.key)
         assert [listed.key for listed in store.conversations()] == [done.key]
-        assert len(list(talk.log.read())) == done.events
-        assert list(export(backend_of(store), talk.conversation_id, done.key))
+        assert len(list(chat.log.read())) == done.events
+        assert list(export(backend_of(store), chat.conversation_id, done.key))
 
 
 def test_the_whole_file_is_taken_in() -> None:
@@ -186,7 +186,7 @@ def test_a_file_whose_first_line_names_another_key_than_its_first_event_is_refus
     first["key"] = "another"
     data = b"".join(sealed([first, *rest], resealed=True))
     with TemporaryDirectory() as folder:
-        path = Path(folder) / "talk.jsonl"
+        path = Path(folder) / "chat.jsonl"
         path.write_bytes(data)
         with pytest.raises(InvalidExport, match="key"):
             check(path)
@@ -215,7 +215,7 @@ def test_a_format_that_is_not_known_is_shown_only_where_it_is_a_number(tmp_path:
         (True, "not of its kind"),
     ):
         first, *rest = (dict(line) for line in whole())
-        path = tmp_path / "talk.jsonl"
+        path = tmp_path / "chat.jsonl"
         path.write_bytes(b"".join(sealed([first | {"format": number}, *rest], resealed=True)))
         with pytest.raises(InvalidExport, match=shown):
             check(path)

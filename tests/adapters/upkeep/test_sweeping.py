@@ -24,10 +24,10 @@ def url(tmp_path: Path) -> str:
     """A store with a document that was said, and one whose event was refused."""
     place = url_of(tmp_path)
     with onrecord.connect(place) as store:
-        talk = store.conversation(KEY)
-        talk.user("Keep this.", documents=[b"said"])
+        chat = store.conversation(KEY)
+        chat.user("Keep this.", documents=[b"said"])
         with pytest.raises(onrecord.VersionConflict):
-            talk.user("And this?", documents=[b"not said"], expected_version=7)
+            chat.user("And this?", documents=[b"not said"], expected_version=7)
     return place
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import onrecord
 from onrecord.adapters.app import connect
-from onrecord.adapters.conversation.conversation import Talk, stream_of
+from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.store import Store, backend_of
 from onrecord.domain.blobs import blob_of
@@ -43,7 +43,7 @@ def store() -> Iterator[Store]:
 
 
 @pytest.fixture
-def talk(store: Store) -> Talk:
+def chat(store: Store) -> Conversation:
     begun = store.conversation("support/4711")
     begun.user("Hello")
     begun.log.append(tool_call("c1"))
@@ -51,24 +51,25 @@ def talk(store: Store) -> Talk:
 
 
 @pytest.fixture
-def sweeping(store: Store, talk: Talk, monkeypatch: pytest.MonkeyPatch) -> Sweeping:
-    assert isinstance(backend_of(store), Memory)
-    swept = Sweeping(backend_of(store))
-    monkeypatch.setattr(backend_of(store), "append", swept.append)
+def sweeping(store: Store, chat: Conversation, monkeypatch: pytest.MonkeyPatch) -> Sweeping:
+    backend = backend_of(store)
+    assert isinstance(backend, Memory)
+    swept = Sweeping(backend)
+    monkeypatch.setattr(backend, "append", swept.append)
     return swept
 
 
 def test_each_verb_stores_its_documents_again(
-    talk: Talk, sweeping: Sweeping, tmp_path: Path
+    chat: Conversation, sweeping: Sweeping, tmp_path: Path
 ) -> None:
     report = tmp_path / "report.pdf"
     report.write_bytes(REPORT)
     says: list[Callable[[], object]] = [
-        lambda: talk.tool_result("c1", {"file": report}),
-        lambda: talk.user("What does it say?", documents=(each for each in [report])),
-        lambda: talk.signal("It came", documents=[REPORT + b" signalled"]),
-        lambda: talk.edit_message(
-            talk.head().version - 1, "Well?", documents=[REPORT + b" edited"]
+        lambda: chat.tool_result("c1", {"file": report}),
+        lambda: chat.user("What does it say?", documents=(each for each in [report])),
+        lambda: chat.signal("It came", documents=[REPORT + b" signalled"]),
+        lambda: chat.edit_message(
+            chat.head().version - 1, "Well?", documents=[REPORT + b" edited"]
         ),
     ]
     for number, say in enumerate(says, 1):
@@ -77,25 +78,27 @@ def test_each_verb_stores_its_documents_again(
         assert len(sweeping.swept) == number
     assert sweeping.swept[-1] == 1
     blobs = [blob_of(REPORT), blob_of(REPORT + b" signalled"), blob_of(REPORT + b" edited")]
-    assert [stream_of(talk).blob(blob)[:8] for blob in blobs] == [REPORT[:8]] * 3
+    assert [stream_of(chat).blob(blob)[:8] for blob in blobs] == [REPORT[:8]] * 3
 
 
-def test_a_document_whose_bytes_the_caller_no_longer_has_is_said_to_be_missing(talk: Talk) -> None:
+def test_a_document_whose_bytes_the_caller_no_longer_has_is_said_to_be_missing(
+    chat: Conversation,
+) -> None:
     gone = attachment(blob_of(b"never stored"))
     with pytest.raises(onrecord.DocumentMissing, match="store the document again"):
-        talk.log.append(gone)
+        chat.log.append(gone)
     with pytest.raises(DocumentMissing):
-        asyncio.run(talk.log.append_async(gone))
-    assert talk.head().version == 3
+        asyncio.run(chat.log.append_async(gone))
+    assert chat.head().version == 3
 
 
-def test_a_fork_owns_a_copy_of_what_its_events_repeat(store: Store, talk: Talk) -> None:
-    document = Document(media_type="application/pdf", blob=stream_of(talk).put([REPORT]))
-    talk.user("What does it say?", documents=[document])
-    fork, other = talk.fork("other"), talk.fork("another")
+def test_a_fork_owns_a_copy_of_what_its_events_repeat(store: Store, chat: Conversation) -> None:
+    document = Document(media_type="application/pdf", blob=stream_of(chat).put([REPORT]))
+    chat.user("What does it say?", documents=[document])
+    fork, other = chat.fork("other"), chat.fork("another")
     assert fork.user("And this one?", documents=[document])
     assert isinstance(asyncio.run(other.log.append_async(attachment(blob_of(REPORT)))), Recorded)
-    store.forget(talk.conversation_id, **BECAUSE)
+    store.forget(chat.conversation_id, **BECAUSE)
     for owner in (fork.conversation_id, other.conversation_id):
         assert held(store, owner) == REPORT
 

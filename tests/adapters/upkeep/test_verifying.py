@@ -45,14 +45,14 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 
 
 def speak(store: onrecord.Store) -> None:
-    talk = store.conversation(KEY)
-    talk.user("Where is parcel NW-20931?", documents=[b"%PDF the waybill"])
+    chat = store.conversation(KEY)
+    chat.user("Where is parcel NW-20931?", documents=[b"%PDF the waybill"])
     call = ToolCall(id="toolu_1", name="track", arguments={})
-    talk.log.append(ToolCallRecorded(call_id="toolu_1", name="track", content=call))
-    talk.log.append(ResponseCompleted(response=talk.conversation_id, api="x", envelope={}))
+    chat.log.append(ToolCallRecorded(call_id="toolu_1", name="track", content=call))
+    chat.log.append(ResponseCompleted(response=chat.conversation_id, api="x", envelope={}))
     store.conversation("support/4712").user("Where is parcel NW-20932?")
-    talk.tool_result("toolu_1", "depot North")
-    talk.user("Thank you.")
+    chat.tool_result("toolu_1", "depot North")
+    chat.user("Thank you.")
 
 
 def repeating(store: onrecord.Store) -> Blob:
@@ -152,12 +152,12 @@ def test_what_was_forgotten_still_holds(url: str) -> None:
 
 def test_events_of_a_newer_release_hold(url: str) -> None:
     with onrecord.connect(url) as store:
-        talk = store.conversation(KEY)
-        known = stream_of(talk).draft(prompt())
+        chat = store.conversation(KEY)
+        known = stream_of(chat).draft(prompt())
         header = parse_header(known.header)._replace(type="message.superseded")
         newer = known._replace(type=header.type, header=header_bytes(header))
-        stream_of(talk).append_drafted((newer,))
-        talk.user("Go on.")
+        stream_of(chat).append_drafted((newer,))
+        chat.user("Go on.")
         assert store.verify(KEY).faults == store.verify().faults == ()
 
 

@@ -34,9 +34,9 @@ def connected(folder: Path) -> Store:
 
 
 def said(store: Store) -> None:
-    talk = store.conversation(KEY)
-    talk.user("Where is my marmalade?")
-    talk.log.append(tool_call("c1", "zeppelin"))
+    chat = store.conversation(KEY)
+    chat.user("Where is my marmalade?")
+    chat.log.append(tool_call("c1", "zeppelin"))
     store.conversation("other").user("And my toast?")
 
 

@@ -60,11 +60,11 @@ def place(
 
 
 def said(store: Store, key: str, *texts: str) -> UUID:
-    talk = store.conversation(key)
-    talk.user(texts[0])
+    chat = store.conversation(key)
+    chat.user(texts[0])
     for text in texts[1:]:
-        talk.log.append(answer(text))
-    return talk.conversation_id
+        chat.log.append(answer(text))
+    return chat.conversation_id
 
 
 def paged(ask: Callable[..., Page[Any]], **asked: Any) -> list[Any]:
@@ -205,10 +205,10 @@ def test_a_day_is_no_time(place: Place) -> None:
 
 
 def test_audit_is_filtered_by_who_what_and_when(place: Place) -> None:
-    talk = place.store.conversation("support/4711")
-    talk.user("Hello")
-    talk.log.append(tool_call("c1", "look_up"))
-    talk.log.append(tool_result("c1"))
+    chat = place.store.conversation("support/4711")
+    chat.user("Hello")
+    chat.log.append(tool_call("c1", "look_up"))
+    chat.log.append(tool_result("c1"))
     other = said(place.store, "support/4712", "Hello")
     views = place.views
     assert [deed.tool for deed in views.audit(tool="look_up")] == ["look_up"]
@@ -299,10 +299,10 @@ def test_a_forgotten_conversation_is_on_no_page_that_tells_of_it(place: Place) -
 def answered(store: Store, key: str, model: str, tokens: int) -> None:
     """A response of a model, that called a tool, and its result."""
     response = uuid4()
-    talk = store.conversation(key)
-    talk.user("Track it.")
-    talk.log.append(tool_call(f"{key}/1", "track"))
-    talk.log.append(
+    chat = store.conversation(key)
+    chat.user("Track it.")
+    chat.log.append(tool_call(f"{key}/1", "track"))
+    chat.log.append(
         ResponseCompleted(
             response=response,
             request=uuid4(),
@@ -314,8 +314,8 @@ def answered(store: Store, key: str, model: str, tokens: int) -> None:
             envelope={},
         )
     )
-    talk.log.append(tool_result(f"{key}/1", "in depot North"))
-    talk.log.append(answer("It is in depot North."))
+    chat.log.append(tool_result(f"{key}/1", "in depot North"))
+    chat.log.append(answer("It is in depot North."))
 
 
 def test_tokens_are_added_up_by_day_and_model_and_cost_what_the_prices_say(
@@ -347,9 +347,9 @@ def test_tokens_are_added_up_by_day_and_model_and_cost_what_the_prices_say(
 
 def test_calls_of_tools_are_shown_with_what_they_gave(place: Place) -> None:
     answered(place.store, "a", "model-1", 1)
-    talk = place.store.conversation("b")
-    talk.user("Track it.")
-    talk.log.append(tool_call("open", "weigh"))
+    chat = place.store.conversation("b")
+    chat.user("Track it.")
+    chat.log.append(tool_call("open", "weigh"))
     views = place.views
     assert [(call.name, call.status) for call in views.tool_calls()] == [
         ("weigh", "open"),

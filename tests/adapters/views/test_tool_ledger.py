@@ -18,7 +18,7 @@ from onrecord.domain.log import NewEvent
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.history.server_tools import activity
 from onrecord.projections.history.tool_names import ANTHROPIC, name_for
-from onrecord.projections.views.tool_ledger import TOOL_LEDGER, LedgerCall, ledger_call_of
+from onrecord.projections.views.tool_ledger import TOOL_LEDGER, ToolCallEntry, ledger_call_of
 from tests.adapters.views.row_stores import RowStore, everything
 from tests.adapters.views.tool_events import (
     LINE,
@@ -47,7 +47,7 @@ class Book:
         self.folded += len(new)
         assert self.rows.step(TOOL_LEDGER, new) == []
 
-    def calls(self, **filters: Any) -> list[LedgerCall]:
+    def calls(self, **filters: Any) -> list[ToolCallEntry]:
         """The calls of the ledger, the first one first."""
         page = self.rows.page(TOOL_LEDGER, TENANT, **filters)
         return [ledger_call_of(row) for row in reversed(page)]

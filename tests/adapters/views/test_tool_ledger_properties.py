@@ -16,7 +16,7 @@ from onrecord.domain.log import RecordedEvent
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.history.server_tools import Activity, activity
 from onrecord.projections.history.tool_names import ANTHROPIC, name_for
-from onrecord.projections.views.tool_ledger import TOOL_LEDGER, LedgerCall, ledger_call_of
+from onrecord.projections.views.tool_ledger import TOOL_LEDGER, ToolCallEntry, ledger_call_of
 from tests.adapters.views.happenings import server_tools
 from tests.adapters.views.histories import histories, pieces
 from tests.adapters.views.row_stores import ROW_STORES, RowStore, everything, in_pieces
@@ -41,7 +41,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[RowStore]]
         store.close()
 
 
-def ledger(rows: RowStore, steps: Sequence[Sequence[RecordedEvent]]) -> list[LedgerCall]:
+def ledger(rows: RowStore, steps: Sequence[Sequence[RecordedEvent]]) -> list[ToolCallEntry]:
     """The calls of a log that is folded step by step, the latest first; nothing stays."""
     for step in steps:
         assert rows.step(TOOL_LEDGER, step) == []

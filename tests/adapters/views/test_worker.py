@@ -13,7 +13,7 @@ from onrecord.projections.views.audit import AUDIT
 from onrecord.projections.views.planning import Batch, Segment
 from onrecord.projections.views.view import Feed
 from tests.adapters.storage.postgres.test_postgres import as_role
-from tests.adapters.views.workers import Stepping, asked, caught_up, folded, talk, working
+from tests.adapters.views.workers import Stepping, asked, caught_up, chat, folded, working
 from tests.factories import TENANT
 from tests.patience import until
 from tests.postgres_server import VERSIONS, server
@@ -23,17 +23,17 @@ VIEWS = {"audit": AUDIT}
 
 def test_a_worker_folds_what_is_there_and_what_comes(url: str, log: Postgres) -> None:
     conversations = [uuid4() for _ in range(20)]
-    talk(log, conversations, 3)
+    chat(log, conversations, 3)
     with working(url, VIEWS, threads=2) as worker:
         until(lambda: worker.has_come_to(worker.ends()))
         assert folded(url) == {key: [1, 2, 3] for key in conversations}
-        talk(log, conversations)
+        chat(log, conversations)
         until(lambda: folded(url) == {key: [1, 2, 3, 4] for key in conversations})
 
 
 def test_a_worker_that_ends_leaves_its_parts_to_others_at_once(url: str, log: Postgres) -> None:
     caught_up(url, VIEWS)
-    talk(log, [uuid4()])
+    chat(log, [uuid4()])
     assert asked(url, "SELECT count(*) FROM onrecord.part WHERE owner IS NOT NULL") == [(0,)]
     assert asked(url, "SELECT name FROM onrecord.worker") == []
 
@@ -81,7 +81,7 @@ def test_parts_leased_before_the_clock_was_set_back_are_not_kept_from_others(
 
 
 def test_how_far_behind_parts_are_is_told_of_those_that_are_held(url: str, log: Postgres) -> None:
-    talk(log, [uuid4() for _ in range(8)])
+    chat(log, [uuid4() for _ in range(8)])
     worker = Stepping(url, VIEWS)
     lease = worker.claim()
     [end] = [cursor for cursor in log.cursors() if cursor.position]
@@ -96,7 +96,7 @@ def test_how_far_behind_parts_are_is_told_of_those_that_are_held(url: str, log: 
 
 
 def test_a_worker_that_stalled_past_its_lease_writes_nothing(url: str, log: Postgres) -> None:
-    talk(log, [uuid4() for _ in range(8)])
+    chat(log, [uuid4() for _ in range(8)])
     stalled, other = Stepping(url, VIEWS, "stalled"), Stepping(url, VIEWS, "other")
     stale = stalled.claim()
     asked(url, "UPDATE onrecord.part SET leased_until = 0")
@@ -113,7 +113,7 @@ def test_a_worker_that_stalled_past_its_lease_writes_nothing(url: str, log: Post
 
 def test_of_two_workers_at_one_stretch_only_one_writes(url: str, log: Postgres) -> None:
     conversation = uuid4()
-    talk(log, [conversation], 5)
+    chat(log, [conversation], 5)
     one, two = Stepping(url, VIEWS, "one"), Stepping(url, VIEWS, "two")
     lease = one.claim()
     [end] = [cursor for cursor in log.cursors() if cursor.position]
@@ -132,7 +132,7 @@ def test_of_two_workers_at_one_stretch_only_one_writes(url: str, log: Postgres) 
 
 def test_a_conversation_of_another_part_is_not_folded(url: str, log: Postgres) -> None:
     conversations = [UUID(int=number << 8 | number % 4, version=4) for number in range(1, 33)]
-    talk(log, conversations)
+    chat(log, conversations)
     worker = Stepping(url, VIEWS)
     lease = worker.claim()
     [end] = [cursor for cursor in log.cursors() if cursor.position]

@@ -11,7 +11,7 @@ from onrecord.adapters.storage.postgres.postgres import Postgres
 from onrecord.adapters.views.postgres.keeper import PostgresKeeper
 from onrecord.projections.views.step import CIRCUIT, LAST_ATTEMPT, STRICT_ATTEMPTS, retry_after
 from onrecord.projections.views.view import Changes, EventBatch, Row, View
-from tests.adapters.views.workers import Changed, Failing, Stepping, Unfoldable, asked, folded, talk
+from tests.adapters.views.workers import Changed, Failing, Stepping, Unfoldable, asked, chat, folded
 
 
 def _stepping(url: str, view: View) -> Stepping:
@@ -33,10 +33,10 @@ def _parked(url: str) -> list[tuple[UUID, int, int, int | None]]:
 
 def test_only_the_conversation_of_a_failing_event_waits(url: str, log: Postgres) -> None:
     bad, good = uuid4(), uuid4()
-    talk(log, [bad, good], 2)
+    chat(log, [bad, good], 2)
     worker = _stepping(url, Failing({bad}))
     worker.finish()
-    talk(log, [bad, good])
+    chat(log, [bad, good])
     worker.finish()
     assert folded(url) == {good: [1, 2, 3]}
     assert _parked(url) == [(bad, 1, 1, retry_after(1))]
@@ -47,7 +47,7 @@ def test_a_parked_event_is_tried_again_when_due_and_later_each_time(
     url: str, log: Postgres
 ) -> None:
     bad = uuid4()
-    talk(log, [bad], 2)
+    chat(log, [bad], 2)
     worker = _stepping(url, Failing({bad}))
     worker.finish()
     for attempts in range(2, LAST_ATTEMPT + 1):
@@ -72,7 +72,7 @@ def test_what_was_parked_before_a_view_was_resumed_no_longer_counts_however_ofte
 ) -> None:
     conversations = [uuid4() for _ in range(CIRCUIT + 1)]
     view = Failing(set(conversations))
-    talk(log, conversations[1:])
+    chat(log, conversations[1:])
     worker = _stepping(url, view)
     worker.finish()
     keeper = PostgresKeeper(connections, {view.name: view})
@@ -80,7 +80,7 @@ def test_what_was_parked_before_a_view_was_resumed_no_longer_counts_however_ofte
     assert keeper.retry("audit") == CIRCUIT
     worker.finish()
     assert {attempts for _, _, attempts, _ in _parked(url)} == {2}
-    talk(log, conversations[:1])
+    chat(log, conversations[:1])
     worker.finish()
     [standing] = keeper.status()
     assert (standing.stopped, standing.parked) == (None, CIRCUIT + 1)
@@ -92,10 +92,10 @@ def test_what_came_behind_a_parked_event_is_folded_with_it(
 ) -> None:
     bad, view = uuid4(), Failing()
     view.poison.add(bad)
-    talk(log, [bad], 2)
+    chat(log, [bad], 2)
     worker = _stepping(url, view)
     worker.finish()
-    talk(log, [bad], 2)
+    chat(log, [bad], 2)
     worker.finish()
     view.poison.clear()
     keeper = PostgresKeeper(connections, {view.name: view})
@@ -103,7 +103,7 @@ def test_what_came_behind_a_parked_event_is_folded_with_it(
     worker.finish()
     assert folded(url) == {bad: [1, 2, 3, 4]}
     assert keeper.parked("audit") == []
-    talk(log, [bad])
+    chat(log, [bad])
     worker.finish()
     assert folded(url) == {bad: [1, 2, 3, 4, 5]}
     worker.close()
@@ -114,7 +114,7 @@ def test_only_the_conversation_that_is_named_is_tried_again(
 ) -> None:
     one, two = uuid4(), uuid4()
     view = Failing({one, two})
-    talk(log, [one, two])
+    chat(log, [one, two])
     worker = _stepping(url, view)
     worker.finish()
     view.poison.clear()
@@ -130,7 +130,7 @@ def test_a_long_conversation_is_tried_again_piece_by_piece(
     monkeypatch.setattr("onrecord.adapters.views.postgres.advance._BEHIND", 2)
     bad = uuid4()
     view = Failing({bad})
-    talk(log, [bad], 5)
+    chat(log, [bad], 5)
     worker = _stepping(url, view)
     worker.finish()
     view.poison.clear()
@@ -148,7 +148,7 @@ def test_a_strict_view_stops_after_its_attempts_and_parks_nothing(
 ) -> None:
     bad, good = uuid4(), uuid4()
     view = Failing({bad}, strict=True)
-    talk(log, [bad, good])
+    chat(log, [bad, good])
     worker = _stepping(url, view)
     for _ in range(STRICT_ATTEMPTS):
         assert worker.builds.feeding().feeds
@@ -167,7 +167,7 @@ def test_a_strict_view_that_is_resumed_goes_on_where_it_stood(
 ) -> None:
     bad = uuid4()
     view = Failing({bad}, strict=True)
-    talk(log, [bad], 3)
+    chat(log, [bad], 3)
     worker = _stepping(url, view)
     for _ in range(STRICT_ATTEMPTS):
         worker.turn()
@@ -186,7 +186,7 @@ def test_another_view_goes_on_while_a_strict_one_stands(
     monkeypatch.setitem(queries_of("onrecord"), "other_put", nothing)
     bad = uuid4()
     strict, other = Failing({bad}, strict=True), Failing(name="other")
-    talk(log, [bad], 3)
+    chat(log, [bad], 3)
     worker = Stepping(url, {"audit": strict, "other": other})
     worker.claim()
     worker.turn()
@@ -211,7 +211,7 @@ def test_a_value_that_the_database_refuses_parks_only_its_conversation(
             tuple({**row, "shard": 10**9 if row["version"] == 2 else 0} for row in changes.put)
         )
 
-    talk(log, [bad, good], 3)
+    chat(log, [bad, good], 3)
     worker = _stepping(url, Changed(spoil))
     worker.finish()
     assert folded(url) == {good: [1, 2, 3], bad: [1]}
@@ -231,7 +231,7 @@ def test_a_refused_value_beside_an_event_that_cannot_be_folded_parks_each_for_it
             return Changes(tuple({**row, "shard": 10**9} for row in changes.put))
         return changes
 
-    talk(log, [refused, unfoldable, good])
+    chat(log, [refused, unfoldable, good])
     # It asks for rows again while the failure is looked for, and then hears of the refusal.
     worker = _stepping(url, Changed(spoil, asks=lambda batch: [_key(batch, 1)]))
     worker.finish()
@@ -255,7 +255,7 @@ def test_a_key_that_the_database_refuses_parks_only_its_conversation(
         )
         return [_key(batch, refused if is_spoilt else 1)]
 
-    talk(log, [bad, good], 3)
+    chat(log, [bad, good], 3)
     worker = _stepping(url, Changed(lambda _, changes: changes, asks=ask))
     worker.finish()
     assert folded(url) == {good: [1, 2, 3], bad: [1]}
@@ -273,12 +273,12 @@ def test_the_circuit_opens_when_many_conversations_fail_alike(
 ) -> None:
     conversations = [uuid4() for _ in range(CIRCUIT)]
     view = Failing(set(conversations))
-    talk(log, conversations[1:])
+    chat(log, conversations[1:])
     worker = _stepping(url, view)
     worker.finish()
     keeper = PostgresKeeper(connections, {view.name: view})
     assert keeper.status()[0].stopped is None
-    talk(log, conversations[:1])
+    chat(log, conversations[:1])
     worker.finish()
     [standing] = keeper.status()
     assert standing.stopped is not None

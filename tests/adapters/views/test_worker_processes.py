@@ -26,7 +26,7 @@ from onrecord.adapters.store import Store
 from onrecord.projections.views.audit import AUDIT
 from tests import redis_server
 from tests.adapters.views.row_stores import everything
-from tests.adapters.views.workers import asked, caught_up, folded, from_scratch, talk
+from tests.adapters.views.workers import asked, caught_up, chat, folded, from_scratch
 from tests.patience import PATIENCE, until
 
 SEED = 20261121
@@ -69,12 +69,12 @@ def test_a_worker_that_is_killed_loses_nothing_and_another_takes_over(
     url: str, log: Postgres, processes: ExitStack
 ) -> None:
     conversations = [uuid4() for _ in range(16)]
-    talk(log, conversations)
+    chat(log, conversations)
     killed, other = _start(processes, url), _start(processes, url)
     until(lambda: sorted(_holders(url).values()) == [16, 16], "the even share")
     killed.kill()
     killed.wait(PATIENCE)
-    talk(log, conversations)
+    chat(log, conversations)
     # Its lease runs out by the server's clock, which the test turns on.
     gone = f"%/{killed.pid}/%"
     asked(url, "UPDATE onrecord.part SET leased_until = 0 WHERE owner LIKE %s", gone)
@@ -99,7 +99,7 @@ def test_a_worker_that_is_asked_to_end_gives_back_its_parts(
 
 def test_once_catches_up_and_ends(url: str, log: Postgres, processes: ExitStack) -> None:
     conversation = uuid4()
-    talk(log, [conversation], 3)
+    chat(log, [conversation], 3)
     worker = _start(processes, url, "--once")
     said, _ = worker.communicate(timeout=PATIENCE)
     assert worker.returncode == 0, said
@@ -133,7 +133,7 @@ def test_a_store_in_a_file_needs_no_worker(tmp_path: Path, processes: ExitStack)
 
 
 def test_metrics_tell_how_far_the_views_are(url: str, log: Postgres, processes: ExitStack) -> None:
-    talk(log, [uuid4()], 3)
+    chat(log, [uuid4()], 3)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     _start(processes, url, "--metrics-port", str(port))
@@ -167,11 +167,11 @@ def test_a_worker_fills_the_live_tails_of_a_redis(
         pytest.skip("it takes a redis-server")
     redis = redis_server.server()
     with redis.client() as client:
-        talk(log, [uuid4()], 3)
+        chat(log, [uuid4()], 3)
         [shard] = [cursor.shard for cursor in log.cursors() if cursor.position]
         _start(processes, url, redis=redis.url)
         until(lambda: sum(map(len, folded(url).values())) == 3)
-        talk(log, [uuid4()])
+        chat(log, [uuid4()])
         until(lambda: client.xlen(tail_key(log.incarnation(), shard)) > 0, "the tail")
 
 
@@ -185,7 +185,7 @@ def test_after_random_kills_the_view_is_as_a_fold_from_scratch(
         until(lambda pid=str(worker.pid): pid in _holders(url), "the worker")  # type: ignore[misc]
         before = sum(map(len, folded(url).values()))
         for _ in range(random.randrange(1, 20)):
-            talk(log, random.sample(conversations, 10))
+            chat(log, random.sample(conversations, 10))
         until(lambda seen=before: sum(map(len, folded(url).values())) > seen)  # type: ignore[misc]
         worker.kill()
         worker.wait(PATIENCE)

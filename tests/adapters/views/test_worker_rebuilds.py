@@ -15,7 +15,7 @@ from onrecord.adapters.views.postgres.keeper import PostgresKeeper
 from onrecord.domain.errors import InvalidInput, ViewStopped
 from onrecord.projections.views.audit import AUDIT
 from onrecord.projections.views.step import CIRCUIT, STRICT_ATTEMPTS
-from tests.adapters.views.workers import Failing, Stepping, asked, caught_up, folded, talk, working
+from tests.adapters.views.workers import Failing, Stepping, asked, caught_up, chat, folded, working
 from tests.patience import join, until
 
 VIEWS = {"audit": AUDIT}
@@ -31,7 +31,7 @@ def test_a_rebuild_needs_no_worker_and_tells_how_far_it_is(
     url: str, log: Postgres, connections: Connections
 ) -> None:
     conversations = [uuid4() for _ in range(20)]
-    talk(log, conversations, 5)
+    chat(log, conversations, 5)
     told: list[tuple[int, int]] = []
     keeper = PostgresKeeper(connections, VIEWS)
     keeper.rebuild("audit", lambda done, of: told.append((done, of)))
@@ -43,7 +43,7 @@ def test_a_rebuild_needs_no_worker_and_tells_how_far_it_is(
 
 
 def test_what_was_live_before_is_swept(url: str, log: Postgres, connections: Connections) -> None:
-    talk(log, [uuid4()], 5)
+    chat(log, [uuid4()], 5)
     caught_up(url, VIEWS)
     PostgresKeeper(connections, VIEWS).rebuild("audit")
     assert asked(url, "SELECT DISTINCT generation FROM onrecord.view_audit") == [(2,)]
@@ -54,7 +54,7 @@ def test_a_view_is_rebuilt_beside_the_live_one_under_traffic(
     url: str, log: Postgres, connections: Connections
 ) -> None:
     conversations = [uuid4() for _ in range(20)]
-    talk(log, conversations, 10)
+    chat(log, conversations, 10)
     with working(url, VIEWS) as worker:
         until(lambda: worker.has_come_to(worker.ends()))
         rebuilding = threading.Thread(
@@ -63,7 +63,7 @@ def test_a_view_is_rebuilt_beside_the_live_one_under_traffic(
         rebuilding.start()
         said = 10
         while rebuilding.is_alive():
-            talk(log, conversations)
+            chat(log, conversations)
             said += 1
             assert min(map(len, folded(url).values())) >= 10, "rows of the live build are missing"
         join(rebuilding)
@@ -76,9 +76,9 @@ def test_a_release_with_another_revision_leaves_the_live_rows_alone_until_it_reb
     url: str, log: Postgres, connections: Connections
 ) -> None:
     conversation = uuid4()
-    talk(log, [conversation])
+    chat(log, [conversation])
     caught_up(url, VIEWS)
-    talk(log, [conversation])
+    chat(log, [conversation])
     newer = Stepping(url, NEXT)
     newer.claim()
     assert not newer.turn()
@@ -94,7 +94,7 @@ def test_workers_finish_a_rebuild_whose_program_was_ended(
     url: str, log: Postgres, connections: Connections
 ) -> None:
     conversation = uuid4()
-    talk(log, [conversation], 3)
+    chat(log, [conversation], 3)
     caught_up(url, VIEWS)
 
     def interrupted(done: int, of: int) -> None:
@@ -112,7 +112,7 @@ def test_an_abandoned_rebuild_leaves_the_live_build_alone(
     url: str, log: Postgres, connections: Connections
 ) -> None:
     conversation = uuid4()
-    talk(log, [conversation], 3)
+    chat(log, [conversation], 3)
     worker = Stepping(url, VIEWS)
     worker.claim()
     worker.finish()
@@ -121,7 +121,7 @@ def test_an_abandoned_rebuild_leaves_the_live_build_alone(
     worker.finish()
     assert keeper.abandon("audit")
     assert not keeper.abandon("audit")
-    talk(log, [conversation])
+    chat(log, [conversation])
     worker.finish()
     assert folded(url) == {conversation: [1, 2, 3, 4]}
     assert asked(url, "SELECT DISTINCT generation FROM onrecord.view_audit") == [(1,)]
@@ -131,7 +131,7 @@ def test_an_abandoned_rebuild_leaves_the_live_build_alone(
 def test_a_rebuild_that_is_abandoned_meanwhile_says_so(
     url: str, log: Postgres, connections: Connections
 ) -> None:
-    talk(log, [uuid4()], 3)
+    chat(log, [uuid4()], 3)
     keeper = PostgresKeeper(connections, VIEWS)
 
     def abandon(_done: int, _of: int) -> None:
@@ -145,7 +145,7 @@ def test_a_rebuild_that_is_abandoned_meanwhile_says_so(
 def test_a_batch_into_a_build_that_was_retired_meanwhile_writes_nothing(
     url: str, log: Postgres
 ) -> None:
-    talk(log, [uuid4()], 3)
+    chat(log, [uuid4()], 3)
     worker = Stepping(url, VIEWS)
     lease = worker.claim()
     building = worker.builds.begin_building(AUDIT)
@@ -158,7 +158,7 @@ def test_a_batch_into_a_build_that_was_retired_meanwhile_writes_nothing(
 
 
 def test_a_build_is_not_switched_before_it_has_come_as_far(url: str, log: Postgres) -> None:
-    talk(log, [uuid4()], 3)
+    chat(log, [uuid4()], 3)
     worker = Stepping(url, VIEWS)
     worker.claim()
     worker.finish()
@@ -171,7 +171,7 @@ def test_a_build_is_not_switched_before_it_has_come_as_far(url: str, log: Postgr
 
 def test_a_build_that_became_live_meanwhile_is_not_abandoned(url: str, log: Postgres) -> None:
     conversation = uuid4()
-    talk(log, [conversation])
+    chat(log, [conversation])
     worker = Stepping(url, VIEWS)
     worker.claim()
     building = worker.builds.begin_building(AUDIT)
@@ -179,7 +179,7 @@ def test_a_build_that_became_live_meanwhile_is_not_abandoned(url: str, log: Post
     assert worker.builds.switch("audit", building, 1)
     assert not worker.builds.abandon("audit", building)
     assert folded(url) == {conversation: [1]}
-    talk(log, [conversation])
+    chat(log, [conversation])
     worker.finish()
     assert folded(url) == {conversation: [1, 2]}
     worker.close()
@@ -198,12 +198,12 @@ def test_a_paused_view_stands_still_until_it_is_resumed(
     url: str, log: Postgres, connections: Connections
 ) -> None:
     conversation, keeper = uuid4(), PostgresKeeper(connections, VIEWS)
-    talk(log, [conversation])
+    chat(log, [conversation])
     worker = Stepping(url, VIEWS)
     worker.claim()
     worker.finish()
     keeper.pause("audit")
-    talk(log, [conversation])
+    chat(log, [conversation])
     assert not worker.turn()
     [standing] = keeper.status()
     assert (standing.paused, standing.position, standing.behind) == (True, 1, 1)
@@ -219,7 +219,7 @@ def test_a_rebuild_that_fails_too_often_says_so_and_what_is_read_stays(
     url: str, log: Postgres, connections: Connections
 ) -> None:
     conversations = [uuid4() for _ in range(CIRCUIT)]
-    talk(log, conversations)
+    chat(log, conversations)
     caught_up(url, VIEWS)
     failing = {"audit": Failing(set(conversations))}
     with pytest.raises(ViewStopped, match="fail alike"):
@@ -227,7 +227,7 @@ def test_a_rebuild_that_fails_too_often_says_so_and_what_is_read_stays(
     [standing] = PostgresKeeper(connections, VIEWS).status()
     assert (standing.generation, standing.stopped) == (1, None)
     assert standing.build_stopped is not None
-    talk(log, conversations)
+    chat(log, conversations)
     caught_up(url, VIEWS)
     assert folded(url) == {one: [1, 2] for one in conversations}
     PostgresKeeper(connections, VIEWS).rebuild("audit")
@@ -240,7 +240,7 @@ def test_the_command_says_what_a_rebuild_could_not_fold(
     url: str, log: Postgres, connections: Connections, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bad, good = uuid4(), uuid4()
-    talk(log, [bad, good])
+    chat(log, [bad, good])
     rebuild_view(PostgresKeeper(connections, {"audit": Failing({bad})}), "audit", as_json=False)
     said = capsys.readouterr()
     assert said.out == "audit: rebuilt.\n"
@@ -251,7 +251,7 @@ def test_a_strict_rebuild_stops_at_the_first_event_that_fails(
     url: str, log: Postgres, connections: Connections
 ) -> None:
     bad = uuid4()
-    talk(log, [bad])
+    chat(log, [bad])
     failing = {"audit": Failing({bad}, strict=True)}
     with pytest.raises(ViewStopped, match=str(bad)):
         PostgresKeeper(connections, failing).rebuild("audit")
@@ -261,7 +261,7 @@ def test_a_strict_build_that_workers_cannot_go_on_with_does_not_stop_what_is_rea
     url: str, log: Postgres, connections: Connections
 ) -> None:
     bad = uuid4()
-    talk(log, [bad])
+    chat(log, [bad])
     caught_up(url, VIEWS)
     worker = Stepping(url, {"audit": Failing({bad}, strict=True)})
     worker.builds.begin_building(AUDIT)

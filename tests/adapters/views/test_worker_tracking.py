@@ -10,14 +10,14 @@ from eventsourcing.persistence import ProgrammingError, Tracking
 from onrecord.adapters.storage.postgres.postgres import Postgres
 from onrecord.eventsourcing.postgres import PostgresViewTracking
 from onrecord.projections.views.audit import AUDIT
-from tests.adapters.views.workers import Stepping, talk
+from tests.adapters.views.workers import Stepping, chat
 from tests.factories import OTHER_TENANT, TENANT
 
 VIEWS = {"audit": AUDIT}
 
 
 def test_a_view_is_waited_for_by_the_id_of_a_notification(url: str, log: Postgres) -> None:
-    talk(log, [uuid4() for _ in range(8)])
+    chat(log, [uuid4() for _ in range(8)])
     tracking = PostgresViewTracking(log, TENANT)
     with pytest.raises(TimeoutError):
         tracking.wait("audit", 8, timeout=0.01)
@@ -31,7 +31,7 @@ def test_a_view_is_waited_for_by_the_id_of_a_notification(url: str, log: Postgre
 
 
 def test_of_the_parts_of_a_shard_the_one_that_is_behind_counts(url: str, log: Postgres) -> None:
-    talk(log, [uuid4() for _ in range(8)])
+    chat(log, [uuid4() for _ in range(8)])
     worker = Stepping(url, VIEWS)
     lease = worker.claim()
     [shard] = {cursor.shard for cursor in log.cursors() if cursor.position}

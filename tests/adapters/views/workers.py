@@ -119,7 +119,7 @@ class Stepping:
         self.connections.close()
 
 
-def talk(log: Postgres, conversations: Collection[UUID], events: int = 1) -> None:
+def chat(log: Postgres, conversations: Collection[UUID], events: int = 1) -> None:
     """Append prompts to each of these conversations."""
     log.append([appending(one, *(prompt() for _ in range(events))) for one in conversations])
 

@@ -22,18 +22,18 @@ def said() -> None:
 
 
 def main(name: str, url: str, store: str) -> None:
-    talk = onrecord.connect(store).conversation(KEY)
+    chat = onrecord.connect(store).conversation(KEY)
     asked = Asked(streams=True, each=said)
     if name == "openai-chat":
-        client = talk.record(openai.OpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0))
+        client = chat.record(openai.OpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0))
         asked.all(client.chat.completions.create(model="m", messages=MESSAGES, stream=True))
     elif name == "openai-responses":
-        client = talk.record(openai.OpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0))
+        client = chat.record(openai.OpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0))
         asked.all(client.responses.create(model="m", input="Hello?", stream=True))
     else:
         (sdk,) = [each for each in SDKS if each.name == name]
         with asyncio.Runner() as runner:
-            sdk.asks(talk.record(sdk.made(url)), runner, asked)
+            sdk.asks(chat.record(sdk.made(url)), runner, asked)
 
 
 if __name__ == "__main__":

@@ -268,12 +268,12 @@ def read(url: str, kind: str, size: int, *, recorded: bool, is_async: bool, stor
             digest.update(b"%d %s" % (seen, repr(event).encode()))
 
     client: Any = _client(kind, f"{url}/{kind}/{size}", is_async)
-    talk: Any = None
+    chat: Any = None
     if recorded:
         import onrecord
 
-        talk = onrecord.connect(store).conversation("large")
-        client = talk.record(client)
+        chat = onrecord.connect(store).conversation("large")
+        client = chat.record(client)
     failure, began = None, time.monotonic()
     try:
         if is_async:
@@ -283,7 +283,7 @@ def read(url: str, kind: str, size: int, *, recorded: bool, is_async: bool, stor
     except Exception as exc:  # noqa: BLE001 - named: the same with and without us
         failure = type(exc).__name__
     seconds = time.monotonic() - began
-    closing = None if talk is None else _closing(talk)
+    closing = None if chat is None else _closing(chat)
     told = Reading(peak(), seconds, digest.hexdigest(), failure)
     if closing is None:
         return told
@@ -291,11 +291,11 @@ def read(url: str, kind: str, size: int, *, recorded: bool, is_async: bool, stor
     return replace(told, closing=name, reason=getattr(closing, "reason", None), raw=raw)
 
 
-def _closing(talk: Any) -> Any:
+def _closing(chat: Any) -> Any:
     """Return the event that closes the response: a client may leave its stream before the end."""
     ends = time.monotonic() + PATIENCE
     while time.monotonic() < ends:
-        last = [known.event() for known in talk.events(after=1)][-1]
+        last = [known.event() for known in chat.events(after=1)][-1]
         if type(last).__name__ in ("ResponseCompleted", "ResponseInterrupted"):
             return last
         time.sleep(0.05)

@@ -312,7 +312,7 @@ PLACES = {
 def test_the_search_would_find_a_canary(tmp_path: Path) -> None:
     store = open_sqlite(tmp_path / "talks.db")
     recorded = Recorded(tmp_path, store)
-    recorded.talk.user(canary("said"))
+    recorded.chat.user(canary("said"))
     store.close()
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert any(canary("said").encode() in path.read_bytes() for path in files), sys.platform

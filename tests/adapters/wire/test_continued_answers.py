@@ -54,8 +54,8 @@ def test_an_answer_goes_on_by_token_hop_after_hop(tmp_path: Path) -> None:
     assert [step.relation for step in played.steps] == ["extends"] * 3
     assert [step.said for step in played.steps[1:]] == [(), ()]
     assert hops(played) == ONE_HOP * 3
-    played.talk.user("thanks")
-    contents = played.talk.request("gemini").body["contents"]
+    played.chat.user("thanks")
+    contents = played.chat.request("gemini").body["contents"]
     assert [part["text"] for part in contents[1]["parts"]] == ["one", "two", "three"]
     assert [said["role"] for said in contents] == ["user", "model", "user"]
 
@@ -70,7 +70,7 @@ def test_the_same_request_without_the_answers_token_is_another_sample(
 
 def test_the_request_that_is_made_for_it_goes_on_with_the_answer(tmp_path: Path) -> None:
     played = play([hop("one", None, TOKENS[0])], tmp_path)
-    body = played.talk.request("gemini").body
+    body = played.chat.request("gemini").body
     second = hop("two", TOKENS[0], None)
     assert body == json.loads(second.request)
 

@@ -51,7 +51,7 @@ def test_files_that_are_no_batchs_are_left_alone(recorded: Recorded) -> None:
         own.files.create(file=("none.jsonl", Unread(b" ")), purpose="batch")
         assert own.files.content("file-x").read() == kept
     assert kept in server.received[0].body
-    assert not recorded.talk.head().version
+    assert not recorded.chat.head().version
 
 
 def test_a_batch_of_embeddings_is_left_alone_and_said(recorded: Recorded) -> None:
@@ -60,7 +60,7 @@ def test_a_batch_of_embeddings_is_left_alone_and_said(recorded: Recorded) -> Non
         with pytest.warns(onrecord.RecordingWarning, match="a batch is not recorded"):
             create(own, asking("a", url=url), url)
         collect(own)
-    assert not recorded.talk.head().version
+    assert not recorded.chat.head().version
 
 
 def test_a_batch_that_nobody_recorded_has_its_answers_recorded_alone(

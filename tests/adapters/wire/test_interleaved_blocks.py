@@ -29,39 +29,39 @@ def said(text: str) -> JsonObject:
     return {"type": "text", "text": text}
 
 
-def told(*blocks: JsonObject, stop: str) -> onrecord.Talk:
+def told(*blocks: JsonObject, stop: str) -> onrecord.Conversation:
     """A conversation with an answer of these blocks, as its stream was read."""
-    talk = onrecord.connect("memory://").conversation("support/4711")
-    talk.user("Is it open?")
+    chat = onrecord.connect("memory://").conversation("support/4711")
+    chat.user("Is it open?")
     answer = answered(*stream_events(message(*blocks, stop_reason=stop)))
     assert [block.value for block in answer.blocks] == list(blocks)
-    talk.log.append(*events_of(answer, response=uuid7())[0])
-    return talk
+    chat.log.append(*events_of(answer, response=uuid7())[0])
+    return chat
 
 
 def test_a_call_amid_a_providers_call_and_its_result_keeps_its_place() -> None:
     blocks = (said("First"), SEARCH, said("and"), CALL, said("then"), FOUND_NOTHING, said("so."))
-    talk = told(*blocks, stop="tool_use")
-    (call,) = talk.open_calls()
+    chat = told(*blocks, stop="tool_use")
+    (call,) = chat.open_calls()
     assert call.id == "toolu_1"
-    talk.tool_result("toolu_1", "open")
-    _, answer, results = talk.request("anthropic-messages")["messages"]
+    chat.tool_result("toolu_1", "open")
+    _, answer, results = chat.request("anthropic-messages")["messages"]
     assert answer["content"] == list(blocks)
     assert [block["tool_use_id"] for block in results["content"]] == ["toolu_1"]
 
 
 def test_what_a_providers_tool_gave_goes_back_though_it_is_empty() -> None:
     blocks = (SEARCH, FOUND_NOTHING, said("Nobody knows."))
-    talk = told(*blocks, stop="end_turn")
-    talk.user("Really?")
-    assert talk.request("anthropic-messages")["messages"][1]["content"] == list(blocks)
+    chat = told(*blocks, stop="end_turn")
+    chat.user("Really?")
+    assert chat.request("anthropic-messages")["messages"][1]["content"] == list(blocks)
 
 
 @pytest.mark.parametrize("api", [api for api in FOLDERS if api != "anthropic-messages"])
 def test_other_apis_are_told_in_words_of_what_is_not_theirs(api: str) -> None:
-    talk = told(SEARCH, CALL, FOUND_NOTHING, said("Wait."), stop="tool_use")
-    talk.tool_result("toolu_1", "open")
-    sent = json.dumps(dict(talk.request(api)))
+    chat = told(SEARCH, CALL, FOUND_NOTHING, said("Wait."), stop="tool_use")
+    chat.tool_result("toolu_1", "open")
+    sent = json.dumps(dict(chat.request(api)))
     assert sent.index("[web_search was used.]") < sent.index("Wait.")
     assert sent.count('"name": "look"') >= 1
     assert "srvtoolu_1" not in sent

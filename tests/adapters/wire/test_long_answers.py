@@ -235,7 +235,7 @@ def test_a_caller_has_all_of_an_answer_that_is_too_long_for_the_record(
     assert isinstance(closing, ResponseInterrupted)
     assert closing.reason == "oversized"
     assert closing.raw is not None
-    raw = recorded.talk.blob(closing.raw)
+    raw = recorded.chat.blob(closing.raw)
     assert b"and so on" in raw
     assert KEY.encode() not in raw
 
@@ -288,7 +288,7 @@ def test_what_no_store_takes_waits_with_its_bytes_and_is_recorded(
     closing = recorded.events()[-1]
     assert isinstance(closing, ResponseInterrupted)
     assert closing.raw is not None
-    assert b"and so on" in recorded.talk.blob(closing.raw)
+    assert b"and so on" in recorded.chat.blob(closing.raw)
     assert list(recorded.spool.folder.iterdir()) == []
 
 

@@ -66,11 +66,11 @@ def pictures(events: tuple[Event, ...]) -> list[DocumentExtracted]:
 
 
 @pytest.fixture
-def talk() -> Iterator[onrecord.Talk]:
+def chat() -> Iterator[onrecord.Conversation]:
     yield onrecord.connect("memory://").conversation("talk")
 
 
-def answer(talk: onrecord.Talk, *blocks: JsonObject, api: str = RESPONSES) -> UUID:
+def answer(chat: onrecord.Conversation, *blocks: JsonObject, api: str = RESPONSES) -> UUID:
     response = uuid7()
     told = Answer(
         api=api,
@@ -79,8 +79,8 @@ def answer(talk: onrecord.Talk, *blocks: JsonObject, api: str = RESPONSES) -> UU
     )
     events, spilled = events_of(told, response=response)
     for data in spilled.values():
-        stream_of(talk).backend.put_blob(stream_of(talk).tenant, talk.conversation_id, (data,))
-    talk.log.append(*events)
+        stream_of(chat).backend.put_blob(stream_of(chat).tenant, chat.conversation_id, (data,))
+    chat.log.append(*events)
     return response
 
 
@@ -182,12 +182,12 @@ def test_a_picture_that_a_program_sends_back_is_known_again() -> None:
     assert sent.says == held.says
 
 
-def test_a_request_refers_to_the_picture_by_its_bytes(talk: onrecord.Talk) -> None:
-    talk.user("Draw.")
-    answer(talk, drawn(LARGE))
-    request = talk.request(RESPONSES)
+def test_a_request_refers_to_the_picture_by_its_bytes(chat: onrecord.Conversation) -> None:
+    chat.user("Draw.")
+    answer(chat, drawn(LARGE))
+    request = chat.request(RESPONSES)
     body = jsontext.write(dict(request))
-    known = sources_in(event.told() for event in talk.log.read())
+    known = sources_in(event.told() for event in chat.log.read())
     template, spilled = split(body, known=known)
     assert EncodedSpan(blob=blob_of(LARGE)) in template.spans
     assert spilled == {}
@@ -196,11 +196,11 @@ def test_a_request_refers_to_the_picture_by_its_bytes(talk: onrecord.Talk) -> No
     )
 
 
-def test_its_own_api_is_not_sent_the_picture_again(talk: onrecord.Talk) -> None:
-    talk.user("Draw.")
-    answer(talk, drawn(LARGE))
-    talk.user("Thanks.")
-    told = talk.request(RESPONSES)["input"]
+def test_its_own_api_is_not_sent_the_picture_again(chat: onrecord.Conversation) -> None:
+    chat.user("Draw.")
+    answer(chat, drawn(LARGE))
+    chat.user("Thanks.")
+    told = chat.request(RESPONSES)["input"]
     assert told == [
         {"role": "user", "content": "Draw."},
         drawn(LARGE),
@@ -208,13 +208,13 @@ def test_its_own_api_is_not_sent_the_picture_again(talk: onrecord.Talk) -> None:
     ]
 
 
-def test_another_api_sees_the_picture_in_the_users_turn(talk: onrecord.Talk) -> None:
-    talk.user("Draw.")
-    answer(talk, drawn(LARGE))
-    talk.user("Thanks.")
+def test_another_api_sees_the_picture_in_the_users_turn(chat: onrecord.Conversation) -> None:
+    chat.user("Draw.")
+    answer(chat, drawn(LARGE))
+    chat.user("Thanks.")
     *_, (role, content) = [
         (message["role"], message["content"])
-        for message in talk.request("anthropic-messages")["messages"]
+        for message in chat.request("anthropic-messages")["messages"]
     ]
     assert role == "user"
     tag = next(part["text"] for part in content if "tool-name" in part.get("text", ""))
@@ -225,33 +225,33 @@ def test_another_api_sees_the_picture_in_the_users_turn(talk: onrecord.Talk) -> 
     assert content[-1] == {"type": "text", "text": "Thanks."}
 
 
-def test_an_api_without_pictures_is_told_of_it(talk: onrecord.Talk) -> None:
-    talk.user("Draw.")
-    answer(talk, drawn(SMALL))
-    talk.user("Thanks.")
-    request = talk.request("openai-chat", model="deepseek-chat")
+def test_an_api_without_pictures_is_told_of_it(chat: onrecord.Conversation) -> None:
+    chat.user("Draw.")
+    answer(chat, drawn(SMALL))
+    chat.user("Thanks.")
+    request = chat.request("openai-chat", model="deepseek-chat")
     assert "document" in {note.rule for note in request.report}
     assert "image_0.png" in str(request["messages"])
 
 
-def test_later_requests_begin_with_the_earlier_ones(talk: onrecord.Talk) -> None:
-    talk.user("Draw.")
-    answer(talk, drawn(LARGE))
-    talk.user("Thanks.")
+def test_later_requests_begin_with_the_earlier_ones(chat: onrecord.Conversation) -> None:
+    chat.user("Draw.")
+    answer(chat, drawn(LARGE))
+    chat.user("Thanks.")
     for api, member in (("anthropic-messages", "messages"), (RESPONSES, "input")):
-        before = talk.request(api, at=talk.head().version)[member]
-        version = talk.head().version
-        answer(talk, {"type": "message", "role": "assistant", "content": "Welcome."})
-        talk.user("Bye.")
-        assert talk.request(api)[member][: len(before)] == before
-        assert talk.request(api, at=version)[member] == before
+        before = chat.request(api, at=chat.head().version)[member]
+        version = chat.head().version
+        answer(chat, {"type": "message", "role": "assistant", "content": "Welcome."})
+        chat.user("Bye.")
+        assert chat.request(api)[member][: len(before)] == before
+        assert chat.request(api, at=version)[member] == before
 
 
-def test_a_picture_at_the_end_is_no_turn_for_its_own_api(talk: onrecord.Talk) -> None:
-    talk.user("Draw.")
-    answer(talk, drawn(SMALL))
-    answer(talk, {"type": "message", "role": "assistant", "content": "There."})
-    told = talk.request(RESPONSES)["input"]
+def test_a_picture_at_the_end_is_no_turn_for_its_own_api(chat: onrecord.Conversation) -> None:
+    chat.user("Draw.")
+    answer(chat, drawn(SMALL))
+    answer(chat, {"type": "message", "role": "assistant", "content": "There."})
+    told = chat.request(RESPONSES)["input"]
     assert [item.get("type", item.get("role")) for item in told] == [
         "user",
         "image_generation_call",
@@ -259,55 +259,55 @@ def test_a_picture_at_the_end_is_no_turn_for_its_own_api(talk: onrecord.Talk) ->
     ]
 
 
-def test_a_picture_of_an_answer_that_came_again_is_told_once(talk: onrecord.Talk) -> None:
-    talk.user("Draw.")
+def test_a_picture_of_an_answer_that_came_again_is_told_once(chat: onrecord.Conversation) -> None:
+    chat.user("Draw.")
     cut = Answer(api=RESPONSES, envelope={}, blocks=(Block(0, drawn(SMALL)),), interruption="cut")
     whole = Answer(api=RESPONSES, envelope={}, blocks=(Block(0, drawn(LARGE)),))
     request = uuid7()
-    talk.log.append(RequestSent(api=RESPONSES, endpoint="/v1/responses", template=NO_TEMPLATE))
+    chat.log.append(RequestSent(api=RESPONSES, endpoint="/v1/responses", template=NO_TEMPLATE))
     for told in (cut, whole):
         events, spilled = events_of(told, response=uuid7(), request=request)
         for data in spilled.values():
-            stream_of(talk).backend.put_blob(stream_of(talk).tenant, talk.conversation_id, (data,))
-        talk.log.append(*events)
-    talk.user("Thanks.")
-    shown = json.dumps(talk.request("anthropic-messages")["messages"])
+            stream_of(chat).backend.put_blob(stream_of(chat).tenant, chat.conversation_id, (data,))
+        chat.log.append(*events)
+    chat.user("Thanks.")
+    shown = json.dumps(chat.request("anthropic-messages")["messages"])
     assert shown.count('"image"') == 1
     assert base64.b64encode(LARGE).decode() in shown
 
 
-def test_a_picture_amid_an_answer_comes_after_all_of_it(talk: onrecord.Talk) -> None:
-    talk.user("Draw.")
+def test_a_picture_amid_an_answer_comes_after_all_of_it(chat: onrecord.Conversation) -> None:
+    chat.user("Draw.")
     events, _ = recorded(drawn(SMALL), {"type": "message", "role": "assistant", "content": "So."})
-    stream_of(talk).backend.put_blob(stream_of(talk).tenant, talk.conversation_id, (SMALL,))
-    talk.log.append(*events)
-    talk.user("Thanks.")
-    told = [message["role"] for message in talk.request("anthropic-messages")["messages"]]
+    stream_of(chat).backend.put_blob(stream_of(chat).tenant, chat.conversation_id, (SMALL,))
+    chat.log.append(*events)
+    chat.user("Thanks.")
+    told = [message["role"] for message in chat.request("anthropic-messages")["messages"]]
     assert told == ["user", "assistant", "user"]
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_what_is_redacted_takes_its_pictures_along(talk: onrecord.Talk, api: str) -> None:
-    talk.user("Draw.")
-    answer(talk, drawn(SMALL))
-    answer(talk, plotted(SMALL[:-1]))
-    talk.user("Thanks.")
-    before = talk.head().version
-    shown = talk.request(api).body
-    talk.redact(3)
-    hidden = jsontext.write(talk.request(api).body).decode()
+def test_what_is_redacted_takes_its_pictures_along(chat: onrecord.Conversation, api: str) -> None:
+    chat.user("Draw.")
+    answer(chat, drawn(SMALL))
+    answer(chat, plotted(SMALL[:-1]))
+    chat.user("Thanks.")
+    before = chat.head().version
+    shown = chat.request(api).body
+    chat.redact(3)
+    hidden = jsontext.write(chat.request(api).body).decode()
     told = [base64.b64encode(data).decode() in hidden for data in (SMALL, SMALL[:-1])]
     assert told == [False, base64.b64encode(SMALL[:-1]).decode() in jsontext.write(shown).decode()]
-    assert talk.request(api, at=before).body == shown
+    assert chat.request(api, at=before).body == shown
 
 
-def test_a_picture_goes_where_what_made_it_goes_as_words(talk: onrecord.Talk) -> None:
-    talk.user("Draw.")
+def test_a_picture_goes_where_what_made_it_goes_as_words(chat: onrecord.Conversation) -> None:
+    chat.user("Draw.")
     said: JsonObject = {"type": "message", "id": "msg_1", "role": "assistant", "content": []}
-    answer(talk, said, drawn(SMALL), plotted(LARGE))
-    talk.user("Thanks.")
-    talk.redact(3)
-    told = talk.request(RESPONSES)["input"]
+    answer(chat, said, drawn(SMALL), plotted(LARGE))
+    chat.user("Thanks.")
+    chat.redact(3)
+    told = chat.request(RESPONSES)["input"]
     roles = [item.get("role", item.get("type")) for item in told]
     assert roles == ["user", "assistant", "user", "assistant", "user", "user"]
     for message, data, call in ((told[2], SMALL, "ig_1"), (told[4], LARGE, "ci_1")):

@@ -7,7 +7,7 @@ from typing import Any, cast
 import anthropic
 import pytest
 
-from onrecord.adapters.conversation.conversation import Talk, stream_of
+from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.conversation.tenancy import Tenancy
 from onrecord.adapters.demo.services.scenes import JsonObject
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
@@ -269,11 +269,11 @@ def test_the_account_is_known_by_a_digest_only(tmp_path: Path) -> None:
     with calling(recorded, [GREETING, GREETING]) as calls:
         calls.ask()
         with anthropic.Anthropic(api_key="another", base_url=calls.server.url) as other:
-            talk = Talk(
-                Tenancy(recorded.store, stream_of(recorded.talk).tenant, recorded.spool), "b"
+            chat = Conversation(
+                Tenancy(recorded.store, stream_of(recorded.chat).tenant, recorded.spool), "b"
             )
-            talk.record(other).messages.create(
+            chat.record(other).messages.create(
                 model=MODEL, max_tokens=9, messages=cast("list[Any]", HELLO)
             )
-    accounts = [event.account for event in (*recorded.requests(), *requests_of(talk))]
+    accounts = [event.account for event in (*recorded.requests(), *requests_of(chat))]
     assert accounts == [recorded.store.digest(key).hex() for key in (KEY, "another")]

@@ -107,7 +107,7 @@ def test_what_is_said_of_late_answers_refuses_no_call_where_warnings_are_errors(
 
 def test_a_failed_attempt_waits_as_well(recorded: Recorded, tmp_path: Path) -> None:
     with calling(recorded, [overloaded(), GREETING]) as calls:
-        recorded.talk.user("Hello")
+        recorded.chat.user("Hello")
         inner = recorded.counting.append
 
         def only_prompts(appends: list[Append]) -> object:
@@ -171,16 +171,16 @@ def test_an_answer_whose_recording_aside_was_not_acknowledged_is_recorded_once(
 ) -> None:
     store = Lossy()
     tab, other = Tab(store, tmp_path), Tab(store, tmp_path)
-    tab.talk.user("one")
+    tab.chat.user("one")
     overtaken = tab.send(tab.render())
-    other.talk.user("two")
+    other.chat.user("two")
     other.answer(other.send(other.render()), "second answer")
     store.loses = True
     tab.answer(overtaken, "first answer")
-    before = len(list(store.read(tab.talk.conversation_id)))
+    before = len(list(store.read(tab.chat.conversation_id)))
     with pytest.warns(RecordingWarning, match="recorded late.*: 1 "):
-        tab.journal.spool.take_in(store)
-    assert tab.talk.head().version == before == len(tab.talk.events(after=0))
+        tab.recorder.spool.take_in(store)
+    assert tab.chat.head().version == before == len(tab.chat.events(after=0))
     assert told(tab) == {"first answer": False, "second answer": True}
     assert not [record for record in caplog.records if record.levelno == logging.CRITICAL]
     assert not list(tmp_path.rglob("*.json"))
@@ -252,11 +252,11 @@ def test_stores_that_share_a_folder_do_not_take_each_others(
         monkeypatch.chdir(tmp_path / name)
         opened.append(connect("sqlite:///support.db"))
     ours, theirs = opened
-    talk = ours.conversation("ada")
-    talk.user("Hello")
-    event = stream_of(talk).draft(prompt("late"))
+    chat = ours.conversation("ada")
+    chat.user("Hello")
+    event = stream_of(chat).draft(prompt("late"))
     spool_of(ours).put(
-        PendingAppend(Append(stream_of(talk).tenant, talk.conversation_id, (event,)), {}), FULL
+        PendingAppend(Append(stream_of(chat).tenant, chat.conversation_id, (event,)), {}), FULL
     )
     assert spool_of(theirs).take_in(backend_of(theirs)) == 0
     assert list(theirs.conversations()) == []
@@ -309,11 +309,11 @@ def test_what_waits_for_a_conversation_that_the_log_does_not_have_goes_on_waitin
 
 def test_a_spool_beside_the_wrong_file_stays_whole(tmp_path: Path) -> None:
     one = connect(f"sqlite:///{tmp_path / 'one.db'}")
-    talk = one.conversation("ada")
-    talk.user("Hello")
-    event = stream_of(talk).draft(prompt("late"))
+    chat = one.conversation("ada")
+    chat.user("Hello")
+    event = stream_of(chat).draft(prompt("late"))
     spool_of(one).put(
-        PendingAppend(Append(stream_of(talk).tenant, talk.conversation_id, (event,)), {}), FULL
+        PendingAppend(Append(stream_of(chat).tenant, chat.conversation_id, (event,)), {}), FULL
     )
     one.close()
     shutil.copytree(tmp_path / "one.db-spool", tmp_path / "two.db-spool")
@@ -385,10 +385,10 @@ def test_a_talk_is_whole_before_anything_is_asked_of_it(recorded: Recorded, use:
             case "read":
                 assert recorded.types()[-1] == "response.completed"
             case "request":
-                messages = recorded.talk.request("anthropic-messages")["messages"]
+                messages = recorded.chat.request("anthropic-messages")["messages"]
                 assert messages[1]["role"] == "assistant"
             case _:
-                recorded.talk.tool_result("toolu_01", "found")
+                recorded.chat.tool_result("toolu_01", "found")
                 assert recorded.types()[-2:] == ["response.completed", "tool_result.recorded"]
 
     with calling(recorded, script) as calls:

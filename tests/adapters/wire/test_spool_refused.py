@@ -188,16 +188,16 @@ def test_forgetting_a_conversation_deletes_the_answer_that_waits_for_it(
 
     with connect(f"sqlite:///{tmp_path / 'talks.db'}") as store, DemoServer(script) as server:
         append = backend_of(store).append
-        talk = store.conversation("support/4711")
+        chat = store.conversation("support/4711")
         with anthropic.Anthropic(api_key=KEY, base_url=server.url, max_retries=0) as client:
             messages: Any = HELLO
-            talk.record(client).messages.create(model=MODEL, max_tokens=9, messages=messages)
+            chat.record(client).messages.create(model=MODEL, max_tokens=9, messages=messages)
         assert len(list(tmp_path.rglob("*.spooled.json"))) == 1
         match by:
             case "key":
                 assert store.forget("support/4711", **BECAUSE).events > 0
             case "id":
-                assert store.forget(talk.conversation_id, **BECAUSE).events > 0
+                assert store.forget(chat.conversation_id, **BECAUSE).events > 0
             case _:
                 key = "support/4711"
                 erase(store, key, "asked to", "ana", sure=True, as_json=True)

@@ -1,4 +1,4 @@
-"""kill -9 of a program amid a stream, at each API: the prompt is there, and the talk goes on."""
+"""kill -9 of a program amid a stream, at each API: the prompt is there, and the chat goes on."""
 
 import json
 import os
@@ -99,11 +99,11 @@ def test_what_was_acknowledged_before_a_kill_amid_a_stream_is_there(
         assert process.stdout is not None
         assert process.stdout.readline() == b"a piece\n"
     with onrecord.connect(url) as store:
-        talk = store.conversation(KEY)
-        types = [recorded.type for recorded in talk.log.read()]
+        chat = store.conversation(KEY)
+        types = [recorded.type for recorded in chat.log.read()]
         assert {"message.recorded", "request.sent"} <= set(types)
         assert "response.completed" not in types
         assert store.verify().faults == ()
-        talk.user("Are you there?")
-        made = talk.request(api)
+        chat.user("Are you there?")
+        made = chat.request(api)
         assert "Are you there?" in str(made.body)

@@ -14,44 +14,46 @@ PDF = b"%PDF-1.7"
 
 
 @pytest.fixture
-def talk() -> onrecord.Talk:
+def chat() -> onrecord.Conversation:
     return onrecord.connect("memory://").conversation("support/4711")
 
 
-def messages(talk: onrecord.Talk, **options: Any) -> list[dict[str, Any]]:
-    sent: list[dict[str, Any]] = talk.request("openai-chat", model="gpt-4.1", **options)["messages"]
+def messages(chat: onrecord.Conversation, **options: Any) -> list[dict[str, Any]]:
+    sent: list[dict[str, Any]] = chat.request("openai-chat", model="gpt-4.1", **options)["messages"]
     return sent
 
 
 @pytest.mark.parametrize("given", [None, "", " \n"])
 def test_a_result_of_nothing_says_that_the_tool_succeeded(
-    talk: onrecord.Talk, given: str | None
+    chat: onrecord.Conversation, given: str | None
 ) -> None:
-    asked(talk, ("look", {}))
-    talk.tool_result("call_1", given)
-    assert messages(talk)[-1]["content"] == "Tool execution succeeded, but returned no result."
+    asked(chat, ("look", {}))
+    chat.tool_result("call_1", given)
+    assert messages(chat)[-1]["content"] == "Tool execution succeeded, but returned no result."
 
 
-def test_a_call_that_was_given_up_says_that_it_was_canceled(talk: onrecord.Talk) -> None:
-    asked(talk, ("look", {}))
-    talk.cancel("call_1")
-    assert messages(talk)[-1]["content"] == "Tool execution was canceled."
+def test_a_call_that_was_given_up_says_that_it_was_canceled(chat: onrecord.Conversation) -> None:
+    asked(chat, ("look", {}))
+    chat.cancel("call_1")
+    assert messages(chat)[-1]["content"] == "Tool execution was canceled."
 
 
-def test_a_signal_of_nothing_says_that_the_calls_were_waited_for(talk: onrecord.Talk) -> None:
-    talk.signal()
-    assert messages(talk)[-1]["content"] == (
+def test_a_signal_of_nothing_says_that_the_calls_were_waited_for(
+    chat: onrecord.Conversation,
+) -> None:
+    chat.signal()
+    assert messages(chat)[-1]["content"] == (
         "An event was triggered but no content was returned. Execution waited for all in-flight "
         "tool executions to complete before proceeding."
     )
 
 
 def test_a_signal_of_nothing_that_interrupts_says_that_calls_were_canceled(
-    talk: onrecord.Talk,
+    chat: onrecord.Conversation,
 ) -> None:
-    asked(talk, ("look", {}))
-    talk.signal(interrupts=True)
-    assert messages(talk)[-1]["content"] == (
+    asked(chat, ("look", {}))
+    chat.signal(interrupts=True)
+    assert messages(chat)[-1]["content"] == (
         "An event was triggered but no content was returned. All in-flight tool executions were "
         "canceled."
     )
@@ -61,7 +63,7 @@ def test_a_signal_of_nothing_that_interrupts_says_that_calls_were_canceled(
     ("tags", "words", "tag"),
     [
         (
-            "seed-short-id",
+            "short-id",
             "Documents extracted from tool call results:",
             '<document tool-name="look" tool-call-id="call_1" document-short-id="',
         ),
@@ -73,11 +75,11 @@ def test_a_signal_of_nothing_that_interrupts_says_that_calls_were_canceled(
     ],
 )
 def test_the_documents_of_results_have_their_preamble_and_tags(
-    talk: onrecord.Talk, tags: str, words: str, tag: str
+    chat: onrecord.Conversation, tags: str, words: str, tag: str
 ) -> None:
-    asked(talk, ("look", {}))
-    talk.tool_result("call_1", {"file": PDF})
-    preamble, before, document = messages(talk, tags=tags)[-1]["content"]
+    asked(chat, ("look", {}))
+    chat.tool_result("call_1", {"file": PDF})
+    preamble, before, document = messages(chat, tags=tags)[-1]["content"]
     assert preamble["text"] == words
     assert before["text"].startswith(tag)
     assert before["text"].endswith(" />")
@@ -87,15 +89,15 @@ def test_the_documents_of_results_have_their_preamble_and_tags(
 @pytest.mark.parametrize(
     ("tags", "words"),
     [
-        ("seed-short-id", []),
+        ("short-id", []),
         ("doc-reference", ["Documents extracted from event data (<doc /> tag + content pair):"]),
     ],
 )
 def test_the_documents_of_signals_have_a_preamble_in_one_form(
-    talk: onrecord.Talk, tags: str, words: list[str]
+    chat: onrecord.Conversation, tags: str, words: list[str]
 ) -> None:
-    talk.signal({"file": PDF, "kind": "report"})
-    content, *more = messages(talk, tags=tags)[-1]["content"]
+    chat.signal({"file": PDF, "kind": "report"})
+    content, *more = messages(chat, tags=tags)[-1]["content"]
     assert '"kind":"report"' in content["text"]
     *before, tag, document = more
     assert [part["text"] for part in before] == words

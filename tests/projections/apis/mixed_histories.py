@@ -24,7 +24,7 @@ from onrecord.domain.events import (
     ToolResultRecorded,
 )
 from onrecord.projections.api import known_api, known_rules
-from onrecord.projections.apis.capabilities import Given
+from onrecord.projections.apis.capabilities import CapabilityOverride
 from onrecord.projections.apis.documents import Form
 from onrecord.projections.apis.request import Options, Request
 from onrecord.projections.history.window import Window
@@ -56,9 +56,13 @@ CHANGING = {
     }
 }
 
-FORMS: tuple[Form, ...] = ("seed-short-id", "doc-reference")
+FORMS: tuple[Form, ...] = ("short-id", "doc-reference")
 # What is said of a model: nothing, that its results hold texts alone, that it reads nothing else.
-GIVEN = [None, Given(tool_result=("text",)), Given(user=("text",), tool_result=("text",))]
+GIVEN = [
+    None,
+    CapabilityOverride(tool_result=("text",)),
+    CapabilityOverride(user=("text",), tool_result=("text",)),
+]
 
 windows = st.none() | st.builds(
     Window, exchanges=st.integers(1, 3), step=st.integers(1, 3), pinned=st.just(0)

@@ -103,12 +103,12 @@ def test_what_was_rendered_is_what_is_in_force() -> None:
     assert not same_tools(ToolsDeclared(tools=(SEARCH,)), ToolsDeclared(tools=(foreign,)))
 
 
-def talk() -> onrecord.Talk:
+def chat() -> onrecord.Conversation:
     return onrecord.connect("memory://").conversation("talk")
 
 
 def test_a_request_has_the_tools_that_were_given() -> None:
-    asked = talk()
+    asked = chat()
     asked.tools.declare([SEARCH, CLOCK])
     asked.user("Look.")
     told = [tool.get("type") for tool in asked.request("openai-responses")["tools"]]
@@ -117,7 +117,7 @@ def test_a_request_has_the_tools_that_were_given() -> None:
 
 
 def test_a_request_for_an_api_that_has_not_the_tool_is_refused() -> None:
-    asked = talk()
+    asked = chat()
     asked.tools.declare([SEARCH])
     asked.user("Look.")
     with pytest.raises(onrecord.UnsupportedTool, match="openai-chat cannot run 'web_search'"):
@@ -127,7 +127,7 @@ def test_a_request_for_an_api_that_has_not_the_tool_is_refused() -> None:
 
 
 def test_a_tool_of_another_api_that_was_recorded_is_left_out() -> None:
-    asked = talk()
+    asked = chat()
     asked.tools.declare([Native(api="gemini", value={"googleSearch": {}}), CLOCK])
     asked.user("Look.")
     request = asked.request("openai-chat")
@@ -142,7 +142,7 @@ def test_a_tool_that_no_api_has_is_refused_with_the_names_of_those_there_are() -
 
 
 def test_options_for_an_api_that_is_none_are_refused() -> None:
-    asked = talk()
+    asked = chat()
     with pytest.raises(onrecord.UnknownApi, match="anthropic"):
         asked.tools.declare(
             [BuiltinTool(name="web_search", options={"anthropic": {"max_uses": 3}})]

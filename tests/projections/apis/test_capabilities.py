@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from onrecord.domain.documents import Modality
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import FOLDERS
-from onrecord.projections.apis.capabilities import Capabilities, Given, capabilities_of
+from onrecord.projections.apis.capabilities import Capabilities, CapabilityOverride, capabilities_of
 from onrecord.projections.apis.request import Options, options_of
 from tests.search import examples
 
@@ -158,7 +158,7 @@ def test_who_an_entrys_models_are_is_said_by_the_one_above_if_it_says_so() -> No
 
 
 def test_what_a_call_says_wins_over_all() -> None:
-    given = Given(user=("audio",), document_bytes=5)
+    given = CapabilityOverride(user=("audio",), document_bytes=5)
     options = Options(api="toy", matrix=OWN, capabilities=given)
     found = capabilities_of("toy", "exact", options)
     assert (found.user, found.tool_result) == (frozenset({"audio"}), T)
@@ -167,7 +167,7 @@ def test_what_a_call_says_wins_over_all() -> None:
 
 
 def test_a_call_may_say_that_results_hold_nothing_but_text() -> None:
-    options = Options(capabilities=Given(tool_result=()))
+    options = Options(capabilities=CapabilityOverride(tool_result=()))
     found = capabilities_of("anthropic-messages", "claude-sonnet-5", options)
     assert (found.user, found.tool_result) == (TID, frozenset())
 
@@ -175,7 +175,7 @@ def test_a_call_may_say_that_results_hold_nothing_but_text() -> None:
 @pytest.mark.parametrize("wrong", [0, -1, True, "5"])
 def test_a_limit_that_a_call_says_is_a_number_of_bytes(wrong: Any) -> None:
     with pytest.raises(ValidationError):
-        Given(document_bytes=wrong)
+        CapabilityOverride(document_bytes=wrong)
 
 
 def test_the_order_of_a_callers_entries_is_of_no_account() -> None:
@@ -186,7 +186,7 @@ def test_the_order_of_a_callers_entries_is_of_no_account() -> None:
 
 
 def test_options_that_were_recorded_find_the_same() -> None:
-    options = Options(api="toy", matrix=OWN, capabilities=Given(user=("text",)))
+    options = Options(api="toy", matrix=OWN, capabilities=CapabilityOverride(user=("text",)))
     again = options_of(options.plain())
     assert again == options
     assert capabilities_of("toy", "exact", again) == capabilities_of("toy", "exact", options)

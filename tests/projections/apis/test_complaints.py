@@ -151,10 +151,10 @@ def body(request: Request) -> str:
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("exchanges", [1, 2, 3])
 def test_windows_never_part_a_call(api: str, exchanges: int) -> None:
-    talk = onrecord.connect("memory://").conversation("support/4711")
+    chat = onrecord.connect("memory://").conversation("support/4711")
     for _, event in loops(5).events:
-        talk.log.append(event)
-    request = talk.request(api, window=Window(exchanges=exchanges, step=1))
+        chat.log.append(event)
+    request = chat.request(api, window=Window(exchanges=exchanges, step=1))
     assert refused(api, request) == ()
     assert "prompt 0" not in body(request)
     assert "prompt 4" in body(request)

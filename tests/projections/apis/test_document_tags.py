@@ -16,7 +16,7 @@ from onrecord.projections.apis.documents import (
 from onrecord.projections.history.history import Block, Mark
 from tests.projections.happenings import document
 
-SEED: Form = "seed-short-id"
+SEED: Form = "short-id"
 REFERENCE: Form = "doc-reference"
 DIGEST = "0123456789abcdef" * 4
 ID = f"{DIGEST[:8]}-{DIGEST[8:]}"

@@ -158,8 +158,8 @@ def test_every_case_is_tested_where_it_is_said_to_be() -> None:
 
 def next_request(played: Played, api: str) -> Request:
     """The request that goes on with a word of the user's; nothing of it is refused."""
-    played.talk.user("Go on.")
-    request = played.talk.request(api)
+    played.chat.user("Go on.")
+    request = played.chat.request(api)
     assert refused(api, request) == ()
     return request
 
@@ -210,11 +210,11 @@ def program(request: pytest.FixtureRequest, tmp_path: Path) -> Program:
 @pytest.mark.parametrize("api", APIS)
 def test_case_03_results_stand_in_call_order_and_texts_after(program: Program, api: str) -> None:
     program.ask(program.user("u1"), "a1", ["c1", "c2", "c3"])
-    talk = program.recorded.talk
-    talk.tool_result("c2", "r2")
-    talk.user("Are you there?")
-    talk.tool_result("c1", "r1")
-    assert refused(api, talk.request(api)) == ()
+    chat = program.recorded.chat
+    chat.tool_result("c2", "r2")
+    chat.user("Are you there?")
+    chat.tool_result("c1", "r1")
+    assert refused(api, chat.request(api)) == ()
     told = program.main(api)[-7:]
     # Gemini's calls and results are paired by their order: ids of others do not go.
     is_foreign = program.spelling.api != "gemini"
@@ -265,10 +265,10 @@ def test_case_07_messages_do_not_merge(source: str, is_whole: bool) -> None:
 def test_case_08_a_call_that_broke_off_is_none(source: str, tmp_path: Path) -> None:
     body = (CORPUS / source).read_bytes() if "/" in source else sample("anthropic-messages", source)
     played = play([alone("anthropic", body + b"\n\n")], tmp_path)
-    assert played.talk.open_calls() == []
-    played.talk.user("Go on.")
+    assert played.chat.open_calls() == []
+    played.chat.user("Go on.")
     for api in APIS:
-        request = played.talk.request(api)
+        request = played.chat.request(api)
         assert refused(api, request) == ()
         assert "tool_use" not in json.dumps(request.body)
         assert "tool_result" not in json.dumps(request.body)
@@ -312,8 +312,8 @@ def test_case_13_reasoning_does_not_go_without_its_message(tmp_path: Path) -> No
     assert said[0]["type"] == "reasoning"
     edited = {"role": "assistant", "content": "I say something else."}
     program.ask([*program.user("u1"), said[0], edited, *program.user("u2")], "a2")
-    program.recorded.talk.user("u3")
-    request = program.recorded.talk.request("openai-responses")
+    program.recorded.chat.user("u3")
+    request = program.recorded.chat.request("openai-responses")
     assert refused("openai-responses", request) == ()
 
 
@@ -325,8 +325,8 @@ def test_case_15_absent_is_not_null(api: str, tmp_path: Path) -> None:
         if path.name.endswith("expected.json") or not read(api, path.read_bytes()).is_complete:
             continue
         played = play([alone(folders.get(api, api), path.read_bytes())], tmp_path / path.stem)
-        played.talk.user("Go on.")
-        request = played.talk.request(api)
+        played.chat.user("Go on.")
+        request = played.chat.request(api)
         sent = WIRES[api].read_request(json.dumps({"max_tokens": 9, **request.body}).encode())
         going = Counter(json.dumps(piece.block) for piece in sent.pieces)
         said = [json.dumps(part.value) for part in read(api, path.read_bytes()).blocks]
@@ -369,8 +369,8 @@ def test_case_18_ids_are_mapped_alike_and_for_good(program: Program, api: str) -
         history = program.ask(history, f"a{number}", [call])
         history = [*history, *program.results(**{call: f"r{number}"})]
     program.ask(history, "done")
-    program.recorded.talk.user("Go on.")
-    first, again = (program.recorded.talk.request(api) for _ in range(2))
+    program.recorded.chat.user("Go on.")
+    first, again = (program.recorded.chat.request(api) for _ in range(2))
     assert first.body_parts() == again.body_parts()
     told = [said.rule for said in refused(api, first)]
     # A compatible server may have ids of its own, and gets them back.
@@ -386,8 +386,8 @@ def test_case_20_marks_do_not_add_up(tmp_path: Path) -> None:
         text = {"type": "text", "text": f"u{number}", **mark}
         history = program.ask([*history, {"role": "user", "content": [text]}], f"a{number}")
     assert program.relations() == ["extends"] * 6
-    program.recorded.talk.user("Go on.")
+    program.recorded.chat.user("Go on.")
     for cache in (False, True):
-        request = program.recorded.talk.request("anthropic-messages", cache=cache)
+        request = program.recorded.chat.request("anthropic-messages", cache=cache)
         assert json.dumps(request.body).count("cache_control") <= 4 * cache
         assert refused("anthropic-messages", request) == ()

@@ -68,8 +68,8 @@ def parts_told(answer: bytes) -> list[JsonObject]:
 
 
 def parts_sent(played: Played) -> list[JsonObject]:
-    played.talk.user("Go on.")
-    contents: list[JsonObject] = played.talk.request(GEMINI).body["contents"]
+    played.chat.user("Go on.")
+    contents: list[JsonObject] = played.chat.request(GEMINI).body["contents"]
     return [part for said in contents if said["role"] == "model" for part in said["parts"]]
 
 
@@ -109,8 +109,8 @@ def converse(*content: JsonObject, stop: str = "end_turn", is_stream: bool = Fal
 
 
 def sent_to_amazon(played: Played) -> Any:
-    played.talk.user("Go on.")
-    return played.talk.request(CONVERSE).body
+    played.chat.user("Go on.")
+    return played.chat.request(CONVERSE).body
 
 
 def test_case_19_a_member_that_no_sdk_knows_goes_back(tmp_path: Path) -> None:
@@ -131,8 +131,8 @@ def test_case_19_tools_go_along_wherever_the_history_has_calls(
     """ "toolConfig field must be defined when using toolUse and toolResult content blocks"."""
     call: JsonObject = {"toolUse": {"toolUseId": "tooluse_1", "name": "look", "input": {"q": 1}}}
     played = play([converse(call, stop="tool_use", is_stream=is_stream)], tmp_path)
-    played.talk.tool_result("tooluse_1", "found")
-    played.talk.tools.declare([])
+    played.chat.tool_result("tooluse_1", "found")
+    played.chat.tools.declare([])
     body = sent_to_amazon(played)
     assert body["messages"][1]["content"] == [call]
     assert [tool["toolSpec"]["name"] for tool in body["toolConfig"]["tools"]] == ["look"]

@@ -33,16 +33,16 @@ def test_each_block_has_a_policy(api: str, value: JsonObject, policy: Replay) ->
     assert replay_of(api, value) == policy
 
 
-def told(*items: JsonObject) -> onrecord.Talk:
-    talk = onrecord.connect("memory://").conversation("talk")
-    talk.user("Think.")
+def told(*items: JsonObject) -> onrecord.Conversation:
+    chat = onrecord.connect("memory://").conversation("talk")
+    chat.user("Think.")
     for number in range(2):
         blocks = tuple(Block(index, value) for index, value in enumerate(items))
         envelope = {"id": f"resp_{number}", "store": True, "model": "gpt-5"}
         answer = Answer(api="openai-responses", envelope=envelope, blocks=blocks)
-        talk.log.append(*events_of(answer, response=uuid7())[0])
-        talk.user("On.")
-    return talk
+        chat.log.append(*events_of(answer, response=uuid7())[0])
+        chat.user("On.")
+    return chat
 
 
 def test_reasoning_with_two_summaries_goes_back_once() -> None:

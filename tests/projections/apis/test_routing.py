@@ -9,7 +9,7 @@ import pytest
 from onrecord.domain.content import Document, Text, ToolResult
 from onrecord.domain.errors import UnsupportedDocument
 from onrecord.domain.events import DocumentExtracted, SignalReceived, ToolResultRecorded
-from onrecord.projections.apis.capabilities import Given
+from onrecord.projections.apis.capabilities import CapabilityOverride
 from onrecord.projections.apis.documents import PREAMBLE
 from onrecord.projections.apis.rendering import APIS
 from onrecord.projections.apis.request import Options, Request
@@ -26,16 +26,18 @@ PICTURE = document("a.png", "image/png", PIXEL)
 MINUTES = document("n.md", "text/markdown", NOTE)
 MOVIE = document("m.mp4", "video/mp4", FILM)
 
-INLINE = Given(user=("text", "image"), tool_result=("text", "image"))
-BEHIND = Given(user=("text", "image"), tool_result=("text",))
-NEITHER = Given(user=("text",), tool_result=("text",))
+INLINE = CapabilityOverride(user=("text", "image"), tool_result=("text", "image"))
+BEHIND = CapabilityOverride(user=("text", "image"), tool_result=("text",))
+NEITHER = CapabilityOverride(user=("text",), tool_result=("text",))
 
 FILES = [api for api in APIS if api != "ollama"]
 """The APIs that know of documents beside pictures."""
 
 
-def asked(story: Story, api: str, given: Given | None = None, **wishes: Any) -> Request:
-    return story.request(Options(api=api, capability_override=given, **wishes), blobs=BLOBS)
+def asked(
+    story: Story, api: str, given: CapabilityOverride | None = None, **wishes: Any
+) -> Request:
+    return story.request(Options(api=api, capabilities=given, **wishes), blobs=BLOBS)
 
 
 def gave(story: Story, call_id: str, *content: Text | Document) -> int:
@@ -102,7 +104,7 @@ def test_a_document_that_results_may_not_hold_follows_the_round_behind_its_tag(a
 
 @pytest.mark.parametrize("api", FILES)
 def test_of_one_result_each_document_goes_where_its_kind_may(api: str) -> None:
-    given = Given(user=("text", "image", "document"), tool_result=("text", "image"))
+    given = CapabilityOverride(user=("text", "image", "document"), tool_result=("text", "image"))
     request = asked(one_round(REPORT, Text(text="and"), PICTURE), api, given)
     assert sorted(in_results(request)) == sorted([tag("t1", REPORT), "and", "<image>"])
     assert behind(request) == told(api, (tag("t1", REPORT), "<document>"))

@@ -24,7 +24,7 @@ from tests.projections.apis.mixed_histories import MODELS, NAMED, answered_by
 from tests.projections.happenings import Story, tool_use, words
 from tests.projections.history.test_signals import signal
 from tests.projections.marked import BLOBS
-from tests.projections.mixed_answers import Deed
+from tests.projections.mixed_answers import AuditEntry
 from tests.projections.mixed_happenings import everything, happened, within
 
 PICTURE = Document(media_type="image/png", name="map.png", url="https://a.example/map.png")
@@ -289,7 +289,7 @@ windows = st.builds(
 
 @given(happenings, windows)
 def test_no_call_or_result_is_alone_and_no_more_is_kept_than_may_be(
-    deeds: list[Deed], window: MessageWindow
+    deeds: list[AuditEntry], window: MessageWindow
 ) -> None:
     whole = history(happened(deeds).events)
     made = in_window(whole, window)
@@ -314,7 +314,7 @@ def pairs(told: History) -> tuple[set[int | None], set[int | None]]:
 
 
 @given(happenings, windows)
-def test_speakers_take_turns_in_a_window(deeds: list[Deed], window: MessageWindow) -> None:
+def test_speakers_take_turns_in_a_window(deeds: list[AuditEntry], window: MessageWindow) -> None:
     roles = [turn.role for turn in in_window(history(happened(deeds).events), window).turns]
     assert all(one != next_one for one, next_one in pairwise(roles))
 
@@ -322,7 +322,7 @@ def test_speakers_take_turns_in_a_window(deeds: list[Deed], window: MessageWindo
 @pytest.mark.parametrize("api", APIS)
 @given(happenings, windows, st.data())
 def test_any_api_takes_what_is_left_or_nothing_is_left(
-    api: str, deeds: list[Deed], window: MessageWindow, data: st.DataObject
+    api: str, deeds: list[AuditEntry], window: MessageWindow, data: st.DataObject
 ) -> None:
     story = happened(deeds)
     wished = Options(

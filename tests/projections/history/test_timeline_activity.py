@@ -14,9 +14,9 @@ RESPONSE = UUID("01932f1e-5d00-7000-8000-0000000000aa")
 
 
 def rows(*happened: Event) -> list[Row]:
-    talk = onrecord.connect("memory://").conversation("talk")
-    talk.log.append(*happened)
-    return list(timeline(talk.log.read(after=1)))
+    chat = onrecord.connect("memory://").conversation("talk")
+    chat.log.append(*happened)
+    return list(timeline(chat.log.read(after=1)))
 
 
 def server_call(api: str, value: JsonObject, name: str) -> Event:

@@ -11,7 +11,7 @@ from tests.adapters.recording.own_history import Program, Spelling
 
 
 def responses(program: Program) -> list[str]:
-    told = timeline(program.recorded.talk.events(after=0))
+    told = timeline(program.recorded.chat.events(after=0))
     return [row.text for row in told if row.kind == "response"]
 
 

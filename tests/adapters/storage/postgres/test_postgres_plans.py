@@ -133,15 +133,15 @@ def looked_at(url: str, log: Postgres, batches: Iterable[Sequence[Append]]) -> i
 def test_an_append_looks_at_no_more_rows_in_a_long_conversation(
     url: str, log: Postgres, size: int
 ) -> None:
-    talks = [uuid4() for _ in range(size)]
+    chats = [uuid4() for _ in range(size)]
 
     def batches() -> list[list[Append]]:
         kinds = events(100)
-        return [[appending(talk, kinds.pop()) for talk in talks] for _ in range(len(kinds) // size)]
+        return [[appending(chat, kinds.pop()) for chat in chats] for _ in range(len(kinds) // size)]
 
     # From the first append on: plans are made while the tables are empty, and kept.
     short = looked_at(url, log, batches())
-    log.append([appending(talks[0], *events(LONG))])
+    log.append([appending(chats[0], *events(LONG))])
     long = looked_at(url, log, batches())
     assert long <= short * 1.5
     assert long <= 100 * 12

@@ -21,7 +21,7 @@ from onrecord.domain.errors import ForeignDatabase, InvalidInput
 from onrecord.domain.log import Forgotten, Recorded
 from onrecord.projections.views.audit import AUDIT
 from tests.adapters.storage.postgres.test_postgres import as_role
-from tests.adapters.views.workers import caught_up, talk
+from tests.adapters.views.workers import caught_up, chat
 from tests.factories import TENANT, appending, prompt, raw_event
 from tests.patience import PATIENCE, until
 from tests.postgres_places import fresh_log
@@ -134,8 +134,8 @@ def test_a_lock_of_one_holds_nobody_up_in_the_other(logs: Logs, lock: str) -> No
 
 
 def test_views_and_their_workers_are_a_log_s_own(logs: Logs) -> None:
-    talk(logs.one, [uuid4()], 2)
-    talk(logs.other, [uuid4()], 3)
+    chat(logs.one, [uuid4()], 2)
+    chat(logs.other, [uuid4()], 3)
     caught_up(logs.beside, {"audit": AUDIT})
     count = "SELECT count(*) FROM {log}.view_audit"
     assert asked(logs.url, count) == [(0,)]

@@ -171,12 +171,12 @@ def elsewhere(url: str) -> tuple[UUID, UUID]:
     with psycopg.connect(owner_s(url), autocommit=True) as owner:
         for tenant in (TENANT, *(uuid4() for _ in range(50))):
             with onrecord.connect(url, tenant=tenant) as store:
-                talk = store.conversation("held")
-                talk.user("Hello")
+                chat = store.conversation("held")
+                chat.user("Hello")
             found = [owner.execute(shard, (one,)).fetchone() for one in (TENANT, tenant)]
             if found[0] != found[1]:
                 owner.execute("SELECT onrecord.admit(%s, %s::uuid)", (NEIGHBOUR, tenant))
-                return tenant, talk.conversation_id
+                return tenant, chat.conversation_id
     raise AssertionError("all of them are of one shard")
 
 

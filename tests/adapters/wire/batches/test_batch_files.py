@@ -83,7 +83,7 @@ def test_results_are_recorded_as_the_answers_of_their_requests(
     assert texts(events) == ALL
     sent = [
         (stored.event_id, event)
-        for stored, event in zip(recorded.talk.events(after=0), events, strict=True)
+        for stored, event in zip(recorded.chat.events(after=0), events, strict=True)
         if isinstance(event, RequestSent)
     ]
     done = [event for event in events if isinstance(event, ResponseCompleted)]
@@ -97,7 +97,7 @@ def test_results_are_recorded_as_the_answers_of_their_requests(
         ("chatcmpl-02", "req_b"),
     ]
     assert done[0].envelope["onrecord:batch"] == {"id": BATCH, "custom_id": "a"}
-    assert [outcome.is_whole for outcome in replays(recorded.talk)] == [True, True]
+    assert [outcome.is_whole for outcome in replays(recorded.chat)] == [True, True]
 
 
 def test_a_batch_of_responses_is_recorded_as_such(recorded: Recorded) -> None:
@@ -132,7 +132,7 @@ def test_the_requests_are_durable_in_one_commit_before_the_file_is_sent(
 def test_a_file_whose_requests_cannot_be_recorded_is_not_sent(
     recorded: Recorded, server: FileBatches
 ) -> None:
-    recorded.talk.user("Before.")
+    recorded.chat.user("Before.")
     recorded.counting.broken = StorageBusy("busy")
     with (
         client(recorded, server) as own,
@@ -237,12 +237,12 @@ def test_coroutines_are_recorded_alike(recorded: Recorded, server: FileBatches) 
 
 
 def test_a_batch_leaves_the_main_line_as_it_is(recorded: Recorded, server: FileBatches) -> None:
-    recorded.talk.user("Hello")
-    before = recorded.talk.request("openai-chat")
+    recorded.chat.user("Hello")
+    before = recorded.chat.request("openai-chat")
     with client(recorded, server) as own:
         create(own, asking("a", "b"))
         collect(own)
-    assert recorded.talk.request("openai-chat") == before
+    assert recorded.chat.request("openai-chat") == before
 
 
 def test_no_secret_of_a_batch_is_stored(tmp_path: Path, server: FileBatches) -> None:
@@ -299,9 +299,9 @@ def test_a_batch_that_was_forgotten_is_not_recorded_anew(
 ) -> None:
     with client(recorded, server) as own:
         create(own, asking("a", "b"))
-        recorded.store.forget(recorded.talk.conversation_id)
+        recorded.store.forget(recorded.chat.conversation_id)
         assert collect(own) == ["a", "b"]
-    assert {event.body for event in recorded.store.read(recorded.talk.conversation_id)} == {None}
+    assert {event.body for event in recorded.store.read(recorded.chat.conversation_id)} == {None}
 
 
 def test_what_the_store_cannot_take_waits_in_the_spool(
@@ -315,7 +315,7 @@ def test_what_the_store_cannot_take_waits_in_the_spool(
             assert reading.read() == server.files[OUTPUT]
             recorded.counting.broken = None
     with pytest.warns(onrecord.RecordingWarning, match="recorded late"):
-        recorded.talk.head()
+        recorded.chat.head()
     assert texts(recorded.events()) == ALL
 
 

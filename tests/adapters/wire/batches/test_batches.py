@@ -106,7 +106,7 @@ def test_results_are_recorded_as_the_answers_of_their_requests(
     assert texts(events) == ALL
     sent = [
         (stored.event_id, event)
-        for stored, event in zip(recorded.talk.events(after=0), events, strict=True)
+        for stored, event in zip(recorded.chat.events(after=0), events, strict=True)
         if isinstance(event, RequestSent)
     ]
     done = [event for event in events if isinstance(event, ResponseCompleted)]
@@ -114,7 +114,7 @@ def test_results_are_recorded_as_the_answers_of_their_requests(
     assert [event.line for event in done] == [event.line for _, event in sent]
     assert [event.provider_id for event in done] == ["msg_01", "msg_02"]
     assert done[0].envelope["onrecord:batch"] == {"id": BATCH, "custom_id": "a"}
-    assert [outcome.is_whole for outcome in replays(recorded.talk)] == [True, True]
+    assert [outcome.is_whole for outcome in replays(recorded.chat)] == [True, True]
 
 
 def test_the_requests_are_durable_in_one_commit_before_the_batch_is_sent(
@@ -135,7 +135,7 @@ def test_the_requests_are_durable_in_one_commit_before_the_batch_is_sent(
 
 
 def test_a_batch_that_cannot_be_recorded_is_not_sent(recorded: Recorded, server: Batches) -> None:
-    recorded.talk.user("Before.")
+    recorded.chat.user("Before.")
     recorded.counting.broken = StorageBusy("busy")
     with pytest.raises(anthropic.AnthropicError, match="batch was not sent"):
         create(recorded, server, "a", "b")
@@ -207,18 +207,18 @@ def test_a_line_is_recorded_before_it_is_handed_on(recorded: Recorded, server: B
 
 
 def test_a_batch_leaves_the_main_line_as_it_is(recorded: Recorded, server: Batches) -> None:
-    recorded.talk.user("Hello")
-    before = recorded.talk.request("anthropic-messages")
+    recorded.chat.user("Hello")
+    before = recorded.chat.request("anthropic-messages")
     create(recorded, server, "a", "b", system="You are brief.")
     read(recorded, server)
-    assert recorded.talk.request("anthropic-messages") == before
+    assert recorded.chat.request("anthropic-messages") == before
 
 
 def test_what_a_request_of_a_batch_repeats_is_not_recorded_again(
     recorded: Recorded, server: Batches
 ) -> None:
-    recorded.talk.user("Hello")
-    params: Any = {"model": MODEL, "max_tokens": 9, **recorded.talk.request("anthropic-messages")}
+    recorded.chat.user("Hello")
+    params: Any = {"model": MODEL, "max_tokens": 9, **recorded.chat.request("anthropic-messages")}
     with client(recorded, server) as creator:
         entries: list[Any] = [{"custom_id": name, "params": params} for name in ("a", "b")]
         creator.messages.batches.create(requests=entries)
@@ -231,8 +231,8 @@ def test_what_a_request_of_a_batch_repeats_is_not_recorded_again(
 def test_an_answer_of_a_batch_that_a_program_goes_on_from_is_history(
     recorded: Recorded, server: Batches
 ) -> None:
-    recorded.talk.user("Hello")
-    params: Any = {"model": MODEL, "max_tokens": 9, **recorded.talk.request("anthropic-messages")}
+    recorded.chat.user("Hello")
+    params: Any = {"model": MODEL, "max_tokens": 9, **recorded.chat.request("anthropic-messages")}
     with client(recorded, server) as program:
         entries: list[Any] = [{"custom_id": name, "params": params} for name in ("a", "b")]
         program.messages.batches.create(requests=entries)
@@ -243,7 +243,7 @@ def test_an_answer_of_a_batch_that_a_program_goes_on_from_is_history(
             {"role": "user", "content": "And then?"},
         ]
         program.messages.create(model=MODEL, max_tokens=9, messages=said)
-    history = recorded.talk.request("anthropic-messages")["messages"]
+    history = recorded.chat.request("anthropic-messages")["messages"]
     told = [(message["role"], json.dumps(message["content"])) for message in history]
     expected = [("user", "Hello"), ("assistant", "Green."), ("user", "And then?")]
     assert len(told) == 4
@@ -344,9 +344,9 @@ def test_a_batch_that_was_forgotten_is_not_recorded_anew(
     recorded: Recorded, server: Batches
 ) -> None:
     create(recorded, server, "a", "b")
-    recorded.store.forget(recorded.talk.conversation_id)
+    recorded.store.forget(recorded.chat.conversation_id)
     assert read(recorded, server) == ["a", "b"]
-    assert {event.body for event in recorded.store.read(recorded.talk.conversation_id)} == {None}
+    assert {event.body for event in recorded.store.read(recorded.chat.conversation_id)} == {None}
 
 
 def test_what_the_store_cannot_take_waits_in_the_spool(recorded: Recorded, server: Batches) -> None:
@@ -357,5 +357,5 @@ def test_what_the_store_cannot_take_waits_in_the_spool(recorded: Recorded, serve
         assert len(list(results)) == 2
         recorded.counting.broken = None
     with pytest.warns(onrecord.RecordingWarning, match="recorded late"):
-        recorded.talk.head()
+        recorded.chat.head()
     assert texts(recorded.events()) == ALL

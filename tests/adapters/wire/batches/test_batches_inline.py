@@ -125,7 +125,7 @@ def test_results_are_recorded_as_the_answers_of_their_requests(
     assert [event.line for event in done] == [event.line for event in recorded.requests()]
     assert {event.model for event in recorded.requests()} == {MODEL}
     assert done[0].envelope["onrecord:batch"] == {"id": BATCH, "custom_id": "0"}
-    assert [outcome.is_whole for outcome in replays(recorded.talk)] == [True, True]
+    assert [outcome.is_whole for outcome in replays(recorded.chat)] == [True, True]
 
 
 def test_results_that_are_shown_again_are_not_looked_up_again(
@@ -172,10 +172,10 @@ def test_a_result_that_could_not_be_recorded_is_taken_at_the_next_look(
 def test_a_batch_that_is_not_over_says_nothing(recorded: Recorded) -> None:
     with serving(InlineBatches([])) as server, client(recorded, server) as own:
         own.batches.create(model=MODEL, src=asking("a", "b"))
-        version = recorded.talk.head().version
+        version = recorded.chat.head().version
         own.batches.get(name=BATCH)
         own.batches.cancel(name=BATCH)
-    assert recorded.talk.head().version == version
+    assert recorded.chat.head().version == version
     closed = [event for event in recorded.events() if isinstance(event, ResponseInterrupted)]
     assert [event.reason for event in closed] == ["deferred", "deferred"]
 
@@ -183,7 +183,7 @@ def test_a_batch_that_is_not_over_says_nothing(recorded: Recorded) -> None:
 def test_a_batch_that_cannot_be_recorded_is_not_sent(
     recorded: Recorded, server: InlineBatches
 ) -> None:
-    recorded.talk.user("Before.")
+    recorded.chat.user("Before.")
     recorded.counting.broken = StorageBusy("busy")
     with (
         client(recorded, server) as own,
@@ -246,7 +246,7 @@ def test_a_batch_of_a_file_is_said_not_to_be_recorded(
         pytest.warns(onrecord.RecordingWarning, match="a batch is not recorded"),
     ):
         own.batches.create(model=MODEL, src="files/requests")
-    assert not recorded.talk.head().version
+    assert not recorded.chat.head().version
 
 
 @pytest.mark.parametrize("is_async", [False, True])
@@ -264,4 +264,4 @@ def test_a_file_that_is_uploaded_passes(
         else:
             own.files.upload(file=io.BytesIO(b"notes"), config=config)
     assert server.received[-1].body == b"notes"
-    assert not recorded.talk.head().version
+    assert not recorded.chat.head().version

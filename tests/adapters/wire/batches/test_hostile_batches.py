@@ -16,7 +16,7 @@ import openai
 import pytest
 
 import onrecord
-from onrecord.adapters.conversation.conversation import Talk, tenancy_of
+from onrecord.adapters.conversation.conversation import Conversation, tenancy_of
 from onrecord.adapters.recording import batches as batch_answers
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.adapters.wire import answer_events
@@ -183,8 +183,8 @@ def test_a_conversation_that_is_named_like_ours_costs_no_call(
     recorded: Recorded, labels: dict[str, str]
 ) -> None:
     for key in (OUTPUT, GIVEN, BATCH):
-        talk = Talk(tenancy_of(recorded.talk), f"batch/{key}")
-        talk.annotate(labels={**labels, "batch": BATCH, "requests": GIVEN})
+        chat = Conversation(tenancy_of(recorded.chat), f"batch/{key}")
+        chat.annotate(labels={**labels, "batch": BATCH, "requests": GIVEN})
     assert read(recorded, lines(*ANSWERED)) == lines(*ANSWERED)
     assert answers(recorded.events()) == [("a", "said"), ("b", "said")]
 
@@ -197,7 +197,7 @@ def test_a_fault_of_the_recorder_costs_no_call(
     def broken(*_: object) -> None:
         raise ValueError("a fault of the recorder")
 
-    monkeypatch.setattr(type(recorded.binding.journals), "find", broken)
+    monkeypatch.setattr(type(recorded.binding.recorders), "find", broken)
     assert own.files.content(OUTPUT).read() == lines(*ANSWERED)
     with pytest.warns(onrecord.RecordingWarning, match="a batch is not recorded"):
         own.batches.create(input_file_id=GIVEN, endpoint=CHAT, completion_window="24h")
@@ -209,7 +209,7 @@ def test_a_list_of_many_batches_makes_few_conversations(recorded: Recorded) -> N
     many = [{**made, "id": f"batch_{n}", "output_file_id": f"file-{n}"} for n in range(5000)]
     own = client(recorded, lines(*ANSWERED), status={"object": "list", "data": many})
     create(client(recorded), asking("a", "b"))
-    tenant = tenancy_of(recorded.talk).tenant
+    tenant = tenancy_of(recorded.chat).tenant
     before = len(list(recorded.store.conversations(tenant)))
     own.batches.list()
     assert 0 < len(list(recorded.store.conversations(tenant))) - before <= 64

@@ -94,7 +94,7 @@ def test_a_request_that_says_nothing_known_is_recorded_as_it_is(
     with record(plain, recorded.binding) as own:
         own.messages.batches.create(requests=entries)
     assert len(recorded.requests()) == 2
-    assert [outcome.is_whole for outcome in replays(recorded.talk)] == [True, True]
+    assert [outcome.is_whole for outcome in replays(recorded.chat)] == [True, True]
 
 
 def test_which_request_is_odd_is_said_without_its_name(recorded: Recorded, server: Batches) -> None:

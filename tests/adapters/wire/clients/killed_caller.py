@@ -15,17 +15,17 @@ import anthropic
 import onrecord
 
 
-def talk_for_ever(client: anthropic.Anthropic, file: Path, key: str) -> None:
+def chat_for_ever(client: anthropic.Anthropic, file: Path, key: str) -> None:
     store = onrecord.connect(f"sqlite:///{file}")
-    talk = store.conversation(key)
-    client = talk.record(client)
+    chat = store.conversation(key)
+    client = chat.record(client)
     acknowledge("pid", str(os.getpid()))
     number = 0
     while True:
         number += 1
-        talk.user(f"Question {number}")
+        chat.user(f"Question {number}")
         acknowledge("said", f"Question {number}")
-        request: Any = talk.request("anthropic-messages")
+        request: Any = chat.request("anthropic-messages")
         with client.messages.stream(model="m", max_tokens=9, **request) as events:
             for event in events:
                 if event.type == "message_stop":
@@ -43,7 +43,7 @@ def main() -> None:
         url, file, key = line.split()
         child = os.fork()
         if child == 0:
-            talk_for_ever(client.with_options(base_url=url), Path(file), key)
+            chat_for_ever(client.with_options(base_url=url), Path(file), key)
         os.waitpid(child, 0)
         os.write(1, b"dead\n")
 

@@ -155,16 +155,16 @@ def test_the_last_event_is_handed_on_when_the_answer_is_durable(recorded: Record
         seen = {event.type: recorded.types()[-1] for event in stream}
         assert seen["message_start"] == "request.sent"
         assert seen["message_stop"] == "response.completed"
-    assert [call.id for call in recorded.talk.open_calls()] == ["toolu_01", "toolu_02"]
+    assert [call.id for call in recorded.chat.open_calls()] == ["toolu_01", "toolu_02"]
 
 
 def test_a_call_that_nobody_can_answer_is_not_awaited(recorded: Recorded) -> None:
     call: Any = {"type": "tool_use", "id": "", "name": "look_up", "input": {}}
     with calling(recorded, [Answer(content=(call,), stop_reason="tool_use"), GREETING]) as calls:
         calls.ask()
-        assert recorded.talk.open_calls() == []
-        recorded.talk.user("Go on")
-        calls.ask(recorded.talk.request("anthropic-messages")["messages"])
+        assert recorded.chat.open_calls() == []
+        recorded.chat.user("Go on")
+        calls.ask(recorded.chat.request("anthropic-messages")["messages"])
     assert recorded.types()[2:4] == ["opaque.recorded", "response.completed"]
 
 
@@ -195,7 +195,7 @@ def test_each_way_to_call_records_the_same(recorded: Recorded, way: str) -> None
     ]
     last = recorded.events()[-1]
     assert isinstance(last, ResponseCompleted)
-    assert last.request == recorded.talk.events(after=0)[2].event_id
+    assert last.request == recorded.chat.events(after=0)[2].event_id
     assert last.request_id is not None
     assert last.raw is None
 
@@ -237,7 +237,7 @@ def test_a_stream_that_is_not_read_on_is_abandoned(recorded: Recorded, way: str)
                 stream.close()
         assert interrupted(recorded).reason == "abandoned"
         assert interrupted(recorded).raw is not None
-    assert recorded.talk.open_calls() == []
+    assert recorded.chat.open_calls() == []
 
 
 def test_an_interrupt_while_waiting_for_bytes_abandons_the_answer(
@@ -297,7 +297,7 @@ def test_what_is_not_understood_is_kept_raw(recorded: Recorded) -> None:
     last = recorded.events()[-1]
     assert isinstance(last, ResponseCompleted)
     assert last.raw is not None
-    kept = b"".join(recorded.store.get_blob(recorded.talk.conversation_id, last.raw))
+    kept = b"".join(recorded.store.get_blob(recorded.chat.conversation_id, last.raw))
     assert foreign in kept
 
 
@@ -323,5 +323,5 @@ def test_a_fault_of_the_recorder_is_not_the_callers(
         assert calls.stream().stop_reason == "end_turn"
     raw = interrupted(recorded).raw
     assert raw is not None
-    kept = b"".join(recorded.store.get_blob(recorded.talk.conversation_id, raw))
+    kept = b"".join(recorded.store.get_blob(recorded.chat.conversation_id, raw))
     assert kept.count(b"event: message_stop") == 1

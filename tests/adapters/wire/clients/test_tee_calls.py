@@ -63,7 +63,7 @@ def test_retries_are_attempts_of_one_request(recorded: Recorded, streamed: bool)
     assert [event.status for event in failed] == [529, None, 429]
     assert failed[0].reason == (None if streamed else "overloaded_error")
     assert failed[1].reason == "RemoteProtocolError"
-    assert {event.request for event in failed} == {recorded.talk.events(after=0)[2].event_id}
+    assert {event.request for event in failed} == {recorded.chat.events(after=0)[2].event_id}
 
 
 def test_an_answer_that_was_cut_may_be_retried_as_the_same_request(recorded: Recorded) -> None:
@@ -99,7 +99,7 @@ def test_calls_that_failed_for_good_are_not_kept_in_mind_for_ever(
             with pytest.raises(anthropic.APIStatusError):
                 calls.ask()
         gc.collect()
-        requests = {request.event_id for request in recorded.talk.events(after=0)}
+        requests = {request.event_id for request in recorded.chat.events(after=0)}
         kept = [held for held in gc.get_objects() if type(held) is OpenRequest]
         assert len([held for held in kept if held.request in requests]) == 2
 
@@ -118,8 +118,8 @@ def test_a_call_that_cannot_be_recorded_is_refused_once(recorded: Recorded, stre
 
 
 def test_a_closed_conversation_takes_no_call(recorded: Recorded) -> None:
-    recorded.talk.user("Hello")
-    recorded.talk.end()
+    recorded.chat.user("Hello")
+    recorded.chat.end()
     with calling(recorded, [GREETING]) as calls:
         with pytest.raises(NotRecorded, match="closed"):
             calls.ask()
@@ -168,4 +168,4 @@ def test_a_request_beside_one_in_flight_stands_on_its_own_line(recorded: Recorde
     assert (first.line is None, second.line is None) == (True, False)
     calls_made = [e for e in recorded.events() if isinstance(e, ToolCallRecorded)]
     assert [call.line is None for call in calls_made] == [False, False, True, True]
-    assert len(recorded.talk.open_calls()) == 2
+    assert len(recorded.chat.open_calls()) == 2

@@ -287,7 +287,7 @@ def test_a_request_that_was_redirected_once_is_not_taken_for_a_later_one(
         ask(wrapped)
         ask(wrapped)
     first, second = [
-        event.event_id for event in recorded.talk.events(after=0) if event.type == "request.sent"
+        event.event_id for event in recorded.chat.events(after=0) if event.type == "request.sent"
     ]
     events = recorded.events()
     failed = [event.request for event in events if isinstance(event, AttemptFailed)]

@@ -20,20 +20,20 @@ import anthropic
 import onrecord
 
 url, file, how = sys.argv[1:]
-talk = onrecord.connect(f"sqlite:///{file}").conversation("talk")
-talk.user("Hello")
-request = {"model": "m", "max_tokens": 9, "stream": True, **talk.request("anthropic-messages")}
+chat = onrecord.connect(f"sqlite:///{file}").conversation("chat")
+chat.user("Hello")
+request = {"model": "m", "max_tokens": 9, "stream": True, **chat.request("anthropic-messages")}
 
 async def begin():
     global answer
-    client = talk.record(anthropic.AsyncAnthropic(api_key="demo", base_url=url))
+    client = chat.record(anthropic.AsyncAnthropic(api_key="demo", base_url=url))
     answer = await client.messages.create(**request)
     await anext(aiter(answer))
     sys.exit()
 
 if how == "async":
     asyncio.run(begin())
-client = talk.record(anthropic.Anthropic(api_key="demo", base_url=url))
+client = chat.record(anthropic.Anthropic(api_key="demo", base_url=url))
 answer = client.messages.create(**request)
 if how != "untouched":
     next(iter(answer))

@@ -1,4 +1,4 @@
-"""kill -9 at any moment of a call: what was acknowledged is there, and the talk goes on."""
+"""kill -9 at any moment of a call: what was acknowledged is there, and the chat goes on."""
 
 import hashlib
 import os
@@ -126,9 +126,9 @@ def start_of(store: onrecord.Store) -> Cursor:
     return Cursor(end.incarnation, end.shard, 0)
 
 
-def look(talk: onrecord.Talk, relied_on: Acknowledged) -> set[str]:
+def look(chat: onrecord.Conversation, relied_on: Acknowledged) -> set[str]:
     """Check what a caller relied on; return the digests of the requests that are recorded."""
-    events = [known(event) for event in talk.events(after=0)]
+    events = [known(event) for event in chat.events(after=0)]
     said = [
         block.model_dump()["text"]
         for event in events
@@ -144,13 +144,13 @@ def look(talk: onrecord.Talk, relied_on: Acknowledged) -> set[str]:
     return {event.template.sha256 for event in events if isinstance(event, RequestSent)}
 
 
-def go_on(talk: onrecord.Talk, url: str) -> None:
+def go_on(chat: onrecord.Conversation, url: str) -> None:
     """Say one thing more: the model takes the history, and the answer is history too."""
-    talk.user("And now?")
+    chat.user("And now?")
     with anthropic.Anthropic(api_key="demo", base_url=url, max_retries=0) as client:
-        request: Any = talk.request("anthropic-messages")
-        talk.record(client).messages.create(model="m", max_tokens=9, **request)
-    last = known(talk.events(after=0)[-1])
+        request: Any = chat.request("anthropic-messages")
+        chat.record(client).messages.create(model="m", max_tokens=9, **request)
+    last = known(chat.events(after=0)[-1])
     assert isinstance(last, ResponseCompleted)
     assert not isinstance(last, ResponseInterrupted)
     assert last.line is None

@@ -62,28 +62,28 @@ def test_a_stream_is_read_as_one_whatever_it_is_said_to_be(content_type: str, si
 
 @pytest.mark.parametrize("content_type", TYPES)
 def test_a_stream_passes_on_whatever_it_is_said_to_be(content_type: str) -> None:
-    talk = onrecord.connect("memory://").conversation("support/4711")
+    chat = onrecord.connect("memory://").conversation("support/4711")
     with openai.OpenAI(
         api_key=KEY, http_client=httpx2.Client(transport=answer(content_type))
     ) as client:
-        calling = talk.record(client).chat.completions.with_streaming_response
+        calling = chat.record(client).chat.completions.with_streaming_response
         with calling.create(model=MODEL, messages=HELLO, stream=True) as response:
             assert list(response.iter_bytes()) == list(EVENTS)
-    assert types(talk) == ANSWERED
+    assert types(chat) == ANSWERED
 
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.parametrize("content_type", TYPES)
 async def test_a_stream_passes_on_to_async_clients(content_type: str) -> None:
-    talk = onrecord.connect("memory://").conversation("support/4711")
+    chat = onrecord.connect("memory://").conversation("support/4711")
     async with openai.AsyncOpenAI(
         api_key=KEY, http_client=httpx2.AsyncClient(transport=answer(content_type))
     ) as client:
-        calling = talk.record(client).chat.completions.with_streaming_response
+        calling = chat.record(client).chat.completions.with_streaming_response
         async with calling.create(model=MODEL, messages=HELLO, stream=True) as response:
             assert [chunk async for chunk in response.iter_bytes()] == list(EVENTS)
-    assert types(talk) == ANSWERED
+    assert types(chat) == ANSWERED
 
 
 def test_a_byte_order_mark_before_a_body_is_no_part_of_it() -> None:

@@ -178,7 +178,7 @@ class TestInTheBackground:
             with client_of(server, recorded) as client:
                 client.responses.create(model=MODEL, input="Hello", background=True)
             for _ in range(2):
-                recorded.journal = recorded.new_journal()
+                recorded.recorder = recorded.new_recorder()
                 with client_of(server, recorded) as client:
                     client.responses.retrieve("resp_01")
         assert values(recorded.events()) == SAID["output"]

@@ -174,11 +174,11 @@ def test_two_answers_without_a_word_between_are_one_content() -> None:
 
 
 def test_an_open_call_without_an_id_has_the_one_under_which_it_was_recorded() -> None:
-    talk = onrecord.connect("memory://").conversation("support/4711")
-    talk.user("hi")
+    chat = onrecord.connect("memory://").conversation("support/4711")
+    chat.user("hi")
     content = gemini.native(call("a"))
-    talk.log.append(ToolCallRecorded(call_id="a-0123", name="a", content=content))
-    (opened,) = talk.open_calls()
-    talk.tool_result(opened.id, "1")
-    assert talk.open_calls() == []
-    assert talk.request("gemini").body["contents"][-1] == of_user(response("1", "a"))
+    chat.log.append(ToolCallRecorded(call_id="a-0123", name="a", content=content))
+    (opened,) = chat.open_calls()
+    chat.tool_result(opened.id, "1")
+    assert chat.open_calls() == []
+    assert chat.request("gemini").body["contents"][-1] == of_user(response("1", "a"))

@@ -11,7 +11,7 @@ from onrecord.domain.content import Document, Text, ToolResult
 from onrecord.domain.errors import UnsupportedDocument
 from onrecord.domain.events import MessageRecorded, ToolResultRecorded
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.capabilities import Given
+from onrecord.projections.apis.capabilities import CapabilityOverride
 from onrecord.projections.apis.request import Options
 from tests.projections.apis.gemini import gemini_happenings as gemini
 from tests.projections.apis.gemini.gemini_happenings import (
@@ -171,7 +171,7 @@ def test_of_the_parts_of_a_result_only_those_follow_that_it_may_not_hold() -> No
     gemini.answers(story, signed(call()))
     files = [inline("image/jpeg"), inline("application/pdf"), inline("video/mp4")]
     gemini.gives(story, gemini.call_ids(story)[0], response("see", parts=files))
-    taken = Given(tool_result=("text", "image"), user=("text", "image", "document"))
+    taken = CapabilityOverride(tool_result=("text", "image"), user=("text", "image", "document"))
     request = gemini.gemini(story, Options(api="gemini", model=OLDER, capabilities=taken))
     *_, result, after = request.body["contents"]
     assert result == of_user(response("see", parts=[inline("image/jpeg")]))

@@ -17,7 +17,7 @@ from onrecord.domain.content import Native, Text, ToolResult
 from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.errors import UnsupportedDocument
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.capabilities import Given
+from onrecord.projections.apis.capabilities import CapabilityOverride
 from onrecord.projections.apis.documents import PREAMBLE
 from onrecord.projections.apis.request import Options, Request
 from tests.ollama_wire import call
@@ -182,8 +182,8 @@ def test_a_result_holds_pictures_where_the_caller_says_that_it_may() -> None:
     picture = document("a.png", "image/png", "a" * 64, len(PNG))
     content = ToolResult(call_id="c1", content=(Text(text="see"), picture))
     story.happen(events.ToolResultRecorded(call_id="c1", content=content))
-    taken = Given(tool_result=("text", "image"))
-    made = story.request(Options(api=API, capability_override=taken), blobs=BLOBS)
+    taken = CapabilityOverride(tool_result=("text", "image"))
+    made = story.request(Options(api=API, capabilities=taken), blobs=BLOBS)
     assert made.body["messages"][2:] == [
         {
             "role": "tool",

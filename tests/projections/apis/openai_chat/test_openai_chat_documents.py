@@ -10,7 +10,7 @@ from onrecord.domain.content import Blob, Document, Text, ToolResult
 from onrecord.domain.errors import CorruptRecord, UnsupportedDocument
 from onrecord.domain.events import DocumentExtracted, MessageRecorded, ToolResultRecorded
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.capabilities import Given
+from onrecord.projections.apis.capabilities import CapabilityOverride
 from onrecord.projections.apis.documents import PREAMBLE, words_for
 from onrecord.projections.apis.openai_chat.read import NAME
 from onrecord.projections.apis.request import Options
@@ -168,7 +168,7 @@ def test_a_result_holds_parts_where_the_caller_says_that_it_may(is_error: bool) 
     chat.answers(story, chat.says(None, chat.function("call_1")))
     result = ToolResult(call_id="call_1", content=(TABLE, PIXEL), is_error=is_error)
     story.happen(ToolResultRecorded(call_id="call_1", content=result, is_error=is_error))
-    taken = Given(tool_result=("text", "image"))
+    taken = CapabilityOverride(tool_result=("text", "image"))
     request = chat.chat(story, Options(api=NAME, capabilities=taken), blobs=BLOBS)
     failure = [text("The tool failed:")] if is_error else []
     assert request["messages"][2:] == [
@@ -186,7 +186,7 @@ def test_a_text_follows_a_result_that_may_hold_nothing() -> None:
     chat.answers(story, chat.says(None, chat.function("call_1")))
     result = ToolResult(call_id="call_1", content=(TABLE,))
     story.happen(ToolResultRecorded(call_id="call_1", content=result))
-    nothing = Given(tool_result=())
+    nothing = CapabilityOverride(tool_result=())
     request = chat.chat(story, Options(api=NAME, capabilities=nothing), blobs=BLOBS)
     given, after = request["messages"][2:]
     assert given["content"].startswith("<document ")

@@ -27,7 +27,7 @@ OPTIONS = [
     told.for_(account="someone"),
 ]
 
-Deed = Callable[[Story], object]
+AuditEntry = Callable[[Story], object]
 
 words = st.sampled_from(["hello", "go on ", "\n\n", "", " "])
 blocks = st.one_of(
@@ -96,19 +96,19 @@ def items_of(story: Story, blocks: list[tuple[str, str]]) -> list[JsonObject]:
 
 
 @st.composite
-def says(draw: st.DrawFn) -> Deed:
+def says(draw: st.DrawFn) -> AuditEntry:
     said = draw(st.lists(words, min_size=1, max_size=2))
     return lambda story: story.user(*(numbered(story, text) for text in said))
 
 
 @st.composite
-def answers(draw: st.DrawFn) -> Deed:
+def answers(draw: st.DrawFn) -> AuditEntry:
     said, store = draw(st.lists(blocks, max_size=5)), draw(st.sampled_from([True, False, None]))
     return lambda story: told.answers(story, *items_of(story, said), store=store)
 
 
 @st.composite
-def breaks_off(draw: st.DrawFn) -> Deed:
+def breaks_off(draw: st.DrawFn) -> AuditEntry:
     said, begun = draw(st.lists(blocks, max_size=4)), draw(st.booleans())
     partial = told.message("so f", "cut", status="in_progress")
     return lambda story: told.breaks_off(
@@ -117,7 +117,7 @@ def breaks_off(draw: st.DrawFn) -> Deed:
 
 
 @st.composite
-def gives_result(draw: st.DrawFn) -> Deed:
+def gives_result(draw: st.DrawFn) -> AuditEntry:
     call_id, said = draw(st.sampled_from(CALL_IDS)), draw(words)
     is_error, is_native = draw(st.booleans()), draw(st.booleans())
     if is_native:
@@ -126,7 +126,7 @@ def gives_result(draw: st.DrawFn) -> Deed:
 
 
 @st.composite
-def redacts(draw: st.DrawFn) -> Deed:
+def redacts(draw: st.DrawFn) -> AuditEntry:
     place = draw(st.integers(1, 30))
     return lambda story: story.redact(min(place, len(story.events) or 1))
 
@@ -149,12 +149,12 @@ def compacts(story: Story) -> object:
     return told.answers(story, value)
 
 
-plain: st.SearchStrategy[Deed] = st.sampled_from([notes, told.asks, hears_anthropic])
+plain: st.SearchStrategy[AuditEntry] = st.sampled_from([notes, told.asks, hears_anthropic])
 said = st.one_of(says(), answers(), breaks_off(), gives_result(), plain)
 everything = st.one_of(said, redacts(), redacts(), st.sampled_from([gives_up, compacts]))
 
 
-def happened(deeds: list[Deed]) -> Story:
+def happened(deeds: list[AuditEntry]) -> Story:
     story = Story()
     for deed in deeds:
         deed(story)

@@ -7,7 +7,7 @@ import pytest
 from onrecord.domain.content import Document, Text, ToolResult
 from onrecord.domain.events import ToolResultRecorded
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.capabilities import Given
+from onrecord.projections.apis.capabilities import CapabilityOverride
 from onrecord.projections.apis.documents import PREAMBLE
 from onrecord.projections.apis.openai_responses.read import NAME
 from onrecord.projections.apis.request import Options
@@ -69,7 +69,7 @@ def test_what_a_computer_gave_beside_no_screenshot_goes_as_the_users_and_is_told
 def test_a_text_in_an_output_is_a_file_only_where_outputs_hold_files(
     reads: tuple[str, ...], kind: str
 ) -> None:
-    given = Given.model_validate({"tool_result": reads})
+    given = CapabilityOverride.model_validate({"tool_result": reads})
     story = gave(call(), Text(text="here"), document("n.md", "text/markdown", NOTE))
     options = Options(api=NAME, capabilities=given)
     _, held = items(story, options, blobs={NOTE: b"a note"})[-1]["output"]
@@ -88,7 +88,7 @@ def test_a_picture_of_an_item_that_goes_as_words_is_shown_to_models_that_see(
     asks(story, account="ours")
     answers(story, made)
     story.user("again")
-    given = Given.model_validate({"user": reads})
+    given = CapabilityOverride.model_validate({"user": reads})
     sent = items(story, Options(api=NAME, capabilities=given, account="theirs"))
     told = [item for item in sent if isinstance(item["content"], list)]
     assert bool(told) == is_shown
