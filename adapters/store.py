@@ -16,7 +16,7 @@ from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.storage.clocks import clock_doubts
 from onrecord.adapters.streams.lineage import BEGINNING
-from onrecord.adapters.streams.writing import beginning_of
+from onrecord.adapters.streams.stream import beginning_of
 from onrecord.adapters.upkeep.erasing import Erasing, erasures, erasures_of, unfinished_erasures
 from onrecord.domain.errors import ConversationNotFound, CorruptRecord, InvalidInput
 from onrecord.domain.head import Head

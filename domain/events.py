@@ -218,7 +218,7 @@ class RequestSent(OnLine):
     version at which the main line held that, where it was said on a line that was adopted. Later
     requests of the side line say so too, and in `begun` the version of its first event.
 
-    `prefix` is the digest of system, tools and messages (domain/prefix.py): what signed blocks of
+    `prefix` is the digest of system, tools and messages (domain/request_template.py): what signed blocks of
     the answer are bound to. `history` is the digest of the messages alone and `blocks` how many
     blocks they have: a later request that begins with the same ones goes on from this one.
     `account` is a keyed digest, never the key. `seen` is the last version of this conversation that

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import hashlib
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, cast
 from uuid import UUID
 
 from pydantic import Discriminator
 
+from onrecord.domain import jsontext
 from onrecord.domain.content import Blob, Value
 from onrecord.domain.jsontext import JsonObject
 
@@ -75,3 +78,91 @@ class Template(Value):
     sha256: str
     size: int
     cut: tuple[str, ...] = ()
+
+
+# The digest of what a response was made under: instructions, tools, and all blocks before it.
+#
+# Signed and encrypted blocks are valid only behind the same prefix (Anthropic: "prefix checks"),
+# so each recorded request keeps this digest, and rendering compares it with what is about to be
+# sent. Messages are digested block by block, for providers merge neighbours of one role: two user
+# messages of a block each are the same prefix as one message of both. Nulls, the order of keys
+# and cache marks do not count; a string counts as one text block.
+
+MARK = "cache_control"
+"""The key of a cache mark; it directs the provider's cache and is no part of the prefix."""
+
+
+class Prefix:
+    """A running digest: begin with instructions and tools, add the blocks, ask at any block.
+
+    `blocks` is how many blocks were added.
+    """
+
+    def __init__(self, system: Any = None, tools: Any = None) -> None:
+        """Begin with the instructions and the tools in force.
+
+        Instructions are text, a list of blocks, an API's own object of them, or None.
+        """
+        self._hash = hashlib.sha256()
+        self.blocks = 0
+        self._hash.update(encoded("system", _as_blocks(system)))
+        self._hash.update(encoded("tools", tools or []))
+
+    def add(self, role: str, content: Any) -> None:
+        """Add the content of a message: a string, or a list of blocks."""
+        for block in _as_blocks(content):
+            self.add_encoded(encoded(role, block))
+
+    def add_encoded(self, block: bytes) -> None:
+        """Add a block as `encoded` made it."""
+        self._hash.update(block)
+        self.blocks += 1
+
+    def copy(self) -> Prefix:
+        """Return a digest that goes on from here by itself."""
+        copied = Prefix.__new__(Prefix)
+        copied._hash = self._hash.copy()
+        copied.blocks = self.blocks
+        return copied
+
+    def digest(self) -> str:
+        """Return the digest of all that was added so far, in hex."""
+        return self._hash.copy().hexdigest()
+
+
+def encoded(label: str, value: Any) -> bytes:
+    """Return what a block of a role adds to a digest: made once, it serves several."""
+    data = jsontext.write_canonical(canonical(value))
+    return b"%s:%d:%s" % (label.encode("utf-8", "surrogatepass"), len(data), data)
+
+
+def prefix_of(system: Any, tools: Any, messages: Iterable[dict[str, Any]]) -> str:
+    """Return the digest of a whole request: what its answer will be bound to."""
+    prefix = Prefix(system, tools)
+    for message in messages:
+        prefix.add(message["role"], message.get("content") or [])
+    return prefix.digest()
+
+
+def canonical(value: Any) -> Any:
+    """Return the value without nulls and cache marks."""
+    match value:
+        case dict():
+            members = cast("dict[str, Any]", value).items()
+            return {k: canonical(v) for k, v in members if v is not None and k != MARK}
+        case list() | tuple():
+            return [canonical(item) for item in cast("Iterable[Any]", value)]
+        case _:
+            return value
+
+
+def _as_blocks(content: Any) -> list[Any]:
+    match content:
+        case None:
+            return []
+        case str():
+            return [{"type": "text", "text": content}]
+        case dict():
+            return [content]
+        case _:
+            return list(content)

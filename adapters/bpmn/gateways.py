@@ -17,8 +17,7 @@ from onrecord.adapters.inputs.documents import linked
 from onrecord.adapters.tools.a2a import a2a_name, agent_card, parse_a2a_name
 from onrecord.adapters.tools.mcp import mcp_listing
 from onrecord.adapters.tools.mcp_results import document_in, document_of
-from onrecord.adapters.tools.tool import Toolset
-from onrecord.adapters.tools.unfolded import Unfolded
+from onrecord.adapters.tools.tool import Toolset, Unfolded
 from onrecord.domain import jsontext
 from onrecord.domain.content import Text
 from onrecord.domain.errors import InvalidContent, InvalidModel

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
 
 import typer
 
-from onrecord.adapters.cli.options import AsJson, known_api_or_none, readable
+from onrecord.adapters.cli.program import AsJson, known_api_or_none, readable
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import size
 from onrecord.domain.documents import Modality

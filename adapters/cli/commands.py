@@ -20,8 +20,7 @@ from onrecord.adapters.cli import (
     views,
     worker,
 )
-from onrecord.adapters.cli.options import AsJson
-from onrecord.adapters.cli.program import app
+from onrecord.adapters.cli.program import AsJson, app
 
 __all__ = ["app"]
 

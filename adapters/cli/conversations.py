@@ -14,8 +14,7 @@ from uuid import UUID
 
 import typer
 
-from onrecord.adapters.cli.options import AsJson, At, Key, Lines, Url
-from onrecord.adapters.cli.program import opened
+from onrecord.adapters.cli.program import AsJson, At, Key, Lines, Url, opened
 from onrecord.adapters.store import Listed, Store, backend_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import ago, key_of, named

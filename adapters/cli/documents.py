@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 
-from onrecord.adapters.cli.options import AsJson, At, Key, Url
-from onrecord.adapters.cli.program import opened
+from onrecord.adapters.cli.program import AsJson, At, Key, Url, opened
 from onrecord.adapters.storage.atomic_files import write_atomically
 from onrecord.adapters.store import Store, backend_of, spool_of
 from onrecord.adapters.streams.lineage import Stretch, lineage

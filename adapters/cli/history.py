@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from onrecord.adapters.cli.options import AsJson, At, Key, Url, readable
-from onrecord.adapters.cli.program import opened
+from onrecord.adapters.cli.program import AsJson, At, Key, Url, opened, readable
 from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.store import Store
 from onrecord.adapters.terminal import output

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from onrecord.adapters.cli.options import AsJson, readable
+from onrecord.adapters.cli.program import AsJson, readable
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import counted
 from onrecord.domain.errors import InvalidModel

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
 
-from onrecord.adapters.cli.options import (
+from onrecord.adapters.cli.program import (
     Api,
     AsJson,
     At,
@@ -18,9 +18,9 @@ from onrecord.adapters.cli.options import (
     Strategy,
     Thinking,
     Url,
+    opened,
     readable,
 )
-from onrecord.adapters.cli.program import opened
 from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.store import Store
 from onrecord.adapters.terminal import output

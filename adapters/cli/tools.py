@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from onrecord.adapters.cli.options import AsJson, At, Key, Url, known_api_or_none
-from onrecord.adapters.cli.program import opened
+from onrecord.adapters.cli.program import AsJson, At, Key, Url, known_api_or_none, opened
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.streams.lineage import Stretch, lineage
 from onrecord.adapters.terminal import output

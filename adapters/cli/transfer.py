@@ -14,8 +14,7 @@ from typing import Annotated, Final
 import typer
 
 from onrecord.adapters.app import connect, is_there
-from onrecord.adapters.cli.options import SESSIONS, AsJson, Key, Url, history_form, readable
-from onrecord.adapters.cli.program import opened
+from onrecord.adapters.cli.program import SESSIONS, AsJson, Key, Url, history_form, opened, readable
 from onrecord.adapters.storage.atomic_files import write_atomically
 from onrecord.adapters.store import Store, backend_of, spool_of
 from onrecord.adapters.terminal import output

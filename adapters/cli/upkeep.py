@@ -12,8 +12,7 @@ from uuid import UUID
 import typer
 
 from onrecord.adapters import app
-from onrecord.adapters.cli.options import AsJson, Key, Url
-from onrecord.adapters.cli.program import opened
+from onrecord.adapters.cli.program import AsJson, Key, Url, opened
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import Named, counted, key_of, named

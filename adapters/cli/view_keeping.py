@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from onrecord.adapters.cli.options import AsJson, Url
-from onrecord.adapters.cli.program import opened
+from onrecord.adapters.cli.program import AsJson, Url, opened
 from onrecord.adapters.store import Store
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import counted, named

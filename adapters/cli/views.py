@@ -10,8 +10,7 @@ from uuid import UUID
 
 import typer
 
-from onrecord.adapters.cli.options import AsJson, Key, Url
-from onrecord.adapters.cli.program import opened
+from onrecord.adapters.cli.program import AsJson, Key, Url, opened
 from onrecord.adapters.terminal.output import named
 from onrecord.adapters.terminal.pages import Listing, caught_up, show
 from onrecord.adapters.terminal.view_listings import (

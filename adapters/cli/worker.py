@@ -15,8 +15,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from onrecord.adapters.cli.options import Url
-from onrecord.adapters.cli.program import opened
+from onrecord.adapters.cli.program import Url, opened
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import counted

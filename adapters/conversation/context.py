@@ -11,8 +11,7 @@ from typing import Any, Final
 
 from onrecord.adapters.inputs.arguments import kind_of, several, text_given
 from onrecord.adapters.streams.lineage import backwards
-from onrecord.adapters.streams.stream import Stream
-from onrecord.adapters.streams.writing import Done
+from onrecord.adapters.streams.stream import Done, Stream
 from onrecord.adapters.wire.secret_names import is_secret
 from onrecord.domain import conversation
 from onrecord.domain.errors import InvalidContent

@@ -1,15 +1,14 @@
-"""A conversation as its users hold it: say things, ask for requests, read what is new."""
+"""The log of one conversation, for those who build on it: its events as they are recorded."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from uuid import UUID
 
 from onrecord.adapters.conversation import context as carried_context
 from onrecord.adapters.conversation import history_edits
-from onrecord.adapters.conversation.log import ConversationLog
 from onrecord.adapters.conversation.tenancy import Tenancy
 from onrecord.adapters.conversation.tools import ConversationTools
 from onrecord.adapters.inputs.arguments import (
@@ -22,10 +21,10 @@ from onrecord.adapters.inputs.arguments import (
 )
 from onrecord.adapters.inputs.documents import GivenDocument, attachments, prompt
 from onrecord.adapters.streams.results import Rejected, record_result
-from onrecord.adapters.streams.stream import Stream
-from onrecord.adapters.streams.writing import Done, stored_again
+from onrecord.adapters.streams.stream import Done, Stream, stored_again
 from onrecord.domain import conversation
 from onrecord.domain.content import Blob, ToolCall
+from onrecord.domain.events import Event
 from onrecord.domain.head import Head
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.tool_context import ToolCallContext
@@ -35,9 +34,56 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from onrecord.projections.apis.capabilities import CapabilityOverride
-    from onrecord.projections.apis.request import Request
+    from onrecord.projections.apis.request import Options, Request
     from onrecord.projections.history.documents import HeldDocument
     from onrecord.projections.history.history import NextInput, Turn
+
+
+class ConversationLog:
+    """The events of one conversation: `conversation.log`."""
+
+    def __init__(self, stream: Stream) -> None:
+        """Append to a conversation, and read it."""
+        self._stream = stream
+
+    def append(
+        self, *events: Event, expected_version: int | None = None, causation_id: UUID | None = None
+    ) -> Done:
+        """Record events, all or none, as one durable commit.
+
+        Raises VersionConflict where `expected_version` was given and is not the last one,
+        IdempotencyMismatch where an id stands for other content, and InvalidContent where an event
+        names a version that does not come before its own.
+        """
+        self._stream.must_refer_back(events)
+        return self._stream.append(
+            *events, expected_version=expected_version, causation_id=causation_id
+        )
+
+    async def append_async(
+        self, *events: Event, expected_version: int | None = None, causation_id: UUID | None = None
+    ) -> Done:
+        """Record events as `append` does, without holding up the event loop.
+
+        Where the caller is cancelled they may be recorded or not: `head()` tells.
+        """
+        await self._stream.must_refer_back_async(events)
+        return await self._stream.append_async(
+            *events, expected_version=expected_version, causation_id=causation_id
+        )
+
+    def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
+        """Yield events with after < version <= until, in order."""
+        return self._stream.read(after=after, until=until)
+
+    def render(self, version: int, options: Options) -> Request:
+        """Return the request that the conversation makes at a version, under these options."""
+        from onrecord.adapters.conversation.requests import request_of
+
+        return request_of(self._stream.backend, self._stream.lineage(version), options)
+
+
+# A conversation as its users hold it: say things, ask for requests, read what is new.
 
 ClientT = TypeVar("ClientT")
 

@@ -24,7 +24,7 @@ from pydantic_core import to_jsonable_python
 from onrecord.adapters.inputs.arguments import kind_of
 from onrecord.adapters.inputs.documents import Unstored, described
 from onrecord.adapters.tools import a2a, mcp_results
-from onrecord.adapters.tools.unfolded import Unfolded
+from onrecord.adapters.tools.tool import Unfolded
 from onrecord.domain import jsontext
 from onrecord.domain.content import Document, Text
 from onrecord.domain.errors import InvalidContent

@@ -13,8 +13,7 @@ from typing import Final, TypeAlias
 from onrecord.adapters.conversation.tails import tail_of
 from onrecord.adapters.inputs.documents import Unstored, prompt
 from onrecord.adapters.streams.lineage import Stretch, parted
-from onrecord.adapters.streams.stream import Stream
-from onrecord.adapters.streams.writing import Done
+from onrecord.adapters.streams.stream import Done, Stream
 from onrecord.domain import conversation
 from onrecord.domain.content import Document, Native, Text
 from onrecord.domain.errors import InvalidContent, NothingToSend, VersionConflict

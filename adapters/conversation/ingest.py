@@ -28,8 +28,7 @@ from onrecord.adapters.conversation.tool_results import (
 )
 from onrecord.adapters.inputs.arguments import text_if_given
 from onrecord.adapters.streams.results import record_result
-from onrecord.adapters.streams.stream import Stream
-from onrecord.adapters.streams.writing import stored_again
+from onrecord.adapters.streams.stream import Stream, stored_again
 from onrecord.domain import conversation
 from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.errors import InvalidContent, ResultsWithoutConversation

@@ -22,8 +22,7 @@ from onrecord.domain.head import Head
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Backend, RecordedEvent
 from onrecord.domain.request_template import Recipe
-from onrecord.projections.apis.rendering import render, renderer_digest
-from onrecord.projections.apis.request import Options, Request, options_of
+from onrecord.projections.apis.request import Options, Request, options_of, render, renderer_digest
 from onrecord.projections.apis.routing import needed_blobs
 from onrecord.projections.history.turns import history
 from onrecord.projections.history.window import exchanges_of

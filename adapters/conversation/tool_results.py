@@ -22,9 +22,8 @@ from onrecord.adapters.inputs.arguments import text_given
 from onrecord.adapters.inputs.documents import Unstored, must_hold, stored
 from onrecord.adapters.streams.lineage import backwards
 from onrecord.adapters.streams.results import Rejected, record_result
-from onrecord.adapters.streams.stream import Stream
-from onrecord.adapters.streams.writing import Done, stored_again
-from onrecord.adapters.tools.unfolded import Unfolded
+from onrecord.adapters.streams.stream import Done, Stream, stored_again
+from onrecord.adapters.tools.tool import Unfolded
 from onrecord.domain import conversation, jsontext
 from onrecord.domain.content import Document, Text
 from onrecord.domain.documents import reference_to

@@ -10,8 +10,7 @@ from pydantic import ValidationError
 from onrecord.adapters.inputs.arguments import kind_of, several
 from onrecord.adapters.streams.lineage import amendments
 from onrecord.adapters.streams.reading import in_force
-from onrecord.adapters.streams.stream import Stream
-from onrecord.adapters.streams.writing import Done
+from onrecord.adapters.streams.stream import Done, Stream
 from onrecord.adapters.tools.tool import Tool, Toolset
 from onrecord.domain import conversation
 from onrecord.domain.content import Native

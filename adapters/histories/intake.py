@@ -27,7 +27,7 @@ from onrecord.adapters.histories.json_files import histories_in
 from onrecord.adapters.histories.llm import conversations_in
 from onrecord.adapters.inputs.arguments import key_given
 from onrecord.adapters.store import Store, backend_of, spool_of
-from onrecord.adapters.streams.writing import Done, append_to, is_forgotten, stored_again
+from onrecord.adapters.streams.stream import Done, append_to, is_forgotten, stored_again
 from onrecord.domain.draft import Stamp, draft
 from onrecord.domain.errors import IdempotencyMismatch, InvalidInput, VersionConflict
 from onrecord.domain.events import ConversationStarted, Event, InstructionsSet

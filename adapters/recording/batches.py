@@ -20,7 +20,7 @@ from onrecord.adapters.recording.recorder import Recorder
 from onrecord.adapters.recording.recorders import Recorders
 from onrecord.adapters.recording.state import OpenRequest
 from onrecord.adapters.recording.unstored import PendingAppend
-from onrecord.adapters.streams.writing import append_first
+from onrecord.adapters.streams.stream import append_first
 from onrecord.adapters.wire.answer import Answer, Conclusion
 from onrecord.adapters.wire.answer_events import events_of
 from onrecord.adapters.wire.raw_bytes import Content

@@ -18,7 +18,7 @@ from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, OnrecordError
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.prefix import Prefix
+from onrecord.domain.request_template import Prefix
 from onrecord.projections.api import known_api
 from onrecord.projections.matching.template import Parent, common_start
 

@@ -16,7 +16,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from onrecord.adapters.recording.answers import record_answer
 from onrecord.adapters.recording.bodies import Bodies, Reading
 from onrecord.adapters.recording.compare import Comparison, ReferenceWarnings
 from onrecord.adapters.recording.match import Matcher
@@ -42,11 +41,11 @@ from onrecord.adapters.recording.state import (
     StateReader,
     find_among,
     open_request,
+    record_answer,
 )
 from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.streams.results import told_apart
-from onrecord.adapters.streams.stream import Stream
-from onrecord.adapters.streams.writing import Done, append_first, append_to, stored_again
+from onrecord.adapters.streams.stream import Done, Stream, append_first, append_to, stored_again
 from onrecord.adapters.wire.answer import Conclusion
 from onrecord.adapters.wire.answer_events import is_oversized
 from onrecord.adapters.wire.raw_bytes import Content, pieces_of

@@ -14,8 +14,7 @@ from weakref import WeakValueDictionary
 from uuid_utils.compat import uuid7
 
 from onrecord.adapters.recording.spool import Spool
-from onrecord.adapters.streams.stream import Stream
-from onrecord.adapters.streams.writing import beginning_of
+from onrecord.adapters.streams.stream import Stream, beginning_of
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.log import Backend
 

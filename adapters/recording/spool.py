@@ -20,10 +20,10 @@ from typing import Final
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from onrecord.adapters.recording.answers import record_answer
+from onrecord.adapters.recording.state import record_answer
 from onrecord.adapters.recording.unstored import PendingAppend, encoded, opened
 from onrecord.adapters.storage.atomic_files import write_atomically
-from onrecord.adapters.streams.writing import append_to, stored_again
+from onrecord.adapters.streams.stream import append_to, stored_again
 from onrecord.adapters.wire.raw_bytes import pieces_of
 from onrecord.domain.errors import (
     ConversationForgotten,

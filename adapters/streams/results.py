@@ -14,8 +14,7 @@ from typing import Final, Literal, TypeAlias
 from uuid import UUID
 
 from onrecord.adapters.streams.lineage import Stretch, backwards
-from onrecord.adapters.streams.stream import Stream
-from onrecord.adapters.streams.writing import Done
+from onrecord.adapters.streams.stream import Done, Stream
 from onrecord.domain.errors import IdempotencyMismatch, VersionConflict
 from onrecord.domain.events import (
     DocumentExtracted,

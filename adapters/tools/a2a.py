@@ -14,8 +14,7 @@ from typing import Any, Final, cast
 
 from onrecord.adapters.inputs.arguments import kind_of, text_given
 from onrecord.adapters.inputs.documents import Unstored, decoded, from_outside, linked
-from onrecord.adapters.tools.tool import Toolset
-from onrecord.adapters.tools.unfolded import Unfolded, plain
+from onrecord.adapters.tools.tool import Toolset, Unfolded, plain
 from onrecord.domain import jsontext
 from onrecord.domain.content import Document
 from onrecord.domain.errors import InvalidContent

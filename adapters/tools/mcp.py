@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from pydantic import ValidationError
 
 from onrecord.adapters.inputs.arguments import kind_of, text_given
-from onrecord.adapters.tools.tool import Failed, Tool, Toolset
-from onrecord.adapters.tools.unfolded import plain
+from onrecord.adapters.tools.tool import Failed, Tool, Toolset, plain
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, MalformedJson, NotInstalled
 from onrecord.domain.jsontext import JsonObject

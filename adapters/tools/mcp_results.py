@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from onrecord.adapters.inputs.documents import Unstored, decoded, from_outside, linked, name_in
-from onrecord.adapters.tools.unfolded import Unfolded, plain
+from onrecord.adapters.tools.tool import Unfolded, plain
 from onrecord.domain import jsontext
 from onrecord.domain.content import Text
 from onrecord.domain.errors import MalformedJson

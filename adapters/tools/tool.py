@@ -1,23 +1,64 @@
-"""A tool that can be called: what a model is told of it, and the one way to call it.
-
-What is called takes two arguments, always: what the model asks, and what it is told out of band.
-A tool is a value; what changes its name, its description or its results makes another value around
-the same call, and so has no place in which to lose the context.
-"""
+"""What a typed result says, once its own handler has told it."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from inspect import isawaitable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, cast
+
+from pydantic import BaseModel
 
 from onrecord.adapters.inputs.arguments import text_given
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tool_context import ToolCallContext
 from onrecord.domain.tools import ToolDefinition, ToolSource
+
+
+class Unfolded(NamedTuple):
+    """A nesting of mappings, lists, texts, documents and other typed values.
+
+    `at` is where that stands in the JSON of the result (a JSON pointer, RFC 6901).
+    """
+
+    value: object
+    at: str = ""
+    is_error: bool = False
+
+
+# Objects of SDKs as the JSON that they stand for, without an import of any SDK.
+
+_PROTOBUF: Final = "DESCRIPTOR"
+"""What every message of protobuf has."""
+
+
+def plain(value: object) -> Any:
+    """Return the JSON of a pydantic model or a protobuf message, anything else as it is.
+
+    Members that are None are left out: in what MCP and A2A list, absent and None are the same.
+    """
+    match value:
+        case BaseModel():
+            return value.model_dump(mode="json", by_alias=True, exclude_none=True)
+        case Mapping():
+            return dict(cast("Mapping[str, Any]", value))
+        case _ if hasattr(value, _PROTOBUF):
+            from google.protobuf import (  # type: ignore[import-untyped]  # it has no stubs
+                json_format,
+            )
+
+            return json_format.MessageToDict(cast("Any", value))
+        case _:
+            return value
+
+
+# A tool that can be called: what a model is told of it, and the one way to call it.
+#
+# What is called takes two arguments, always: what the model asks, and what it is told out of
+# band. A tool is a value; what changes its name, its description or its results makes another
+# value around the same call, and so has no place in which to lose the context.
 
 logger = logging.getLogger("onrecord")
 

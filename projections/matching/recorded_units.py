@@ -11,7 +11,7 @@ from onrecord.domain import events
 from onrecord.domain.content import Native, Text
 from onrecord.domain.errors import UnsupportedTool
 from onrecord.domain.events import Event
-from onrecord.domain.prefix import canonical
+from onrecord.domain.request_template import canonical
 from onrecord.domain.tools import BuiltinTool, ToolDefinition
 from onrecord.projections.api import instructions_of, tool_of
 from onrecord.projections.apis.tools import encode_tool

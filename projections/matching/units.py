@@ -22,7 +22,7 @@ from onrecord.domain.blobs import LIMIT, restore, spill
 from onrecord.domain.content import Block, Native
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.prefix import Prefix, canonical, encoded
+from onrecord.domain.request_template import Prefix, canonical, encoded
 from onrecord.projections.api import has_call_ids, neutral_of, parts_of
 
 # What a request says block by block, and the digest that its beginning is known by.

@@ -62,7 +62,7 @@ from onrecord.projections.history.window import MessageWindow, Window
 
 if TYPE_CHECKING:
     from onrecord.adapters.check.check import RequestCheck, check_request
-    from onrecord.adapters.conversation.log import ConversationLog
+    from onrecord.adapters.conversation.conversation import ConversationLog
     from onrecord.adapters.conversation.tools import ConversationTools
     from onrecord.adapters.redis.relay import Relay
     from onrecord.adapters.settings import capabilities
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from onrecord.adapters.views.pages import Page
     from onrecord.adapters.views.ports import Keeper
     from onrecord.adapters.views.reading import Views
-    from onrecord.adapters.wire.clients.requirement import require_recording
+    from onrecord.adapters.wire.clients.binding import require_recording
     from onrecord.domain.content import Blob, Reasoning, ToolCall, ToolResult
     from onrecord.domain.encoding import Erased, Unrecognised
     from onrecord.domain.erasures import ErasureCompleted, ErasureIntended
@@ -293,7 +293,7 @@ _LATER: Final = {
     "ContextCarried": "onrecord.domain.events",
     "ConversationEnded": "onrecord.domain.events",
     "ConversationForked": "onrecord.domain.events",
-    "ConversationLog": "onrecord.adapters.conversation.log",
+    "ConversationLog": "onrecord.adapters.conversation.conversation",
     "ConversationStarted": "onrecord.domain.events",
     "ConversationTools": "onrecord.adapters.conversation.tools",
     "Cursor": "onrecord.domain.log",
@@ -365,7 +365,7 @@ _LATER: Final = {
     "mcp_listing": "onrecord.adapters.tools.mcp",
     "mcp_tools": "onrecord.adapters.tools.mcp",
     "remembered": "onrecord.projections.views.window",
-    "require_recording": "onrecord.adapters.wire.clients.requirement",
+    "require_recording": "onrecord.adapters.wire.clients.binding",
     "run_until_answered": "onrecord.adapters.tools.runner.runner",
     "tool": "onrecord.adapters.tools.python",
 }
@@ -384,6 +384,6 @@ def __dir__() -> list[str]:
 
 
 if os.environ.get("ONRECORD_REQUIRE_RECORDING"):
-    from onrecord.adapters.wire.clients.requirement import require_by_environment
+    from onrecord.adapters.wire.clients.binding import require_by_environment
 
     require_by_environment()

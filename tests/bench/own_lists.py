@@ -28,8 +28,7 @@ from onrecord.adapters.wire.clients.binding import Binding
 from onrecord.adapters.wire.clients.conversation_wire import ConversationWire
 from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder
 from onrecord.adapters.wire.clients.sending import Sending
-from onrecord.projections.apis.rendering import render
-from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Options, render
 from tests.bench.answers import answered
 from tests.bench.history import history
 from tests.bench.measure import Aim, Contender, Figures, Measure, Pace, Work, computing, take_turns

@@ -11,9 +11,8 @@ from onrecord.domain.content import Native
 from onrecord.domain.events import Event
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Told
-from onrecord.domain.prefix import Prefix, encoded
-from onrecord.projections.apis.rendering import render
-from onrecord.projections.apis.request import Options
+from onrecord.domain.request_template import Prefix, encoded
+from onrecord.projections.apis.request import Options, render
 from tests.bench.history import as_told, happened
 from tests.bench.payload import API as ANTHROPIC
 from tests.bench.payload import text

@@ -18,8 +18,7 @@ from typing import Final, TypeAlias
 
 from onrecord.domain import jsontext
 from onrecord.domain.log import Told
-from onrecord.projections.apis.rendering import render
-from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Options, render
 from tests.bench.history import history
 from tests.bench.measure import Aim, Contender, Measure, Pace, computing, take_turns
 from tests.bench.payload import API as ANTHROPIC

@@ -8,8 +8,7 @@ import onrecord
 from onrecord.domain import jsontext
 from onrecord.domain.events import RequestSent
 from onrecord.domain.request_template import SharedSpan
-from onrecord.projections.apis.rendering import render
-from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Options, render
 from tests.bench import capturing, own_lists, rendering
 from tests.bench.history import history
 from tests.bench.own_lists import Program

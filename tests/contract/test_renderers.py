@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from onrecord.domain.errors import NothingToSend, UnsupportedDocument
 from onrecord.domain.events import Event, InstructionsSet, RequestSent, ToolsDeclared
 from onrecord.projections.api import names
-from onrecord.projections.apis.rendering import render
-from onrecord.projections.apis.request import Options, Request
+from onrecord.projections.apis.request import Options, Request, render
 from onrecord.projections.history.window import exchanges_of
 from tests.contract.histories import AuditEntry, Histories
 from tests.projections.apis import mixed_histories

@@ -11,8 +11,7 @@ from onrecord.adapters.wire.anthropic.answers import API, read_body
 from onrecord.adapters.wire.anthropic.stream import MessageStream
 from onrecord.domain.blobs import restore
 from onrecord.domain.events import Event, MessageRecorded, RequestSent, ToolResultRecorded
-from onrecord.domain.prefix import prefix_of
-from onrecord.domain.request_template import Template
+from onrecord.domain.request_template import Template, prefix_of
 from onrecord.projections.apis.request import Request
 from tests.corpus.kept import as_text, blocks_of, stored
 from tests.corpus.wire import Exchange, JsonObject

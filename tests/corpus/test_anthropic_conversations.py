@@ -14,8 +14,7 @@ import pytest
 
 from onrecord.adapters.wire.answer import Recording
 from onrecord.domain.events import ToolCallRecorded
-from onrecord.projections.apis.rendering import render
-from onrecord.projections.apis.request import Options, Request
+from onrecord.projections.apis.request import Options, Request, render
 from tests.corpus.record import Record, answered, sent, sent_back
 from tests.corpus.table import RecordProperty, report
 from tests.corpus.wire import MISSING, Exchange, JsonObject, exchanges, files, is_there

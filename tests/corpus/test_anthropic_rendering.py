@@ -12,8 +12,7 @@ from onrecord.domain.events import (
     MessageRecorded,
     OpaqueRecorded,
 )
-from onrecord.projections.apis.rendering import render
-from onrecord.projections.apis.request import Options, Request
+from onrecord.projections.apis.request import Options, Request, render
 from tests.corpus.kept import as_text
 from tests.corpus.record import Record, answered, sent, sent_back
 from tests.corpus.table import RecordProperty, folder, report

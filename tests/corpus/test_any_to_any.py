@@ -26,8 +26,7 @@ from onrecord.domain.events import (
     ToolResultRecorded,
 )
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.rendering import APIS
-from onrecord.projections.apis.request import Options, Request
+from onrecord.projections.apis.request import APIS, Options, Request
 from onrecord.projections.apis.rules import Violation
 from tests.adapters.recorded_calls import known
 from tests.corpus.conversations import conversations, files

@@ -14,8 +14,7 @@ from onrecord.adapters.wire.answer import Answer
 from onrecord.adapters.wire.answer_events import events_of
 from onrecord.adapters.wire.anthropic import wire as anthropic_messages
 from onrecord.adapters.wire.api import attempt_failed
-from onrecord.adapters.wire.bedrock.answers import read_body
-from onrecord.adapters.wire.bedrock.stream import ConverseStream
+from onrecord.adapters.wire.bedrock.stream import ConverseStream, read_body
 from onrecord.adapters.wire.bedrock.wire import WIRE
 from onrecord.adapters.wire.wires import endpoint_of
 from onrecord.domain.blobs import restore

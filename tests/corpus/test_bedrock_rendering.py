@@ -24,10 +24,8 @@ from onrecord.domain.events import (
     RequestSent,
     ToolResultRecorded,
 )
-from onrecord.domain.prefix import prefix_of
-from onrecord.domain.request_template import Template
-from onrecord.projections.apis.rendering import render
-from onrecord.projections.apis.request import Options, Request
+from onrecord.domain.request_template import Template, prefix_of
+from onrecord.projections.apis.request import Options, Request, render
 from tests.corpus.bedrock_wire import Exchange, exchanges, files
 from tests.corpus.kept import as_text, blocks_of, stored
 from tests.corpus.table import RecordProperty, folder, report

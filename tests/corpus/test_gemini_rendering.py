@@ -25,8 +25,7 @@ from onrecord.domain.events import (
     ToolResultRecorded,
 )
 from onrecord.domain.request_template import Template
-from onrecord.projections.apis.rendering import render
-from onrecord.projections.apis.request import Options, Request
+from onrecord.projections.apis.request import Options, Request, render
 from tests.corpus.gemini_wire import Exchange, exchanges, files
 from tests.corpus.kept import as_text, blocks_of, stored
 from tests.corpus.table import RecordProperty, folder, report

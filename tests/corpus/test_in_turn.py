@@ -14,7 +14,7 @@ import pytest
 
 from onrecord.adapters.conversation.requests import replays
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
-from onrecord.domain.prefix import canonical
+from onrecord.domain.request_template import canonical
 from tests.adapters.recorded_calls import known
 from tests.corpus.interactions import calls, files
 from tests.corpus.names import names

@@ -20,7 +20,7 @@ from onrecord.domain.events import (
     ReasoningRecorded,
     ToolCallRecorded,
 )
-from onrecord.domain.prefix import canonical
+from onrecord.domain.request_template import canonical
 from tests.adapters.recorded_calls import Recorded
 from tests.adapters.replaying_server import replaying
 from tests.adapters.wire.openai_chat.openai_chat_streams import plain, put_together

@@ -24,8 +24,7 @@ from onrecord.domain.events import (
     ToolResultRecorded,
 )
 from onrecord.domain.request_template import Template
-from onrecord.projections.apis.rendering import render
-from onrecord.projections.apis.request import Options, Request
+from onrecord.projections.apis.request import Options, Request, render
 from onrecord.projections.apis.rules import Violation
 from tests.corpus.kept import as_text, blocks_of, stored
 from tests.corpus.openai_responses_wire import Call, calls, files

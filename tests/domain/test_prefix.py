@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from onrecord.domain.prefix import Prefix, prefix_of
+from onrecord.domain.request_template import Prefix, prefix_of
 
 HI: dict[str, Any] = {"role": "user", "content": "Hi"}
 

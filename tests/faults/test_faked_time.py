@@ -31,7 +31,7 @@ with onrecord.connect("sqlite:///" + sys.argv[1]) as store:
         file.write_text(f"document {number} of {sys.argv[2]}")
         conversation.user(f"prompt {number}", documents=[file])
         store.sweep(rewrite=False)
-    print(len(list(conversation.read())))
+    print(len(list(conversation.events())))
 """
 
 # What the clocks of a process show: https://github.com/wolfcw/libfaketime#readme.

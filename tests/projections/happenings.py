@@ -10,10 +10,8 @@ from onrecord.domain.content import Blob, Document, Native, Text, ToolCall, Tool
 from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.events import Event
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.prefix import prefix_of
-from onrecord.domain.request_template import Template
-from onrecord.projections.apis.rendering import render
-from onrecord.projections.apis.request import Options, Request
+from onrecord.domain.request_template import Template, prefix_of
+from onrecord.projections.apis.request import Options, Request, render
 from onrecord.projections.history.history import Block
 
 API = "anthropic-messages"

@@ -29,8 +29,7 @@ from onrecord.adapters.storage.postgres.connections import (
 from onrecord.adapters.storage.postgres.coroutines import AsyncAppends
 from onrecord.adapters.storage.postgres.group_commit import GroupCommit
 from onrecord.adapters.storage.postgres.hints import PostgresHints
-from onrecord.adapters.storage.postgres.inventory import PostgresInventory
-from onrecord.adapters.storage.postgres.residue import Residue
+from onrecord.adapters.storage.postgres.inventory import PostgresInventory, Residue
 from onrecord.adapters.storage.subscription import (
     Hints,
     PollingSubscription,

@@ -17,7 +17,7 @@ from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.conversation.tool_results import give_result
 from onrecord.adapters.inputs.arguments import several
 from onrecord.adapters.streams.results import Rejected
-from onrecord.adapters.streams.writing import Done
+from onrecord.adapters.streams.stream import Done
 from onrecord.adapters.tools.python import tool
 from onrecord.adapters.tools.runner import calling as waiting
 from onrecord.adapters.tools.runner.calling import Outcome, Work, failure

@@ -9,15 +9,14 @@ from urllib.parse import unquote
 
 from onrecord.adapters.wire.answer import members_of
 from onrecord.adapters.wire.api import Endpoint, Wire, family_of
-from onrecord.adapters.wire.bedrock.answers import API, event_of, read_body
-from onrecord.adapters.wire.bedrock.stream import ConverseStream
+from onrecord.adapters.wire.bedrock.stream import API, ConverseStream, event_of, read_body
 from onrecord.adapters.wire.eventstream import FRAMES
 from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.requests import RequestReader, Result, Sent, count_or_none, objects
 from onrecord.domain.blobs import spill
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.prefix import encoded
+from onrecord.domain.request_template import encoded
 from onrecord.projections.matching.units import Piece
 
 # A request to Bedrock's Converse API, read from its body, and what it says as events.

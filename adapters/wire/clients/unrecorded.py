@@ -18,7 +18,8 @@ from urllib.parse import unquote
 from weakref import WeakSet
 
 from onrecord.adapters.recording.spool import RecordingWarning
-from onrecord.adapters.wire.clients import binding, requirement
+from onrecord.adapters.wire.clients import binding
+from onrecord.adapters.wire.clients import binding as requirement
 from onrecord.adapters.wire.wires import refusal_of
 
 _BATCHES: Final = "a batch"

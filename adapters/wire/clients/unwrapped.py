@@ -24,7 +24,8 @@ from urllib.parse import urlsplit
 from weakref import WeakSet
 
 from onrecord.adapters.recording.spool import RecordingWarning
-from onrecord.adapters.wire.clients import binding, requirement, unrecorded
+from onrecord.adapters.wire.clients import binding, unrecorded
+from onrecord.adapters.wire.clients import binding as requirement
 from onrecord.adapters.wire.clients.record import PACKAGES, kinds
 from onrecord.adapters.wire.clients.sending import target_of
 from onrecord.adapters.wire.wires import endpoint_of, refusal_of

@@ -18,10 +18,9 @@ from onrecord.adapters.wire.answer import (
     text_or_none,
     token_count,
 )
-from onrecord.adapters.wire.blocks import BlockContext
+from onrecord.adapters.wire.blocks import BlockContext, UnnamedCalls
 from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.stream import StreamReader, broken_off
-from onrecord.adapters.wire.unnamed_calls import UnnamedCalls
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import (
     Event,

@@ -8,6 +8,7 @@ from typing import Final
 
 from onrecord.adapters.wire.answer import members_of, text_or_none
 from onrecord.adapters.wire.api import Endpoint, Wire, family_of
+from onrecord.adapters.wire.blocks import UnnamedCalls
 from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.ollama.stream import API, ChatStream, blocks_of, event_of, read_body
 from onrecord.adapters.wire.requests import (
@@ -18,10 +19,9 @@ from onrecord.adapters.wire.requests import (
     objects,
     objects_or_none,
 )
-from onrecord.adapters.wire.unnamed_calls import UnnamedCalls
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.prefix import encoded
+from onrecord.domain.request_template import encoded
 from onrecord.projections.matching.units import Piece
 
 # A request to Ollama's chat API, read from its body, and what it says as events.

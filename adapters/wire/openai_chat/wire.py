@@ -37,7 +37,7 @@ from onrecord.adapters.wire.sse import EVENT_STREAM
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, MalformedJson
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.prefix import encoded
+from onrecord.domain.request_template import encoded
 from onrecord.projections.matching.units import Piece
 
 # A request to OpenAI's Chat Completions API, read from its body, and what it says as events.

@@ -32,7 +32,7 @@ from onrecord.adapters.wire.requests import (
 from onrecord.adapters.wire.sse import EVENT_STREAM
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.prefix import encoded
+from onrecord.domain.request_template import encoded
 from onrecord.projections.apis.openai_responses.read import says_it_failed
 from onrecord.projections.matching.units import Piece
 

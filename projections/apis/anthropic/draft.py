@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final, NamedTuple, cast
 from onrecord.domain.content import Document, Role
 from onrecord.domain.documents import modality_of
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.prefix import MARK
+from onrecord.domain.request_template import MARK
 from onrecord.projections.apis.draft import Draft, RuleNames
 from onrecord.projections.apis.request import Options
 from onrecord.projections.history.documents import bytes_of, is_remote, text_of

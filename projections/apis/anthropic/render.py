@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Final, cast
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.prefix import MARK
+from onrecord.domain.request_template import MARK
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import Api, Reader, UsagePlaces
 from onrecord.projections.apis.anthropic import read

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, Final
 
-from onrecord.domain.prefix import Prefix
+from onrecord.domain.request_template import Prefix
 from onrecord.projections.apis.anthropic.draft import (
     API,
     SERVER_CALLS,

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Final
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.prefix import Prefix
+from onrecord.domain.request_template import Prefix
 from onrecord.projections.apis.anthropic.draft import (
     Message,
     Piece,

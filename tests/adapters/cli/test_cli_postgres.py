@@ -57,9 +57,9 @@ def test_histories_of_other_programs_are_taken_in_once(
         path = written(tmp_path / "chat.json", kept[:at_most])
         (done,) = command("import", str(path), "--api", "openai-chat", "--json").documents
         assert (done["outcome"], done["recorded"]) == (outcome, recorded)
-    sent = command("request", "talk", "--api", "openai-chat").document
+    sent = command("request", "chat", "--api", "openai-chat").document
     assert sent["messages"] == [*CHAT, long]
-    assert command("verify", "talk").code == 0
+    assert command("verify", "chat").code == 0
 
 
 def test_it_is_listed_shown_and_forgotten(url: str, command: Command) -> None:

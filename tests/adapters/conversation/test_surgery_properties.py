@@ -18,8 +18,7 @@ from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, NothingToSend
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.api import FOLDERS, known_api, known_rules
-from onrecord.projections.apis.rendering import render
-from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Options, render
 from tests.adapters.every_spelling import EVERY
 from tests.adapters.recording.own_history import Spelling
 from tests.adapters.recording.retold import Retold

@@ -23,11 +23,11 @@ def test_a_file_of_messages_becomes_a_conversation(onrecord: Command, tmp_path: 
     again = onrecord("import", str(path), "--api", "openai-chat", "--url", url)
     assert (first.code, first.columns, first.err) == (
         0,
-        [["talk", "recorded", "8", "8", "0", ""]],
+        [["chat", "recorded", "8", "8", "0", ""]],
         "",
     )
-    assert (again.code, again.columns) == (0, [["talk", "unchanged", "8", "0", "0", ""]])
-    shown = onrecord("request", "talk", "--api", "openai-chat", "--url", url)
+    assert (again.code, again.columns) == (0, [["chat", "unchanged", "8", "0", "0", ""]])
+    shown = onrecord("request", "chat", "--api", "openai-chat", "--url", url)
     assert shown.document["messages"] == CHAT
 
 
@@ -55,8 +55,8 @@ def test_what_is_dubious_is_said_on_standard_error_or_in_json(
     arguments = ("import", str(path), "--api", "openai-chat", "--url", url)
     told = onrecord(*arguments)
     assert told.err.splitlines() == [
-        "talk, message 7: alternation: the user speaks twice in a row",
-        "talk, message 7: blank: a text is blank",
+        "chat, message 7: alternation: the user speaks twice in a row",
+        "chat, message 7: blank: a text is blank",
     ]
     document = onrecord(*arguments, "--json").document
     assert set(document) == {*COLUMNS, "conversation", "dry_run"}

@@ -260,7 +260,7 @@ def test_a_call_that_nothing_binds_is_refused_where_that_is_wanted(
     store: onrecord.Store, clients: Clients, server: OpenAIServer, kind: type[openai.OpenAI]
 ) -> None:
     client = store.record(clients.of(kind, server, max_retries=3), unbound="refuse")
-    with pytest.raises(onrecord.NotRecorded, match=r"extra_headers=talk\.headers") as refused:
+    with pytest.raises(onrecord.NotRecorded, match=r"extra_headers=chat\.headers") as refused:
         clients.ask(client)
     assert isinstance(refused.value, openai.OpenAIError)
     assert server.received == []

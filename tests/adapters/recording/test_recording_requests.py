@@ -11,11 +11,15 @@ from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.conversation.requests import ask
 from onrecord.adapters.demo.services.scenes import HttpError, JsonObject, internal_error
 from onrecord.domain.events import InstructionsSet, MessageRecorded, RequestSent, ToolsDeclared
-from onrecord.domain.prefix import prefix_of
-from onrecord.domain.request_template import BlobSpan, ContentSpan, EncodedSpan, LiteralSpan
+from onrecord.domain.request_template import (
+    BlobSpan,
+    ContentSpan,
+    EncodedSpan,
+    LiteralSpan,
+    prefix_of,
+)
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.apis.rendering import renderer_digest
-from onrecord.projections.apis.request import Options, Request
+from onrecord.projections.apis.request import Options, Request, renderer_digest
 from onrecord.projections.matching.template import Stored, join
 from tests.adapters.recorded_calls import (
     CALLING,

@@ -16,7 +16,7 @@ from onrecord.adapters.recording.plan import Outgoing
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain import jsontext
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.prefix import Prefix
+from onrecord.domain.request_template import Prefix
 from onrecord.projections.apis.request import Options
 from onrecord.projections.matching.units import digest_of
 from tests.adapters.every_spelling import EVERY

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from onrecord.adapters.redis.hot_windows import read, written
 from onrecord.domain.errors import MalformedJson, NothingToSend, UnsupportedDocument
-from onrecord.projections.apis.rendering import APIS, render
-from onrecord.projections.apis.request import Options, Request
+from onrecord.projections.apis.request import APIS, Options, Request, render
 from onrecord.projections.history.report import Note, Report, Route
 from tests.adapters.redis.stores import same
 from tests.projections.marked import BLOBS

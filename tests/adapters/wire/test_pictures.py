@@ -26,7 +26,7 @@ from onrecord.domain.events import (
 )
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.request_template import EncodedSpan, LiteralSpan, Template
-from onrecord.projections.apis.rendering import APIS
+from onrecord.projections.apis.request import APIS
 from onrecord.projections.matching.sources import sources_in
 from onrecord.projections.matching.template import split
 from onrecord.projections.matching.units import Piece, unit_of, unit_of_piece

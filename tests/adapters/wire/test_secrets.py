@@ -14,7 +14,7 @@ from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.adapters.wire.secret_names import is_secret
 from onrecord.adapters.wire.secrets import PLACEHOLDER, cut, cut_all, cut_url
 from onrecord.domain.errors import StorageFull
-from onrecord.domain.prefix import prefix_of
+from onrecord.domain.request_template import prefix_of
 from onrecord.projections.matching.template import Stored, join
 from tests.adapters.recorded_calls import (
     GREETING,

@@ -5,7 +5,7 @@ import hashlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.wire.unnamed_calls import UnnamedCalls
+from onrecord.adapters.wire.blocks import UnnamedCalls
 
 NAMES = st.sampled_from(["look", "find"])
 ARGUMENTS = st.sampled_from([{}, {"a": 1}, {"b": [None, 0.5]}])

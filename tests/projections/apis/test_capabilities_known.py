@@ -8,7 +8,7 @@ import pytest
 
 from onrecord.domain.documents import Modality
 from onrecord.projections.api import FOLDERS
-from onrecord.projections.apis import rendering
+from onrecord.projections.apis import request as rendering
 from onrecord.projections.apis.capabilities import (
     Capabilities,
     bundled,

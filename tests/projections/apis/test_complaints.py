@@ -20,8 +20,7 @@ from onrecord.domain.content import Native
 from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.events import MessageRecorded, ReasoningRecorded, ResponseCompleted
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.rendering import APIS
-from onrecord.projections.apis.request import Options, Request
+from onrecord.projections.apis.request import APIS, Options, Request
 from onrecord.projections.history.window import Window
 from tests.projections.apis.bedrock import bedrock_happenings as bedrock
 from tests.projections.apis.gemini import gemini_happenings as gemini

@@ -16,8 +16,7 @@ import pytest
 
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.rendering import APIS
-from onrecord.projections.apis.request import Request
+from onrecord.projections.apis.request import APIS, Request
 from tests.adapters.recorded_calls import Recorded
 from tests.adapters.recording.own_history import Anthropic, Chat, Program, Responses, Spelling
 from tests.adapters.recording.own_history_others import Bedrock, Gemini, Ollama

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from onrecord.domain.events import RequestSent, ResponseCompleted, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.prefix import Prefix, prefix_of
-from onrecord.domain.request_template import Template
+from onrecord.domain.request_template import Prefix, Template, prefix_of
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.apis.bedrock.read import NAME as BEDROCK
 from onrecord.projections.apis.gemini.read import NAME as GEMINI

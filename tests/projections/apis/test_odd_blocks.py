@@ -13,8 +13,7 @@ from onrecord.domain.events import Event
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.openai_chat.read import NAME as CHAT
 from onrecord.projections.apis.openai_responses.read import NAME as RESPONSES
-from onrecord.projections.apis.rendering import APIS
-from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import APIS, Options
 from tests.projections.apis.openai_responses import responses_happenings as responses
 from tests.projections.happenings import API as ANTHROPIC
 from tests.projections.happenings import Story, search_result, server_tool_use

@@ -11,8 +11,7 @@ from onrecord.domain.errors import UnsupportedDocument
 from onrecord.domain.events import DocumentExtracted, SignalReceived, ToolResultRecorded
 from onrecord.projections.apis.capabilities import CapabilityOverride
 from onrecord.projections.apis.documents import PREAMBLE
-from onrecord.projections.apis.rendering import APIS
-from onrecord.projections.apis.request import Options, Request
+from onrecord.projections.apis.request import APIS, Options, Request
 from onrecord.projections.apis.routing import needed_blobs
 from onrecord.projections.history.turns import history
 from tests.projections.documents_sent import behind, in_results, shown
@@ -34,10 +33,8 @@ FILES = [api for api in APIS if api != "ollama"]
 """The APIs that know of documents beside pictures."""
 
 
-def asked(
-    story: Story, api: str, given: CapabilityOverride | None = None, **wishes: Any
-) -> Request:
-    return story.request(Options(api=api, capabilities=given, **wishes), blobs=BLOBS)
+def asked(story: Story, api: str, own: CapabilityOverride | None = None, **more: Any) -> Request:
+    return story.request(Options(api=api, capabilities=own, **more), blobs=BLOBS)
 
 
 def gave(story: Story, call_id: str, *content: Text | Document) -> int:

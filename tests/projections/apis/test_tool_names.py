@@ -13,8 +13,7 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import known_api
 from onrecord.projections.apis.openai_chat.read import NAME as CHAT
-from onrecord.projections.apis.rendering import APIS
-from onrecord.projections.apis.request import Options, Request
+from onrecord.projections.apis.request import APIS, Options, Request
 from onrecord.projections.history.tool_names import OPENAI, name_for
 from tests.projections.apis.openai_chat import chat_happenings as chat
 from tests.projections.happenings import API as ANTHROPIC

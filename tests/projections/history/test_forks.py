@@ -11,8 +11,7 @@ import pytest
 from onrecord.domain import events
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Told
-from onrecord.projections.apis.rendering import render
-from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Options, render
 from tests.projections.apis.openai_responses.responses_happenings import (
     answers,
     asks,

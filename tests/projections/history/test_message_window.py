@@ -14,8 +14,7 @@ from onrecord.domain import events
 from onrecord.domain.content import Document, Text, ToolCall
 from onrecord.domain.errors import InvalidInput, NothingToSend, UnsupportedDocument
 from onrecord.domain.events import Event
-from onrecord.projections.apis.rendering import APIS, render
-from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import APIS, Options, render
 from onrecord.projections.history.history import History
 from onrecord.projections.history.message_window import in_window, messages_of
 from onrecord.projections.history.turns import history

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from onrecord.projections.apis.rendering import APIS
-from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import APIS, Options
 from tests.projections.happenings import (
     Story,
     flat,

@@ -11,8 +11,7 @@ from onrecord.domain import events
 from onrecord.domain.content import Blob, Document, Text, ToolResult
 from onrecord.domain.conversation import CANCELLED
 from onrecord.projections.apis.answers import NO_RESULT
-from onrecord.projections.apis.rendering import APIS, render
-from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import APIS, Options, render
 from onrecord.projections.history.history import Block, Turn
 from onrecord.projections.history.turns import history, turns
 from tests.projections.happenings import Story, tool_use, words

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from onrecord.domain.content import Text
 from onrecord.domain.events import MessageRecorded
-from onrecord.projections.apis.rendering import APIS, render
-from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import APIS, Options, render
 from onrecord.projections.history.window import EVERYTHING, Window, edge
 
 windows = st.builds(

@@ -18,7 +18,7 @@ from onrecord.domain.content import (
 )
 from onrecord.domain.events import InstructionsSet, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.prefix import encoded
+from onrecord.domain.request_template import encoded
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.matching.recorded_units import same_instructions, same_tools
 from onrecord.projections.matching.units import Content, Piece, Unit, unit_of, unit_of_piece

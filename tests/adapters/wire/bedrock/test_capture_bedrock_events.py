@@ -7,7 +7,7 @@ import pytest
 
 from onrecord.adapters.wire.answer import Recording
 from onrecord.adapters.wire.answer_events import events_of
-from onrecord.adapters.wire.bedrock.answers import read_body
+from onrecord.adapters.wire.bedrock.stream import read_body
 from onrecord.domain.content import Native
 from onrecord.domain.events import (
     Event,

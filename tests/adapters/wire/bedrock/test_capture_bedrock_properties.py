@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from onrecord.adapters.wire.answer import Answer
 from onrecord.adapters.wire.answer_events import events_of
-from onrecord.adapters.wire.bedrock.answers import read_body
-from onrecord.adapters.wire.bedrock.stream import ConverseStream
+from onrecord.adapters.wire.bedrock.stream import ConverseStream, read_body
 from onrecord.domain.blobs import restore
 from onrecord.domain.encoding import encode
 from onrecord.domain.events import ResponseCompleted

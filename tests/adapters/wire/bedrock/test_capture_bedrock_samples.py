@@ -10,8 +10,7 @@ import pytest
 
 from onrecord.adapters.demo.services.connection import Reply
 from onrecord.adapters.wire.answer import Answer
-from onrecord.adapters.wire.bedrock.answers import read_body
-from onrecord.adapters.wire.bedrock.stream import ConverseStream
+from onrecord.adapters.wire.bedrock.stream import ConverseStream, read_body
 from onrecord.adapters.wire.eventstream import FRAMES
 from tests.adapters.replaying_server import replaying
 from tests.bedrock_wire import SAMPLES, JsonObject, chunks, frames_of

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from onrecord.adapters.wire.bedrock.answers import read_body
-from onrecord.adapters.wire.bedrock.stream import ConverseStream
+from onrecord.adapters.wire.bedrock.stream import ConverseStream, read_body
 from tests.adapters.wire.bedrock.bedrock_streams import (
     METADATA,
     START,

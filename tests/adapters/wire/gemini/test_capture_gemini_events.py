@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from onrecord.adapters.wire.unnamed_calls import UnnamedCalls
+from onrecord.adapters.wire.blocks import UnnamedCalls
 from onrecord.domain.content import Native
 from onrecord.domain.events import (
     MessageRecorded,

@@ -24,7 +24,7 @@ from onrecord.domain.events import (
     ToolResultRecorded,
     ToolsDeclared,
 )
-from onrecord.domain.prefix import encoded
+from onrecord.domain.request_template import encoded
 from tests.openai_responses_wire import JsonObject, call, message, reasoning
 
 API = "openai-responses"

@@ -7,8 +7,7 @@ from uuid import UUID
 
 from onrecord.domain.events import ResponseCompleted
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.rendering import render
-from onrecord.projections.apis.request import Options, Request
+from onrecord.projections.apis.request import Options, Request, render
 from tests.projections.happenings import (
     API,
     Story,

@@ -11,8 +11,7 @@ from onrecord.domain.errors import NothingToSend, UnknownApi
 from onrecord.domain.events import (
     ReasoningRecorded,
 )
-from onrecord.projections.apis.rendering import render, renderer_digest
-from onrecord.projections.apis.request import Options, options_of
+from onrecord.projections.apis.request import Options, options_of, render, renderer_digest
 from onrecord.projections.history.window import MessageWindow, Window
 from tests.projections.happenings import (
     API,

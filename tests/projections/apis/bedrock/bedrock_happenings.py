@@ -9,8 +9,7 @@ from onrecord.domain import events
 from onrecord.domain.content import Native
 from onrecord.domain.events import Event
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.prefix import prefix_of
-from onrecord.domain.request_template import Template
+from onrecord.domain.request_template import Template, prefix_of
 from onrecord.projections.apis.bedrock.read import NAME
 from onrecord.projections.apis.request import Options, Request
 from tests.projections.happenings import Story

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.rendering import render
+from onrecord.projections.apis.request import render
 from tests.projections.apis.openai_responses.responses_happenings import (
     answers,
     asks,
