@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
+from onrecord.adapters.recording.answers import record_answer
 from onrecord.adapters.recording.bodies import Bodies, Reading
 from onrecord.adapters.recording.compare import Comparison, ReferenceWarnings
 from onrecord.adapters.recording.match import Matcher
@@ -41,7 +42,6 @@ from onrecord.adapters.recording.state import (
     StateReader,
     find_among,
     open_request,
-    record_answer,
 )
 from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.streams.results import told_apart

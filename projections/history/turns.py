@@ -27,7 +27,7 @@ from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Told
 from onrecord.projections.api import says_it_failed
-from onrecord.projections.history.answers import Answers, as_seen
+from onrecord.projections.history.answers import Answers
 from onrecord.projections.history.history import Block, History, Missing, Turn
 from onrecord.projections.history.omissions import (
     AMENDS,
@@ -48,6 +48,7 @@ from onrecord.projections.history.responses import (
     plain_of_event,
 )
 from onrecord.projections.history.rounds import Rounds, given_up, says_nothing, signal_blocks
+from onrecord.projections.history.seen import as_seen
 from onrecord.projections.history.tool_names import given_names
 
 # Bodies are canonical (docs/format.md), so these bytes tell without reading the JSON.
