@@ -77,6 +77,9 @@ citus: .venv/.ready ## Run the contract, erasures and roles on a Citus cluster (
 		tests/citus tests/contract tests/adapters/storage/postgres/test_postgres_erasure.py \
 		tests/adapters/storage/postgres/test_postgres_roles.py -k "citus or test_postgres" $(PYTEST_ARGS)
 
+newest: .venv/.ready ## Test the core on the newest Python of this machine, if it is newer
+	$(BIN)/python -m tests.newest .venv-newest
+
 freeze: .venv/.ready ## Keep stores of this release, which every later one has to open
 	$(BIN)/python -m tests.stores.make
 
@@ -99,7 +102,7 @@ lock: .venv-lock/.ready ## Pin the newest versions that pyproject.toml allows
 	$(call COMPILE_FLOORS)
 
 clean: ## Remove the environments, the builds and the caches
-	rm -rf .venv .venv-bench .venv-floors .venv-lock .citus build dist *.egg-info
+	rm -rf .venv .venv-bench .venv-floors .venv-lock .venv-newest .citus build dist *.egg-info
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage htmlcov
 
 .venv/.ready: pyproject.toml requirements-dev.lock
