@@ -22,7 +22,7 @@ from onrecord.domain.errors import ConversationNotFound, CorruptRecord, InvalidI
 from onrecord.domain.head import Head
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Backend, CatalogueEntry, Cursor, Subscription
-from onrecord.projections.history.erasures import ErasureEntry
+from onrecord.projections.history.erasure_records import ErasureEntry
 
 if TYPE_CHECKING:
     from onrecord.adapters.redis.accelerator import Accelerator

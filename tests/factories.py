@@ -7,10 +7,10 @@ from uuid_utils.compat import uuid7
 
 from onrecord.domain import events
 from onrecord.domain.content import Blob, Document, Native, Text, ToolCall, ToolResult
-from onrecord.domain.draft import Stamp, draft
 from onrecord.domain.events import Event
 from onrecord.domain.head import Effect
 from onrecord.domain.log import Append, NewEvent
+from onrecord.domain.new_events import Stamp, draft
 
 TENANT = UUID("018f0000-0000-7000-8000-000000000001")
 OTHER_TENANT = UUID("018f0000-0000-7000-8000-000000000002")

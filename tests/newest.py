@@ -68,9 +68,9 @@ def environment(folder: Path, program: Path) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     subprocess.run([program, "-m", "venv", folder], check=True)
     python = folder / "bin" / "python"
-    install = [python, "-m", "pip", "install", "--quiet"]
-    subprocess.run([*install, "--requirement", LOCK], check=True)
-    own = ["--no-deps", "--no-build-isolation", "--editable", ROOT]
+    install = (str(python), "-m", "pip", "install", "--quiet")
+    subprocess.run([*install, "--requirement", str(LOCK)], check=True)
+    own = ("--no-deps", "--no-build-isolation", "--editable", str(ROOT))
     subprocess.run([*install, *own], check=True)
     return python
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import onrecord
-from onrecord.adapters.conversation.requests import replays
+from onrecord.adapters.conversation.rendering import replays
 from onrecord.adapters.demo.services.scenes import PlainAnswer
 from onrecord.adapters.demo.services.server import DemoServer
 from tests.test_docs import ROOT, fences

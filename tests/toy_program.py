@@ -16,7 +16,7 @@ import httpx
 
 import onrecord
 from onrecord.adapters.demo.services.connection import Listener, Received, Reply
-from onrecord.adapters.histories.history import History
+from onrecord.adapters.histories.foreign_history import History
 from onrecord.adapters.histories.intake import take_in
 from onrecord.adapters.histories.json_files import transcribe
 from onrecord.adapters.wire.wires import WIRES, endpoint_of

@@ -34,7 +34,7 @@ from onrecord.adapters.bpmn.from_ai import (
     schema_with,
 )
 from onrecord.adapters.bpmn.model import AD_HOC_SUB_PROCESS, Element, Flow, Mapping, model_of
-from onrecord.adapters.bpmn.tools import Flavour, mappings_of, tool_elements
+from onrecord.adapters.bpmn.process_tools import Flavour, mappings_of, tool_elements
 from onrecord.domain.errors import InvalidModel
 
 Rule: TypeAlias = Literal[

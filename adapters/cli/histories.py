@@ -10,7 +10,7 @@ from typing import Final
 
 from onrecord.adapters.app import connect, is_there
 from onrecord.adapters.cli.transfer import STANDARD_INPUT, is_export, local
-from onrecord.adapters.histories.history import Histories
+from onrecord.adapters.histories.foreign_history import Histories
 from onrecord.adapters.histories.intake import SOURCES, TakenIn, key_of, take_in
 from onrecord.adapters.store import Store
 from onrecord.adapters.terminal import output

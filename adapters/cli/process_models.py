@@ -21,7 +21,7 @@ from onrecord.domain.tools import ToolDefinition
 if TYPE_CHECKING:
     from onrecord.adapters.bpmn.gateways import Gateway
     from onrecord.adapters.bpmn.lint import Finding
-    from onrecord.adapters.bpmn.tools import Flavour, ResolvedTools, Wiring, Writing
+    from onrecord.adapters.bpmn.process_tools import Flavour, ResolvedTools, Wiring, Writing
 
 _STANDARD_INPUT: Final = Path("-")
 
@@ -70,7 +70,7 @@ def bpmn(
 
 def _show(file: Path, sub_process_id: str | None, flavour: Flavour, *, as_json: bool) -> None:
     """Write the tools and gateways of an ad-hoc sub-process; warnings go beside them."""
-    from onrecord.adapters.bpmn.tools import tools_of, wiring_of
+    from onrecord.adapters.bpmn.process_tools import tools_of, wiring_of
 
     with _printable_errors():
         model = _model(file)

@@ -12,7 +12,14 @@ from onrecord.adapters.cli.program import AsJson, Url, opened
 from onrecord.adapters.store import Store
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import counted, named
-from onrecord.adapters.terminal.pages import Cell, Column, Kind, Names, entry_document, show_rows
+from onrecord.adapters.terminal.view_pages import (
+    Cell,
+    Column,
+    Kind,
+    Names,
+    entry_document,
+    show_rows,
+)
 from onrecord.domain.header import timestamp
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ import typer
 
 from onrecord.adapters.cli.program import AsJson, Key, Url, opened
 from onrecord.adapters.terminal.output import named
-from onrecord.adapters.terminal.pages import Listing, caught_up, show
 from onrecord.adapters.terminal.view_listings import (
     CALLS,
     DEEDS,
@@ -21,6 +20,7 @@ from onrecord.adapters.terminal.view_listings import (
     OVERVIEW,
     usage_listing,
 )
+from onrecord.adapters.terminal.view_pages import Listing, caught_up, show
 
 if TYPE_CHECKING:
     from onrecord.adapters.views.pages import Page

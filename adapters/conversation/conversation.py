@@ -9,8 +9,8 @@ from uuid import UUID
 
 from onrecord.adapters.conversation import context as carried_context
 from onrecord.adapters.conversation import history_edits
+from onrecord.adapters.conversation.conversation_tools import ConversationTools
 from onrecord.adapters.conversation.tenancy import Tenancy
-from onrecord.adapters.conversation.tools import ConversationTools
 from onrecord.adapters.inputs.arguments import (
     labels_given,
     text_given,
@@ -19,7 +19,7 @@ from onrecord.adapters.inputs.arguments import (
     version_given,
     version_if_given,
 )
-from onrecord.adapters.inputs.documents import GivenDocument, attachments, prompt
+from onrecord.adapters.inputs.document_inputs import GivenDocument, attachments, prompt
 from onrecord.adapters.streams.results import Rejected, record_result
 from onrecord.adapters.streams.stream import Done, Stream, stored_again
 from onrecord.domain import conversation
@@ -28,14 +28,14 @@ from onrecord.domain.events import Event
 from onrecord.domain.head import Head
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.tool_context import ToolCallContext
-from onrecord.projections.history.window import MessageWindow, Window
+from onrecord.projections.history.exchange_window import MessageWindow, Window
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from onrecord.projections.apis.capabilities import CapabilityOverride
     from onrecord.projections.apis.request import Options, Request
-    from onrecord.projections.history.documents import HeldDocument
+    from onrecord.projections.history.held_documents import HeldDocument
     from onrecord.projections.history.history import NextInput, Turn
 
 
@@ -78,7 +78,7 @@ class ConversationLog:
 
     def render(self, version: int, options: Options) -> Request:
         """Return the request that the conversation makes at a version, under these options."""
-        from onrecord.adapters.conversation.requests import request_of
+        from onrecord.adapters.conversation.rendering import request_of
 
         return request_of(self._stream.backend, self._stream.lineage(version), options)
 
@@ -269,7 +269,7 @@ class Conversation:
         All results of a round are in one turn of the user's, in the order of their calls. `at` is
         the version to tell it at.
         """
-        from onrecord.adapters.conversation.queries import main_line, turns_since
+        from onrecord.adapters.conversation.server_calls import main_line, turns_since
 
         stretches = main_line(self._stream, at)
         return turns_since(self._stream.backend, stretches, version_given(since))
@@ -295,7 +295,7 @@ class Conversation:
         Those of prompts and signals, of results of tools, and those that providers' tools made; `at` is
         the version to tell it at.
         """
-        from onrecord.adapters.conversation.queries import documents_held, main_line
+        from onrecord.adapters.conversation.server_calls import documents_held, main_line
 
         return documents_held(self._stream.backend, main_line(self._stream, at))
 
@@ -324,7 +324,7 @@ class Conversation:
         """
         head = self.head()
         version = version_asked(head, at)
-        from onrecord.adapters.conversation.requests import ask_for, options_given
+        from onrecord.adapters.conversation.rendering import ask_for, options_given
 
         options = options_given(
             self._tenancy.matrix,

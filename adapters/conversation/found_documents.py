@@ -22,7 +22,7 @@ from pydantic import AnyUrl, BaseModel, RootModel, SecretBytes, SecretStr
 from pydantic_core import to_jsonable_python
 
 from onrecord.adapters.inputs.arguments import kind_of
-from onrecord.adapters.inputs.documents import Unstored, described
+from onrecord.adapters.inputs.document_inputs import Unstored, described
 from onrecord.adapters.tools import a2a, mcp_results
 from onrecord.adapters.tools.tool import Unfolded
 from onrecord.domain import jsontext

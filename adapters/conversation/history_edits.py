@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from onrecord.adapters.conversation.tails import tail_of
-from onrecord.adapters.inputs.documents import Unstored, prompt
+from onrecord.adapters.inputs.document_inputs import Unstored, prompt
 from onrecord.adapters.streams.lineage import Stretch, parted
 from onrecord.adapters.streams.stream import Done, Stream
 from onrecord.domain import conversation

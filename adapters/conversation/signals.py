@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, cast
 from onrecord.adapters.conversation.tails import calls_open
 from onrecord.adapters.conversation.tool_results import GivenResult, given_result
 from onrecord.adapters.inputs.arguments import several, text_if_given
-from onrecord.adapters.inputs.documents import Unstored, described, must_hold, stored
+from onrecord.adapters.inputs.document_inputs import Unstored, described, must_hold, stored
 from onrecord.adapters.streams.stream import Done, Stream, stored_again
 from onrecord.domain import conversation
 from onrecord.domain.content import Document, Text

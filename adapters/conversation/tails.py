@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from onrecord.adapters.streams.lineage import Stretch
-from onrecord.adapters.streams.reading import (
+from onrecord.adapters.streams.event_reading import (
     blob_among,
     events_in,
     in_force,
@@ -15,6 +14,7 @@ from onrecord.adapters.streams.reading import (
     since_request,
     was_asked,
 )
+from onrecord.adapters.streams.lineage import Stretch
 from onrecord.domain import events
 from onrecord.domain.blobs import referenced, restore
 from onrecord.domain.content import Opaque, ToolCall

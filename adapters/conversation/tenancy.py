@@ -16,7 +16,7 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Backend
 
 if TYPE_CHECKING:
-    from onrecord.adapters.conversation.requests import Windows
+    from onrecord.adapters.conversation.rendering import Windows
 
 NO_MATRIX: Final[Mapping[str, JsonObject]] = MappingProxyType({})
 """No file says what models take."""

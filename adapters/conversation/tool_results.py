@@ -19,7 +19,7 @@ from onrecord.adapters.conversation.found_documents import (
     unfolded,
 )
 from onrecord.adapters.inputs.arguments import text_given
-from onrecord.adapters.inputs.documents import Unstored, must_hold, stored
+from onrecord.adapters.inputs.document_inputs import Unstored, must_hold, stored
 from onrecord.adapters.streams.lineage import backwards
 from onrecord.adapters.streams.results import Rejected, record_result
 from onrecord.adapters.streams.stream import Done, Stream, stored_again
@@ -222,7 +222,7 @@ def _called_name(stream: Stream, call_id: str) -> str | None:
     """
     # What reads calls takes a while to import, and most results hold no document.
     from onrecord.adapters.conversation.tails import awaited_calls
-    from onrecord.adapters.streams.reading import in_force
+    from onrecord.adapters.streams.event_reading import in_force
     from onrecord.projections.history.tool_names import given_names
 
     head = stream.head()

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from onrecord.adapters.conversation.conversation import Conversation
-from onrecord.adapters.conversation.requests import replays
+from onrecord.adapters.conversation.rendering import replays
 from onrecord.adapters.demo.clients import DemoFailed, ModelClient, answered, say, voice
-from onrecord.adapters.demo.documents import one_page_pdf, torn_box
+from onrecord.adapters.demo.report_pdf import one_page_pdf, torn_box
 from onrecord.adapters.demo.screen import Screen
 from onrecord.adapters.demo.services.scenes import Answer, JsonObject, PlainAnswer, encoded
 from onrecord.adapters.demo.services.server import DemoServer

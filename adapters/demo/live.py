@@ -14,10 +14,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from onrecord.adapters.conversation.requests import replays
+from onrecord.adapters.conversation.rendering import replays
 from onrecord.adapters.demo import support_agent
 from onrecord.adapters.demo.clients import advice, answered, failures, is_installed, say, voice
-from onrecord.adapters.demo.documents import one_page_pdf
+from onrecord.adapters.demo.report_pdf import one_page_pdf
 from onrecord.adapters.demo.screen import Screen
 from onrecord.adapters.demo.story import DemoOptions, opened
 from onrecord.adapters.store import Store

@@ -11,10 +11,10 @@ from rich.console import JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from onrecord.adapters.terminal import output, timeline
+from onrecord.adapters.terminal import output, timeline_listing
 from onrecord.adapters.terminal.output import Named, counted, size
-from onrecord.adapters.terminal.requests import message_count, replay_table, summary
-from onrecord.adapters.terminal.timeline import STYLES
+from onrecord.adapters.terminal.request_listings import message_count, replay_table, summary
+from onrecord.adapters.terminal.timeline_listing import STYLES
 from onrecord.projections.apis.request import Request
 from onrecord.projections.history.report import Report, Where
 from onrecord.projections.history.timeline import Row
@@ -182,7 +182,7 @@ class Screen:
     def timeline(self, named: Named, rows: Iterable[Row], left_out: int) -> None:
         """Show the record; `left_out` events more are only counted."""
         self.heading("The record", "every block is an event; nothing is ever changed")
-        timeline.draw(self._console, named, rows)
+        timeline_listing.draw(self._console, named, rows)
         self._line(f"… and {counted(left_out, 'event')} more: onrecord show support/4711", "dim")
 
     def requests(self, made: Iterable[tuple[str, Request]]) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from onrecord.adapters.app import connect
 from onrecord.adapters.conversation.conversation import Conversation
-from onrecord.adapters.conversation.requests import replays
+from onrecord.adapters.conversation.rendering import replays
 from onrecord.adapters.demo import support_agent
 from onrecord.adapters.demo import support_agent as handover
 from onrecord.adapters.demo.claim import ForkProof, claims_desk, end_claim, fork_proofs, tell_claim
@@ -27,18 +27,18 @@ from onrecord.adapters.demo.clients import (
     say,
     voice,
 )
-from onrecord.adapters.demo.documents import parcels_in_a_van
+from onrecord.adapters.demo.report_pdf import parcels_in_a_van
 from onrecord.adapters.demo.screen import Screen
 from onrecord.adapters.demo.services.scenes import JsonObject
 from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.store import Store
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import Named
-from onrecord.adapters.terminal.requests import replay_document
+from onrecord.adapters.terminal.request_listings import replay_document
 from onrecord.domain.content import Native
 from onrecord.projections.apis.request import Request
+from onrecord.projections.history.exchange_window import Window
 from onrecord.projections.history.timeline import timeline
-from onrecord.projections.history.window import Window
 from onrecord.projections.matching.template import Outcome
 
 

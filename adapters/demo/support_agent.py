@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Final
 
 from onrecord.adapters.demo import claim
-from onrecord.adapters.demo.documents import one_page_pdf
+from onrecord.adapters.demo.report_pdf import one_page_pdf
 from onrecord.adapters.demo.services.scenes import (
     Answer,
     Cut,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 from uuid import UUID
 
-from onrecord.adapters.histories.history import (
+from onrecord.adapters.histories.foreign_history import (
     Histories,
     History,
     Transcriber,

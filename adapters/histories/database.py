@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 
 import apsw
 
-from onrecord.adapters.histories.history import (
+from onrecord.adapters.histories.foreign_history import (
     Doubt,
     Histories,
     History,

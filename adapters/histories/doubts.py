@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, cast
 from uuid import UUID
 
-from onrecord.adapters.histories.history import Doubt, Entry, Transcript
+from onrecord.adapters.histories.foreign_history import Doubt, Entry, Transcript
 from onrecord.adapters.wire.answer import named
 from onrecord.domain import events, jsontext
 from onrecord.domain.blobs import restore

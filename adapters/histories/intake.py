@@ -14,7 +14,7 @@ from uuid import UUID
 from onrecord.adapters.histories.camunda import contexts_in
 from onrecord.adapters.histories.database import sessions_in
 from onrecord.adapters.histories.doubts import doubts_of
-from onrecord.adapters.histories.history import (
+from onrecord.adapters.histories.foreign_history import (
     Doubt,
     Histories,
     History,
@@ -28,12 +28,12 @@ from onrecord.adapters.histories.llm import conversations_in
 from onrecord.adapters.inputs.arguments import key_given
 from onrecord.adapters.store import Store, backend_of, spool_of
 from onrecord.adapters.streams.stream import Done, append_to, is_forgotten, stored_again
-from onrecord.domain.draft import Stamp, draft
 from onrecord.domain.errors import IdempotencyMismatch, InvalidInput, VersionConflict
 from onrecord.domain.events import ConversationStarted, Event, InstructionsSet
 from onrecord.domain.head import Head, Pointer
 from onrecord.domain.header import SALT_SIZE
 from onrecord.domain.log import Append, Duplicate, NewEvent
+from onrecord.domain.new_events import Stamp, draft
 from onrecord.projections.api import names
 
 Outcome = Literal["recorded", "extended", "unchanged", "refused"]

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from pydantic import ValidationError
 
-from onrecord.adapters.histories.history import (
+from onrecord.adapters.histories.foreign_history import (
     Doubt,
     Entry,
     Histories,

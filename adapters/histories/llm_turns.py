@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 from uuid import UUID
 
-from onrecord.adapters.histories.history import Transcriber, Transcript, TranscriptContext
+from onrecord.adapters.histories.foreign_history import Transcriber, Transcript, TranscriptContext
 from onrecord.domain.blobs import blob_of, spill
 from onrecord.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
 from onrecord.domain.documents import media_type_of

@@ -12,8 +12,8 @@ from itertools import chain, islice
 from typing import Final
 from uuid import UUID
 
+from onrecord.adapters.streams.event_reading import events_for, events_in, on_main
 from onrecord.adapters.streams.lineage import BEGINNING, Lineages, Stretch, amendments
-from onrecord.adapters.streams.reading import events_for, events_in, on_main
 from onrecord.domain.admission import refers_back
 from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.events import (

@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from onrecord.adapters.recording.answers import record_answer
+from onrecord.adapters.recording.answer_commits import record_answer
 from onrecord.adapters.recording.bodies import Bodies, Reading
 from onrecord.adapters.recording.compare import Comparison, ReferenceWarnings
 from onrecord.adapters.recording.match import Matcher
@@ -66,7 +66,7 @@ from onrecord.projections.matching.sources import Source
 from onrecord.projections.matching.template import split
 
 if TYPE_CHECKING:
-    from onrecord.adapters.conversation.requests import Asked
+    from onrecord.adapters.conversation.rendering import Asked
 
 logger = logging.getLogger("onrecord")
 

@@ -20,7 +20,7 @@ from typing import Final
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from onrecord.adapters.recording.answers import record_answer
+from onrecord.adapters.recording.answer_commits import record_answer
 from onrecord.adapters.recording.unstored import PendingAppend, encoded, opened
 from onrecord.adapters.storage.atomic_files import write_atomically
 from onrecord.adapters.streams.stream import append_to, stored_again

@@ -13,8 +13,8 @@ from typing_extensions import TypeIs
 
 from onrecord.adapters.recording.paths import closing_of, line_of
 from onrecord.adapters.recording.plan import ConversationState
+from onrecord.adapters.streams.event_reading import in_force, since_request
 from onrecord.adapters.streams.lineage import BEGINNING, Stretch
-from onrecord.adapters.streams.reading import in_force, since_request
 from onrecord.adapters.streams.stream import Stream
 from onrecord.adapters.wire.answer_events import is_still_made
 from onrecord.domain.admission import error_of

@@ -15,10 +15,10 @@ from onrecord.adapters.wire.raw_bytes import Content, FileBytes
 from onrecord.domain import jsontext
 from onrecord.domain.admission import need_of
 from onrecord.domain.content import Blob
-from onrecord.domain.draft import blobs_of, once_of
 from onrecord.domain.encoding import Unrecognised, decode
 from onrecord.domain.head import effect_of
 from onrecord.domain.log import Append, NewEvent
+from onrecord.domain.new_events import blobs_of, once_of
 
 
 @dataclass(frozen=True, slots=True)

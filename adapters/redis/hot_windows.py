@@ -19,7 +19,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from onrecord import __version__
-from onrecord.adapters.conversation.requests import Asked, ask, recipe_of, sources_of
+from onrecord.adapters.conversation.rendering import Asked, ask, recipe_of, sources_of
 from onrecord.adapters.redis.connection import Command, Connection, Pace
 from onrecord.adapters.redis.tails import Followed, opened, seal
 from onrecord.adapters.storage.append import Proof

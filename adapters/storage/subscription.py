@@ -18,7 +18,7 @@ from typing import Final, Protocol, Self
 from uuid import UUID
 from weakref import WeakSet
 
-from onrecord.adapters.storage.holds import Bell
+from onrecord.adapters.storage.interrupts import Bell
 from onrecord.domain.errors import StaleCursor, StorageUnavailable
 from onrecord.domain.log import Cursor, RecordedEvent
 

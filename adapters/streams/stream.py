@@ -13,12 +13,11 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
+from onrecord.adapters.streams.event_reading import blob_among, has_blob, read_through
 from onrecord.adapters.streams.lineage import BEGINNING, Lineages, Stretch
-from onrecord.adapters.streams.reading import blob_among, has_blob, read_through
 from onrecord.domain import conversation
 from onrecord.domain.admission import Refused, error_of, must_refer_back, names_versions
 from onrecord.domain.content import Blob
-from onrecord.domain.draft import Stamp, draft
 from onrecord.domain.errors import (
     ConversationForgotten,
     CorruptRecord,
@@ -43,6 +42,7 @@ from onrecord.domain.log import (
     RecordedEvent,
     Verdict,
 )
+from onrecord.domain.new_events import Stamp, draft
 
 if TYPE_CHECKING:
     from onrecord.adapters.recording.spool import Spool

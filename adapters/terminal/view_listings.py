@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 from onrecord.adapters.terminal.output import counted
-from onrecord.adapters.terminal.pages import Cell, Column, Kind, Listing
+from onrecord.adapters.terminal.view_pages import Cell, Column, Kind, Listing
 from onrecord.domain.jsontext import JsonObject
 
 if TYPE_CHECKING:

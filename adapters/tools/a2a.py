@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
 from onrecord.adapters.inputs.arguments import kind_of, text_given
-from onrecord.adapters.inputs.documents import Unstored, decoded, from_outside, linked
+from onrecord.adapters.inputs.document_inputs import Unstored, decoded, from_outside, linked
 from onrecord.adapters.tools.tool import Toolset, Unfolded, plain
 from onrecord.domain import jsontext
 from onrecord.domain.content import Document

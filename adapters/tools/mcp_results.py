@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from onrecord.adapters.inputs.documents import Unstored, decoded, from_outside, linked, name_in
+from onrecord.adapters.inputs.document_inputs import (
+    Unstored,
+    decoded,
+    from_outside,
+    linked,
+    name_in,
+)
 from onrecord.adapters.tools.tool import Unfolded, plain
 from onrecord.domain import jsontext
 from onrecord.domain.content import Text

@@ -18,10 +18,10 @@ from onrecord.adapters.streams.lineage import Lineages
 from onrecord.domain import jsontext
 from onrecord.domain.blobs import referenced
 from onrecord.domain.content import Blob
-from onrecord.domain.draft import blobs_of
 from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.errors import CorruptRecord, InvalidInput
 from onrecord.domain.log import Backend, RecordedEvent
+from onrecord.domain.new_events import blobs_of
 
 FORMAT: Final = 1
 _PIECE: Final = 768 * 1024

@@ -16,7 +16,6 @@ from onrecord.adapters.streams.stream import is_forgotten
 from onrecord.adapters.transfer.export import blobs_in
 from onrecord.adapters.transfer.exported import Beginning, Line, Piece, read_export
 from onrecord.domain.admission import Refused, error_of, need_of
-from onrecord.domain.draft import Stamp, draft, once_of
 from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.errors import (
     ConversationForgotten,
@@ -40,6 +39,7 @@ from onrecord.domain.log import (
     Recorded,
     RecordedEvent,
 )
+from onrecord.domain.new_events import Stamp, draft, once_of
 
 Progress = Callable[[int, int], None]
 """Is told how many steps are done, and how many there are in all."""

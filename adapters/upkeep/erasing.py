@@ -15,7 +15,7 @@ from uuid import UUID
 from onrecord.domain.erasures import erasure_id, operators_of
 from onrecord.domain.errors import CorruptRecord, StorageError, StorageReadOnly
 from onrecord.domain.log import Backend, RecordedEvent
-from onrecord.projections.history.erasures import ErasureEntry, erasure_entry
+from onrecord.projections.history.erasure_records import ErasureEntry, erasure_entry
 
 if TYPE_CHECKING:
     from onrecord.adapters.storage.eventsourcing.operators import Operators

@@ -15,8 +15,8 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
-from onrecord.adapters.upkeep.documents import StoredDocuments
 from onrecord.adapters.upkeep.erasing import erasures_of
+from onrecord.adapters.upkeep.verifying_documents import StoredDocuments
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.header import EMPTY, Root, Tree
 from onrecord.domain.inventory import (
@@ -28,7 +28,7 @@ from onrecord.domain.inventory import (
     StoredSnapshot,
 )
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
-from onrecord.projections.history.erasures import ErasureEntry, erasure_entry
+from onrecord.projections.history.erasure_records import ErasureEntry, erasure_entry
 from onrecord.projections.verification.belongings import (
     References,
     erasure_faults,

@@ -13,7 +13,7 @@ from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
 from onrecord.domain.content import Document
 from onrecord.domain.documents import document_id, short_id
-from onrecord.projections.history.documents import is_remote
+from onrecord.projections.history.held_documents import is_remote
 from onrecord.projections.history.history import Block
 
 Form: TypeAlias = Literal["short-id", "doc-reference"]

@@ -17,12 +17,12 @@ from onrecord.domain.errors import NothingToSend, RoundOpen
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import FOLDERS, known_api, release_of
 from onrecord.projections.apis.capabilities import CapabilityOverride
+from onrecord.projections.history.exchange_window import MessageWindow, Window
 from onrecord.projections.history.history import Block, History, Turn
 from onrecord.projections.history.message_window import in_window
 from onrecord.projections.history.report import Note, Report
 from onrecord.projections.history.responses import Item
 from onrecord.projections.history.turns import history
-from onrecord.projections.history.window import MessageWindow, Window
 
 
 class Options(Value):

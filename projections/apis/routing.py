@@ -12,12 +12,12 @@ from typing import Any, Final, Literal, TypeVar, cast
 
 from onrecord.domain.content import Blob, Document
 from onrecord.domain.documents import Modality, modality_of
-from onrecord.domain.draft import blobs_of
 from onrecord.domain.errors import UnsupportedDocument
 from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.new_events import blobs_of
 from onrecord.projections.apis.capabilities import Capabilities, capabilities_of
 from onrecord.projections.apis.request import Options
-from onrecord.projections.history.documents import is_remote
+from onrecord.projections.history.held_documents import is_remote
 from onrecord.projections.history.history import Block, History
 from onrecord.projections.history.report import Route, Where
 from onrecord.projections.history.responses import Place

@@ -17,8 +17,8 @@ from typing import Literal, assert_never
 
 from onrecord.domain.content import Role
 from onrecord.domain.errors import InvalidInput
+from onrecord.projections.history.exchange_window import MessageWindow, Window
 from onrecord.projections.history.history import Block, History, Turn
-from onrecord.projections.history.window import MessageWindow, Window
 
 _Kind = Literal["said", "note", "answer", "results", "document"]
 

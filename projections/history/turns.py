@@ -27,7 +27,7 @@ from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Told
 from onrecord.projections.api import says_it_failed
-from onrecord.projections.history.answers import Answers
+from onrecord.projections.history.answered_requests import Answers
 from onrecord.projections.history.history import Block, History, Missing, Turn
 from onrecord.projections.history.omissions import (
     AMENDS,

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from onrecord.domain.content import Blob
-from onrecord.domain.draft import blobs_of
 from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.events import RequestSent
 from onrecord.domain.inventory import StoredBlob, StoredHead, StoredKey, StoredSnapshot
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.history.erasures import ErasureEntry
+from onrecord.domain.new_events import blobs_of
+from onrecord.projections.history.erasure_records import ErasureEntry
 from onrecord.projections.verification.verification import Digest, Fault, Fold, Happened
 
 

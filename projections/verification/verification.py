@@ -13,7 +13,6 @@ from uuid import UUID
 
 from onrecord.domain import events
 from onrecord.domain.admission import Standing, need_of, why_refused
-from onrecord.domain.draft import once_of
 from onrecord.domain.encoding import NAMES, VERSIONS, Erased, Unrecognised
 from onrecord.domain.erasures import is_apart, is_operators
 from onrecord.domain.errors import CorruptRecord
@@ -30,6 +29,7 @@ from onrecord.domain.head import (
 from onrecord.domain.header import CODEC, ClientHeader, body_digest, leaf, recorded_header
 from onrecord.domain.inventory import StoredEvent, StoredHead
 from onrecord.domain.log import RecordedEvent
+from onrecord.domain.new_events import once_of
 
 Happened: TypeAlias = Event | Unrecognised | Erased
 """What an event tells, as far as it can be told."""

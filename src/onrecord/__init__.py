@@ -58,12 +58,12 @@ from onrecord.errors import (
     ViewStopped,
     WrongNode,
 )
-from onrecord.projections.history.window import MessageWindow, Window
+from onrecord.projections.history.exchange_window import MessageWindow, Window
 
 if TYPE_CHECKING:
     from onrecord.adapters.check.check import RequestCheck, check_request
     from onrecord.adapters.conversation.conversation import ConversationLog
-    from onrecord.adapters.conversation.tools import ConversationTools
+    from onrecord.adapters.conversation.conversation_tools import ConversationTools
     from onrecord.adapters.redis.relay import Relay
     from onrecord.adapters.settings import capabilities
     from onrecord.adapters.store import Listed
@@ -115,8 +115,8 @@ if TYPE_CHECKING:
     from onrecord.projections.apis.declared_tools import Declared
     from onrecord.projections.apis.request import Options, Request
     from onrecord.projections.apis.rules import Violation
-    from onrecord.projections.history.documents import HeldDocument
-    from onrecord.projections.history.erasures import ErasureEntry
+    from onrecord.projections.history.erasure_records import ErasureEntry
+    from onrecord.projections.history.held_documents import HeldDocument
     from onrecord.projections.history.history import Block, Turn, Usage
     from onrecord.projections.history.server_tools import Activity
     from onrecord.projections.verification.verification import Fault
@@ -295,7 +295,7 @@ _LATER: Final = {
     "ConversationForked": "onrecord.domain.events",
     "ConversationLog": "onrecord.adapters.conversation.conversation",
     "ConversationStarted": "onrecord.domain.events",
-    "ConversationTools": "onrecord.adapters.conversation.tools",
+    "ConversationTools": "onrecord.adapters.conversation.conversation_tools",
     "Cursor": "onrecord.domain.log",
     "Declared": "onrecord.projections.apis.declared_tools",
     "AuditEntry": "onrecord.projections.views.audit",
@@ -304,14 +304,14 @@ _LATER: Final = {
     "ErasureCompleted": "onrecord.domain.erasures",
     "ErasureDeed": "onrecord.projections.views.audit",
     "Keeper": "onrecord.adapters.views.ports",
-    "ErasureEntry": "onrecord.projections.history.erasures",
+    "ErasureEntry": "onrecord.projections.history.erasure_records",
     "ErasureIntended": "onrecord.domain.erasures",
     "Exchange": "onrecord.projections.views.window",
     "Failed": "onrecord.adapters.tools.tool",
     "Fault": "onrecord.projections.verification.verification",
     "CapabilityOverride": "onrecord.projections.apis.capabilities",
     "Head": "onrecord.domain.head",
-    "HeldDocument": "onrecord.projections.history.documents",
+    "HeldDocument": "onrecord.projections.history.held_documents",
     "HistoryCompacted": "onrecord.domain.events",
     "Hit": "onrecord.projections.views.search",
     "InstructionsSet": "onrecord.domain.events",

@@ -3,7 +3,7 @@
 from onrecord.adapters.bpmn.gateways import answers_of, mcp_call, mcp_discovery
 from onrecord.adapters.bpmn.inputs import inputs_of
 from onrecord.adapters.bpmn.lint import lint
-from onrecord.adapters.bpmn.tools import tools_of, wiring_of
+from onrecord.adapters.bpmn.process_tools import tools_of, wiring_of
 
 __all__ = [
     "answers_of",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import onrecord
-from onrecord.adapters.conversation.requests import replays
+from onrecord.adapters.conversation.rendering import replays
 from onrecord.adapters.demo.services.scenes import Answer
 from onrecord.adapters.settings import matrix_in, settings
 from onrecord.domain import jsontext

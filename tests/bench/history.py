@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 from uuid import UUID
 
-from onrecord.domain.draft import Stamp, draft
 from onrecord.domain.events import Event
 from onrecord.domain.log import Told
+from onrecord.domain.new_events import Stamp, draft
 from tests.bench.payload import API as ANTHROPIC
 from tests.bench.payload import as_recorded, exchanges
 from tests.bench.spellings import spelled

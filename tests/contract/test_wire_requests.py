@@ -13,7 +13,6 @@ from onrecord.adapters.wire.requests import Sent
 from onrecord.adapters.wire.wires import WIRES, endpoint_of
 from onrecord.domain import jsontext
 from onrecord.domain.content import Native
-from onrecord.domain.draft import blobs_of
 from onrecord.domain.encoding import encode
 from onrecord.domain.errors import InvalidContent, MalformedJson
 from onrecord.domain.events import (
@@ -21,6 +20,7 @@ from onrecord.domain.events import (
     ToolsDeclared,
 )
 from onrecord.domain.jsontext import write
+from onrecord.domain.new_events import blobs_of
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import known_api, names
 from onrecord.projections.apis.request import Options

@@ -9,7 +9,7 @@ from typing import cast
 from urllib.parse import unquote
 
 from onrecord.adapters.conversation.conversation import Conversation, stream_of
-from onrecord.adapters.streams.reading import events_in
+from onrecord.adapters.streams.event_reading import events_in
 from onrecord.adapters.wire.bodies.recorded import AnswerRecorder
 from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder
 from onrecord.adapters.wire.clients.sending import Sending

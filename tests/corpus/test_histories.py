@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 import onrecord
-from onrecord.adapters.histories.history import History
+from onrecord.adapters.histories.foreign_history import History
 from onrecord.adapters.histories.intake import take_in
 from onrecord.adapters.histories.json_files import transcribe
 from onrecord.adapters.store import Store

@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from onrecord.adapters.conversation.requests import replays
+from onrecord.adapters.conversation.rendering import replays
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.domain.request_template import canonical
 from tests.adapters.recorded_calls import known

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from onrecord.domain.blobs import ESCAPE, LIMIT, REFERENCE, blob_of, referenced, restore, spill
 from onrecord.domain.content import Native
-from onrecord.domain.draft import blobs_of
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.events import OpaqueRecorded
+from onrecord.domain.new_events import blobs_of
 from tests.domain.test_jsontext import values
 
 LONG = "x" * (LIMIT + 1)

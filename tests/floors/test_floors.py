@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import onrecord
-from onrecord.adapters.conversation.requests import replays
+from onrecord.adapters.conversation.rendering import replays
 from onrecord.adapters.demo.services.scenes import Answer, FunctionCall, JsonObject, PlainAnswer
 from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.projections.api import known_api

@@ -11,7 +11,7 @@ import onrecord
 from onrecord.adapters.store import backend_of
 from onrecord.domain import events
 from onrecord.domain.content import Blob, Document, Text, ToolCall
-from onrecord.domain.draft import blobs_of
+from onrecord.domain.new_events import blobs_of
 from onrecord.domain.request_template import EncodedSpan, Template
 from tests.adapters.recorded_calls import known
 from tests.factories import appending

@@ -46,7 +46,7 @@ from onrecord.domain.erasures import (
 )
 from onrecord.domain.errors import CorruptRecord, InvalidInput
 from onrecord.domain.log import BEFORE_FIRST, Backend, RecordedEvent
-from onrecord.projections.history.erasures import erasure_entry
+from onrecord.projections.history.erasure_records import erasure_entry
 
 # A recorder of the `eventsourcing` library on a backend that is open, whichever it is.
 #

@@ -30,7 +30,7 @@ from onrecord.adapters.storage.eventsourcing.stored_events import (
     conversation_of,
     must_be_recorded,
 )
-from onrecord.adapters.storage.holds import releasing
+from onrecord.adapters.storage.interrupts import releasing
 from onrecord.adapters.storage.subscription import PAGE, Wakeups
 from onrecord.domain.errors import ConversationForgotten, StorageError
 from onrecord.domain.log import BEFORE_FIRST, Append, Verdict

@@ -17,7 +17,7 @@ from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool
 
 from onrecord.adapters.storage.append import Proof, proof_of, prover_of
-from onrecord.adapters.storage.holds import releasing
+from onrecord.adapters.storage.interrupts import releasing
 from onrecord.adapters.storage.postgres.batch import Requests, RequestsDumper
 from onrecord.adapters.storage.postgres.errors import is_lost, translated, translated_again
 from onrecord.adapters.storage.postgres.pool import Pool, leave_to_parent

@@ -14,7 +14,7 @@ from enum import Enum
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
-from onrecord.adapters.storage.holds import Hold, own_holds, release_left
+from onrecord.adapters.storage.interrupts import Hold, own_holds, release_left
 from onrecord.domain.errors import OnrecordError, StorageBusy, StorageFull, StorageUnavailable
 
 MOST_REQUESTS: Final = 64

@@ -24,7 +24,7 @@ import psycopg
 from psycopg import AsyncConnection, Connection, pq
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
-from onrecord.adapters.storage.holds import Hold, held, release_left
+from onrecord.adapters.storage.interrupts import Hold, held, release_left
 
 C = TypeVar("C", bound=Connection[Any])
 

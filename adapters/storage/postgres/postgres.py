@@ -16,8 +16,9 @@ from psycopg.types.numeric import Int8
 from uuid_utils.compat import uuid7
 
 from onrecord.adapters.storage.append import Proof, keyed_digest, pieces, verified
-from onrecord.adapters.storage.holds import releasing
+from onrecord.adapters.storage.interrupts import releasing
 from onrecord.adapters.storage.postgres import schema
+from onrecord.adapters.storage.postgres.async_appends import AsyncAppends
 from onrecord.adapters.storage.postgres.batch import head_of, packed, parameters_of, verdict_of
 from onrecord.adapters.storage.postgres.connections import (
     Address,
@@ -26,7 +27,6 @@ from onrecord.adapters.storage.postgres.connections import (
     connected,
     direct,
 )
-from onrecord.adapters.storage.postgres.coroutines import AsyncAppends
 from onrecord.adapters.storage.postgres.group_commit import GroupCommit
 from onrecord.adapters.storage.postgres.hints import PostgresHints
 from onrecord.adapters.storage.postgres.inventory import PostgresInventory, Residue

@@ -20,7 +20,7 @@ from weakref import WeakSet
 
 import apsw
 
-from onrecord.adapters.storage.holds import Hold, held, own_holds, release_left
+from onrecord.adapters.storage.interrupts import Hold, held, own_holds, release_left
 from onrecord.adapters.storage.queries import load_queries
 from onrecord.adapters.storage.sqlite.errors import storage_error
 from onrecord.adapters.storage.sqlite.held_files import HeldFiles, Identity

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Final
 from weakref import WeakValueDictionary, finalize
 
-from onrecord.adapters.storage.holds import Hold, release_left
+from onrecord.adapters.storage.interrupts import Hold, release_left
 from onrecord.adapters.storage.sqlite.errors import NO_ROOM
 from onrecord.adapters.storage.sqlite.held_files import SIZE, Mark, set_mode, unpacked
 from onrecord.domain.errors import (

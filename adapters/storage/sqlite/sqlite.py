@@ -16,7 +16,7 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from onrecord.adapters.storage.append import Proof, keyed_digest, must_be_forgettable, prover_of
-from onrecord.adapters.storage.holds import releasing
+from onrecord.adapters.storage.interrupts import releasing
 from onrecord.adapters.storage.sqlite import blobs
 from onrecord.adapters.storage.sqlite.append import (
     HIGHEST,

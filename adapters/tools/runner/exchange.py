@@ -11,8 +11,8 @@ from itertools import takewhile
 from typing import Final
 
 from onrecord.adapters.conversation.conversation import Conversation, stream_of
+from onrecord.adapters.streams.event_reading import in_force
 from onrecord.adapters.streams.lineage import Compaction, amendments, backwards
-from onrecord.adapters.streams.reading import in_force
 from onrecord.adapters.tools.tool import Tool
 from onrecord.domain.content import Text, ToolResult
 from onrecord.domain.encoding import Erased, Unrecognised

@@ -12,7 +12,7 @@ from uuid import UUID
 from psycopg import errors
 from psycopg.rows import TupleRow
 
-from onrecord.adapters.storage.holds import releasing
+from onrecord.adapters.storage.interrupts import releasing
 from onrecord.adapters.storage.postgres.connections import Connections, LogConnection, fetched
 from onrecord.domain.errors import StorageReadOnly
 from onrecord.projections.views.planning import (

@@ -11,7 +11,7 @@ from psycopg import Cursor
 from psycopg.rows import TupleRow
 from psycopg.types.numeric import Int8
 
-from onrecord.adapters.storage.holds import releasing
+from onrecord.adapters.storage.interrupts import releasing
 from onrecord.adapters.storage.postgres.connections import Connections, LogConnection, fetched
 from onrecord.adapters.storage.postgres.inventory import PostgresMoment
 from onrecord.adapters.storage.postgres.postgres import Postgres

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Final
 from uuid import uuid4
 
-from onrecord.adapters.storage.holds import Bell
+from onrecord.adapters.storage.interrupts import Bell
 from onrecord.adapters.storage.postgres.connections import Connections, address_of
 from onrecord.adapters.storage.subscription import Wakeups
 from onrecord.adapters.views.postgres.advance import PostgresAdvance

@@ -12,7 +12,7 @@ from uuid import UUID
 from pydantic_core import from_json
 
 from onrecord.adapters.inputs.arguments import id_given
-from onrecord.adapters.storage.holds import releasing
+from onrecord.adapters.storage.interrupts import releasing
 from onrecord.adapters.storage.sqlite.connection import Row as DatabaseRow
 from onrecord.adapters.storage.sqlite.connection import Session
 from onrecord.adapters.storage.sqlite.file import residue_of

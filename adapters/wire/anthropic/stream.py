@@ -17,7 +17,7 @@ from onrecord.adapters.wire.anthropic.answers import API, closed, envelope_of, u
 from onrecord.adapters.wire.eventstream import Frame, event_in, failure_of
 from onrecord.adapters.wire.nesting import read
 from onrecord.adapters.wire.sse import Decoder, ServerSentEvent, in_whole_characters
-from onrecord.adapters.wire.stream import BlocksByIndex, StreamReader, broken_off, index_or
+from onrecord.adapters.wire.stream_reader import BlocksByIndex, StreamReader, broken_off, index_or
 from onrecord.domain import jsontext
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject

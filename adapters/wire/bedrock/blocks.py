@@ -13,7 +13,7 @@ import binascii
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol, cast
 
-from onrecord.adapters.wire import stream
+from onrecord.adapters.wire import stream_reader
 from onrecord.adapters.wire.answer import named
 from onrecord.adapters.wire.nesting import read
 from onrecord.adapters.wire.sse import in_whole_characters
@@ -21,7 +21,7 @@ from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
 
 
-class OpenBlock(stream.OpenBlock, Protocol):
+class OpenBlock(stream_reader.OpenBlock, Protocol):
     """A block that has begun and not yet stopped."""
 
     def add(self, member: str, piece: Any) -> str | None:

@@ -23,7 +23,7 @@ from onrecord.adapters.wire.api import error_kind
 from onrecord.adapters.wire.bedrock.blocks import OpenBlock, begun, begun_by
 from onrecord.adapters.wire.blocks import BlockContext
 from onrecord.adapters.wire.eventstream import Decoder, Frame, failure_of
-from onrecord.adapters.wire.stream import BlocksByIndex, StreamReader, broken_off, index_or
+from onrecord.adapters.wire.stream_reader import BlocksByIndex, StreamReader, broken_off, index_or
 from onrecord.domain.events import (
     Event,
 )

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from urllib.parse import unquote
 from uuid import UUID
 
-from onrecord.adapters.recording.batches import (
+from onrecord.adapters.recording.batch_records import (
     BatchAnswers,
     BatchName,
     Entry,

@@ -7,7 +7,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
-    from onrecord.adapters.conversation.requests import Asked
+    from onrecord.adapters.conversation.rendering import Asked
     from onrecord.adapters.recording.recorder import Recorder
     from onrecord.adapters.recording.recorders import Recorders
     from onrecord.adapters.streams.stream import Stream

@@ -21,7 +21,7 @@ from onrecord.adapters.wire.gemini.answers import (
 from onrecord.adapters.wire.gemini.parts import API
 from onrecord.adapters.wire.nesting import read, read_object
 from onrecord.adapters.wire.sse import Decoder
-from onrecord.adapters.wire.stream import broken_off, index_or
+from onrecord.adapters.wire.stream_reader import broken_off, index_or
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.jsontext import JsonObject
 

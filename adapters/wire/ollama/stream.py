@@ -20,7 +20,7 @@ from onrecord.adapters.wire.answer import (
 )
 from onrecord.adapters.wire.blocks import BlockContext, UnnamedCalls
 from onrecord.adapters.wire.nesting import read_object
-from onrecord.adapters.wire.stream import StreamReader, broken_off
+from onrecord.adapters.wire.stream_reader import StreamReader, broken_off
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import (
     Event,

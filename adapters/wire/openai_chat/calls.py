@@ -17,7 +17,7 @@ from onrecord.adapters.wire.openai_chat.merging import (
     Text,
     says,
 )
-from onrecord.adapters.wire.stream import index_or
+from onrecord.adapters.wire.stream_reader import index_or
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.jsontext import JsonObject
 

@@ -14,7 +14,7 @@ from onrecord.adapters.wire.openai_chat.answers import API, Choice, completed
 from onrecord.adapters.wire.openai_chat.calls import FUNCTION, Calls, Content
 from onrecord.adapters.wire.openai_chat.merging import Elements, Members, Shape, Text, says
 from onrecord.adapters.wire.sse import Decoder, ServerSentEvent
-from onrecord.adapters.wire.stream import StreamReader, broken_off, index_or
+from onrecord.adapters.wire.stream_reader import StreamReader, broken_off, index_or
 from onrecord.domain.jsontext import JsonObject
 
 _DONE: Final = b"[DONE]"

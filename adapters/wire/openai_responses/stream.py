@@ -21,7 +21,7 @@ from onrecord.adapters.wire.openai_responses.answers import (
 from onrecord.adapters.wire.openai_responses.items import Items
 from onrecord.adapters.wire.openai_responses.pieces import is_about_an_item
 from onrecord.adapters.wire.sse import Decoder, ServerSentEvent
-from onrecord.adapters.wire.stream import StreamReader, broken_off
+from onrecord.adapters.wire.stream_reader import StreamReader, broken_off
 from onrecord.domain.jsontext import JsonObject
 
 _LAST: Final = {

@@ -35,7 +35,7 @@ from onrecord.projections.apis.gemini.server_tools import (
     without,
 )
 from onrecord.projections.apis.user_messages import UserMessages
-from onrecord.projections.history.documents import is_remote
+from onrecord.projections.history.held_documents import is_remote
 from onrecord.projections.history.history import Block, History
 from onrecord.projections.history.report import Where
 

@@ -35,7 +35,13 @@ from onrecord.projections.apis.request import Options, Request, nothing_to_send,
 from onrecord.projections.apis.routing import Router
 from onrecord.projections.apis.tools import OLLAMA
 from onrecord.projections.apis.user_messages import UserMessages, answered_messages, messages_of
-from onrecord.projections.history.documents import INLINE, bytes_of, is_base64, is_remote, told_in
+from onrecord.projections.history.held_documents import (
+    INLINE,
+    bytes_of,
+    is_base64,
+    is_remote,
+    told_in,
+)
 from onrecord.projections.history.history import Block, History, Turn
 
 # What a history says as messages of Ollama's: answers, what others say, and results of calls.

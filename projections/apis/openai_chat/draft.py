@@ -16,7 +16,7 @@ from onrecord.projections.apis.ids import MISTRAL, OPENAI_CHAT, CallIds, IdForm
 from onrecord.projections.apis.openai_chat.read import NAME, SOUNDS
 from onrecord.projections.apis.request import Options
 from onrecord.projections.apis.routing import Router
-from onrecord.projections.history.documents import bytes_of, is_remote, told_in
+from onrecord.projections.history.held_documents import bytes_of, is_remote, told_in
 from onrecord.projections.history.history import Block, History
 
 # What differs between the models that read a Chat Completions request, by their names.

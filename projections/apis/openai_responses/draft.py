@@ -18,7 +18,7 @@ from onrecord.projections.apis.draft import Draft, RuleNames
 from onrecord.projections.apis.foreign import goes_on
 from onrecord.projections.apis.openai_responses.items import OUTPUTS, kind_of, link_of
 from onrecord.projections.apis.openai_responses.read import NAME
-from onrecord.projections.history.documents import told_in
+from onrecord.projections.history.held_documents import told_in
 from onrecord.projections.history.history import Block
 
 # Documents as OpenAI's Responses API reads them: images, PDFs, office files and texts.

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from onrecord.adapters.bpmn import tools
+from onrecord.adapters.bpmn import process_tools
 from onrecord.domain.errors import InvalidModel
 from tests.adapters.cli.command import in_process
 from tests.test_docs import ROOT, fences
@@ -44,7 +44,7 @@ def test_the_page_does_what_it_says(
 def test_every_code_that_an_error_has_stands_on_the_page() -> None:
     page = PAGE.read_text("utf-8")
     with pytest.raises(InvalidModel) as caught:
-        tools.tools_of(b"<a/>")
+        process_tools.tools_of(b"<a/>")
     assert caught.value.code is None
-    for code in (tools.NOT_FOUND, tools.INVALID_DEFINITION):
+    for code in (process_tools.NOT_FOUND, process_tools.INVALID_DEFINITION):
         assert f"| `{code}` |" in page

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from onrecord.adapters.bpmn.gateways import Gateway
-from onrecord.adapters.bpmn.tools import Flavour, ResolvedTools, tools_of
+from onrecord.adapters.bpmn.process_tools import Flavour, ResolvedTools, tools_of
 from onrecord.domain.errors import InvalidInput, InvalidModel
 from onrecord.domain.tools import ToolDefinition
 from tests.adapters.bpmn.models import ad_hoc, definitions, desk, flow, gateway, node, process, task
@@ -345,7 +345,7 @@ def test_the_same_bytes_are_resolved_once_for_each_sub_process_and_flavour(
     def read(data: bytes) -> object:
         raise AssertionError("read again")
 
-    monkeypatch.setattr("onrecord.adapters.bpmn.tools.model_of", read)
+    monkeypatch.setattr("onrecord.adapters.bpmn.process_tools.model_of", read)
     assert tools_of(bytes(bytearray(two)), "One") == one
     with pytest.raises(AssertionError, match="read again"):
         tools_of(two, "One", gateways=False)

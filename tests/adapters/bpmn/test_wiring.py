@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from onrecord.adapters.bpmn.model import Collecting
-from onrecord.adapters.bpmn.tools import Writing, wiring_of
+from onrecord.adapters.bpmn.process_tools import Writing, wiring_of
 from tests.adapters.bpmn.models import AGENT, ad_hoc, definitions, desk, flow, node, process, task
 
 DESK = Path(__file__).parent / "parcel_desk.bpmn"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from onrecord.adapters.bpmn.model import DEEPEST, LARGEST, model_of, tree_of
-from onrecord.adapters.bpmn.tools import tools_of
+from onrecord.adapters.bpmn.process_tools import tools_of
 from onrecord.domain.errors import InvalidModel
 from tests.adapters.bpmn.models import BPMN, ad_hoc, definitions, desk, node, process, task
 from tests.patience import PATIENCE

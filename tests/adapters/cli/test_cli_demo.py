@@ -12,8 +12,8 @@ import pytest
 import onrecord
 from onrecord.adapters.demo.claim import CONTEXT, SIGNAL
 from onrecord.adapters.demo.clients import SDKS, is_installed
-from onrecord.adapters.demo.documents import parcels_in_a_van, torn_box
 from onrecord.adapters.demo.live import KEYS
+from onrecord.adapters.demo.report_pdf import parcels_in_a_van, torn_box
 from onrecord.adapters.demo.screen import Wrapped
 from onrecord.domain.events import RequestSent
 from onrecord.domain.request_template import LiteralSpan, SharedSpan, Template

@@ -22,7 +22,7 @@ from onrecord.domain.events import (
     ToolCallRecorded,
     ToolResultRecorded,
 )
-from onrecord.projections.history.documents import HeldDocument
+from onrecord.projections.history.held_documents import HeldDocument
 from tests.adapters.found_results import call
 
 PDF = b"%PDF-1.7 the report"

@@ -13,7 +13,7 @@ import openai
 import pytest
 
 import onrecord
-from onrecord.adapters.conversation.requests import replays
+from onrecord.adapters.conversation.rendering import replays
 from onrecord.adapters.demo.services.connection import Reply
 from onrecord.domain.events import RequestSent
 from onrecord.domain.request_template import BlobSpan, EncodedSpan

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from onrecord.adapters.conversation.requests import replays
+from onrecord.adapters.conversation.rendering import replays
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.matching.template import Outcome
 from tests.adapters.recorded_calls import Counting, Recorded

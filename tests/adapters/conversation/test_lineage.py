@@ -9,14 +9,14 @@ from uuid_utils.compat import uuid7
 
 import onrecord
 from onrecord.adapters.conversation.conversation import stream_of
+from onrecord.adapters.streams.event_reading import events_for, in_force, since_request
 from onrecord.adapters.streams.lineage import Lineages, lineage
-from onrecord.adapters.streams.reading import events_for, in_force, since_request
 from onrecord.domain import events
 from onrecord.domain.content import Text
 from onrecord.domain.events import Event
 from onrecord.domain.log import Told
 from onrecord.domain.request_template import Template
-from onrecord.projections.history.window import Window
+from onrecord.projections.history.exchange_window import Window
 
 API = "anthropic-messages"
 TEMPLATE = Template(spans=(), sha256="", size=0)

@@ -12,7 +12,7 @@ import anthropic
 import pytest
 from anthropic import beta_async_tool, beta_tool
 
-from onrecord.adapters.conversation.requests import replays
+from onrecord.adapters.conversation.rendering import replays
 from onrecord.adapters.demo.services.scenes import Answer
 from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.wire.clients.record import record

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 import onrecord
 from onrecord.adapters.conversation.conversation import stream_of
+from onrecord.adapters.streams.event_reading import events_for
 from onrecord.adapters.streams.lineage import lineage
-from onrecord.adapters.streams.reading import events_for
 from onrecord.domain.content import ToolCall
 from onrecord.domain.events import MessageRecorded, ToolCallRecorded
 from onrecord.domain.log import Told
-from onrecord.projections.history.window import Window
+from onrecord.projections.history.exchange_window import Window
 
 API = "anthropic-messages"
 AuditEntry = str

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from onrecord.adapters.check.check import check_request
 from onrecord.adapters.conversation.conversation import Conversation, stream_of
+from onrecord.adapters.streams.event_reading import read_through
 from onrecord.adapters.streams.lineage import amendments
-from onrecord.adapters.streams.reading import read_through
 from onrecord.adapters.upkeep.verifying import verify_conversation
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, NothingToSend

@@ -11,7 +11,7 @@ from unittest.mock import patch
 from uuid import UUID
 
 import onrecord
-from onrecord.adapters.histories.history import Doubt, History
+from onrecord.adapters.histories.foreign_history import Doubt, History
 from onrecord.adapters.histories.intake import SOURCES, TakenIn, key_of, take_in
 from onrecord.adapters.histories.json_files import transcribe
 from onrecord.adapters.store import Store

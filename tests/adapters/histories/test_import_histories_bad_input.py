@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.histories.history import History
+from onrecord.adapters.histories.foreign_history import History
 from onrecord.adapters.histories.intake import take_in
 from onrecord.adapters.histories.json_files import transcribe
 from onrecord.domain.errors import InvalidInput

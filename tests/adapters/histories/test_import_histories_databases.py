@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from onrecord.adapters.histories.history import microseconds
+from onrecord.adapters.histories.foreign_history import microseconds
 from onrecord.adapters.histories.intake import SOURCES
 from onrecord.adapters.store import Store
 from onrecord.domain import events

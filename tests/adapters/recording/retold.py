@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from onrecord.adapters.conversation.conversation import Conversation, stream_of
-from onrecord.adapters.conversation.requests import ask
+from onrecord.adapters.conversation.rendering import ask
 from onrecord.adapters.recording.plan import Outgoing
 from onrecord.adapters.recording.state import OpenRequest
 from onrecord.domain import jsontext
 from onrecord.domain.log import Backend
 from onrecord.projections.apis.request import Options
-from onrecord.projections.history.window import Window
+from onrecord.projections.history.exchange_window import Window
 from tests.adapters.recorded_calls import Recorded
 from tests.adapters.recording.own_history import Anthropic, Program, Spelling
 

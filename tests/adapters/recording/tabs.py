@@ -7,7 +7,7 @@ from pathlib import Path
 from uuid_utils.compat import uuid7
 
 from onrecord.adapters.conversation.conversation import Conversation, stream_of
-from onrecord.adapters.conversation.requests import ask
+from onrecord.adapters.conversation.rendering import ask
 from onrecord.adapters.conversation.tenancy import Tenancy
 from onrecord.adapters.recording.plan import Outgoing
 from onrecord.adapters.recording.recorder import Recorder

@@ -16,7 +16,7 @@ import openai
 import pytest
 
 import onrecord
-from onrecord.adapters.conversation.requests import replays
+from onrecord.adapters.conversation.rendering import replays
 from onrecord.adapters.demo.services import scenes
 from onrecord.adapters.demo.services.server import DemoServer
 from tests.adapters.openai_clients import KEY, MODEL, types

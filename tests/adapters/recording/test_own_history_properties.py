@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.conversation.requests import replays
+from onrecord.adapters.conversation.rendering import replays
 from tests.adapters.every_spelling import EVERY
 from tests.adapters.recorded_calls import Recorded
 from tests.adapters.recording.own_history import List, Program, Spelling

@@ -9,9 +9,9 @@ from uuid import UUID
 import pytest
 
 from onrecord.adapters.conversation.conversation import Conversation, stream_of
-from onrecord.adapters.conversation.requests import replays
+from onrecord.adapters.conversation.rendering import replays
 from onrecord.adapters.conversation.tenancy import Tenancy
-from onrecord.adapters.terminal.timeline import losses_at
+from onrecord.adapters.terminal.timeline_listing import losses_at
 from onrecord.domain import events, jsontext
 from onrecord.domain.request_template import LiteralSpan, SharedSpan
 from onrecord.projections.history.timeline import timeline

@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from onrecord.adapters.conversation.requests import replays
+from onrecord.adapters.conversation.rendering import replays
 from onrecord.adapters.recording.state import OpenRequest
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain.errors import NothingToSend

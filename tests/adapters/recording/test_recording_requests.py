@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from onrecord.adapters.conversation.conversation import stream_of
-from onrecord.adapters.conversation.requests import ask
+from onrecord.adapters.conversation.rendering import ask
 from onrecord.adapters.demo.services.scenes import HttpError, JsonObject, internal_error
 from onrecord.domain.events import InstructionsSet, MessageRecorded, RequestSent, ToolsDeclared
 from onrecord.domain.request_template import (

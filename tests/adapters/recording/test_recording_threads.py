@@ -7,7 +7,7 @@ from typing import Any, cast
 import anthropic
 import pytest
 
-from onrecord.adapters.conversation.requests import Asked
+from onrecord.adapters.conversation.rendering import Asked
 from onrecord.adapters.recording import recorder
 from onrecord.adapters.recording.plan import Outgoing
 from onrecord.adapters.storage.memory.memory import Memory

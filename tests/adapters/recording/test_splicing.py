@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import onrecord
-from onrecord.adapters.conversation.requests import replays
+from onrecord.adapters.conversation.rendering import replays
 from onrecord.adapters.demo.services.connection import Reply
 from onrecord.adapters.wire import respelling
 from onrecord.domain import jsontext

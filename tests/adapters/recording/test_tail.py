@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from onrecord.adapters.conversation.conversation import stream_of
-from onrecord.adapters.conversation.requests import ask
+from onrecord.adapters.conversation.rendering import ask
 from onrecord.adapters.recording import bodies as tail
 from onrecord.adapters.recording.plan import Outgoing
 from onrecord.adapters.wire.wires import WIRES

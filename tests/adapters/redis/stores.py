@@ -11,8 +11,8 @@ from uuid import UUID
 import pytest
 
 import onrecord
-from onrecord.adapters.conversation import requests
-from onrecord.adapters.conversation.requests import Asked
+from onrecord.adapters.conversation import rendering
+from onrecord.adapters.conversation.rendering import Asked
 from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.redis import hot_windows
 from onrecord.adapters.redis.accelerator import Accelerator
@@ -64,7 +64,7 @@ class Rendered:
 
     def _ask(self, backend: Backend, stretches: tuple[Stretch, ...], options: Options) -> Asked:
         self.times += 1
-        return requests.ask(backend, stretches, options)
+        return rendering.ask(backend, stretches, options)
 
 
 class Reads:

@@ -10,7 +10,7 @@ import anthropic
 import pytest
 
 import onrecord
-from onrecord.adapters.conversation import requests
+from onrecord.adapters.conversation import rendering
 from onrecord.adapters.demo.services.scenes import Answer
 from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.redis import hot_windows
@@ -76,7 +76,10 @@ def test_a_request_by_another_recipe_is_another(own: Stores, wishes: dict[str, A
 @pytest.mark.parametrize(
     ("name", "other"),
     [
-        ("onrecord.adapters.conversation.requests.renderer_digest", lambda _: "of another release"),
+        (
+            "onrecord.adapters.conversation.rendering.renderer_digest",
+            lambda _: "of another release",
+        ),
         ("onrecord.adapters.redis.hot_windows.__version__", "of another release"),
     ],
 )
@@ -235,8 +238,8 @@ def test_a_fork_of_what_is_redacted_is_what_rendering_gives(stores: Stores) -> N
 def test_what_is_erased_while_it_is_rendered_does_not_stay(
     own: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def erased_meanwhile(*given: Any) -> requests.Asked:
-        asked = requests.ask(*given)
+    def erased_meanwhile(*given: Any) -> rendering.Asked:
+        asked = rendering.ask(*given)
         own.cold.forget(KEY, **BECAUSE)
         return asked
 

@@ -14,8 +14,8 @@ from typing import Any, Self
 
 import pytest
 
-from onrecord.adapters.storage import holds
-from onrecord.adapters.storage.holds import Hold, held, own_holds, release_left
+from onrecord.adapters.storage import interrupts
+from onrecord.adapters.storage.interrupts import Hold, held, own_holds, release_left
 from onrecord.adapters.storage.sqlite.held_files import HeldFiles
 
 PATIENCE = 60.0
@@ -79,7 +79,7 @@ def a_step_at_each_operation(holder: Holder) -> Generator[None]:
     """Let a holder take a step between any two operations of `holds`."""
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
-        if frame.f_globals.get("__name__") != holds.__name__:
+        if frame.f_globals.get("__name__") != interrupts.__name__:
             return None
         frame.f_trace_opcodes = True
         if event == "opcode":

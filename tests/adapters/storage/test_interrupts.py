@@ -20,7 +20,7 @@ from uuid import UUID, uuid4
 import pytest
 
 import onrecord
-from onrecord.adapters.storage.holds import held
+from onrecord.adapters.storage.interrupts import held
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.storage.postgres.postgres import open_postgres
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite

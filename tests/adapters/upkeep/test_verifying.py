@@ -13,9 +13,9 @@ from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.store import backend_of
 from onrecord.adapters.upkeep.verifying import Verified
 from onrecord.domain.content import Blob, Document, ToolCall
-from onrecord.domain.draft import blobs_of
 from onrecord.domain.events import MessageRecorded, RequestSent, ResponseCompleted, ToolCallRecorded
 from onrecord.domain.header import header_bytes, parse_header
+from onrecord.domain.new_events import blobs_of
 from onrecord.domain.request_template import EncodedSpan, Template
 from tests.adapters.cli.command import Command, in_process, url_of
 from tests.adapters.recorded_calls import known

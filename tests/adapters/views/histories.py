@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from uuid_utils.compat import uuid7
 
 from onrecord.adapters.storage.memory.memory import Memory
-from onrecord.domain.draft import Stamp, draft
 from onrecord.domain.events import Event
 from onrecord.domain.log import Append, NewEvent, RecordedEvent
+from onrecord.domain.new_events import Stamp, draft
 from tests.adapters.views.happenings import (
     beside,
     closings,

@@ -12,9 +12,9 @@ from uuid_utils.compat import uuid7
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain import events
 from onrecord.domain.content import Document, Native, Text, ToolCall, ToolResult
-from onrecord.domain.draft import Stamp, draft
 from onrecord.domain.events import ContentRedacted, Event
 from onrecord.domain.log import NewEvent
+from onrecord.domain.new_events import Stamp, draft
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.history.server_tools import activity
 from onrecord.projections.history.tool_names import ANTHROPIC, name_for

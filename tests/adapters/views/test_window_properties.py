@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.adapters.storage.memory.memory import Memory
+from onrecord.adapters.streams.event_reading import events_for, events_in
 from onrecord.adapters.streams.lineage import amendments, lineage, parted
-from onrecord.adapters.streams.reading import events_for, events_in
 from onrecord.domain import events
 from onrecord.domain.content import Role, Text
 from onrecord.domain.encoding import Erased
@@ -20,9 +20,9 @@ from onrecord.domain.events import Event
 from onrecord.domain.head import Head, advance, effect_of
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.request_template import Template
+from onrecord.projections.history.exchange_window import Window
 from onrecord.projections.history.history import Turn
 from onrecord.projections.history.turns import turns
-from onrecord.projections.history.window import Window
 from onrecord.projections.views.view import Row
 from onrecord.projections.views.window import WINDOW
 from tests.adapters.views.histories import histories, pieces

@@ -9,9 +9,9 @@ from uuid_utils.compat import uuid7
 
 from onrecord.domain import events
 from onrecord.domain.content import Blob, Document, Native, Reasoning, Text, ToolCall, ToolResult
-from onrecord.domain.draft import Stamp, draft
 from onrecord.domain.events import Event
 from onrecord.domain.log import RecordedEvent
+from onrecord.domain.new_events import Stamp, draft
 from onrecord.domain.request_template import Template
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.history.timeline import Row, timeline

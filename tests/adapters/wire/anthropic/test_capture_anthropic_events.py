@@ -12,7 +12,6 @@ from onrecord.adapters.wire.anthropic.answers import closed, read_body
 from onrecord.adapters.wire.anthropic.stream import MessageStream
 from onrecord.adapters.wire.api import attempt_failed
 from onrecord.domain.content import Blob, Native
-from onrecord.domain.draft import blobs_of
 from onrecord.domain.encoding import encode
 from onrecord.domain.events import (
     CompactionRecorded,
@@ -27,6 +26,7 @@ from onrecord.domain.events import (
     ToolCallRecorded,
     Unfinished,
 )
+from onrecord.domain.new_events import blobs_of
 from tests.anthropic_wire import JsonObject, call, message, spelled, text
 
 API = "anthropic-messages"

@@ -9,7 +9,6 @@ from onrecord.adapters.wire.answer import Recording
 from onrecord.adapters.wire.anthropic.wire import read_request
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native, Text
-from onrecord.domain.draft import blobs_of
 from onrecord.domain.errors import InvalidContent, MalformedJson
 from onrecord.domain.events import (
     Event,
@@ -21,6 +20,7 @@ from onrecord.domain.events import (
     ToolsDeclared,
 )
 from onrecord.domain.jsontext import write
+from onrecord.domain.new_events import blobs_of
 from tests.anthropic_wire import JsonObject, call, text
 from tests.sent import instructions, said, tools
 

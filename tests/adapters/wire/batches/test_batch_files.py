@@ -13,7 +13,7 @@ import openai
 import pytest
 
 import onrecord
-from onrecord.adapters.conversation.requests import replays
+from onrecord.adapters.conversation.rendering import replays
 from onrecord.adapters.demo.services.connection import Received, Reply
 from onrecord.adapters.demo.services.scenes import Cut
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite

@@ -15,10 +15,10 @@ import pytest
 from google import genai
 
 import onrecord
-from onrecord.adapters.conversation.requests import replays
+from onrecord.adapters.conversation.rendering import replays
 from onrecord.adapters.demo.services.connection import Received, Reply
 from onrecord.adapters.demo.services.scenes import Cut, Fault
-from onrecord.adapters.recording import batches as batch_answers
+from onrecord.adapters.recording import batch_records as batch_answers
 from onrecord.adapters.wire.answer_events import events_of
 from onrecord.adapters.wire.clients import unrecorded
 from onrecord.adapters.wire.clients.record import record

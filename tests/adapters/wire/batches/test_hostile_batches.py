@@ -17,7 +17,7 @@ import pytest
 
 import onrecord
 from onrecord.adapters.conversation.conversation import Conversation, tenancy_of
-from onrecord.adapters.recording import batches as batch_answers
+from onrecord.adapters.recording import batch_records as batch_answers
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.adapters.wire import answer_events
 from onrecord.adapters.wire.clients import unrecorded

@@ -15,7 +15,7 @@ import openai
 import pytest
 
 import onrecord
-from onrecord.adapters.conversation.requests import replays
+from onrecord.adapters.conversation.rendering import replays
 from onrecord.adapters.wire.anthropic.wire import BATCHES as ANTHROPIC
 from onrecord.adapters.wire.clients import unrecorded
 from onrecord.adapters.wire.clients.record import record

@@ -23,7 +23,7 @@ from onrecord.domain.documents import (
     name_of,
 )
 from onrecord.domain.errors import InvalidContent
-from onrecord.projections.history.documents import INLINE
+from onrecord.projections.history.held_documents import INLINE
 
 logger = logging.getLogger("onrecord")
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from onrecord.adapters.conversation.tails import since_prompt, tail_of
 from onrecord.adapters.inputs.arguments import version_asked
+from onrecord.adapters.streams.event_reading import blob_among, events_for, in_force, told_whole
 from onrecord.adapters.streams.lineage import Stretch, amendments, parted
-from onrecord.adapters.streams.reading import blob_among, events_for, in_force, told_whole
 from onrecord.adapters.streams.stream import Stream
 from onrecord.domain.blobs import referenced, restore
 from onrecord.domain.content import Native
@@ -16,7 +16,7 @@ from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.log import Backend, Blobs, Log, RecordedEvent
 from onrecord.projections.apis.declared_tools import Declared, Tool, declared_in
-from onrecord.projections.history.documents import HeldDocument, bytes_of, documents
+from onrecord.projections.history.held_documents import HeldDocument, bytes_of, documents
 from onrecord.projections.history.history import Block, Turn, with_answers
 from onrecord.projections.history.server_tools import Activity, activity
 from onrecord.projections.history.turns import history

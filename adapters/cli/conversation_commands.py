@@ -136,18 +136,20 @@ def show(
 
     Example: `onrecord show support/4711 --at 17`
     """
-    from onrecord.adapters.terminal import timeline
+    from onrecord.adapters.terminal import timeline_listing
 
     with opened(context, url) as store:
         conversation = named(store, key)
         until = conversation.version_at(at)
-        events = timeline.events_shown(
+        events = timeline_listing.events_shown(
             backend_of(store), conversation, until, everything=lines or as_json
         )
         losses = None
         if lines:
-            losses = timeline.losses_at(backend_of(store), conversation.conversation_id, until)
-        timeline.show(conversation, events, losses=losses, as_json=as_json)
+            losses = timeline_listing.losses_at(
+                backend_of(store), conversation.conversation_id, until
+            )
+        timeline_listing.show(conversation, events, losses=losses, as_json=as_json)
 
 
 # `onrecord tail`: events as they are recorded, of all shards, in the order they come.
@@ -212,7 +214,7 @@ def _read(subscription: Subscription, arrived: SimpleQueue[_Arrival]) -> None:
 
 
 def _as_json() -> Callable[[RecordedEvent], None]:
-    from onrecord.adapters.terminal.timeline import document
+    from onrecord.adapters.terminal.timeline_listing import document
 
     return lambda event: output.json_line(document(event))
 
@@ -227,13 +229,13 @@ class _TailRows:
         self._console = output.console() if output.is_drawn() else None
 
     def write(self, event: RecordedEvent) -> None:
-        from onrecord.adapters.terminal.timeline import columns, draw_row
+        from onrecord.adapters.terminal.timeline_listing import columns, draw_row
         from onrecord.projections.history.timeline import Timeline
 
         so_far = Timeline(side_lines=True)
-        timeline = self._timelines.setdefault(event.conversation_id, so_far)
+        timeline_listing = self._timelines.setdefault(event.conversation_id, so_far)
         key = self._key(event.conversation_id)
-        for row in timeline.rows(event):
+        for row in timeline_listing.rows(event):
             if self._console is None:
                 output.plain(key, *columns(row))
             else:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from pydantic import ValidationError
 
 from onrecord.adapters.inputs.arguments import kind_of, several
+from onrecord.adapters.streams.event_reading import in_force
 from onrecord.adapters.streams.lineage import amendments
-from onrecord.adapters.streams.reading import in_force
 from onrecord.adapters.streams.stream import Done, Stream
 from onrecord.adapters.tools.tool import Tool, Toolset
 from onrecord.domain import conversation
@@ -55,7 +55,7 @@ class ConversationTools:
 
         `at` is the version to tell it at; none, at version 0, where none were declared by then.
         """
-        from onrecord.adapters.conversation.queries import declared, main_line
+        from onrecord.adapters.conversation.server_calls import declared, main_line
 
         return declared(self._stream.backend, main_line(self._stream, at))
 
@@ -64,7 +64,7 @@ class ConversationTools:
 
         `at` is the version to tell it at. Pictures and texts are whole.
         """
-        from onrecord.adapters.conversation.queries import activities, main_line
+        from onrecord.adapters.conversation.server_calls import activities, main_line
 
         return activities(self._stream.backend, main_line(self._stream, at))
 

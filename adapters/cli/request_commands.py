@@ -28,7 +28,7 @@ from onrecord.adapters.terminal.output import counted, named
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidInput, MalformedJson
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.history.window import MessageWindow, Window
+from onrecord.projections.history.exchange_window import MessageWindow, Window
 
 if TYPE_CHECKING:
     from onrecord.adapters.check.check import RequestCheck
@@ -104,7 +104,7 @@ def _show(made: Request, *, as_json: bool) -> None:
         document = {"request": dict(made.body), "report": notes, "routes": routes}
         output.json_line({"api": made.api, **document})
     elif output.is_drawn():
-        from onrecord.adapters.terminal.requests import draw
+        from onrecord.adapters.terminal.request_listings import draw
 
         draw(output.console(), made)
     else:
@@ -146,8 +146,8 @@ def replay(
 
 def _replay(store: Store, key: str, *, verify: bool, as_json: bool) -> bool:
     """Write the requests of a conversation; whether all of them are proven, if that was asked."""
-    from onrecord.adapters.conversation.requests import replays
-    from onrecord.adapters.terminal.requests import (
+    from onrecord.adapters.conversation.rendering import replays
+    from onrecord.adapters.terminal.request_listings import (
         columns,
         proof,
         replay_document,
@@ -175,7 +175,7 @@ def _replay(store: Store, key: str, *, verify: bool, as_json: bool) -> bool:
 
 
 def _list(conversation: Conversation, *, as_json: bool) -> None:
-    from onrecord.adapters.terminal.requests import columns, request_document
+    from onrecord.adapters.terminal.request_listings import columns, request_document
     from onrecord.projections.matching.template import sent_in
 
     for sent in sent_in(conversation.log.read()):

@@ -12,8 +12,8 @@ from uuid import UUID
 from pydantic import ValidationError
 
 from onrecord.adapters.conversation.conversation import Conversation, stream_of
+from onrecord.adapters.streams.event_reading import blob_among, events_for
 from onrecord.adapters.streams.lineage import Stretch
-from onrecord.adapters.streams.reading import blob_among, events_for
 from onrecord.adapters.streams.stream import Stream
 from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.respelling import are_respelled
@@ -24,8 +24,8 @@ from onrecord.domain.log import Backend, RecordedEvent
 from onrecord.domain.request_template import Recipe
 from onrecord.projections.apis.request import Options, Request, options_of, render, renderer_digest
 from onrecord.projections.apis.routing import needed_blobs
+from onrecord.projections.history.exchange_window import exchanges_of
 from onrecord.projections.history.turns import history
-from onrecord.projections.history.window import exchanges_of
 from onrecord.projections.matching.sources import Source, sources_in
 from onrecord.projections.matching.template import (
     Outcome,

@@ -10,6 +10,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+from onrecord.adapters.streams.event_reading import read_through
 from onrecord.adapters.streams.lineage import (
     Adoption,
     Stretch,
@@ -17,7 +18,6 @@ from onrecord.adapters.streams.lineage import (
     amendments,
     lineage,
 )
-from onrecord.adapters.streams.reading import read_through
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import Named, ago, counted
 from onrecord.domain import jsontext
