@@ -386,9 +386,9 @@ class Store:
 
 def backend_of(store: Store) -> Backend:
     """Return the log of a store: for what is built on both, not for its users."""
-    return store._backend
+    return store._backend  # pyright: ignore[reportPrivateUsage]  # its own module's
 
 
 def spool_of(store: Store) -> Spool:
     """Return where a store's unstored answers wait: for what is built on both, not for its users."""
-    return store._spool
+    return store._spool  # pyright: ignore[reportPrivateUsage]  # its own module's

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
 from onrecord.domain.content import Block, Document, Native, Opaque, ServerToolResult, Text
 from onrecord.domain.errors import InvalidProvider, UnknownApi
@@ -154,9 +154,11 @@ def listed() -> str:
 def rules_of(name: str) -> tuple[Rule, ...] | None:
     """Return the rules by which requests to an API are checked; None where none are known."""
     if name in FOLDERS:
-        return imported(name, f"onrecord.projections.apis.{FOLDERS[name]}.rules:RULES", tuple)
-    found = api_of(name)
-    return imported(name, found.rules, tuple) if found and found.rules else None
+        place: str | None = f"onrecord.projections.apis.{FOLDERS[name]}.rules:RULES"
+    else:
+        found = api_of(name)
+        place = found.rules if found else None
+    return cast("tuple[Rule, ...]", imported(name, place, tuple)) if place else None
 
 
 @cache

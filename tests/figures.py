@@ -53,7 +53,7 @@ def main(arguments: list[str]) -> None:
     show("comments, % of lines", round(100 * sum(map(comments, files)) / lines, 2))
     show("import onrecord, ms (median of 11)", round(import_time()))
     phases = turn()
-    show("files on the traced turn", len(set().union(*phases.values())))
+    show("files on the traced turn", len(set[str]().union(*phases.values())))
     for phase, touched in phases.items():
         show(f"  {phase}", len(touched))
         if "--files" in arguments:

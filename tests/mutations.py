@@ -15,7 +15,9 @@ _OPPOSITES: Final[tuple[tuple[type[ast.cmpop], type[ast.cmpop]], ...]] = (
     (ast.Lt, ast.LtE),
     (ast.Gt, ast.GtE),
 )
-_COMPARED: Final = dict([*_OPPOSITES, *((other, one) for one, other in _OPPOSITES)])
+_COMPARED: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = dict(
+    [*_OPPOSITES, *((other, one) for one, other in _OPPOSITES)]
+)
 _COUNTED: Final[dict[type[ast.operator], type[ast.operator]]] = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,

@@ -9,7 +9,7 @@ import typing
 from collections.abc import Iterator
 from dataclasses import is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from pydantic import BaseModel
@@ -68,9 +68,13 @@ def ours(annotation: Any) -> Iterator[type]:
         if isinstance(part, type) and part.__module__.startswith("onrecord."):
             yield part
     for part in typing.get_args(annotation):
-        yield from (
-            each for one in (part if isinstance(part, list) else [part]) for each in ours(one)
-        )
+        parts: list[Any] = cast("list[Any]", part) if isinstance(part, list) else [part]
+        for each in parts:
+            yield from ours(each)
+
+
+def is_value(each: type) -> bool:
+    return is_dataclass(each) or issubclass(each, BaseModel | tuple)
 
 
 def needed() -> Iterator[tuple[str, type]]:
@@ -82,8 +86,7 @@ def needed() -> Iterator[tuple[str, type]]:
         for name, annotation in signatures(face):
             for each in ours(annotation):
                 yield f"{face.__name__}.{name}", each
-                is_value = is_dataclass(each) or issubclass(each, BaseModel | tuple)
-                if is_value and each not in whole and each not in seen:
+                if is_value(each) and each not in whole and each not in seen:
                     waiting.append(each)
                 seen.add(each)
 

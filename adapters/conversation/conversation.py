@@ -384,9 +384,9 @@ class Conversation:
 
 def stream_of(conversation: Conversation) -> Stream:
     """Return the stream of a conversation: for what is built on both, not for its users."""
-    return conversation._stream
+    return conversation._stream  # pyright: ignore[reportPrivateUsage]  # its own module's
 
 
 def tenancy_of(conversation: Conversation) -> Tenancy:
     """Return what a conversation shares with its tenant's others: for what is built on both."""
-    return conversation._tenancy
+    return conversation._tenancy  # pyright: ignore[reportPrivateUsage]  # its own module's

@@ -89,7 +89,9 @@ def instructions(sent: Sent, line: UUID | None = None) -> Recording:
 
     A list is kept as the object {"system": [...]}, for a native value is an object.
     """
-    system: Any = {"system": sent.system} if isinstance(sent.system, list) else sent.system
+    system: Any = sent.system
+    if isinstance(system, list):
+        system = {"system": sent.system}
     if system is None or isinstance(system, str):
         return (InstructionsSet(content=system or "", line=line),), {}
     value, spilled = spill(system)

@@ -187,7 +187,8 @@ def render(
     if options.missing == "refuse" and folded.awaited:
         raise RoundOpen(folded.awaited)
     viewed = in_window(folded, options.window)
-    return renderer(without_own(viewed, options.api), options, blobs)
+    # For pyright this module and the one that is imported by its link are two.
+    return renderer(without_own(viewed, options.api), options, blobs)  # pyright: ignore[reportArgumentType, reportReturnType]
 
 
 def renderer_digest(api: str) -> str:

@@ -4,7 +4,7 @@ import gzip
 import json
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import pytest
@@ -69,9 +69,11 @@ def stored(event: Event) -> Event:
 
 def natives_in(events: Sequence[Event]) -> list[Native]:
     """What the API itself said, in events of an answer; a picture in one is its document's."""
-    contents = [getattr(event, "content", ()) for event in events]
-    listed = [content if isinstance(content, tuple) else (content,) for content in contents]
-    return [held for content in listed for held in content if isinstance(held, Native)]
+    contents: list[Any] = [getattr(event, "content", ()) for event in events]
+    blocks: list[Any] = []
+    for content in contents:
+        blocks.extend(cast("Any", content) if isinstance(content, tuple) else [content])
+    return [block for block in blocks if isinstance(block, Native)]
 
 
 # The samples say what they must.

@@ -154,7 +154,8 @@ def joined(kind: str, group: list[JsonObject]) -> JsonObject:
 def is_whole(exchange: Exchange) -> bool:
     """Whether all chunks are of one answer, and each choice came to its end."""
     chunks = list(members_of(exchange))
-    choices = [choice for chunk in chunks for choice in chunk.get("choices") or []]
+    listed = [cast("list[JsonObject]", chunk.get("choices") or []) for chunk in chunks]
+    choices = [choice for each in listed for choice in each]
     ended = {choice["index"] for choice in choices if choice.get("finish_reason")}
     ids = {chunk["id"] for chunk in chunks if chunk.get("id")}
     has_error = any("error" in chunk for chunk in chunks)

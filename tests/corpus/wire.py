@@ -67,8 +67,9 @@ def why_none(name: str) -> str:
     match held:
         case {"interactions": []} | []:
             return "it holds no call"
-        case {"interactions": list() as calls}:
-            return next(filter(None, map(_lacking, cast("list[Any]", calls))), "")
+        case {"interactions": list()}:
+            calls = cast("list[Any]", held["interactions"])
+            return next((why for call in calls if (why := _lacking(call))), "")
         case dict() | list():
             return ""
         case _:

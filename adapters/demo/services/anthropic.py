@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from threading import Lock
+from typing import cast
 
 from pydantic import JsonValue
 
@@ -294,7 +295,8 @@ def _shown(request: JsonObject, before: list[JsonValue], earlier: int) -> JsonVa
     if isinstance(system, str):
         system = [{"type": "text", "text": system}]
     tools = request.get("tools") or []
-    return [_without_cache_marks(system), _without_cache_marks(tools), before, earlier]
+    shown = [_without_cache_marks(cast("JsonValue", each)) for each in (system, tools)]
+    return [*shown, before, earlier]
 
 
 def _thinking_in(history: list[JsonValue]) -> int:

@@ -6,7 +6,7 @@ a request alone cannot tell, `Reasoning` does.
 
 import re
 from collections.abc import Iterator
-from typing import assert_never
+from typing import assert_never, cast
 
 from pydantic import JsonValue
 
@@ -65,8 +65,7 @@ def completion(answer: PlainAnswer, request: JsonObject, own_id: str) -> JsonObj
 def chunks(whole: JsonObject, request: JsonObject) -> Iterator[bytes]:
     """Yield the events that say the same as the body `whole`; usage only if it is asked for."""
     (choice,) = objects(whole["choices"])
-    message, finish = choice["message"], choice["finish_reason"]
-    assert isinstance(message, dict)
+    message, finish = cast("JsonObject", choice["message"]), choice["finish_reason"]
     for delta in _deltas(message):
         yield _chunk(whole, [_choice(delta, None)])
     yield _chunk(whole, [_choice({}, finish)])

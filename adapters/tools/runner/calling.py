@@ -268,7 +268,8 @@ def call_here(work: Work) -> Outcome:
     # The loop takes a while to import, and most tools need none.
     from onrecord.adapters.tools.runner.awaiting import settled_here
 
-    return settled_here(work, result)
+    # For pyright this module and the one that is imported there by its link are two.
+    return settled_here(work, result)  # pyright: ignore[reportArgumentType, reportReturnType]
 
 
 def _waited_for(work: Work, future: Future[Outcome], begun: float) -> Outcome:

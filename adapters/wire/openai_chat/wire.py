@@ -96,7 +96,9 @@ def _pieces(message: JsonObject) -> list[tuple[str, JsonObject]]:
     match role:
         case "assistant":
             return [("assistant", block) for block in blocks_of(message)]
-        case "user" if plain and isinstance(content, list) and _are_objects(content):
+        case "user" if (
+            plain and isinstance(content, list) and _are_objects(cast("list[Any]", content))
+        ):
             return [("user", part) for part in cast("list[JsonObject]", content)]
         case "user" | "system" if plain and isinstance(content, str):
             return [(role, {"type": "text", "text": content})]

@@ -349,7 +349,3 @@ def _document_in(file: JsonObject) -> Document:
     """Return the document that a part holds, as far as it says what that is."""
     document = part(file)
     return document if isinstance(document, Document) else Document(media_type=UNKNOWN, url="")
-
-
-def _nothing(_: Document) -> None:
-    return None

@@ -40,7 +40,7 @@ class ChatAnswer(Answer[ChatDraft]):
     def is_over(self, value: JsonObject) -> bool:
         """Whether a block of this API begins another message of the same answer."""
         match kind_of(value):
-            case None | "call":
+            case "call":
                 return False
             case "reasoning":
                 return bool(self.message or self.reasoning or self.calls)
@@ -50,8 +50,6 @@ class ChatAnswer(Answer[ChatDraft]):
     def add(self, draft: ChatDraft, block: Block, value: JsonObject) -> bool:
         """Add a block of this API, and return whether it is one that is known."""
         match kind_of(value):
-            case None:
-                return False
             case "message":
                 self.message = block, value
             case "reasoning":

@@ -73,12 +73,16 @@ def test_a_request_by_another_recipe_is_another(own: Stores, wishes: dict[str, A
     assert own.renders(lambda: own.request(**wishes)) == 0
 
 
+def of_another_release(_: str) -> str:
+    return "of another release"
+
+
 @pytest.mark.parametrize(
     ("name", "other"),
     [
         (
             "onrecord.adapters.conversation.rendering.renderer_digest",
-            lambda _: "of another release",
+            of_another_release,
         ),
         ("onrecord.adapters.redis.hot_windows.__version__", "of another release"),
     ],
