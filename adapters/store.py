@@ -153,7 +153,7 @@ class Store:
         )
 
     def get(self, which: str | UUID) -> Conversation:
-        """Return the conversation of a key, or of an id.
+        """Return the conversation of a key, or of an id, which may be given as a text.
 
         ConversationNotFound if nothing was said in it, or if it was forgotten.
         """
@@ -163,9 +163,14 @@ class Store:
                 raise ConversationNotFound("the conversation of that id was forgotten")
             return self.conversation(key)
         conversation = self.conversation(which)
-        if conversation.head().version == 0:
-            raise ConversationNotFound("no conversation has that key: list them to see which do")
-        return conversation
+        if conversation.head().version > 0:
+            return conversation
+        try:
+            return self.get(UUID(which))
+        except ValueError:
+            raise ConversationNotFound(
+                "no conversation has that key: `store.conversations()` lists those that there are"
+            ) from None
 
     def conversations(self) -> Iterator[Listed]:
         """Yield the conversations, the one that moved last first."""

@@ -65,7 +65,7 @@ def need_of(event: Event | Unrecognised | Erased) -> Need | None:
 
 
 def closes(event: Event | Unrecognised | Erased) -> bool:
-    """Return whether an event closes its conversation: on a side line it does not."""
+    """Return whether an event closes its conversation: on a side branch it does not."""
     if isinstance(event, Erased):
         return NAMES.get(event.type) is events.ConversationEnded
     return effect_of(event).closes
@@ -164,7 +164,7 @@ def _named(event: Event) -> Iterator[int]:
 
 
 def _is_in_order(event: Event) -> bool:
-    """Return whether the members agree: a side line begins behind the place that it left."""
+    """Return whether the members agree: a side branch begins behind the place that it left."""
     match event:
         case LineAdopted():
             is_of_side = event.begun is None or event.adopted is not None

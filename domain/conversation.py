@@ -109,7 +109,7 @@ def receive(
 
 
 def go_back(head: Head, after: int, as_of: int | None = None) -> tuple[Event, ...]:
-    """Let the main line go on from what it was up to a version, as it stood at another."""
+    """Let the main branch go on from what it was up to a version, as it stood at another."""
     _must_be_open(head)
     return (events.LineAdopted(after=after, as_of=as_of),)
 

@@ -5,8 +5,8 @@ encoding.py, its name and version in registry.py. A field once released is never
 or given another meaning; a changed shape is a new schema version with an upcaster.
 
 Each block of a response is an event of its own. `response` is the id of the answer it belongs to
-and `index` its place there; both are absent from what the caller said. `line` names the side line
-an event belongs to; absent, it is the main line, the conversation's history.
+and `index` its place there; both are absent from what the caller said. `line` names the side branch
+an event belongs to; absent, it is the main branch, the conversation's history.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource
 
 
 class OnLine(Value):
-    """What every event has: the line it is on (absent: the main line)."""
+    """What every event has: the line it is on (absent: the main branch)."""
 
     line: UUID | None = None
 
@@ -213,10 +213,10 @@ class RequestSent(OnLine):
     `relation` says how its messages go on from what was recorded: they `extend` its line, `branch`
     off (an edit, a sample), are a `view` of it (some are left out or rewritten), name what they go
     on from (`reference`), or are `unrelated`. `parent` is the request that it goes on from, on
-    whatever line. The first request of a side line has the line's id. `after` is the last version
-    that the side line shares with the line that it left (absent: it shares nothing), `as_of` the
-    version at which the main line held that, where it was said on a line that was adopted. Later
-    requests of the side line say so too, and in `begun` the version of its first event.
+    whatever line. The first request of a side branch has the line's id. `after` is the last version
+    that the side branch shares with the line that it left (absent: it shares nothing), `as_of` the
+    version at which the main branch held that, where it was said on a line that was adopted. Later
+    requests of the side branch say so too, and in `begun` the version of its first event.
 
     `prefix` is the digest of system, tools and messages (domain/request_template.py): what signed blocks of
     the answer are bound to. `history` is the digest of the messages alone and `blocks` how many
@@ -313,11 +313,11 @@ class ResponseInterrupted(OnLine):
 
 
 class LineAdopted(OnLine):
-    """The main line goes on from an earlier place: what came after that is history no more.
+    """The main branch goes on from an earlier place: what came after that is history no more.
 
-    From here on the main line is what it was up to `after`, then the events of the side line
+    From here on the main branch is what it was up to `after`, then the events of the side branch
     `adopted` (absent: of none) from version `begun` up to here, then what follows this event.
-    `as_of` is the version at which the main line held `after`; absent, that is `after` itself.
+    `as_of` is the version at which the main branch held `after`; absent, that is `after` itself.
     """
 
     adopted: UUID | None = None
@@ -327,7 +327,7 @@ class LineAdopted(OnLine):
 
 
 class HistoryCompacted(OnLine):
-    """The caller's own summary stands for the main line up to version `until`, as that is here."""
+    """The caller's own summary stands for the main branch up to version `until`, as that is here."""
 
     summary: str
     until: int

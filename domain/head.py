@@ -52,7 +52,7 @@ class Head:
     version of its event, `instructions`, `tools`, `request`, `adopted` and `amended` are versions (0:
     none); the first two may be of what is history no more, if `adopted` is later. `amended` is the
     last event that says how earlier ones are told: a redaction, or a compaction. Token counts are
-    sums over the responses that were recorded on the main line, at most `MOST_TOKENS`.
+    sums over the responses that were recorded on the main branch, at most `MOST_TOKENS`.
     """
 
     version: int = 0
@@ -101,7 +101,7 @@ def advance(head: Head, effect: Effect) -> Head:
 
 
 def effect_of(event: Event | Unrecognised) -> Effect:
-    """Return what an event does to the head; events on side lines do nothing to it.
+    """Return what an event does to the head; events on side branches do nothing to it.
 
     Of those that are no conversation's, the end of an erasure closes its stream.
     """

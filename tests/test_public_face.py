@@ -147,9 +147,22 @@ def test_a_conversation_is_got_by_its_key_or_its_id_once_it_exists() -> None:
         store.get("a")
     chat = store.conversation("a")
     chat.user("Hello")
-    for which in ("a", chat.conversation_id):
+    for which in ("a", chat.conversation_id, str(chat.conversation_id)):
         assert store.get(which).history()[0].text == "Hello"
     store.forget("a", reason="asked to", actor="ana")
-    for which in ("a", chat.conversation_id):
+    for which in ("a", chat.conversation_id, str(chat.conversation_id)):
         with pytest.raises(onrecord.ConversationNotFound):
             store.get(which)
+
+
+def test_a_request_for_an_unknown_api_says_which_there_are() -> None:
+    chat = onrecord.connect("memory://").conversation("a")
+    chat.user("Hello")
+    with pytest.raises(onrecord.UnknownApi, match="choose one of anthropic-messages"):
+        chat.request("anthropic")
+
+
+@pytest.mark.parametrize("name", ["DeclaredTool", "Done", "Event", "GivenDocument", "NextInput"])
+def test_who_writes_a_function_around_a_verb_can_name_its_types(name: str) -> None:
+    assert name in onrecord.__all__
+    assert getattr(onrecord, name) is not None

@@ -132,7 +132,7 @@ def show(
     """Show the timeline of a conversation: versions at the left, a line a block.
 
     Piped: version, time, speaker, kind, marks, version that it answers, text. With `--json` every
-    event as it is stored, side lines included.
+    event as it is stored, side branches included.
 
     Example: `onrecord show support/4711 --at 17`
     """

@@ -102,7 +102,7 @@ def compacted(stream: Stream, head: Head, summary: str, until: int | None) -> tu
 def _back_before(
     stream: Stream, stretches: Sequence[Stretch], version: int, head: Head
 ) -> tuple[Event, ...]:
-    """Return what lets the main line go on from what stands before a version of it."""
+    """Return what lets the main branch go on from what stands before a version of it."""
     own = [stretch for stretch in stretches if stretch.conversation_id == stream.conversation_id]
     stretch = next(stretch for stretch in reversed(own) if stretch.after < version - 1)
     after = min(version - 1, stretch.until)
@@ -119,7 +119,7 @@ def _must_be_prompt(stream: Stream, stretches: Sequence[Stretch], version: int, 
             raise InvalidContent(f"version {version} is no prompt, but {recorded.type}{whose}")
         if stretch is None or event.line != stretch.line:
             raise InvalidContent(
-                f"version {version} is not on the main line: `onrecord show KEY --lines` says why"
+                f"version {version} is not on the main branch: `onrecord show KEY --lines` says why"
             )
 
 
@@ -154,7 +154,7 @@ def _over(stream: Stream, stretches: tuple[Stretch, ...], head: Head) -> int:
 def _must_be_between_rounds(stream: Stream, stretches: tuple[Stretch, ...], until: int) -> None:
     if _stretch_of(stream, stretches, until) is None:
         raise InvalidContent(
-            f"version {until} is not on the main line: `onrecord show KEY --lines` says why"
+            f"version {until} is not on the main branch: `onrecord show KEY --lines` says why"
         )
     before, _ = parted(stretches, stream.conversation_id, until)
     tail = tail_of(stream.backend, before)

@@ -23,7 +23,7 @@ from onrecord.projections.history.turns import history
 
 
 def main_line(stream: Stream, at: int | None) -> tuple[Stretch, ...]:
-    """Return what the main line is made of, or was at a version; nothing before it began."""
+    """Return what the main branch is made of, or was at a version; nothing before it began."""
     head = stream.head()
     return stream.lineage(version_asked(head, at), head) if head.version else ()
 

@@ -1,4 +1,4 @@
-"""The tail of a main line: its last exchange, and how far that has come."""
+"""The tail of a main branch: its last exchange, and how far that has come."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Tail:
         return is_answered and self.is_whole and not (self.is_out or self.open_calls)
 
     def take(self, item: Told, event: Event) -> None:
-        """Take in the next event of the main line."""
+        """Take in the next event of the main branch."""
         match event:
             case events.RequestSent():
                 self._begin(item)
@@ -99,7 +99,7 @@ class Tail:
 
 
 def tail_of(log: Log, stretches: tuple[Stretch, ...]) -> Tail:
-    """Return the tail of a main line; reads back to the prompt that began it, no further."""
+    """Return the tail of a main branch; reads back to the prompt that began it, no further."""
     return _tail(since_prompt(log, stretches))
 
 
@@ -156,7 +156,7 @@ def _is_prompt(event: Event) -> bool:
 
 
 def _known(events: Iterable[Told]) -> Iterable[tuple[Told, Event]]:
-    """Yield what this release can read of what is on the main line, as requests saw it."""
+    """Yield what this release can read of what is on the main branch, as requests saw it."""
     for item in as_seen(list(events))[0]:
         if not isinstance(item, Told):
             continue

@@ -101,7 +101,7 @@ def _told(
             with voice(crossing.api, model, conversation, server) as speaker:
                 _cross(conversation, speaker, crossing, folder, screen)
         with voice(API, telling.models[API], conversation, server) as first:
-            screen.heading("8  A claim", "ToolRunner(talk, [open_claim], context={...}).run()")
+            screen.heading("8  A claim", "ToolRunner(chat, [open_claim], context={...}).run()")
             result = tell_claim(conversation, first, desk, screen)
             models = {api: telling.models[api] for api in SDKS if is_installed(api)}
             everywhere = list(fork_proofs(conversation, result, models, server))

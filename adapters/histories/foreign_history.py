@@ -174,7 +174,7 @@ class Identity:
         return (_id(self._seed, b"response:%d" % number) for number in count())
 
     def line(self, number: int) -> UUID:
-        """Return the id of a side line of it."""
+        """Return the id of a side branch of it."""
         return _id(self._seed, b"line:%d" % number)
 
     def of_events(self, events: Iterable[Event]) -> Iterator[UUID]:
@@ -207,7 +207,7 @@ def _id(digest: bytes, kind: bytes) -> UUID:
 def with_unique_calls(transcript: Transcript, line: Callable[[int], UUID]) -> Transcript:
     """Return the history with each call under an id of its own, its result under the same.
 
-    What was said keeps the id that it came with. A second result of a call goes to a side line
+    What was said keeps the id that it came with. A second result of a call goes to a side branch
     (`line` gives their ids): the record keeps it, requests hold the first.
     """
     calls = _Calls(line)
@@ -251,7 +251,7 @@ class _Calls:
         if own not in self._answered:
             self._answered.add(own)
             return result.model_copy(update={"call_id": own})
-        why = "the call has a result already: this one is kept on a side line"
+        why = "the call has a result already: this one is kept on a side branch"
         self.doubts.append(Doubt("second result", place, why))
         self._lines += 1
         return result.model_copy(update={"line": self._line(self._lines)})

@@ -20,7 +20,7 @@ _TRIES: Final = 16
 
 
 def record_answer(log: Log, answer: Append, request: UUID, version: int) -> Done:
-    """Record what a request of the main line was answered; on a side branch if it was overtaken.
+    """Record what a request of the main branch was answered; on a side branch if it was overtaken.
 
     `version` is the last one of the conversation, as far as the caller knows. Others may append
     meanwhile; where they are quicker each time, the answer goes aside rather than missing. What
@@ -41,7 +41,7 @@ def record_answer(log: Log, answer: Append, request: UUID, version: int) -> Done
 
 
 def _is_given_up(log: Log, request: RecordedEvent, version: int) -> bool:
-    """Whether the main line went on from an earlier place, with no other request as yet."""
+    """Whether the main branch went on from an earlier place, with no other request as yet."""
     own = request.conversation_id
     adopted = log.latest(own, "adopted", version)
     if adopted is None or adopted.version < request.version:

@@ -251,7 +251,7 @@ class Reading:
         return self._whole
 
     def after_last(self, state: ConversationState) -> Match | None:
-        """Return how the request extends the main line's last one, by its tail alone.
+        """Return how the request extends the main branch's last one, by its tail alone.
 
         None where it does not, or where more has to be read to tell.
         """
@@ -260,7 +260,7 @@ class Reading:
         return None if match is None or answers_itself(match) else match
 
     def tail(self, state: ConversationState) -> Sent | None:
-        """Return what the request asks behind the messages of the main line's last one.
+        """Return what the request asks behind the messages of the main branch's last one.
 
         None where it does not begin with these. Then, and once `whole` is asked for, all is read.
         """

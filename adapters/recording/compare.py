@@ -70,7 +70,7 @@ class Comparison:
         )
 
     def _is_left(self, path: Path) -> bool:
-        """Whether the main line went on without these side branches, and is what goes on now.
+        """Whether the main branch went on without these side branches, and is what goes on now.
 
         It is not once they have gone on twice since, unless it only waits.
         """
@@ -168,7 +168,7 @@ def by_reference(compared: Comparison) -> Match:
 
 
 def _answers(compared: Comparison, recent: list[RecordedEvent]) -> Iterator[RecordedEvent]:
-    """Yield what may be meant, the last event first, and the main line's last answer at the end.
+    """Yield what may be meant, the last event first, and the main branch's last answer at the end.
 
     That may have been long ago: the events since are those of other calls.
     """
@@ -179,7 +179,7 @@ def _answers(compared: Comparison, recent: list[RecordedEvent]) -> Iterator[Reco
 
 
 def _since(compared: Comparison, version: int) -> list[RecordedUnit]:
-    """Return what was said on the main line after a version, since its last request."""
+    """Return what was said on the main branch after a version, since its last request."""
     return [unit for unit in compared.standing.since if unit.version > version]
 
 

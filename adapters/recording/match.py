@@ -1,7 +1,7 @@
 """How a request goes on from what is recorded, and on which line: the five outcomes.
 
-What it says is compared with the main line's last request first: that reads no more than what came
-since. Only if it does not go on from there, other lines and the ends of the main line are read.
+What it says is compared with the main branch's last request first: that reads no more than what came
+since. Only if it does not go on from there, other lines and the ends of the main branch are read.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Matcher:
         return match or self._aligned()
 
     def going_on(self, after: int) -> Match:
-        """Return how the request goes on from a version of the main line, as its sender says."""
+        """Return how the request goes on from a version of the main branch, as its sender says."""
         main = self._paths.main()
         present = [
             s for s in main.stretches if s.conversation_id == self._compared.own and s.after < after
@@ -88,7 +88,7 @@ class Matcher:
         extends = after_last(self._asked, count, state)
         if extends is None or last is None or not answers_itself(extends):
             return extends
-        # An answer that the main line does not have: a side branch may have it.
+        # An answer that the main branch does not have: a side branch may have it.
         return self._on_side() or extends
 
     def _goes_on_with_answer(self) -> bool:
@@ -104,14 +104,14 @@ class Matcher:
         return any(encoded in (event.body or b"") for event in events)
 
     def _sample_of_main(self) -> Match:
-        """Return the place of the main line's last request, said again beside its answer."""
+        """Return the place of the main branch's last request, said again beside its answer."""
         after = self._standing.last_version
         return self._compared.branch(
             self._standing.last_id, after, self._paths.main().as_of_place(after)
         )
 
     def _broke_off(self) -> bool:
-        """Whether there is a part of an answer to the main line's last request, and nothing else."""
+        """Whether there is a part of an answer to the main branch's last request, and nothing else."""
         state = self._standing
         return bool(state.since) and all(
             unit.may_miss and unit.unit.is_answer and unit.version > state.last_version
@@ -119,7 +119,7 @@ class Matcher:
         )
 
     def _instead_of_answer(self) -> Match:
-        """Return how the main line's last request goes on, said again for an answer that broke off.
+        """Return how the main branch's last request goes on, said again for an answer that broke off.
 
         What came of that is history no more, as what an attempt brings that an SDK makes again.
         """
@@ -187,7 +187,7 @@ class Matcher:
         return alignment.weight == count and all(piece.role != _MODEL for piece in pieces)
 
     def _candidates(self) -> Iterator[tuple[Path, PathRead]]:
-        """Yield the paths that a request may go on from, the main line as it is told first."""
+        """Yield the paths that a request may go on from, the main branch as it is told first."""
         main = self._paths.main()
         if (compacted := self._paths.compacted(main)) is not None:
             yield main, compacted
@@ -211,7 +211,7 @@ class Matcher:
         parent = read.request_at(alignment.after)
         is_over = not new and self._is_out(path)
         if alignment.how == "extends" and not self._is_now(path) and self._gives_results(new):
-            # The main line as it was awaited them: it goes on with these.
+            # The main branch as it was awaited them: it goes on with these.
             as_of = path.as_of_place(alignment.after) or path.as_of
             return _back_on(path, alignment.after, as_of, parent, new)
         is_doubtful = (
@@ -252,7 +252,7 @@ class Matcher:
         return replace(branch, relation="view")
 
     def _begins_anew(self) -> bool:
-        """Whether a request that shares nothing may be the main line's, begun anew.
+        """Whether a request that shares nothing may be the main branch's, begun anew.
 
         Not while that awaits an answer, or the results of its calls: they may have begun another
         agent, which has the same instructions, tools and model.
@@ -268,7 +268,7 @@ class Matcher:
         )
 
     def _is_now(self, path: Path) -> bool:
-        """Whether a path is one that goes on: not the main line as it was before an adoption."""
+        """Whether a path is one that goes on: not the main branch as it was before an adoption."""
         return bool(path.sides) or path.as_of == self._compared.version
 
     def _is_out(self, path: Path) -> bool:
@@ -278,7 +278,7 @@ class Matcher:
         return path.sides[-1].last.request in IN_FLIGHT
 
     def _awaits_no_more(self) -> bool:
-        """Whether the main line's last request was answered, or its answer is being read."""
+        """Whether the main branch's last request was answered, or its answer is being read."""
         return self._standing.in_flight or self._standing.answered > 0
 
     def _is_as_in_force(self) -> bool:
@@ -291,7 +291,7 @@ class Matcher:
 
 
 def after_last(sent: Sent, start: int, state: ConversationState) -> Match | None:
-    """Return how a request extends the main line; None if it does not.
+    """Return how a request extends the main branch; None if it does not.
 
     Its blocks from `start` on are those behind what the last request of that line said.
     """
@@ -310,7 +310,7 @@ def answers_itself(match: Match) -> bool:
 def _back_on(
     path: Path, after: int, as_of: int | None, parent: UUID | None, new: tuple[Piece, ...] = ()
 ) -> Match:
-    """Return how the main line goes on from what it was up to a version."""
+    """Return how the main branch goes on from what it was up to a version."""
     adoption = LineAdopted(after=after, as_of=as_of)
     return Match("extends", new, parent=parent, adopts=(adoption,), stretches=path.stretches)
 

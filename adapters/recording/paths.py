@@ -55,9 +55,9 @@ class LastRequest:
 class SideBranch:
     """A side branch: `begun` is the version of its first event, `after` and `as_of` its place.
 
-    `parted` is the version of what began it: a request of the main line after that says that the
-    main line was gone on with. The place is as `RequestSent` says; `after` is None if it has none.
-    What `is_promoted` is part of the main line, as that is or was.
+    `parted` is the version of what began it: a request of the main branch after that says that the
+    main branch was gone on with. The place is as `RequestSent` says; `after` is None if it has none.
+    What `is_promoted` is part of the main branch, as that is or was.
     """
 
     line: UUID
@@ -192,7 +192,7 @@ class Path:
     """What a line says, by the stretches that it is made of.
 
     `sides` are the side branches that it is on and that were not promoted, the outermost first; none:
-    it is the main line. `as_of` is when the main line was what the other stretches are.
+    it is the main branch. `as_of` is when the main branch was what the other stretches are.
     """
 
     stretches: tuple[Stretch, ...]
@@ -251,7 +251,7 @@ class Paths:
         return self._recent
 
     def main(self, as_of: int | None = None) -> Path:
-        """Return the main line as it is, or was."""
+        """Return the main branch as it is, or was."""
         version = self._version if as_of is None else as_of
         return Path(self._lineages.at(version), version)
 

@@ -1,6 +1,6 @@
 """What a request on the wire means for a conversation: what of it is new, and where it belongs.
 
-A request goes on from the main line, which is the conversation's history, or it stands on a line of
+A request goes on from the main branch, which is the conversation's history, or it stands on a line of
 its own: an edit, a sample, a view that the program cut itself, another call altogether. Either way
 nothing of it is lost.
 """
@@ -97,7 +97,7 @@ class Outgoing:
 class ConversationState:
     """Where a conversation stands when a request goes out.
 
-    `last` is the main line's last request, by `last_id` and `last_version` (0: none); `since` what
+    `last` is the main branch's last request, by `last_id` and `last_version` (0: none); `since` what
     was said after it; `in_flight` that its answer is being read right now, in this process.
     `answered` is the version of a complete response to it, `said` that of the last event since that
     said something (0: none). `sources` are the events since that request, whose content the next
@@ -145,7 +145,7 @@ UNRELATED: Final = Match("unrelated", is_new=True)
 
 
 def beside(match: Match, state: ConversationState) -> Match:
-    """Return where a request goes that cannot be on the main line: to a line at its end."""
+    """Return where a request goes that cannot be on the main branch: to a line at its end."""
     if match.side is not None or match.is_new:
         return match
     if match.otherwise is not None:
@@ -169,7 +169,7 @@ def beside(match: Match, state: ConversationState) -> Match:
 def apart(match: Match, state: ConversationState, sent: Sent | None) -> Match:
     """Return where a request of a batch goes: to a line of its own, whatever others say.
 
-    It leaves the main line where it can, so that what it repeats is not recorded again; it goes on
+    It leaves the main branch where it can, so that what it repeats is not recorded again; it goes on
     from no other side branch, for the next request of the batch may as well.
     """
     match = beside(match, state)
@@ -271,7 +271,7 @@ def respelled(body: bytes, rendered: Sequence[RenderedRequest]) -> RenderedReque
 
 
 def goes_on(sent: Sent, state: ConversationState, version: int) -> bool:
-    """Whether a request that was rendered at a version goes on from the main line's last one.
+    """Whether a request that was rendered at a version goes on from the main branch's last one.
 
     It does if it saw that request, or repeats it since that has no answer and awaits none; not if
     it missed the answer. What says more without having seen it may go on from what another request

@@ -126,7 +126,7 @@ class Recorder:
     def begin(self, outgoing: Outgoing, *, after: int | None = None) -> OpenRequest:
         """Make a request durable, and all that it says for the first time.
 
-        `after` says which version of the main line it goes on from, where its sender knows: what
+        `after` says which version of the main branch it goes on from, where its sender knows: what
         came after that is history no more. Raises an OnrecordError where that cannot be done: then
         nothing is recorded.
         """
@@ -171,7 +171,7 @@ class Recorder:
     def conclude(self, request: OpenRequest, recording: Conclusion) -> None:
         """Make an answer, or a failed attempt, durable; spool it where the store cannot take it.
 
-        It is history as long as its request is the main line's last one, else it is kept on a side
+        It is history as long as its request is the main branch's last one, else it is kept on a side
         line. It is dropped if the conversation was forgotten meanwhile. Raises nothing of its own:
         the answer is on its way to the caller.
         """
@@ -377,7 +377,7 @@ class Recorder:
 def _after_last(
     reading: Reading, state: ConversationState, rendered: RenderedRequest | None
 ) -> Match | None:
-    """Return how a request extends the main line's last one, read no further than it has to be."""
+    """Return how a request extends the main branch's last one, read no further than it has to be."""
     if rendered is None:
         return reading.after_last(state)
     for read in (partial(reading.tail, state), reading.whole):

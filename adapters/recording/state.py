@@ -127,7 +127,7 @@ class StateReader:
 
 
 def _last_request(events: list[tuple[Told, Event]]) -> tuple[int, RequestSent | None]:
-    """Return the main line's last request, and the place after it; 0 if there is none."""
+    """Return the main branch's last request, and the place after it; 0 if there is none."""
     for place in range(len(events), 0, -1):
         event = events[place - 1][1]
         if isinstance(event, RequestSent) and event.line is None:
@@ -136,7 +136,7 @@ def _last_request(events: list[tuple[Told, Event]]) -> tuple[int, RequestSent | 
 
 
 def _since(events: list[tuple[Told, Event]], place: int, own: UUID) -> Iterable[tuple[int, Event]]:
-    """Return what was said since the main line's last request, itself included."""
+    """Return what was said since the main branch's last request, itself included."""
     since = events[max(0, place - 1) :]
     return ((_version_here(item, own), event) for item, event in since if event.line is None)
 

@@ -2,8 +2,8 @@
 
 A conversation is read along its lineage: what it was forked from, as that stood, then itself. A
 window reads from the prompt at its edge, and where a summary stands for the beginning, what comes
-behind that is read: what is before costs nothing, however long it is. What was said on a side line
-that was adopted is told as if it had been said on the main line. Redactions are always told,
+behind that is read: what is before costs nothing, however long it is. What was said on a side branch
+that was adopted is told as if it had been said on the main branch. Redactions are always told,
 wherever they stand: they hold for all lines.
 """
 
@@ -28,7 +28,7 @@ from onrecord.projections.history.seen import seen_by
 
 _POINTERS: Final[tuple[Pointer, ...]] = ("instructions", "tools")
 
-# Bodies are canonical (docs/format.md): what is on a side line begins so, and goes on after the id.
+# Bodies are canonical (docs/format.md): what is on a side branch begins so, and goes on after the id.
 _LINE: Final = b'{"line":"%s"'
 _REQUEST: Final = "request.sent"
 
@@ -52,7 +52,7 @@ def events_for(log: Log, stretches: tuple[Stretch, ...], window: Window | None) 
 
 
 def told_whole(log: Log, stretches: tuple[Stretch, ...]) -> Iterator[Told]:
-    """Return all events of a main line, what a summary stands for too, and what is redacted of it."""
+    """Return all events of a main branch, what a summary stands for too, and what is redacted of it."""
     amending = replace(amendments(log, stretches), compaction=None)
     return _with(amending, chain.from_iterable(_all(log, stretch) for stretch in stretches))
 
@@ -79,7 +79,7 @@ def _in_window(
 
 
 def read_through(log: Log, stretches: tuple[Stretch, ...]) -> Iterator[RecordedEvent]:
-    """Yield all events of these stretches, in order; those of a side line as of the main line."""
+    """Yield all events of these stretches, in order; those of a side branch as of the main branch."""
     for stretch in stretches:
         yield from events_in(log, stretch)
 
@@ -92,7 +92,7 @@ def events_in(log: Log, stretch: Stretch, after: int = 0) -> Iterator[RecordedEv
 
 
 def since_request(log: Log, stretches: tuple[Stretch, ...]) -> list[RecordedEvent]:
-    """Return the events from the last request of the main line on; all, if none was sent.
+    """Return the events from the last request of the main branch on; all, if none was sent.
 
     Where that request had not seen all that was before it, those from the last that it saw on.
     """
@@ -107,7 +107,7 @@ def since_request(log: Log, stretches: tuple[Stretch, ...]) -> list[RecordedEven
 
 
 def was_asked(log: Log, stretches: tuple[Stretch, ...]) -> bool:
-    """Whether a request was sent on the main line."""
+    """Whether a request was sent on the main branch."""
     return any(_last_request(log, stretch) for stretch in reversed(stretches))
 
 
@@ -153,7 +153,7 @@ def last_exchange(log: Log, stretch: Stretch) -> Iterator[RecordedEvent]:
 
 
 def on_main(recorded: Iterable[RecordedEvent], stretch: Stretch) -> Iterator[RecordedEvent]:
-    """Yield the events of a stretch's side line, as if they had been on the main line."""
+    """Yield the events of a stretch's side branch, as if they had been on the main branch."""
     begin = _LINE % str(stretch.line).encode()
     for event in recorded:
         if event.body is not None and event.body.startswith(begin):
@@ -188,7 +188,7 @@ def _exchange_at(log: Log, stretch: Stretch, version: int) -> int:
 
 
 def _numbered(log: Log, stretch: Stretch) -> Iterator[tuple[int, Told]]:
-    """Yield the events of a side line's stretch, each with the number of its exchange there."""
+    """Yield the events of a side branch's stretch, each with the number of its exchange there."""
     head = Head()
     for recorded in events_in(log, stretch):
         event = recorded.event()

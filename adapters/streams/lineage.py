@@ -1,7 +1,7 @@
-"""What a conversation's main line is made of: stretches of events, of several lines maybe.
+"""What a conversation's main branch is made of: stretches of events, of several lines maybe.
 
-A conversation may go on from another one (a fork), and its main line may go on from an earlier
-place, with what a side line said there (`LineAdopted`). Both are settled facts: they are read once.
+A conversation may go on from another one (a fork), and its main branch may go on from an earlier
+place, with what a side branch said there (`LineAdopted`). Both are settled facts: they are read once.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Whether it goes on from another is among them, and so known for good once they a
 class Stretch:
     """A part of a lineage: the events of one line of a conversation, after < version <= until.
 
-    `line` is None for what was recorded on the main line. `head` is where the conversation stood
+    `line` is None for what was recorded on the main branch. `head` is where the conversation stood
     at `until`, or later, if that is known: it saves looking.
     """
 
@@ -66,7 +66,7 @@ class Lineages:
         self._adoptions: dict[int, Adoption | None] = {}
 
     def at(self, version: int, head: Head | None = None) -> tuple[Stretch, ...]:
-        """Return the stretches of the main line at a version, the oldest first.
+        """Return the stretches of the main branch at a version, the oldest first.
 
         `head` is where the conversation stands, if that is known.
         """
@@ -79,7 +79,7 @@ class Lineages:
         return (*self._origins(version), Stretch(self._id, version))
 
     def up_to(self, after: int, as_of: int | None = None) -> tuple[Stretch, ...]:
-        """Return the stretches of the main line as it stood at `as_of`, up to version `after`."""
+        """Return the stretches of the main branch as it stood at `as_of`, up to version `after`."""
         return (*self._origins(after), *self._own(as_of or after, after, None))
 
     def own(self, version: int) -> tuple[list[Stretch], ConversationForked | None]:
@@ -152,14 +152,14 @@ def adoptions_before(log: Log, conversation_id: UUID, until: int) -> Iterator[Ad
 
 
 def lineage(log: Log, conversation_id: UUID, until: int) -> tuple[Stretch, ...]:
-    """Return the stretches that a conversation's main line is made of at a version."""
+    """Return the stretches that a conversation's main branch is made of at a version."""
     return Lineages(log, conversation_id).at(until)
 
 
 # What later events say of how earlier ones are told: redactions, and the summary of a beginning.
 #
 # They are found by the head's pointer, the last one first, without reading what lies between.
-# Both hold wherever they stand: a redaction for good; a compaction as long as the main line still
+# Both hold wherever they stand: a redaction for good; a compaction as long as the main branch still
 # begins with what it stands for, even where it was recorded on what is given up by now.
 
 
@@ -197,7 +197,7 @@ _AT_ONCE: Final = 256
 
 
 def amendments(log: Log, stretches: tuple[Stretch, ...]) -> Amendments:
-    """Return what holds for these stretches of a main line; reads what amends, nothing else."""
+    """Return what holds for these stretches of a main branch; reads what amends, nothing else."""
     redactions: list[RecordedEvent] = []
     redacted: set[Place] = set()
     compaction: Compaction | None = None
@@ -258,7 +258,7 @@ def _backwards(log: Log, last: Stretch) -> Iterator[RecordedEvent]:
 
 
 def _holds(log: Log, stretches: tuple[Stretch, ...], compaction: Compaction) -> bool:
-    """Whether the main line begins with what a summary stands for, as it was recorded."""
+    """Whether the main branch begins with what a summary stands for, as it was recorded."""
     recorded, until = compaction.recorded, compaction.event.until
     if any(_has(stretch, recorded) for stretch in stretches):
         return True
@@ -269,7 +269,7 @@ def _holds(log: Log, stretches: tuple[Stretch, ...], compaction: Compaction) -> 
 
 
 def _has(stretch: Stretch, recorded: RecordedEvent) -> bool:
-    """Whether a stretch of what was said on the main line has an event."""
+    """Whether a stretch of what was said on the main branch has an event."""
     is_own = stretch.conversation_id == recorded.conversation_id and stretch.line is None
     return is_own and stretch.after < recorded.version <= stretch.until
 

@@ -105,7 +105,7 @@ def show(
     losses: Standing | None = None,
     as_json: bool,
 ) -> None:
-    """Write the timeline of a conversation; with side lines where `losses` says why each is no history."""
+    """Write the timeline of a conversation; with side branches where `losses` says why each is no history."""
     if as_json:
         for event in recorded:
             output.json_line(document(event))
@@ -121,9 +121,9 @@ def show(
 def events_shown(
     log: Log, named: Named, version: int, *, everything: bool
 ) -> Iterator[RecordedEvent]:
-    """Yield a conversation's own events up to a version: everything, or the main line as it is.
+    """Yield a conversation's own events up to a version: everything, or the main branch as it is.
 
-    What holds for the main line is among them, wherever it was recorded.
+    What holds for the main branch is among them, wherever it was recorded.
     """
     conversation = named.conversation_id
     if everything:
@@ -150,7 +150,7 @@ def losses_at(log: Log, conversation: UUID, version: int) -> Standing:
 
 
 def _holding(log: Log, stretches: tuple[Stretch, ...], conversation: UUID) -> list[RecordedEvent]:
-    """Return what amends a main line, of the conversation's own events, in order."""
+    """Return what amends a main branch, of the conversation's own events, in order."""
     recorded = amendments(log, stretches).recorded()
     own = (event for event in recorded if event.conversation_id == conversation)
     return sorted(own, key=attrgetter("version"))

@@ -195,8 +195,9 @@ def renderer_digest(api: str) -> str:
     """Return the SHA-256, in hex, of what decides what a request says.
 
     That is source text of ours; for an API that a package adds, the package's release as well.
+    UnknownApi for an API that there is not.
     """
-    release = release_of(api)
+    release = release_of(known_api(api).name)
     own = _source_digest()
     return hashlib.sha256(f"{own}:{release}".encode()).hexdigest() if release else own
 

@@ -1,6 +1,6 @@
 """The view `conversations`: a row a conversation, for lists of them.
 
-What is counted is all that was recorded, on side lines and what was given up included: a row says
+What is counted is all that was recorded, on side branches and what was given up included: a row says
 what happened in a conversation, not what its history is now. A redaction takes the title away,
 where it redacts the prompt that the title is of; no other prompt takes its place. Nothing else of a
 row says what was said. A conversation that was forgotten has no row.

@@ -1,7 +1,7 @@
 """The view `window`: the last exchanges of a conversation, read without reading the rest of it.
 
 An entry is an exchange: a user's prompt, or a signal, and everything up to the next one. It is of
-the main line as that is by now: what was given up is not in it, nor what a summary stands for, nor
+the main branch as that is by now: what was given up is not in it, nor what a summary stands for, nor
 what a conversation was forked from. What is kept is a row an event, since a line may go on from
 amid an exchange; a page reads those of its own exchanges and no others.
 
@@ -88,7 +88,7 @@ class Window:
     )
 
     def wanted(self, batch: EventBatch) -> list[Row]:
-        """Return what tells whether a prompt opens an exchange, and what amended the main line."""
+        """Return what tells whether a prompt opens an exchange, and what amended the main branch."""
         first, of = batch.events[0], {"conversation_id": str(batch.conversation_id)}
         if first.version == 1:
             return []
@@ -118,4 +118,4 @@ WINDOW: Final = Window()
 
 _AMENDING: Final = frozenset({"line.adopted", "history.compacted", "content.redacted"})
 _OF_LINES: Final = frozenset({"request.sent", "tool_result.recorded"})
-"""What says something of side lines alone: the log itself numbers the main line's exchanges."""
+"""What says something of side branches alone: the log itself numbers the main branch's exchanges."""

@@ -1,9 +1,9 @@
 """The rows of the window of one conversation, as events add to them.
 
-The log numbers the exchanges of the main line, so the first prompt of a number opens it. Those of a
-side line count once that is adopted, by the same rule (domain/head.py): a prompt opens an exchange
+The log numbers the exchanges of the main branch, so the first prompt of a number opens it. Those of a
+side branch count once that is adopted, by the same rule (domain/head.py): a prompt opens an exchange
 unless calls of its line are open. So rows that are no entries keep the open calls of lines, and what
-amended the main line.
+amended the main branch.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.texts import documents_in, indexed, said
 from onrecord.projections.views.view import EventBatch, Row, storable
 
-# Which events of a conversation its main line is made of, told from what amends it alone.
+# Which events of a conversation its main branch is made of, told from what amends it alone.
 #
 # The rules are those by which a conversation is read (adapters/streams/lineage.py,
 # adapters/streams/lineage.py): an adoption goes on from an earlier place; a summary stands for a
-# beginning as long as the main line begins with what it stands for.
+# beginning as long as the main branch begins with what it stands for.
 
 FOR_EVER: Final = 2**62
 """A version that no conversation reaches."""
 
 
 class Segment(NamedTuple):
-    """Versions of one line (None: the main line) that the main line has: after < version <= until."""
+    """Versions of one line (None: the main branch) that the main branch has: after < version <= until."""
 
     after: int
     until: int
@@ -95,7 +95,7 @@ class Amended:
         return replace(self, compactions=tuple(compactions))
 
     def shown(self) -> tuple[Segment, ...]:
-        """Return what the main line is made of by now, behind what a summary stands for."""
+        """Return what the main branch is made of by now, behind what a summary stands for."""
         line = self._line(FOR_EVER)
         until = self._summarised(line)
         return tuple(
@@ -105,7 +105,7 @@ class Amended:
         )
 
     def _line(self, as_of: int) -> tuple[Segment, ...]:
-        """Return what the main line was made of at a version."""
+        """Return what the main branch was made of at a version."""
         segments: list[Segment] = []
         cut = as_of
         while adoption := self._last_adoption(as_of):
@@ -121,7 +121,7 @@ class Amended:
         return next((each for each in reversed(self.adoptions) if each.version <= as_of), None)
 
     def _summarised(self, line: tuple[Segment, ...]) -> int:
-        """Return the version up to which a summary stands for the main line; 0 if none does."""
+        """Return the version up to which a summary stands for the main branch; 0 if none does."""
         for version, until, is_redacted in reversed(self.compactions):
             is_on_line = any(segment.has(version, None) for segment in line)
             if is_redacted:
@@ -132,7 +132,7 @@ class Amended:
 
 
 def is_shown(shown: Iterable[Segment], version: int, line: str | None) -> bool:
-    """Whether the main line has an event."""
+    """Whether the main branch has an event."""
     return any(segment.has(version, line) for segment in shown)
 
 
@@ -182,16 +182,16 @@ PROMPTS: Final = frozenset({"message.recorded", "signal.received"})
 """The events that may open an exchange."""
 
 MAIN: Final = 0
-"""The version of the row that keeps what amended the main line: no event has it."""
+"""The version of the row that keeps what amended the main branch: no event has it."""
 
 _ON_A_SIDE_LINE: Final = b'{"line":"'
 _ID: Final = 36
 
 
 def line_of(event: RecordedEvent) -> str | None:
-    """Return the side line of an event; None for the main line, and for what was erased.
+    """Return the side branch of an event; None for the main branch, and for what was erased.
 
-    Bodies are canonical (docs/format.md): what is on a side line begins so.
+    Bodies are canonical (docs/format.md): what is on a side branch begins so.
     """
     body = event.body
     if body is None or not body.startswith(_ON_A_SIDE_LINE):
@@ -278,7 +278,7 @@ class WindowEntries:
         entry["output_tokens"] = _count(told.get("output_tokens"))
 
     def adopt(self, event: RecordedEvent, told: JsonObject) -> None:
-        """Let the main line go on from an earlier place."""
+        """Let the main branch go on from an earlier place."""
         if "line" not in told:
             self._amended = self._amended.adopt(event.version, told)
 
@@ -299,7 +299,7 @@ class WindowEntries:
             self._redacted.append(version)
 
     def _retold(self) -> Iterator[Row]:
-        """Tell the rows that are there, and those to come, whether the main line has them."""
+        """Tell the rows that are there, and those to come, whether the main branch has them."""
         shown, before = self._amended.shown(), self._before.shown()
         for entry in self._entries.values():
             entry["shown"] = is_shown(shown, entry["version"], entry["line"])
@@ -336,7 +336,7 @@ class WindowEntries:
     def _wait(
         self, event: RecordedEvent, told: JsonObject, change: Callable[[set[str]], set[str]]
     ) -> None:
-        """Change the calls that a side line waits for."""
+        """Change the calls that a side branch waits for."""
         line = told.get("line")
         if line is None:
             return

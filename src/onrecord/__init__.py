@@ -1,7 +1,7 @@
 """Onrecord: the verbatim record of what agents said and did.
 
 ``onrecord.connect(url)`` gives a `Store`, ``store.conversation(key)`` a `Conversation`; both say the rest.
-All errors are `OnrecordError`; `onrecord.errors` shows their tree.
+What a store refuses is an `OnrecordError`; `onrecord.errors` shows their tree.
 """
 
 import os
@@ -63,10 +63,12 @@ from onrecord.projections.history.exchange_window import MessageWindow, Window
 if TYPE_CHECKING:
     from onrecord.adapters.check.check import RequestCheck, check_request
     from onrecord.adapters.conversation.conversation import ConversationLog
-    from onrecord.adapters.conversation.conversation_tools import ConversationTools
+    from onrecord.adapters.conversation.conversation_tools import ConversationTools, DeclaredTool
+    from onrecord.adapters.inputs.document_inputs import GivenDocument
     from onrecord.adapters.redis.relay import Relay
     from onrecord.adapters.settings import capabilities
     from onrecord.adapters.store import Listed
+    from onrecord.adapters.streams.stream import Done
     from onrecord.adapters.tools.a2a import agent_card
     from onrecord.adapters.tools.mcp import allow, deny, mcp_listing, mcp_tools
     from onrecord.adapters.tools.python import tool
@@ -76,7 +78,7 @@ if TYPE_CHECKING:
     from onrecord.adapters.views.pages import Page
     from onrecord.adapters.views.ports import Keeper
     from onrecord.adapters.views.reading import Views
-    from onrecord.adapters.wire.clients.binding import require_recording
+    from onrecord.adapters.wire.clients.binding import Unbound, require_recording
     from onrecord.domain.content import Blob, Reasoning, ToolCall, ToolResult
     from onrecord.domain.encoding import Erased, Unrecognised
     from onrecord.domain.erasures import ErasureCompleted, ErasureIntended
@@ -90,6 +92,7 @@ if TYPE_CHECKING:
         ConversationForked,
         ConversationStarted,
         DocumentExtracted,
+        Event,
         HistoryCompacted,
         InstructionsSet,
         LineAdopted,
@@ -111,13 +114,15 @@ if TYPE_CHECKING:
     from onrecord.domain.head import Head
     from onrecord.domain.header import ClientHeader, Root
     from onrecord.domain.log import Cursor, RecordedEvent, Subscription, Told
+    from onrecord.domain.request_template import LiteralSpan, Recipe, SharedSpan, Template
     from onrecord.projections.apis.capabilities import Capabilities, CapabilityOverride
     from onrecord.projections.apis.declared_tools import Declared
     from onrecord.projections.apis.request import Options, Request
     from onrecord.projections.apis.rules import Violation
     from onrecord.projections.history.erasure_records import ErasureEntry
     from onrecord.projections.history.held_documents import HeldDocument
-    from onrecord.projections.history.history import Block, Turn, Usage
+    from onrecord.projections.history.history import Block, NextInput, Turn, Usage
+    from onrecord.projections.history.report import Note, Report, Route
     from onrecord.projections.history.server_tools import Activity
     from onrecord.projections.verification.verification import Fault
     from onrecord.projections.views.audit import AuditEntry, ErasureDeed
@@ -155,20 +160,24 @@ __all__ = [
     "CorruptRecord",
     "Cursor",
     "Declared",
+    "DeclaredTool",
     "Document",
     "DocumentExtracted",
     "DocumentMissing",
+    "Done",
     "Duplicate",
     "Erased",
     "ErasureCompleted",
     "ErasureDeed",
     "ErasureEntry",
     "ErasureIntended",
+    "Event",
     "Exchange",
     "Failed",
     "Fault",
     "ForeignDatabase",
     "ForgetResult",
+    "GivenDocument",
     "Head",
     "HeldDocument",
     "HeldFile",
@@ -184,13 +193,16 @@ __all__ = [
     "Keeper",
     "LineAdopted",
     "Listed",
+    "LiteralSpan",
     "MalformedJson",
     "MessageRecorded",
     "MessageWindow",
     "ModelUsage",
     "Native",
+    "NextInput",
     "NotInstalled",
     "NotRecorded",
+    "Note",
     "NothingToSend",
     "OnrecordError",
     "OpaqueRecorded",
@@ -199,11 +211,13 @@ __all__ = [
     "Page",
     "Reasoning",
     "ReasoningRecorded",
+    "Recipe",
     "Recorded",
     "RecordedEvent",
     "RecordingWarning",
     "Rejected",
     "Relay",
+    "Report",
     "Request",
     "RequestCheck",
     "RequestSent",
@@ -212,11 +226,13 @@ __all__ = [
     "ResultsWithoutConversation",
     "Root",
     "RoundOpen",
+    "Route",
     "SchemaNewer",
     "SchemaOlder",
     "SchemaUnreleased",
     "ServerToolCallRecorded",
     "ServerToolResultRecorded",
+    "SharedSpan",
     "SignalReceived",
     "StaleCursor",
     "StorageBusy",
@@ -227,6 +243,7 @@ __all__ = [
     "Store",
     "Subscription",
     "SweepResult",
+    "Template",
     "Text",
     "Told",
     "TooManyModelCalls",
@@ -245,6 +262,7 @@ __all__ = [
     "ToolsDeclared",
     "Toolset",
     "Turn",
+    "Unbound",
     "Unfinished",
     "UnknownApi",
     "UnknownTool",
@@ -280,95 +298,58 @@ __all__ = [
 ]
 
 # What few programs use, and where it is: importing it with the rest would double the time.
-_LATER: Final = {
-    "Activity": "onrecord.projections.history.server_tools",
-    "AnnotationAdded": "onrecord.domain.events",
-    "AttemptFailed": "onrecord.domain.events",
-    "Blob": "onrecord.domain.content",
-    "Block": "onrecord.projections.history.history",
-    "Capabilities": "onrecord.projections.apis.capabilities",
-    "ClientHeader": "onrecord.domain.header",
-    "CompactionRecorded": "onrecord.domain.events",
-    "ContentRedacted": "onrecord.domain.events",
-    "ContextCarried": "onrecord.domain.events",
-    "ConversationEnded": "onrecord.domain.events",
-    "ConversationForked": "onrecord.domain.events",
-    "ConversationLog": "onrecord.adapters.conversation.conversation",
-    "ConversationStarted": "onrecord.domain.events",
-    "ConversationTools": "onrecord.adapters.conversation.conversation_tools",
-    "Cursor": "onrecord.domain.log",
-    "Declared": "onrecord.projections.apis.declared_tools",
-    "AuditEntry": "onrecord.projections.views.audit",
-    "DocumentExtracted": "onrecord.domain.events",
-    "Erased": "onrecord.domain.encoding",
-    "ErasureCompleted": "onrecord.domain.erasures",
-    "ErasureDeed": "onrecord.projections.views.audit",
-    "Keeper": "onrecord.adapters.views.ports",
-    "ErasureEntry": "onrecord.projections.history.erasure_records",
-    "ErasureIntended": "onrecord.domain.erasures",
-    "Exchange": "onrecord.projections.views.window",
-    "Failed": "onrecord.adapters.tools.tool",
-    "Fault": "onrecord.projections.verification.verification",
-    "CapabilityOverride": "onrecord.projections.apis.capabilities",
-    "Head": "onrecord.domain.head",
-    "HeldDocument": "onrecord.projections.history.held_documents",
-    "HistoryCompacted": "onrecord.domain.events",
-    "Hit": "onrecord.projections.views.search",
-    "InstructionsSet": "onrecord.domain.events",
-    "ToolCallEntry": "onrecord.projections.views.tool_ledger",
-    "LineAdopted": "onrecord.domain.events",
-    "Listed": "onrecord.adapters.store",
-    "MessageRecorded": "onrecord.domain.events",
-    "ModelUsage": "onrecord.projections.views.usage",
-    "OpaqueRecorded": "onrecord.domain.events",
-    "Options": "onrecord.projections.apis.request",
-    "Overview": "onrecord.projections.views.conversations",
-    "Page": "onrecord.adapters.views.pages",
-    "Reasoning": "onrecord.domain.content",
-    "ReasoningRecorded": "onrecord.domain.events",
-    "RecordedEvent": "onrecord.domain.log",
-    "Relay": "onrecord.adapters.redis.relay",
-    "Request": "onrecord.projections.apis.request",
-    "RequestSent": "onrecord.domain.events",
-    "ResponseCompleted": "onrecord.domain.events",
-    "ResponseInterrupted": "onrecord.domain.events",
-    "Root": "onrecord.domain.header",
-    "ServerToolCallRecorded": "onrecord.domain.events",
-    "ServerToolResultRecorded": "onrecord.domain.events",
-    "SignalReceived": "onrecord.domain.events",
-    "Subscription": "onrecord.domain.log",
-    "Told": "onrecord.domain.log",
-    "Tool": "onrecord.adapters.tools.tool",
-    "ToolCall": "onrecord.domain.content",
-    "ToolCallRecorded": "onrecord.domain.events",
-    "ToolResult": "onrecord.domain.content",
-    "ToolResultRecorded": "onrecord.domain.events",
-    "ToolResultRejected": "onrecord.domain.events",
-    "ToolRun": "onrecord.adapters.tools.runner.runner",
-    "ToolRunner": "onrecord.adapters.tools.runner.runner",
-    "ToolsDeclared": "onrecord.domain.events",
-    "Toolset": "onrecord.adapters.tools.tool",
-    "Turn": "onrecord.projections.history.history",
-    "Unfinished": "onrecord.domain.events",
-    "Unrecognised": "onrecord.domain.encoding",
-    "Usage": "onrecord.projections.history.history",
-    "RequestCheck": "onrecord.adapters.check.check",
-    "Verified": "onrecord.adapters.upkeep.verifying",
-    "VerifiedView": "onrecord.adapters.upkeep.verifying",
-    "Views": "onrecord.adapters.views.reading",
-    "Violation": "onrecord.projections.apis.rules",
-    "agent_card": "onrecord.adapters.tools.a2a",
-    "allow": "onrecord.adapters.tools.mcp",
-    "capabilities": "onrecord.adapters.settings",
-    "check_request": "onrecord.adapters.check.check",
-    "deny": "onrecord.adapters.tools.mcp",
-    "mcp_listing": "onrecord.adapters.tools.mcp",
-    "mcp_tools": "onrecord.adapters.tools.mcp",
-    "remembered": "onrecord.projections.views.window",
-    "require_recording": "onrecord.adapters.wire.clients.binding",
-    "run_until_answered": "onrecord.adapters.tools.runner.runner",
-    "tool": "onrecord.adapters.tools.python",
+_NAMES: Final = {
+    "onrecord.adapters.check.check": "RequestCheck check_request",
+    "onrecord.adapters.conversation.conversation": "ConversationLog",
+    "onrecord.adapters.conversation.conversation_tools": "ConversationTools DeclaredTool",
+    "onrecord.adapters.inputs.document_inputs": "GivenDocument",
+    "onrecord.adapters.redis.relay": "Relay",
+    "onrecord.adapters.settings": "capabilities",
+    "onrecord.adapters.store": "Listed",
+    "onrecord.adapters.streams.stream": "Done",
+    "onrecord.adapters.tools.a2a": "agent_card",
+    "onrecord.adapters.tools.mcp": "allow deny mcp_listing mcp_tools",
+    "onrecord.adapters.tools.python": "tool",
+    "onrecord.adapters.tools.runner.runner": "ToolRun ToolRunner run_until_answered",
+    "onrecord.adapters.tools.tool": "Failed Tool Toolset",
+    "onrecord.adapters.upkeep.verifying": "Verified VerifiedView",
+    "onrecord.adapters.views.pages": "Page",
+    "onrecord.adapters.views.ports": "Keeper",
+    "onrecord.adapters.views.reading": "Views",
+    "onrecord.adapters.wire.clients.binding": "Unbound require_recording",
+    "onrecord.domain.content": "Blob Reasoning ToolCall ToolResult",
+    "onrecord.domain.encoding": "Erased Unrecognised",
+    "onrecord.domain.erasures": "ErasureCompleted ErasureIntended",
+    "onrecord.domain.events": (
+        "AnnotationAdded AttemptFailed CompactionRecorded ContentRedacted ContextCarried "
+        "ConversationEnded ConversationForked ConversationStarted DocumentExtracted Event "
+        "HistoryCompacted InstructionsSet LineAdopted MessageRecorded OpaqueRecorded "
+        "ReasoningRecorded RequestSent ResponseCompleted ResponseInterrupted "
+        "ServerToolCallRecorded ServerToolResultRecorded SignalReceived ToolCallRecorded "
+        "ToolResultRecorded ToolResultRejected ToolsDeclared Unfinished"
+    ),
+    "onrecord.domain.head": "Head",
+    "onrecord.domain.header": "ClientHeader Root",
+    "onrecord.domain.log": "Cursor RecordedEvent Subscription Told",
+    "onrecord.domain.request_template": "LiteralSpan Recipe SharedSpan Template",
+    "onrecord.projections.apis.capabilities": "Capabilities CapabilityOverride",
+    "onrecord.projections.apis.declared_tools": "Declared",
+    "onrecord.projections.apis.request": "Options Request",
+    "onrecord.projections.apis.rules": "Violation",
+    "onrecord.projections.history.erasure_records": "ErasureEntry",
+    "onrecord.projections.history.held_documents": "HeldDocument",
+    "onrecord.projections.history.history": "Block NextInput Turn Usage",
+    "onrecord.projections.history.report": "Note Report Route",
+    "onrecord.projections.history.server_tools": "Activity",
+    "onrecord.projections.verification.verification": "Fault",
+    "onrecord.projections.views.audit": "AuditEntry ErasureDeed",
+    "onrecord.projections.views.conversations": "Overview",
+    "onrecord.projections.views.search": "Hit",
+    "onrecord.projections.views.tool_ledger": "ToolCallEntry",
+    "onrecord.projections.views.usage": "ModelUsage",
+    "onrecord.projections.views.window": "Exchange remembered",
 }
+_LATER: Final = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:

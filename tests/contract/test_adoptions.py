@@ -1,4 +1,4 @@
-"""Every store tells the same main line once a side line is adopted."""
+"""Every store tells the same main branch once a side branch is adopted."""
 
 from pathlib import Path
 

@@ -36,7 +36,7 @@ class Step:
 
     @property
     def relation(self) -> str:
-        """How it goes on, and `aside` if it is on a side line."""
+        """How it goes on, and `aside` if it is on a side branch."""
         return f"{self.request.relation}{'' if self.request.line is None else ' aside'}"
 
 
@@ -48,7 +48,7 @@ class Played:
     steps: tuple[Step, ...]
 
     def history(self) -> Iterator[RecordedEvent]:
-        """The events of the main line."""
+        """The events of the main branch."""
         for stretch in stream_of(self.chat).lineage(self.chat.head().version):
             told = events_in(stream_of(self.chat).backend, stretch)
             yield from (event for event in told if known(event).line == stretch.line)

@@ -101,7 +101,7 @@ def name(request: pytest.FixtureRequest) -> str:
     """A recording that goes on."""
     found: str = request.param
     if not is_open(found):
-        pytest.skip("its last turn is on a side line, or was refused")
+        pytest.skip("its last turn is on a side branch, or was refused")
     return found
 
 

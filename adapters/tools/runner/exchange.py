@@ -71,7 +71,7 @@ def unless_given(tool: Tool, given: AbstractSet[str]) -> Tool:
 
 
 def given_in_exchange(conversation: Conversation) -> frozenset[str]:
-    """Return the tools that gave a result, no error, since the last prompt of the main line."""
+    """Return the tools that gave a result, no error, since the last prompt of the main branch."""
     if not conversation.head().exchange:
         return frozenset()
     answered: set[str] = set()

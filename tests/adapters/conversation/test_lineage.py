@@ -1,4 +1,4 @@
-"""What the main line is made of once it went on from an earlier place."""
+"""What the main branch is made of once it went on from an earlier place."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def adopted(line: UUID | None, begun: int | None, after: int, as_of: int | None 
 def words(
     told: onrecord.Conversation, window: Window | None = None, at: int | None = None
 ) -> list[str]:
-    """What the main line says at a version, in order."""
+    """What the main branch says at a version, in order."""
     stretches = stream_of(told).lineage(told.head().version if at is None else at)
     return [
         said(item) for item in events_for(stream_of(told).backend, stretches, window) if said(item)

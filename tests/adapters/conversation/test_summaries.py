@@ -170,7 +170,7 @@ def test_a_summary_needs_words_and_a_version_that_is_history(told: Retold) -> No
     with pytest.raises(InvalidContent, match="nothing was said up to version 1"):
         told.chat.compact("In short.", until=1)
     told.chat.edit_message(2, "u1b")
-    with pytest.raises(InvalidContent, match="not on the main line"):
+    with pytest.raises(InvalidContent, match="not on the main branch"):
         told.chat.compact("In short.", until=9)
 
 

@@ -223,7 +223,7 @@ def test_only_a_prompt_is_edited(told: Retold) -> None:
 
 def test_what_was_given_up_is_not_edited(told: Retold) -> None:
     told.chat.edit_message(2, "u1b")
-    with pytest.raises(InvalidContent, match="not on the main line"):
+    with pytest.raises(InvalidContent, match="not on the main branch"):
         told.chat.edit_message(6, "x")
 
 

@@ -143,7 +143,7 @@ def rendered(chat: Conversation, api: str, at: int | None = None) -> bytes:
 
 
 def rendered_whole(chat: Conversation, api: str) -> bytes:
-    """What a request is if all of the main line is read, what a summary stands for too."""
+    """What a request is if all of the main branch is read, what a summary stands for too."""
     stretches = stream_of(chat).lineage(chat.head().version)
     told = [recorded.told() for recorded in read_through(stream_of(chat).backend, stretches)]
     given_ids = {event.event_id for event in told}

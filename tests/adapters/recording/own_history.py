@@ -264,7 +264,7 @@ class Program:
     # -- what the record says then -------------------------------------------------------------
 
     def relations(self) -> list[str]:
-        """Each request's relation, on the main line or `aside`."""
+        """Each request's relation, on the main branch or `aside`."""
         return [
             f"{sent.relation}{'' if sent.line is None else ' aside'}"
             for sent in self.recorded.requests()

@@ -106,7 +106,7 @@ def words(request: Request) -> list[str]:
 
 
 def told(tab: Tab) -> dict[str, bool]:
-    """Each text that an answer said, and whether it is on the main line."""
+    """Each text that an answer said, and whether it is on the main branch."""
     found: dict[str, bool] = {}
     for recorded in tab.chat.events(after=0):
         event = recorded.event()

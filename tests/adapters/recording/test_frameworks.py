@@ -64,7 +64,7 @@ def weather(city: str) -> str:
 
 
 def proven(chat: onrecord.Conversation, bodies: list[bytes]) -> None:
-    """Every request is of the main line, and the record gives back its very bytes."""
+    """Every request is of the main branch, and the record gives back its very bytes."""
     sent = requests_of(chat)
     assert [it.line for it in sent] == [None] * len(bodies)
     assert [it.template.sha256 for it in sent] == [sha256(body) for body in bodies]

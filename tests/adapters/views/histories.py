@@ -1,6 +1,6 @@
 """Anything that a log may hold of a few conversations, as a strategy: for properties of views.
 
-Side lines, adoptions, redactions, rejected and late results, interrupted responses, erased events,
+Side branches, adoptions, redactions, rejected and late results, interrupted responses, erased events,
 events of another release, texts that no database stores: all of them, in any order. Whether it
 makes sense as a conversation is not the question; that a view folds it is.
 """

@@ -1,4 +1,4 @@
-"""However the main line of a conversation goes, the window tells the exchanges that requests keep."""
+"""However the main branch of a conversation goes, the window tells the exchanges that requests keep."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def pages(rows: RowStore, steps: Sequence[Sequence[RecordedEvent]]) -> dict[UUID
 
 
 def openings(told: Told) -> list[RecordedEvent]:
-    """The prompts that open the exchanges of the main line, by the rule of the head."""
+    """The prompts that open the exchanges of the main branch, by the rule of the head."""
     version, own = told.version, told.conversation
     segments = lineage(told.log, own, version)
     found = amendments(told.log, segments)
@@ -144,13 +144,13 @@ def _opened_on_main(told: Told) -> set[int]:
 
 
 def _opened_on(told: Told, line: UUID) -> Iterator[int]:
-    """The prompts that open exchanges of a side line, as if it were the main line."""
+    """The prompts that open exchanges of a side branch, as if it were the main branch."""
     head = Head()
     for recorded in told.log.read(told.conversation):
         event = recorded.event()
         assert not isinstance(event, Erased)
         if getattr(event, "line", None) == line:
-            effect = effect_of(event.model_copy(update={"line": None}))  # type: ignore[union-attr] # a side line's event is of this release
+            effect = effect_of(event.model_copy(update={"line": None}))  # type: ignore[union-attr] # a side branch's event is of this release
             before, head = head, advance(head, effect)
             if head.exchange > before.exchange:
                 yield recorded.version

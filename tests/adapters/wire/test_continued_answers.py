@@ -36,7 +36,7 @@ def hop(said: str, asked_by: str | None, goes_on_by: str | None) -> Call:
 
 
 def hops(played: Played) -> list[tuple[str, bool]]:
-    """The requests and answers in order, and whether each is of the main line."""
+    """The requests and answers in order, and whether each is of the main branch."""
     return [
         (type(event).__name__, event.line is None)
         for event in played.events()

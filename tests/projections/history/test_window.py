@@ -51,7 +51,7 @@ def test_a_window_keeps_what_it_says_and_less_than_a_step_more(window: Window, c
 
 @pytest.mark.parametrize("api", list(APIS))
 def test_without_a_window_nothing_stands_outside_of_one(api: str) -> None:
-    """Of a main line that was given up twice, one branch within the other, versions are missing."""
+    """Of a main branch that was given up twice, one branch within the other, versions are missing."""
     said = MessageRecorded(role="user", content=(Text(text="Hello"),))
     kept = [(1, said), (5, said)]
     assert not render(kept, Options(api=api)).report.of("window")
