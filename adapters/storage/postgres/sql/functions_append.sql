@@ -226,7 +226,7 @@ BEGIN
         IF NOT FOUND THEN
             RAISE data_corrupted USING MESSAGE = 'the row of shard_lock is gone';
         END IF;
-        -- As adapters/storage/clocks.py has it: times do not fall, unless the last one is over a day ahead.
+        -- As domain/clock.py has it: times do not fall, unless the last one is over a day ahead.
         SELECT t.position, CASE WHEN t.recorded_at > c.now + 86400000000 THEN c.now
             ELSE greatest(t.recorded_at, c.now) END AS recorded_at INTO tail
         FROM (SELECT {log}.clock() AS now) AS c LEFT JOIN (
