@@ -60,7 +60,7 @@ def run(file: Path, how: str) -> onrecord.Store:
 @pytest.mark.parametrize("how", ["begun", "untouched", "async"])
 def test_a_program_ends_though_it_holds_an_answer_it_did_not_read(tmp_path: Path, how: str) -> None:
     with run(tmp_path / "talks.db", how) as store:
-        last = known(store.conversation("talk").events(after=0)[-1])
+        last = known(store.conversation("chat").events(after=0)[-1])
     assert isinstance(last, ResponseInterrupted)
     assert last.reason == "abandoned"
 
@@ -68,6 +68,6 @@ def test_a_program_ends_though_it_holds_an_answer_it_did_not_read(tmp_path: Path
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_child_that_ends_leaves_its_parents_answer_alone(tmp_path: Path) -> None:
     with run(tmp_path / "talks.db", "forked") as store:
-        types = [event.type for event in store.conversation("talk").events(after=0)]
+        types = [event.type for event in store.conversation("chat").events(after=0)]
     assert types[-1] == "response.completed"
     assert "response.interrupted" not in types
