@@ -48,10 +48,12 @@ class Erasing:
     def forget(self, conversation_id: UUID, actor: str, reason: str) -> int:
         """Erase a conversation; return how many events that were, 0 if they were erased before."""
         operators = self._operators()
-        last = operators.last_erasure(conversation_id)
+        # Looked for once: who looked again could begin a second erasure behind a quicker one's first.
+        found = operators.last_and_next(conversation_id)
+        last, _ = found
         if last is not None and last.is_completed and _says_nothing(self._backend, conversation_id):
             return self._erase(conversation_id)  # A Redis that was away may be there by now.
-        erasure = operators.intend(conversation_id, actor, reason)
+        erasure = operators.intend(conversation_id, actor, reason, found)
         return self._finish(operators, erasure.id, conversation_id, actor)
 
     def resume(self, actor: str | None) -> int:

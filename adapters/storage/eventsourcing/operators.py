@@ -296,9 +296,9 @@ class Operators(Application[UUID]):
 
     def last_erasure(self, conversation_id: UUID) -> Erasure | None:
         """Return the last erasure of a conversation that can be read; None if there is none."""
-        return self._standing(conversation_id)[0]
+        return self.last_and_next(conversation_id)[0]
 
-    def _standing(self, conversation_id: UUID) -> tuple[Erasure | None, int]:
+    def last_and_next(self, conversation_id: UUID) -> tuple[Erasure | None, int]:
         """Return the last erasure of a conversation that can be read, and the number of the next one."""
         try:
             return self._sought(conversation_id)
@@ -342,12 +342,19 @@ class Operators(Application[UUID]):
     def _numbered(self, conversation_id: UUID, number: int) -> Erasure | None:
         return self.erasure(erasure_id(self._tenant, conversation_id, number))
 
-    def intend(self, conversation_id: UUID, actor: str, reason: str) -> Erasure:
+    def intend(
+        self,
+        conversation_id: UUID,
+        actor: str,
+        reason: str,
+        found: tuple[Erasure | None, int] | None = None,
+    ) -> Erasure:
         """Return the erasure of a conversation that is under way: one that is intended now, if none is.
 
-        It is durable. Two that intend one at once get the same.
+        It is durable. Two that intend one at once get the same. `found` is what `last_and_next`
+        gave to a caller who decided by it: then one that another completed meanwhile is returned.
         """
-        last, number = self._standing(conversation_id)
+        last, number = found or self.last_and_next(conversation_id)
         if last is not None and not last.is_completed:
             return last
         erasure = Erasure(self._tenant, conversation_id, number, actor, reason)

@@ -92,6 +92,17 @@ def test_two_that_intend_the_same_meet_and_the_next_erasure_is_another() -> None
     assert intended(number=1).id != intended().id
 
 
+def test_who_decides_to_erase_while_another_is_quicker_begins_no_second_erasure() -> None:
+    backend = Memory()
+    operators, others = Operators(backend, TENANT), Operators(backend, TENANT)
+    found = operators.last_and_next(ERASED)
+    quicker = others.intend(ERASED, "bob", "asked to")
+    others.complete(quicker.id, 2, [], "bob")
+    erasure = operators.intend(ERASED, "ana", "asked to", found)
+    assert (erasure.id, erasure.is_completed) == (quicker.id, True)
+    assert operators.intend(ERASED, "ana", "asked to").id != quicker.id
+
+
 def test_an_erasure_that_another_completes_while_it_is_read_is_no_corrupt_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
