@@ -153,7 +153,7 @@ class Store:
         )
 
     def get(self, which: str | UUID) -> Conversation:
-        """Return the conversation of a key, or of an id, which may be given as a text.
+        """Return the conversation of a key, or of an id, which is a UUID: a text is always a key.
 
         ConversationNotFound if nothing was said in it, or if it was forgotten.
         """
@@ -163,14 +163,11 @@ class Store:
                 raise ConversationNotFound("the conversation of that id was forgotten")
             return self.conversation(key)
         conversation = self.conversation(which)
-        if conversation.head().version > 0:
-            return conversation
-        try:
-            return self.get(UUID(which))
-        except ValueError:
+        if conversation.head().version == 0:
             raise ConversationNotFound(
                 "no conversation has that key: `store.conversations()` lists those that there are"
-            ) from None
+            )
+        return conversation
 
     def conversations(self) -> Iterator[Listed]:
         """Yield the conversations, the one that moved last first."""

@@ -1,7 +1,7 @@
 """The events of a conversation: the stored format, frozen from the first release.
 
-Shapes only: what an event means for the conversation is in conversation.py, its bytes are in
-encoding.py, its name and version in registry.py. A field once released is never renamed, removed
+Shapes only: what an event does to a conversation is in head.py, when it may come in admission.py;
+its bytes, its name and its version are in encoding.py. A field once released is never renamed, removed
 or given another meaning; a changed shape is a new schema version with an upcaster.
 
 Each block of a response is an event of its own. `response` is the id of the answer it belongs to

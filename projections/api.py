@@ -2,7 +2,7 @@
 
 Six are built in. The folder `projections/apis/FOLDER/` holds all that is known of one, pure:
 `render.py` its `API`, how its JSON is read and its requests are made; `rules.py` the `RULES` by
-which its provider refuses requests. `adapters/wire/FOLDER/wire.py` holds `WIRE`, how its wire is
+which its provider refuses requests. `wire.py` in `adapters/wire/FOLDER/` holds `WIRE`, how its wire is
 read. They are imported when they are first asked for: what they are made of asks for them in turn.
 
 Others come from installed packages, each an entry point of the group `onrecord.apis`, whose name is
@@ -11,7 +11,8 @@ that of the API and whose value is its `Api`. docs/adding-a-provider.md makes su
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pkgutil import resolve_name
@@ -123,27 +124,34 @@ class Api:
 def api_of(name: str) -> Api | None:
     """Return an API by its name; None for one that Onrecord does not speak."""
     if name in FOLDERS:
-        return _api(name, f"onrecord.projections.apis.{FOLDERS[name]}.render:API")
-    added = _entry_points().get(name)
-    return None if added is None else _api(name, added.value)
-
-
-@cache
-def _api(name: str, place: str) -> Api:
-    return imported(name, place, Api)
+        return imported(name, f"onrecord.projections.apis.{FOLDERS[name]}.render:API", Api)
+    added = _added().entries.get(name)
+    return None if added is None else imported(name, added.value, Api)
 
 
 def known_api(name: str) -> Api:
-    """Return an API by the name that a caller gave it; UnknownApi, with the known names, if none."""
+    """Return an API by the name that a caller gave it; UnknownApi, with the known names, if none.
+
+    InvalidProvider if a package adds APIs that cannot be told apart: one of them may be meant.
+    """
     found = api_of(name)
     if found is None:
+        must_be_told_apart()
         raise UnknownApi(f"{name!r} is no API that Onrecord speaks: choose one of {listed()}")
     return found
 
 
 def names() -> tuple[str, ...]:
     """Return the names of all APIs, those built in first."""
-    return (*FOLDERS, *_entry_points())
+    return (*FOLDERS, *_added().entries)
+
+
+def usable() -> Iterator[Api]:
+    """Yield the APIs that can be used: a package whose API cannot be takes none away from others."""
+    for name in names():
+        with suppress(InvalidProvider):
+            if (found := api_of(name)) is not None:
+                yield found
 
 
 def listed() -> str:
@@ -168,22 +176,35 @@ def known_rules() -> Mapping[str, tuple[Rule, ...]]:
     return {name: rules for name, rules in found if rules is not None}
 
 
-def imported(name: str, place: str, kind: type[FoundT]) -> FoundT:
-    """Return the part of an API that is at `package.module:NAME`.
+def imported(name: str, place: object, kind: type[FoundT]) -> FoundT:
+    """Return the part of an API that is at `package.module:NAME`; it is imported once.
 
     InvalidProvider, with the package that adds the API, if there is nothing or of another type.
     """
+    if not isinstance(place, str):
+        raise invalid(name, f"it says {place!r} where the place of a {kind.__name__} must be")
+    found = _imported(name, place, cast("Any", kind))
+    if isinstance(found, InvalidProvider):
+        raise found.with_traceback(None)
+    return cast("FoundT", found)
+
+
+@cache
+def _imported(name: str, place: str, kind: Any) -> object:
+    """Return what is at a place, or why it cannot be used: a module that fails is run once."""
     try:
         found = resolve_name(place)
-    except Exception as exc:
+    except (Exception, SystemExit) as exc:
         if name in FOLDERS:
             raise
-        raise _invalid(name, f"{place} cannot be imported: {exc!r}") from exc
+        fault = invalid(name, f"{place} cannot be imported: {exc!r}")
+        fault.__cause__ = exc
+        return fault
     if not isinstance(found, kind):
-        raise _invalid(name, f"{place} is a {type(found).__name__}, but must be a {kind.__name__}")
+        return invalid(name, f"{place} is a {type(found).__name__}, but must be a {kind.__name__}")
     own_name = getattr(found, "name", None) or getattr(found, "api", None)
     if name not in FOLDERS and isinstance(own_name, str) and own_name != name:
-        raise _invalid(name, f"{place} calls itself {own_name!r}: both names must be the same")
+        return invalid(name, f"{place} calls itself {own_name!r}: both names must be the same")
     return found
 
 
@@ -191,32 +212,48 @@ def imported(name: str, place: str, kind: type[FoundT]) -> FoundT:
 # none of the six, or all names are: a program that speaks one of the six reads no file for others.
 
 
+class _Added(NamedTuple):
+    """The entry points of packages by the names of their APIs, and why others are passed over."""
+
+    entries: Mapping[str, EntryPoint]
+    faults: tuple[InvalidProvider, ...]
+
+
 @cache
-def _entry_points() -> Mapping[str, EntryPoint]:
+def _added() -> _Added:
     from importlib.metadata import entry_points
 
     found: dict[str, EntryPoint] = {}
+    twice: set[str] = set()
+    faults: list[InvalidProvider] = []
     for entry in entry_points(group=GROUP):
         if entry.name in FOLDERS:
-            raise InvalidProvider(
-                f"{_package(entry)} adds an API named {entry.name!r}, which is built in: "
-                "uninstall the package, or rename its API"
-            )
-        if entry.name in found:
-            raise InvalidProvider(
-                f"{_package(found[entry.name])} and {_package(entry)} both add an API named "
-                f"{entry.name!r}: uninstall one of them"
-            )
-        found[entry.name] = entry
-    return found
+            fault = f"{entry.name!r}, which is built in: uninstall the package, or rename its API"
+            faults.append(InvalidProvider(f"{_package(entry)} adds an API named {fault}"))
+        elif entry.name in found:
+            both = f"{_package(found[entry.name])} and {_package(entry)}"
+            fault = f"both add an API named {entry.name!r}: uninstall one of them"
+            twice.add(entry.name)
+            faults.append(InvalidProvider(f"{both} {fault}"))
+        else:
+            found[entry.name] = entry
+    told_apart = {name: entry for name, entry in found.items() if name not in twice}
+    return _Added(told_apart, tuple(faults))
+
+
+def must_be_told_apart() -> None:
+    """Raise InvalidProvider if a package adds an API by a name that is another's."""
+    for fault in _added().faults:
+        raise fault.with_traceback(None)
 
 
 def release_of(name: str) -> str:
     """Return which release of which package adds an API, empty for one that is built in."""
-    return "" if name in FOLDERS else _package(_entry_points()[name])
+    return "" if name in FOLDERS else _package(_added().entries[name])
 
 
-def _invalid(name: str, reason: str) -> InvalidProvider:
+def invalid(name: str, reason: str) -> InvalidProvider:
+    """Return the error of an API that cannot be used, with the package that adds it."""
     return InvalidProvider(f"{release_of(name) or 'onrecord'} adds the API {name!r}, but {reason}")
 
 

@@ -1,10 +1,11 @@
 """Change lines that a seed draws, one at a time: the tests that run such a line should fail.
 
     python -m tests.mutants --seed 7 --lines 200
-    python -m tests.mutants --seed 7 --lines 200 --tree ../before --map before.coverage
+    python -m tests.mutants --seed 7 --lines 200 --tree ../before --map .mutants-before
 
 Prints each mutant as killed or not, with the diff of each that no test noticed. What is changed is a
-copy of the tree. Which tests run a line is measured first, once: `--map` names the file that keeps it.
+copy of the tree. Which tests run a line is measured first, once for each state of the tree: `--map`
+names the file that keeps it, and the digest of the sources is added to that name.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ import random
 import shutil
 import subprocess
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import unified_diff
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
@@ -106,6 +108,16 @@ def drawn(root: Path, seed: int, lines: int) -> list[Drawn]:
     return [Drawn(name, chance.choice(by_line[name, line])) for name, line in places]
 
 
+def digest(root: Path) -> str:
+    """The first digits of the digest of what is changed and of the tests: a map holds for these alone."""
+    hashed = sha256()
+    for path in sorted(
+        path for folder in (*MUTATED, "tests") for path in (root / folder).rglob("*.py")
+    ):
+        hashed.update(path.read_bytes())
+    return hashed.hexdigest()[:12]
+
+
 def measured(tree: Tree, file: Path) -> CoverageData:
     """Which tests run which lines: as the file says, or else measured now and kept there."""
     if not file.exists():
@@ -156,7 +168,10 @@ def node(root: Path, context: str) -> str | None:
 
 
 def outcome(tree: Tree, one: Drawn, tests: list[str], seconds: float) -> str:
-    """What the tests say of a mutant: killed, survived, undecided; or that none runs it."""
+    """What the tests say of a mutant: killed, survived, undecided; or that none runs it.
+
+    Undecided are those that take too long, and those whose tests pytest cannot find.
+    """
     if not tests:
         return "untested"
     path = tree.root / one.path
@@ -169,7 +184,13 @@ def outcome(tree: Tree, one: Drawn, tests: list[str], seconds: float) -> str:
         return "undecided"
     finally:
         path.write_bytes(original)
-    return "survived" if done.returncode == 0 else "killed"
+    match done.returncode:
+        case 0:
+            return "survived"
+        case 1 | 2:  # A test failed, or a file of tests cannot be imported any more.
+            return "killed"
+        case _:
+            return "undecided"
 
 
 def diff(root: Path, one: Drawn) -> Iterator[str]:
@@ -183,7 +204,11 @@ def diff(root: Path, one: Drawn) -> Iterator[str]:
 
 def arguments() -> Namespace:
     """Read the command line."""
-    parser = ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    parser = ArgumentParser(
+        prog="python -m tests.mutants",
+        description=__doc__,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--lines", type=int, default=200)
     parser.add_argument("--tree", type=Path, default=ROOT, help="a checkout of any commit")
@@ -199,7 +224,7 @@ def main() -> None:
     with TemporaryDirectory(prefix="mutants-") as folder:
         tree = copied(given.tree.resolve(), Path(folder).resolve())
         chosen = drawn(tree.root, given.seed, given.lines)
-        data = measured(tree, given.map.resolve())
+        data = measured(tree, given.map.resolve().with_suffix(f".{digest(tree.root)}"))
         tested = monotonic()
         print(f"{len(chosen)} mutants; the map took {tested - began:.0f} s", flush=True)
         for one in chosen:

@@ -1,8 +1,8 @@
 """Test on the newest Python of this machine: the core, and the stores that need no server.
 
 `python -m tests.newest FOLDER` makes an environment in FOLDER with the newest Python that is
-installed, beside what the lock file pins, and says which Python it is. Where none is newer than
-the one that runs this, it says so and tests nothing.
+installed and all that the lock file pins, and says which Python it is. An environment that is
+there is made anew. Where no Python is newer than the one that runs this, it says so and tests nothing.
 """
 
 import os
@@ -65,6 +65,8 @@ def version_of(program: Path) -> tuple[int, ...]:
 
 def environment(folder: Path, program: Path) -> Path:
     """Return the Python of a fresh environment that has what the lock file pins, and Onrecord."""
+    if folder.exists() and not (folder / "pyvenv.cfg").is_file():
+        raise SystemExit(f"{folder} is no environment of Python: name another folder")
     shutil.rmtree(folder, ignore_errors=True)
     subprocess.run([program, "-m", "venv", folder], check=True)
     python = folder / "bin" / "python"

@@ -106,6 +106,10 @@ def a_module_that_fails(site: Path) -> None:
     (site / PACKAGE / "api.py").write_text("1 / 0\n")
 
 
+def a_module_that_exits(site: Path) -> None:
+    (site / PACKAGE / "api.py").write_text("raise SystemExit(3)\n")
+
+
 def no_api(site: Path) -> None:
     (site / PACKAGE / "api.py").write_text('API = "toy"\n')
 
@@ -138,6 +142,7 @@ def entries(site: Path, package: str, api: str) -> None:
     ("spoil", "why"),
     [
         (no_module, "ModuleNotFoundError"),
+        (a_module_that_exits, "SystemExit(3)"),
         (a_module_that_fails, "ZeroDivisionError('division by zero')"),
         (no_api, "onrecord_toy.api:API is a str, but must be a Api"),
         (no_wire, "onrecord_toy.wire:WIRE cannot be imported"),
@@ -156,6 +161,37 @@ def test_a_package_that_cannot_be_used_is_an_error_that_names_it(
     assert told.startswith("onrecord.domain.errors.InvalidProvider: ")
     assert "onrecord-toy 1.0" in told
     assert why in told
+
+
+@pytest.mark.parametrize(
+    "spoil", [no_module, a_module_that_fails, a_module_that_exits, no_wire, a_name_that_is_built_in]
+)
+def test_a_package_that_cannot_be_used_takes_nothing_from_the_six(
+    own_site: Path, tmp_path: Path, spoil: Callable[[Path], None]
+) -> None:
+    spoil(own_site)
+    program = """
+import anthropic, httpx2, onrecord
+from onrecord.adapters.cli import main
+from tests.anthropic_wire import message, text
+
+http = httpx2.Client(
+    transport=httpx2.MockTransport(lambda _: httpx2.Response(200, json=message(text())))
+)
+with onrecord.connect("memory://") as store:
+    chat = store.conversation("a")
+    chat.user("Hello")
+    chat.tools.declare([onrecord.BuiltinTool(name="web_search")])
+    client = chat.record(anthropic.Anthropic(api_key="none", http_client=http, max_retries=0))
+    client.messages.create(model="m", max_tokens=9, **chat.request("anthropic-messages"))
+    print(chat.history()[-1].text)
+"""
+    done = ran(own_site, tmp_path, "-c", program)
+    assert (done.stdout, done.returncode) == ("Hello.\n", 0), done.stderr
+    listed = ran(
+        own_site, tmp_path, "-c", "from onrecord.adapters.cli import main; main()", "--help"
+    )
+    assert (listed.returncode, listed.stderr) == (0, "")
 
 
 def test_no_file_is_read_for_packages_before_one_may_be_meant(own_site: Path) -> None:

@@ -55,6 +55,10 @@ MEANINGLESS = {
     *("base", "common", "core", "helper", "helpers", "manager", "managers", "misc"),
     *("util", "utility", "utils"),
 }
+OTHERS_FILES = {
+    *("_api_client.py", "_base_client.py", "chats.py", "client.py", "lib/azure.py"),
+    *("resources/messages/batches.py", "types/batch.py"),
+}
 LONGEST_FILE = 400
 MOST_IN_A_FOLDER = 20
 MOST_FLAT = {"domain": MOST_IN_A_FOLDER, "projections": 3, "adapters": 5}
@@ -192,6 +196,21 @@ def test_no_module_or_class_has_a_name_that_says_nothing() -> None:
         if isinstance(node, ast.ClassDef) and words(node.name) & MEANINGLESS
     ]
     assert [*modules, *sorted(folders), *classes] == []
+
+
+def test_files_that_docstrings_and_comments_name_are_there() -> None:
+    """But for those of SDKs, which are named with what was read there."""
+    there = {shown(path) for path in sources("src", *LAYERS)}
+    named = [
+        (shown(path), name)
+        for path in sources("src", *LAYERS)
+        for name in re.findall(r"(?<![\w/.-])((?:\w+/)*\w+\.py)\b", path.read_text("utf-8"))
+        if name not in OTHERS_FILES
+    ]
+    assert named
+    assert [
+        each for each in named if not any(f"/{one}".endswith(f"/{each[1]}") for one in there)
+    ] == []
 
 
 def test_no_file_is_too_long_to_read() -> None:

@@ -6,10 +6,11 @@ import inspect
 import re
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any, cast
+from uuid import UUID
 
 import pytest
 from pydantic import BaseModel
@@ -147,10 +148,10 @@ def test_a_conversation_is_got_by_its_key_or_its_id_once_it_exists() -> None:
         store.get("a")
     chat = store.conversation("a")
     chat.user("Hello")
-    for which in ("a", chat.conversation_id, str(chat.conversation_id)):
+    for which in ("a", chat.conversation_id):
         assert store.get(which).history()[0].text == "Hello"
     store.forget("a", reason="asked to", actor="ana")
-    for which in ("a", chat.conversation_id, str(chat.conversation_id)):
+    for which in ("a", chat.conversation_id):
         with pytest.raises(onrecord.ConversationNotFound):
             store.get(which)
 
@@ -166,3 +167,28 @@ def test_a_request_for_an_unknown_api_says_which_there_are() -> None:
 def test_who_writes_a_function_around_a_verb_can_name_its_types(name: str) -> None:
     assert name in onrecord.__all__
     assert getattr(onrecord, name) is not None
+
+
+def hex_of(id_: UUID) -> str:
+    return id_.hex
+
+
+def urn_of(id_: UUID) -> str:
+    return id_.urn
+
+
+@pytest.mark.parametrize("spelled", [str, hex_of, urn_of])
+def test_a_key_that_looks_like_the_id_of_another_conversation_is_a_key(
+    spelled: Callable[[UUID], str],
+) -> None:
+    store = onrecord.connect("memory://")
+    chat = store.conversation("a")
+    chat.user("Hello")
+    key = spelled(chat.conversation_id)
+    with pytest.raises(onrecord.ConversationNotFound):
+        store.get(key)
+    with pytest.raises(onrecord.ConversationNotFound):
+        store.forget(key, reason="asked to", actor="ana")
+    assert store.conversation(key).conversation_id != chat.conversation_id
+    assert store.forget(key, reason="asked to", actor="ana").events == 0
+    assert chat.history()[0].text == "Hello"

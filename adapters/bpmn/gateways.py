@@ -37,7 +37,7 @@ class Activation:
     def variable(self) -> JsonObject:
         """Return the variable `toolCall` of the element: its arguments, beside the call as `_meta`.
 
-        So no parameter can have that name: schema.py refuses it. A model that gives one all the same
+        So no parameter can have that name: from_ai.py refuses it. A model that gives one all the same
         does not replace it.
         """
         return {"_meta": {"id": self.id, "name": self.element}} | {

@@ -69,7 +69,7 @@ def _show(store: Store, key: str, at: int | None, *, save: Path | None, as_json:
 
     No file is written over, and none outside of that folder. What is at an address is not fetched.
     """
-    from onrecord.adapters.conversation.server_calls import documents_held
+    from onrecord.adapters.conversation.history_queries import documents_held
 
     conversation = named(store, key)
     version = conversation.version_at(at)
@@ -96,7 +96,7 @@ def _saved(
     store: Store, stretches: tuple[Stretch, ...], entries: Iterable[HeldDocument], folder: Path
 ) -> list[_Saved]:
     """Write each document into a file, the same one once; return where each is."""
-    from onrecord.adapters.conversation.server_calls import pieces_of
+    from onrecord.adapters.conversation.history_queries import pieces_of
     from onrecord.adapters.upkeep.files import files_of
 
     files: dict[tuple[str | None, str], Path] = {}

@@ -1,4 +1,4 @@
-"""The arguments and options that several commands of `onrecord` share."""
+"""The program `onrecord`: the options that its commands share, and what stands before any command."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 SESSIONS: Final = ("camunda-agent", "openai-agents-session", "simonw-llm")
 """Databases in which other programs keep histories."""
+
+
+# The arguments and options that several commands of `onrecord` share.
 
 
 def known_api(name: str) -> str:

@@ -61,7 +61,7 @@ def tools(
 
 def _show(store: Store, key: str, at: int | None, *, api: str | None, as_json: bool) -> None:
     """Write the tools in force, or, for an API, the JSON that tells it of them."""
-    from onrecord.adapters.conversation.server_calls import declared
+    from onrecord.adapters.conversation.history_queries import declared
 
     conversation, stretches = _main_branch(store, key, at)
     in_force = declared(backend_of(store), stretches)
@@ -98,7 +98,7 @@ def _main_branch(store: Store, key: str, at: int | None) -> tuple[Named, tuple[S
 
 def _declarations(store: Store, stretches: tuple[Stretch, ...]) -> Iterator[tuple[str, Declared]]:
     """Yield each declaration with the time at which it was recorded, the first one first."""
-    from onrecord.adapters.conversation.server_calls import declaration, declarations
+    from onrecord.adapters.conversation.history_queries import declaration, declarations
 
     for recorded in reversed(list(declarations(backend_of(store), stretches))):
         when = timestamp(recorded.recorded_at)

@@ -1,4 +1,4 @@
-"""The log of one conversation, for those who build on it: its events as they are recorded."""
+"""A conversation as its users hold it: its verbs, and its log for those who build on it."""
 
 from __future__ import annotations
 
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from onrecord.projections.apis.request import Options, Request
     from onrecord.projections.history.held_documents import HeldDocument
     from onrecord.projections.history.history import NextInput, Turn
+
+
+# The log of one conversation, for those who build on it: its events as they are recorded.
 
 
 class ConversationLog:
@@ -269,7 +272,7 @@ class Conversation:
         All results of a round are in one turn of the user's, in the order of their calls. `at` is
         the version to tell it at.
         """
-        from onrecord.adapters.conversation.server_calls import main_line, turns_since
+        from onrecord.adapters.conversation.history_queries import main_line, turns_since
 
         stretches = main_line(self._stream, at)
         return turns_since(self._stream.backend, stretches, version_given(since))
@@ -295,7 +298,7 @@ class Conversation:
         Those of prompts and signals, of results of tools, and those that providers' tools made; `at` is
         the version to tell it at.
         """
-        from onrecord.adapters.conversation.server_calls import documents_held, main_line
+        from onrecord.adapters.conversation.history_queries import documents_held, main_line
 
         return documents_held(self._stream.backend, main_line(self._stream, at))
 

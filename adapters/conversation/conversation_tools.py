@@ -55,7 +55,7 @@ class ConversationTools:
 
         `at` is the version to tell it at; none, at version 0, where none were declared by then.
         """
-        from onrecord.adapters.conversation.server_calls import declared, main_line
+        from onrecord.adapters.conversation.history_queries import declared, main_line
 
         return declared(self._stream.backend, main_line(self._stream, at))
 
@@ -64,7 +64,7 @@ class ConversationTools:
 
         `at` is the version to tell it at. Pictures and texts are whole.
         """
-        from onrecord.adapters.conversation.server_calls import activities, main_line
+        from onrecord.adapters.conversation.history_queries import activities, main_line
 
         return activities(self._stream.backend, main_line(self._stream, at))
 

@@ -2,7 +2,7 @@
 
 They are found depth-first, in the order of insertion, without recursion: a result may hold itself,
 or be nested deeper than any stack. Values of SDKs are told by their own handlers
-(tools/typed_results.py). Nothing is stored here, and nothing is changed in what was given.
+(`unfolded`). Nothing is stored here, and nothing is changed in what was given.
 """
 
 from __future__ import annotations

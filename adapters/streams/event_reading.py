@@ -28,7 +28,8 @@ from onrecord.projections.history.seen import seen_by
 
 _POINTERS: Final[tuple[Pointer, ...]] = ("instructions", "tools")
 
-# Bodies are canonical (docs/format.md): what is on a side branch begins so, and goes on after the id.
+# Members of a body have a fixed order, `line` first (docs/format.md): what is on a side branch begins
+# so, and goes on after the id.
 _LINE: Final = b'{"line":"%s"'
 _REQUEST: Final = "request.sent"
 

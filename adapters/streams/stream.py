@@ -1,4 +1,4 @@
-"""Events on their way into the log: stamped with this moment, and what the log says to them."""
+"""One conversation in the log: how its events are appended and read, and how it began."""
 
 from __future__ import annotations
 
@@ -52,6 +52,9 @@ T = TypeVar("T")
 
 Done: TypeAlias = Recorded | Duplicate
 """What an append says: recorded now, or recorded before."""
+
+
+# Events on their way into the log: stamped with this moment, and what the log says to them.
 
 
 def stamped(

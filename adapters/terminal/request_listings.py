@@ -10,7 +10,7 @@ from onrecord.adapters.terminal.output import counted, size
 from onrecord.domain import jsontext
 from onrecord.projections.api import known_api
 from onrecord.projections.apis.request import Request
-from onrecord.projections.history.report import AuditEntry, Where
+from onrecord.projections.history.report import NoteKind, Where
 from onrecord.projections.matching.template import Outcome, Sent
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _LONG: Final = 200
 _SHOWN: Final = 48
 _ONE: Final = {"input": "item", "contents": "content"}
 """What one is called of those that a member of a request holds."""
-_DEEDS: Final[dict[AuditEntry, str]] = {
+_DEEDS: Final[dict[NoteKind, str]] = {
     "repaired": "yellow",
     "left out": "red",
     "moved": "cyan",

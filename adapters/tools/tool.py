@@ -1,4 +1,4 @@
-"""What a typed result says, once its own handler has told it."""
+"""A tool that can be called, tools that come from one place, and results that SDKs give as objects."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tool_context import ToolCallContext
 from onrecord.domain.tools import ToolDefinition, ToolSource
+
+# What a typed result says, once its own handler has told it.
 
 
 class Unfolded(NamedTuple):

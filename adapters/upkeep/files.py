@@ -22,7 +22,7 @@ class StoreFiles:
     """A store's `database`, None where it is no file, and the folder of what waits for it.
 
     All that SQLite and Onrecord keep beside the database has its name with `-` and a word behind:
-    its recorders, its lock, the file of its views, its spool.
+    its journals, its lock, the file of its views, its spool.
     """
 
     database: Path | None

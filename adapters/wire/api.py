@@ -162,8 +162,9 @@ class Wire:
     """How an API's wire is read.
 
     `streams` gives for a content type what reads a streamed answer, the usual one first; `read_body`
-    reads a whole one (`loss` and a detail say why it may not be whole; neither raises). `event_of` tells which event records a block. `read_request` raises MalformedJson for what is
-    no JSON, InvalidContent for what is no request of this API. `said` gives the events of pieces
+    reads a whole one (`loss` and a detail say why it may not be whole; neither raises). `event_of`
+    tells which event records a block. `read_request` raises MalformedJson for what is no JSON,
+    InvalidContent for what is no request of this API. `said` gives the events of pieces
     of a request that are new: an assistant's message takes the next of the responses' ids;
     `instructions` and `tools` the events that put those of a request in force. The UUID or None at
     the end is the line.
@@ -171,9 +172,9 @@ class Wire:
     `endpoints` are the ends of paths that it is spoken at, the longest first. `told` are the parts
     of a request that tell the model something, as JSON pointers with `*` for any place in a list:
     they are kept word for word, all else is searched for secrets. `defined` is where definitions of
-    tools stand amid what was said. `held` are members that name what the provider
-    holds and the record does not, and what that is. `headers` are those that change what a request means. `family`
-    returns the error that its SDK's errors descend from, once something imported that. `batches` is
+    tools stand amid what was said. `held` are members that name what the provider holds
+    and the record does not, and what that is. `headers` are those that change what a request means.
+    `family` returns the error that its SDK's errors descend from, once something imported that. `batches` is
     how its batches are read, where these are recorded. `is_respelled` says that its SDK spells
     otherwise what it is given (respelling.py).
     """

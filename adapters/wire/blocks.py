@@ -284,17 +284,17 @@ class UnnamedCalls:
     first call of its name that has no result yet.
     """
 
-    __slots__ = ("_names", "_open")
+    __slots__ = ("_ids", "_open")
 
     def __init__(self) -> None:
         """Begin with no call."""
-        self._names: set[str] = set()
+        self._ids: set[str] = set()
         self._open: dict[str, str] = {}
 
     def call(self, name: str, arguments: Any, own: str | None = None) -> str:
         """Return the id of the next call: its own, if the wire has one."""
         call_id = own or self._derived(name, arguments)
-        self._names.add(call_id)
+        self._ids.add(call_id)
         self._open[call_id] = name
         return call_id
 
@@ -315,7 +315,7 @@ class UnnamedCalls:
         called = jsontext.write_canonical([name, {} if arguments is None else arguments])
         first = f"{name}-{hashlib.sha256(called).hexdigest()[:_DIGITS]}"
         call_id, count = first, 1
-        while call_id in self._names:
+        while call_id in self._ids:
             count += 1
             call_id = f"{first}-{count}"
         return call_id

@@ -1,16 +1,28 @@
-"""The APIs whose wire is recorded, by name: all that there are."""
+"""The APIs whose wire is recorded, by name: all that there are.
+
+What is none of the six is asked of packages, and one of these that cannot be used is an error then:
+it may be what the request is for. Requests to the six are read whatever is installed beside them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 from urllib.parse import unquote
 
 from onrecord.adapters.wire.api import Endpoint, Kind, Wire
-from onrecord.domain.errors import NotRecorded
-from onrecord.projections.api import FOLDERS, api_of, imported, names
+from onrecord.domain.errors import InvalidProvider, NotRecorded
+from onrecord.projections.api import (
+    FOLDERS,
+    api_of,
+    imported,
+    invalid,
+    must_be_told_apart,
+    names,
+)
 
 
 class _Wires(Mapping[str, Wire]):
@@ -23,15 +35,22 @@ class _Wires(Mapping[str, Wire]):
         return _wire(api, place)
 
     def __iter__(self) -> Iterator[str]:
-        return filter(_place, names())
+        for api in names():
+            with suppress(InvalidProvider):
+                if (place := _place(api)) and _wire(api, place):
+                    yield api
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
 
-@cache
 def _wire(api: str, place: str) -> Wire:
-    return imported(api, place, Wire)
+    wire = imported(api, place, Wire)
+    if api not in FOLDERS and not all(
+        isinstance(each, Endpoint) for each in cast("Any", wire.endpoints)
+    ):
+        raise invalid(api, f"the endpoints of {place} must be of the type Endpoint")
+    return wire
 
 
 def _place(api: str) -> str:
@@ -57,6 +76,7 @@ class Purpose(NamedTuple):
 
 
 _NONE: Final = Purpose("", "none")
+_Endpoints: TypeAlias = tuple[tuple[str, Endpoint, list[str]], ...]
 
 
 def endpoint_of(method: str, path: str) -> Purpose:
@@ -67,19 +87,31 @@ def endpoint_of(method: str, path: str) -> Purpose:
     /responses/*/cancel, embeddings, models, images, audio, moderations) passes through.
     """
     segments = [unquote(segment) for segment in path.strip("/").split("/")]
-    for api, endpoint, end in _endpoints():
-        if method == endpoint.method and _matches(segments, end):
-            return Purpose(api, endpoint.kind, endpoint.compacts)
+    for endpoints in (_endpoints_built_in, _endpoints_added):
+        for api, endpoint, end in endpoints():
+            if method == endpoint.method and _matches(segments, end):
+                return Purpose(api, endpoint.kind, endpoint.compacts)
     return _NONE
 
 
 @cache
-def _endpoints() -> tuple[tuple[str, Endpoint, list[str]], ...]:
-    """Return the endpoints of all APIs, each with the segments of its path."""
+def _endpoints_built_in() -> _Endpoints:
+    return _endpoints(FOLDERS)
+
+
+@cache
+def _endpoints_added() -> _Endpoints:
+    must_be_told_apart()
+    return _endpoints(api for api in names() if api not in FOLDERS)
+
+
+def _endpoints(apis: Iterable[str]) -> _Endpoints:
+    """Return the endpoints of APIs, each with the segments of its path."""
     return tuple(
         (api, endpoint, endpoint.path.split("/"))
-        for api, wire in WIRES.items()
-        for endpoint in wire.endpoints
+        for api in apis
+        if _place(api)
+        for endpoint in WIRES[api].endpoints
     )
 
 

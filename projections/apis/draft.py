@@ -28,7 +28,7 @@ from onrecord.projections.apis.request import Options, Request
 from onrecord.projections.apis.routing import Router
 from onrecord.projections.apis.tools import Wants, schema_for, tools_for
 from onrecord.projections.history.history import Block, History
-from onrecord.projections.history.report import AuditEntry, Note, report_of
+from onrecord.projections.history.report import Note, NoteKind, report_of
 from onrecord.projections.history.tool_names import OPENAI, name_for, renamed
 
 
@@ -67,7 +67,7 @@ class Draft:
     router: Router
     notes: list[Note] = field(default_factory=list[Note], kw_only=True)
 
-    def note(self, deed: AuditEntry, rule: str, version: int | None, why: str) -> None:
+    def note(self, deed: NoteKind, rule: str, version: int | None, why: str) -> None:
         """Add a note to the report."""
         self.notes.append(Note(deed, rule, version, why))
 

@@ -26,7 +26,7 @@ from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import instructions_of, neutral_of, outcome_of, parts_of, tool_of
 from onrecord.projections.apis.documents import words_for
 from onrecord.projections.history import history
-from onrecord.projections.history.report import AuditEntry, Note
+from onrecord.projections.history.report import Note, NoteKind
 
 # What tools of a provider did, in words: for a model that cannot read their blocks.
 #
@@ -231,5 +231,5 @@ def _unread(block: history.Block, native: Native, neutral: Block) -> Note:
     return _note("left out", block, why)
 
 
-def _note(deed: AuditEntry, block: history.Block, why: str) -> Note:
+def _note(deed: NoteKind, block: history.Block, why: str) -> Note:
     return Note(deed, "foreign", block.version, why)

@@ -15,7 +15,7 @@ from onrecord.domain.errors import UnsupportedTool
 from onrecord.domain.events import ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import BuiltinTool, ToolDefinition
-from onrecord.projections.api import api_of, names
+from onrecord.projections.api import api_of, usable
 
 _Encode: TypeAlias = Callable[[BuiltinTool, JsonObject], JsonObject]
 
@@ -33,14 +33,14 @@ def encode_tool(tool: BuiltinTool, api: str) -> Native:
     """Return a provider's tool as an API spells it; UnsupportedTool where it has none."""
     encode = _encoders(api).get(tool.name)
     if encode is None:
-        able = tuple(name for name in names() if tool.name in _encoders(name))
+        able = tuple(one.name for one in usable() if tool.name in _encoders(one.name))
         raise UnsupportedTool(tool.name, api, able)
     return Native(api=api, value=encode(tool, tool.options.get(api, {})))
 
 
 def builtin_names() -> frozenset[str]:
     """Return the names of all tools that some provider runs."""
-    return frozenset(name for api in names() for name in _encoders(api))
+    return frozenset(name for api in usable() for name in _encoders(api.name))
 
 
 def _encoders(api: str) -> Mapping[str, _Encode]:

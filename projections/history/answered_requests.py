@@ -59,7 +59,7 @@ def says(content: Any, member: str) -> bool:
             return False
 
 
-# Bodies are canonical (docs/format.md), so these bytes tell without reading the JSON.
+# Members of a body have a fixed order (docs/format.md): these bytes tell without reading the JSON.
 _REFUSAL: Final = b'"stop_reason":"refusal"'
 _UNFINISHED: Final = b'"unfinished":['
 _LIST: Final = ord("[")

@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple, TypeVar, dataclass_transform
 
 from onrecord.domain.documents import Modality
 
-AuditEntry = Literal["repaired", "left out", "moved", "translated", "noted"]
+NoteKind = Literal["repaired", "left out", "moved", "translated", "noted"]
 """What was done to an event's content on its way into a request; `noted`: nothing, but beware."""
 
 
@@ -49,7 +49,7 @@ class Note(NamedTuple):
     docs/rendering.md lists them all.
     """
 
-    deed: AuditEntry
+    deed: NoteKind
     rule: str
     version: int | None
     why: str

@@ -17,7 +17,8 @@ from onrecord.domain.log import Told
 from onrecord.projections.history.report import Note
 from onrecord.projections.history.responses import Item, event_of
 
-# Bodies are canonical (docs/format.md): a request on the main branch that saw less begins so.
+# Members of a body have a fixed order (docs/format.md): a request on the main branch that saw less
+# begins so.
 SAW_LESS: Final = b'{"seen":'
 
 

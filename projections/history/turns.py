@@ -1,6 +1,6 @@
 """The fold of events to turns: the main branch of a conversation as the model sees it.
 
-What is decided here (with rounds.py and answers.py), for every API alike:
+What is decided here (with rounds.py and answered_requests.py), for every API alike:
 
 - A tool's result is in time if no request was sent between the call and the result. All results of
   a round stand first in the user's turn, in the order of the calls. Where one is missing, a
@@ -51,7 +51,8 @@ from onrecord.projections.history.rounds import Rounds, given_up, says_nothing, 
 from onrecord.projections.history.seen import as_seen
 from onrecord.projections.history.tool_names import given_names
 
-# Bodies are canonical (docs/format.md), so these bytes tell without reading the JSON.
+# Members of a body have a fixed order, `line` first (docs/format.md): these bytes tell without
+# reading the JSON.
 _IN_BLOBS: Final = ord("$")
 _ON_A_SIDE_BRANCH: Final = b'{"line":'
 _NONE: Final[Mapping[Place, list[JsonObject]]] = {}

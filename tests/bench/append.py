@@ -70,7 +70,7 @@ def _chat(pairing: Pairing, size: int) -> Contender:
         said = (prompt(), answer())
         return lambda: chat.log.append(*said)
 
-    what = f"Talk.append of two messages to one of {size:,}"
+    what = f"Conversation.log.append of two messages to one of {size:,}"
     return Contender(what, GUARANTEES[pairing.database], prepare)
 
 

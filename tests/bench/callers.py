@@ -75,7 +75,7 @@ def _one_each(workspace: Workspace, processes: int) -> Iterator[Measure]:
     if workspace.peers:
         callers.append(partial(Stock, _new_table(workspace), 1))
     ours, *others = _in_turn(workspace, callers, processes)
-    what = f"{processes} processes, Talk.append of one message a call"
+    what = f"{processes} processes, Conversation.log.append of one message a call"
     stock = f"{processes} processes, the library's recorder, one StoredEvent a call"
     yield _measure(
         f"callers.postgres.{processes}", (what, ours), (stock, others), Aim(2, "at least")
@@ -93,8 +93,11 @@ def _shared(workspace: Workspace, processes: int) -> Iterator[Measure]:
         callers.append(partial(Stock, _new_table(workspace), each))
     awaited, threads, bare, *stock = _in_turn(workspace, callers, processes)
     crowd = f"{processes} processes of {each}"
-    by_coroutines = (f"{crowd} coroutines, Talk.append_async of one message a call", awaited)
-    by_threads = (f"{crowd} threads, Talk.append of one message a call", threads)
+    by_coroutines = (
+        f"{crowd} coroutines, Conversation.log.append_async of one message a call",
+        awaited,
+    )
+    by_threads = (f"{crowd} threads, Conversation.log.append of one message a call", threads)
     by_stock = (f"{crowd} threads, the library's recorder, one StoredEvent a call", stock)
     by_bare = (f"{processes} processes, psycopg, onrecord.append of {each} packed events", [bare])
     name = f"callers.postgres.{processes}x{each}"

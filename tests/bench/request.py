@@ -57,7 +57,7 @@ def _chat(pairing: Pairing, size: int, shape: Shape) -> Contender:
         chat = chats[number % len(chats)]
         return lambda: chat.request(API, window=LAST)
 
-    what = f"Talk.request of the last {WINDOW} exchanges of {size:,} messages ({shape})"
+    what = f"Conversation.request of the last {WINDOW} exchanges of {size:,} messages ({shape})"
     return Contender(what, READS, prepare)
 
 

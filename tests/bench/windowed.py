@@ -60,7 +60,7 @@ def _with_redis(pairing: Pairing, size: int) -> Iterator[Measure]:
     hot = store.conversation(chat.key)
     sides = (
         Contender(
-            f"Talk.request of a window of {size:,} messages, hot in Redis",
+            f"Conversation.request of a window of {size:,} messages, hot in Redis",
             READS,
             lambda _: lambda: hot.request(API, window=LAST),
         ),

@@ -11,7 +11,7 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.request import Options, Request
 from tests.projections.happenings import Story
 
-AuditEntry = Callable[[Story], object]
+Happening = Callable[[Story], object]
 
 
 def nothing(story: Story) -> None:
@@ -53,8 +53,8 @@ class Histories:
     """
 
     api: str
-    anything: st.SearchStrategy[AuditEntry]
-    said: st.SearchStrategy[AuditEntry]
+    anything: st.SearchStrategy[Happening]
+    said: st.SearchStrategy[Happening]
     options: st.SearchStrategy[Options]
     steady: st.SearchStrategy[Options]
     refused: Callable[[Story, Request], Sequence[object]]

@@ -16,7 +16,7 @@ from onrecord.domain.events import Event, InstructionsSet, RequestSent, ToolsDec
 from onrecord.projections.api import names
 from onrecord.projections.apis.request import Options, Request, render
 from onrecord.projections.history.exchange_window import exchanges_of
-from tests.contract.histories import AuditEntry, Histories
+from tests.contract.histories import Happening, Histories
 from tests.projections.apis import mixed_histories
 from tests.projections.apis.anthropic import anthropic_histories
 from tests.projections.apis.bedrock import bedrock_histories
@@ -42,7 +42,7 @@ COMPACTED = ("R18", "O10")
 each_kind = pytest.mark.parametrize("histories", EVERY.values(), ids=EVERY)
 
 
-def happened(deeds: Sequence[AuditEntry]) -> Story:
+def happened(deeds: Sequence[Happening]) -> Story:
     story = Story()
     for deed in deeds:
         deed(story)

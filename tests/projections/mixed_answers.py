@@ -21,7 +21,7 @@ from tests.projections.happenings import (
 )
 from tests.projections.marked import call_ids, marked, words
 
-AuditEntry: TypeAlias = Callable[[Story], object]
+Happening: TypeAlias = Callable[[Story], object]
 
 SERVER_IDS = ["srvtoolu_1", "srvtoolu_2"]
 
@@ -64,7 +64,7 @@ def anthropic_said(story: Story, told: list[tuple[str, str]]) -> list[JsonObject
 
 
 @st.composite
-def anthropic_answers(draw: st.DrawFn) -> AuditEntry:
+def anthropic_answers(draw: st.DrawFn) -> Happening:
     told = draw(st.lists(anthropic_blocks, max_size=4))
     stop = draw(st.sampled_from(["tool_use", "end_turn", "pause_turn", "max_tokens", "refusal"]))
     if stop == "pause_turn":
@@ -76,7 +76,7 @@ def anthropic_answers(draw: st.DrawFn) -> AuditEntry:
 
 
 @st.composite
-def anthropic_breaks_off(draw: st.DrawFn) -> AuditEntry:
+def anthropic_breaks_off(draw: st.DrawFn) -> Happening:
     told, partial = draw(st.lists(anthropic_blocks, max_size=3)), draw(words)
     return lambda story: story.cut(
         *anthropic_said(story, told),
@@ -110,7 +110,7 @@ def chat_message(story: Story, said: str, ids: list[str], extra: str) -> JsonObj
 
 
 @st.composite
-def chat_answers(draw: st.DrawFn) -> AuditEntry:
+def chat_answers(draw: st.DrawFn) -> Happening:
     said, extra = draw(words), draw(extras)
     ids = draw(st.lists(call_ids, max_size=3))
     model = draw(st.sampled_from(["gpt-4.1", "deepseek-chat"]))
@@ -121,7 +121,7 @@ def chat_answers(draw: st.DrawFn) -> AuditEntry:
 
 
 @st.composite
-def chat_breaks_off(draw: st.DrawFn) -> AuditEntry:
+def chat_breaks_off(draw: st.DrawFn) -> Happening:
     said, ids = draw(words), draw(st.lists(call_ids, max_size=2))
     return lambda story: chat.breaks_off(
         story, {}, chat_message(story, said, [], ""), *(chat.function(each, '{"q') for each in ids)
@@ -161,13 +161,13 @@ def items_of(story: Story, told: list[tuple[str, str]]) -> list[JsonObject]:
 
 
 @st.composite
-def responses_answers(draw: st.DrawFn) -> AuditEntry:
+def responses_answers(draw: st.DrawFn) -> Happening:
     told, store = draw(st.lists(items, max_size=4)), draw(st.sampled_from([True, False]))
     return lambda story: responses.answers(story, *items_of(story, told), store=store)
 
 
 @st.composite
-def responses_breaks_off(draw: st.DrawFn) -> AuditEntry:
+def responses_breaks_off(draw: st.DrawFn) -> Happening:
     told = draw(st.lists(items, max_size=3))
     return lambda story: responses.breaks_off(
         story,
@@ -182,9 +182,9 @@ def responses_compacts(story: Story) -> object:
     return responses.answers(story, value)
 
 
-answers: st.SearchStrategy[AuditEntry] = st.one_of(
+answers: st.SearchStrategy[Happening] = st.one_of(
     anthropic_answers(), chat_answers(), responses_answers()
 )
-interruptions: st.SearchStrategy[AuditEntry] = st.one_of(
+interruptions: st.SearchStrategy[Happening] = st.one_of(
     anthropic_breaks_off(), chat_breaks_off(), responses_breaks_off()
 )

@@ -18,7 +18,7 @@ from tests.projections.apis.gemini import gemini_happenings as gemini
 from tests.projections.happenings import Story
 from tests.projections.marked import MADE, call_ids, marked, words
 
-AuditEntry: TypeAlias = Callable[[Story], object]
+Happening: TypeAlias = Callable[[Story], object]
 
 OLLAMA = "ollama"
 QWEN = "qwen3"
@@ -81,13 +81,13 @@ def gemini_said(story: Story, told: list[tuple[str, str]]) -> list[JsonObject]:
 
 
 @st.composite
-def gemini_answers(draw: st.DrawFn) -> AuditEntry:
+def gemini_answers(draw: st.DrawFn) -> Happening:
     told, model, stop = draw(st.lists(parts, max_size=4)), draw(gemini_models), draw(gemini_stops)
     return lambda story: gemini.answers(story, *gemini_said(story, told), model=model, stop=stop)
 
 
 @st.composite
-def gemini_breaks_off(draw: st.DrawFn) -> AuditEntry:
+def gemini_breaks_off(draw: st.DrawFn) -> Happening:
     told = draw(st.lists(parts, max_size=3))
     return lambda story: gemini.breaks_off(
         story, *gemini_said(story, told), unfinished=gemini.text(marked(story, "so f", 8))
@@ -124,7 +124,7 @@ def ollama_speaks(story: Story, said: str, thought: str, ids: list[str]) -> UUID
 
 
 @st.composite
-def ollama_answers(draw: st.DrawFn) -> AuditEntry:
+def ollama_answers(draw: st.DrawFn) -> Happening:
     said, thinks = draw(words), draw(st.booleans())
     ids = draw(st.lists(call_ids, max_size=3, unique=True))
     model = draw(st.sampled_from([QWEN, "gpt-oss:20b"]))
@@ -142,7 +142,7 @@ def ollama_answers(draw: st.DrawFn) -> AuditEntry:
 
 
 @st.composite
-def ollama_breaks_off(draw: st.DrawFn) -> AuditEntry:
+def ollama_breaks_off(draw: st.DrawFn) -> Happening:
     said = draw(words)
 
     def break_off(story: Story) -> object:
@@ -207,14 +207,14 @@ def bedrock_said(story: Story, told: list[tuple[str, str]]) -> list[JsonObject]:
 
 
 @st.composite
-def bedrock_answers(draw: st.DrawFn) -> AuditEntry:
+def bedrock_answers(draw: st.DrawFn) -> Happening:
     told, model = draw(st.lists(blocks, max_size=4)), draw(bedrock_models)
     stop = draw(st.sampled_from([None, "max_tokens", "guardrail_intervened"]))
     return lambda story: bedrock.answers(story, *bedrock_said(story, told), stop=stop, model=model)
 
 
 @st.composite
-def bedrock_breaks_off(draw: st.DrawFn) -> AuditEntry:
+def bedrock_breaks_off(draw: st.DrawFn) -> Happening:
     told, partial = draw(st.lists(blocks, max_size=2)), draw(words)
 
     def break_off(story: Story) -> object:
@@ -224,9 +224,9 @@ def bedrock_breaks_off(draw: st.DrawFn) -> AuditEntry:
     return break_off
 
 
-answers: st.SearchStrategy[AuditEntry] = st.one_of(
+answers: st.SearchStrategy[Happening] = st.one_of(
     gemini_answers(), ollama_answers(), bedrock_answers()
 )
-interruptions: st.SearchStrategy[AuditEntry] = st.one_of(
+interruptions: st.SearchStrategy[Happening] = st.one_of(
     gemini_breaks_off(), ollama_breaks_off(), bedrock_breaks_off()
 )

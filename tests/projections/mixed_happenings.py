@@ -30,7 +30,7 @@ from tests.projections.happenings import (
 )
 from tests.projections.marked import call_ids, document_of, marked, media_types, words
 from tests.projections.mixed_answers import (
-    AuditEntry,
+    Happening,
     anthropic_compacts,
     responses_compacts,
 )
@@ -58,25 +58,25 @@ def native_prompt(story: Story, api: str, said: str) -> Native:
 
 
 @st.composite
-def says(draw: st.DrawFn) -> AuditEntry:
+def says(draw: st.DrawFn) -> Happening:
     said = draw(st.lists(words, min_size=1, max_size=2))
     return lambda story: story.user(*(marked(story, each, n) for n, each in enumerate(said)))
 
 
 @st.composite
-def says_natively(draw: st.DrawFn) -> AuditEntry:
+def says_natively(draw: st.DrawFn) -> Happening:
     api = draw(st.sampled_from(list(APIS)))
     return lambda story: story.user(native_prompt(story, api, marked(story, "hello")))
 
 
 @st.composite
-def shows(draw: st.DrawFn) -> AuditEntry:
+def shows(draw: st.DrawFn) -> Happening:
     media_type, said = draw(media_types), draw(words)
     return lambda story: story.user(document_of(story, media_type), marked(story, said))
 
 
 @st.composite
-def signals(draw: st.DrawFn) -> AuditEntry:
+def signals(draw: st.DrawFn) -> Happening:
     """A signal from outside: of texts, of a document, of nothing."""
     said, interrupts = draw(st.lists(words, max_size=2)), draw(st.booleans())
     shown = draw(st.lists(media_types, max_size=1))
@@ -169,13 +169,13 @@ def native_result(call_id: str, api: str, said: str) -> Native:
 
 
 @st.composite
-def gives_result(draw: st.DrawFn) -> AuditEntry:
+def gives_result(draw: st.DrawFn) -> Happening:
     call_id, said, is_error = draw(call_ids), draw(words), draw(st.booleans())
     return lambda story: story.result(call_id, marked(story, said), is_error=is_error)
 
 
 @st.composite
-def gives_native_result(draw: st.DrawFn) -> AuditEntry:
+def gives_native_result(draw: st.DrawFn) -> Happening:
     call_id, said, api = draw(call_ids), draw(words), draw(st.sampled_from(list(APIS)))
 
     def give(story: Story) -> object:
@@ -186,7 +186,7 @@ def gives_native_result(draw: st.DrawFn) -> AuditEntry:
 
 
 @st.composite
-def gives_document(draw: st.DrawFn) -> AuditEntry:
+def gives_document(draw: st.DrawFn) -> Happening:
     call_id, media_type = draw(call_ids), draw(media_types)
 
     def give(story: Story) -> object:
@@ -198,7 +198,7 @@ def gives_document(draw: st.DrawFn) -> AuditEntry:
 
 
 @st.composite
-def gives_what_was_asked(draw: st.DrawFn) -> AuditEntry:
+def gives_what_was_asked(draw: st.DrawFn) -> Happening:
     """The result of a call that was made, whatever its id, by any API."""
     place, said, api = draw(st.integers(0, 3)), draw(words), draw(st.sampled_from([None, *APIS]))
 
@@ -221,32 +221,32 @@ def gives_up(story: Story) -> object:
 
 
 @st.composite
-def redacts(draw: st.DrawFn) -> AuditEntry:
+def redacts(draw: st.DrawFn) -> Happening:
     place = draw(st.integers(1, 30))
     return lambda story: story.redact(min(place, len(story.events) or 1))
 
 
 @st.composite
-def asks(draw: st.DrawFn) -> AuditEntry:
-    told: list[AuditEntry] = [
+def asks(draw: st.DrawFn) -> Happening:
+    told: list[Happening] = [
         *(Story.ask, chat.asks, responses.asks),
         *(gemini.asks, mixed_clouds.ollama_asks, bedrock.asks),
     ]
     return draw(st.sampled_from(told))
 
 
-results: st.SearchStrategy[AuditEntry] = st.one_of(
+results: st.SearchStrategy[Happening] = st.one_of(
     gives_result(), gives_native_result(), gives_document(), gives_what_was_asked()
 )
 answers = st.one_of(mixed_answers.answers, mixed_clouds.answers)
 interruptions = st.one_of(mixed_answers.interruptions, mixed_clouds.interruptions)
-speech: list[st.SearchStrategy[AuditEntry]] = [
+speech: list[st.SearchStrategy[Happening]] = [
     *(says(), says_natively(), shows(), asks(), asks(), asks()),
     *(answers, answers, interruptions, results, results, signals()),
     st.sampled_from([notes, notes_to_openai, changes_tools]),
 ]
-without_changes: st.SearchStrategy[AuditEntry] = st.one_of(speech)
-everything: st.SearchStrategy[AuditEntry] = st.one_of(
+without_changes: st.SearchStrategy[Happening] = st.one_of(speech)
+everything: st.SearchStrategy[Happening] = st.one_of(
     *speech,
     redacts(),
     st.sampled_from([instructs, instructs_openai, defines_tools]),
@@ -255,7 +255,7 @@ everything: st.SearchStrategy[AuditEntry] = st.one_of(
 )
 
 
-def happened(deeds: list[AuditEntry]) -> Story:
+def happened(deeds: list[Happening]) -> Story:
     story = Story()
     for deed in deeds:
         deed(story)

@@ -1,4 +1,4 @@
-"""All that a log on PostgreSQL stores, row by row, for `onrecord verify`."""
+"""All that a log on PostgreSQL stores, row by row, and what erasures leave in its files."""
 
 from __future__ import annotations
 
@@ -38,6 +38,9 @@ _ODDITIES: Final = tuple(name for name in load_queries("postgres") if name.start
 _BEFORE_ALL: Final = -(2**31)
 _EVENT: Final = 14
 """How many columns of a row are the event itself."""
+
+
+# All that a log on PostgreSQL stores, row by row, for `onrecord verify`.
 
 
 class PostgresInventory:

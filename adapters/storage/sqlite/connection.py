@@ -5,7 +5,7 @@ child would trust locks that only the parent holds. So before a fork every conne
 between two statements of whoever uses it; parent and child open their own when they need one. Of
 several threads that fork at once one does so after another.
 
-Whoever has a connection is noted (holds.py), so that one that an exception has left is found.
+Whoever has a connection is noted (adapters/storage/interrupts.py), so that one that an exception has left is found.
 """
 
 from __future__ import annotations

@@ -239,7 +239,7 @@ def unpacked(data: bytes) -> Mark | None:
 
 # Who may read and write a store's files: their owner alone, until that lets others.
 #
-# SQLite gives its recorders the mode of the database; what Onrecord keeps beside a database gets
+# SQLite gives its journals the mode of the database; what Onrecord keeps beside a database gets
 # it too, so that one `chmod` of the database before it is shared is enough.
 
 _OWNERS_ALONE: Final = 0o600

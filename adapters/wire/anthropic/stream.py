@@ -285,7 +285,7 @@ class MessageStream(StreamReader):
 
 
 class FramedMessageStream:
-    """Reads one streamed response, chunk by chunk; nothing that arrives makes it raise."""
+    """Reads one streamed response in frames, chunk by chunk; nothing that arrives makes it raise."""
 
     __slots__ = ("_frames", "_is_given_up", "_message", "_over")
 

@@ -1,7 +1,4 @@
-"""The envelope of a Converse answer: all of its body but the content of its message.
-
-Members: docs.aws.amazon.com, "Converse", "ConverseStream", "TokenUsage".
-"""
+"""The answers of Bedrock's Converse API, whole or in frames, and the events that record their blocks."""
 
 from __future__ import annotations
 
@@ -45,6 +42,11 @@ _FOR_CALLS: Final = ("tool_use", "end_turn", "stop_sequence")
 
 _CACHED: Final = ("cacheReadInputTokens", "cacheWriteInputTokens")
 """Counts of tokens that stand beside `inputTokens`: together they are what the model read."""
+
+
+# The envelope of a Converse answer: all of its body but the content of its message.
+#
+# Members: docs.aws.amazon.com, "Converse", "ConverseStream", "TokenUsage".
 
 
 def envelope_of(body: JsonObject) -> JsonObject:

@@ -96,13 +96,13 @@ class Batches:
         turns = _turns(wire.entries(body), api)
         if not turns:
             return None
-        journal_bound = bound.known()
+        bound_recorder = bound.known()
         digest = _digest([entry for _, entry in turns])
-        tried = None if journal_bound is None else journal_bound.stream.conversation_id, digest
+        tried = None if bound_recorder is None else bound_recorder.stream.conversation_id, digest
         failed = self._retried(tried) if retry_count(sending.headers) else None
         if failed is not None:
             return failed
-        recorder = journal_bound or bound.own()
+        recorder = bound_recorder or bound.own()
         requests = recorder.begin_batch(
             [
                 outgoing_of(

@@ -1,8 +1,4 @@
-"""Whether each call to a provider has to be recorded: what becomes of one that nothing binds.
-
-Where nothing is required, a call of a client that nobody recorded passes, and one through
-`store.record(client)` has a conversation of its own. Where it is, both are refused, or warned of.
-"""
+"""Which conversation a call is recorded in, and what becomes of a call that nothing binds."""
 
 from __future__ import annotations
 
@@ -47,6 +43,12 @@ _IN_THREADS: Final = (
 
 _changing: Final = threading.Lock()
 _required: list[RequiredRecording] = []
+
+
+# Whether each call to a provider has to be recorded: what becomes of one that nothing binds.
+#
+# Where nothing is required, a call of a client that nobody recorded passes, and one through
+# `store.record(client)` has a conversation of its own. Where it is, both are refused, or warned of.
 
 
 class RequiredRecording:

@@ -174,13 +174,13 @@ class ExchangeRecorder:
         self, bound: CallBinding, body: bytes, count: int, outgoing: Callable[[Recorder], Outgoing]
     ) -> _RecordedRequest:
         """Return the request that this is a retry of, else a new one, recorded."""
-        journal_bound = bound.known()
-        bound_to = None if journal_bound is None else journal_bound.stream.conversation_id
+        bound_recorder = bound.known()
+        bound_to = None if bound_recorder is None else bound_recorder.stream.conversation_id
         recorded = self._retried(bound_to, body, count)
         if recorded is not None:
             recorded.recorder.resume(recorded.begun)
             return recorded
-        recorder = journal_bound or bound.own()
+        recorder = bound_recorder or bound.own()
         going_out = outgoing(recorder)
         after = self._after if bound.header is None else None
         request = recorder.begin(going_out, after=after)

@@ -1,4 +1,4 @@
-"""Compaction: the provider's own summary stands for all that came before it (R18)."""
+"""What a history needs so that Anthropic takes it: compaction, endings, fallbacks, signed blocks."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from onrecord.projections.apis.anthropic.draft import (
 from onrecord.projections.apis.request import Options
 from onrecord.projections.history.history import Block, History
 from onrecord.projections.history.responses import Response, Responses
+
+# Compaction: the provider's own summary stands for all that came before it (R18).
 
 
 def begin_at_compaction(draft: AnthropicDraft, responses: Responses, options: Options) -> None:

@@ -1,4 +1,4 @@
-"""Compaction: the provider's own summary stands for all that came before it (O10)."""
+"""What a history needs so that OpenAI's Responses API takes it: compaction, order, pairs, references."""
 
 from __future__ import annotations
 
@@ -20,11 +20,14 @@ from onrecord.projections.apis.openai_responses.read import NAME
 from onrecord.projections.apis.openai_responses.reasoning import as_words
 from onrecord.projections.apis.request import Options
 from onrecord.projections.history.history import History
-from onrecord.projections.history.report import AuditEntry
+from onrecord.projections.history.report import NoteKind
 from onrecord.projections.history.responses import Responses
 
 _WHOLE: Final = "response.compaction"
 """What a response is that was asked for a compaction: all of its items are to be kept."""
+
+
+# Compaction: the provider's own summary stands for all that came before it (O10).
 
 
 def begin_at_compaction(draft: ResponsesDraft, responses: Responses, options: Options) -> None:
@@ -223,7 +226,7 @@ def _told(draft: ResponsesDraft, piece: Piece) -> Piece | None:
     rule = "O1" if is_call else "O2"
     if piece.block.response is not None and piece.block.call is None:
         rule = "O8"
-    deed: AuditEntry = "translated" if words else "left out"
+    deed: NoteKind = "translated" if words else "left out"
     draft.note(deed, rule, piece.block.version, f"{why} goes as words" if words else why)
     return words
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import onrecord
-from onrecord.adapters.conversation import server_calls
+from onrecord.adapters.conversation import history_queries
 from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.domain.content import Document
 from onrecord.domain.events import MessageRecorded
@@ -163,7 +163,7 @@ def test_half_of_a_document_is_no_file(
         yield PDF[:5]
         raise OSError(ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(server_calls, "pieces_of", half)
+    monkeypatch.setattr(history_queries, "pieces_of", half)
     done = command("documents", KEY, "--save", str(tmp_path / "papers"))
     assert (done.code, "No space left" in done.err) == (1, True)
     assert list((tmp_path / "papers").iterdir()) == []

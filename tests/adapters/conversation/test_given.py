@@ -19,9 +19,9 @@ from onrecord.domain import encoding, errors
 from onrecord.domain.content import Document, ToolResult
 from tests.factories import BECAUSE, prompt
 
-AuditEntry = Callable[[Any], object]
+Step = Callable[[Any], object]
 
-REFUSED: dict[str, tuple[AuditEntry, str]] = {
+REFUSED: dict[str, tuple[Step, str]] = {
     "a prompt that is no text": (lambda chat: chat.user(5), r"text .* not int"),
     "a prompt of several texts": (lambda chat: chat.user(("Ada",)), r"text .* not tuple"),
     "a prompt of nothing": (lambda chat: chat.user(), "needs content"),
@@ -99,7 +99,7 @@ each_refused = pytest.mark.parametrize(("deed", "advice"), REFUSED.values(), ids
 
 
 @each_refused
-def test_what_cannot_be_recorded_is_refused_with_advice(deed: AuditEntry, advice: str) -> None:
+def test_what_cannot_be_recorded_is_refused_with_advice(deed: Step, advice: str) -> None:
     chat = onrecord.connect("memory://").conversation("support/4711")
     chat.user("Hello")
     with pytest.raises(errors.InvalidInput, match=advice) as caught:
@@ -109,7 +109,7 @@ def test_what_cannot_be_recorded_is_refused_with_advice(deed: AuditEntry, advice
 
 
 @each_refused
-def test_what_is_refused_stores_nothing(deed: AuditEntry, advice: str) -> None:
+def test_what_is_refused_stores_nothing(deed: Step, advice: str) -> None:
     store = onrecord.connect("memory://")
     with pytest.raises(errors.OnrecordError):
         deed(store.conversation("support/4711"))
@@ -192,7 +192,7 @@ def test_a_document_of_another_conversation_is_refused_and_nothing_is_stored() -
     store = onrecord.connect("memory://")
     store.conversation("one").user(documents=[b"%PDF"])
     (held,) = store.conversation("one").documents()
-    deeds: tuple[AuditEntry, ...] = (
+    deeds: tuple[Step, ...] = (
         lambda chat: chat.user("See:", documents=[b"new", held.document]),
         lambda chat: chat.tool_result("call_1", {"new": b"new", "it": held.document}),
         lambda chat: chat.signal({"it": held.document}),

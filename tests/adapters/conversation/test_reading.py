@@ -17,7 +17,7 @@ from onrecord.domain.log import Told
 from onrecord.projections.history.exchange_window import Window
 
 API = "anthropic-messages"
-AuditEntry = str
+Step = str
 deeds = st.lists(st.sampled_from(["ask", "answer", "instruct", "equip", "call", "result"]))
 windows = st.builds(
     Window,
@@ -27,7 +27,7 @@ windows = st.builds(
 )
 
 
-def do(chat: onrecord.Conversation, deed: AuditEntry) -> None:
+def do(chat: onrecord.Conversation, deed: Step) -> None:
     number = chat.head().version
     match deed:
         case "ask":
@@ -47,7 +47,7 @@ def do(chat: onrecord.Conversation, deed: AuditEntry) -> None:
                 chat.tool_result(call.id, "seen")
 
 
-def grown(deeds: Sequence[AuditEntry], forked_at: int | None = None) -> onrecord.Conversation:
+def grown(deeds: Sequence[Step], forked_at: int | None = None) -> onrecord.Conversation:
     """Return a conversation in which all that was done; forked on the way, if it says where."""
     chat = onrecord.connect("memory://").conversation("talk")
     chat.user("prompt 0")
@@ -67,7 +67,7 @@ def kept(chat: onrecord.Conversation, window: Window | None) -> list[Told]:
 @example(["equip", "instruct", "ask", "ask"], None, Window(exchanges=1, step=1))
 @example(["instruct", "equip", "ask", "ask"], 1, Window(exchanges=1, step=1))
 def test_a_window_keeps_the_exchanges_from_its_edge_and_what_is_in_force_there(
-    deeds: list[AuditEntry], forked_at: int | None, window: Window
+    deeds: list[Step], forked_at: int | None, window: Window
 ) -> None:
     chat = grown(deeds, forked_at)
     everything, windowed = kept(chat, None), kept(chat, window)
@@ -81,7 +81,7 @@ def test_a_window_keeps_the_exchanges_from_its_edge_and_what_is_in_force_there(
 
 @given(deeds, st.none() | st.integers(0, 5), windows)
 def test_a_window_is_cut_at_a_prompt(
-    deeds: list[AuditEntry], forked_at: int | None, window: Window
+    deeds: list[Step], forked_at: int | None, window: Window
 ) -> None:
     chat = grown(deeds, forked_at)
     everything, windowed = kept(chat, None), kept(chat, window)
@@ -94,9 +94,7 @@ def test_a_window_is_cut_at_a_prompt(
 
 
 @given(deeds, st.integers(0, 5))
-def test_a_fork_asks_what_its_origin_would_have_asked(
-    deeds: list[AuditEntry], forked_at: int
-) -> None:
+def test_a_fork_asks_what_its_origin_would_have_asked(deeds: list[Step], forked_at: int) -> None:
     straight, forked = grown(deeds), grown(deeds, forked_at)
     # Calls, tools and prompts are numbered by version, which begins anew in a fork.
     assert len(straight.request(API)["messages"]) == len(forked.request(API)["messages"])

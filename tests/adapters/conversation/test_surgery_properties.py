@@ -24,7 +24,7 @@ from tests.adapters.recording.own_history import Spelling
 from tests.adapters.recording.retold import Retold
 from tests.search import examples
 
-AuditEntry = tuple[str, int]
+Step = tuple[str, int]
 numbers = st.integers(0, 40)
 growing = st.tuples(st.sampled_from(["say", "answer", "call", "instruct", "break"]), numbers)
 cutting = st.tuples(
@@ -53,7 +53,7 @@ class Surgeon:
         self.steps += 1
         return f"{what} {self.steps}"
 
-    def do(self, deed: AuditEntry) -> None:
+    def do(self, deed: Step) -> None:
         name, number = deed
         try:
             getattr(self, name.replace("break", "break_off").replace("sum", "sum_up"))(number)
@@ -162,7 +162,7 @@ def rendered_whole(chat: Conversation, api: str) -> bytes:
 @examples(30)
 @given(deeds=st.lists(growing | growing | cutting, max_size=16))
 def test_surgery_changes_what_comes_after_it_and_nothing_else(
-    spelling: Spelling, deeds: list[AuditEntry]
+    spelling: Spelling, deeds: list[Step]
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         surgeon = Surgeon(spelling, Path(folder))

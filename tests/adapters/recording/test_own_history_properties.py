@@ -16,7 +16,7 @@ from tests.adapters.recorded_calls import Recorded
 from tests.adapters.recording.own_history import List, Program, Spelling
 from tests.search import examples
 
-AuditEntry = tuple[str, int]
+Step = tuple[str, int]
 numbers = st.integers(0, 5)
 growing = st.tuples(st.sampled_from(["append", "call", "fail", "side", "restart"]), numbers)
 branching = st.tuples(st.sampled_from(["edit", "regenerate", "sample"]), numbers)
@@ -115,7 +115,7 @@ class Random:
         self.turns = [(summary, [], [""]), *self.turns[self.prompts()[-1] :]]
         self.append()
 
-    def do(self, deed: AuditEntry) -> None:
+    def do(self, deed: Step) -> None:
         match deed:
             case ("edit", number):
                 self.edit(number)
@@ -125,7 +125,7 @@ class Random:
                 getattr(self, name)()
 
 
-def played(spelling: Spelling, deeds: list[AuditEntry], folder: str) -> Random:
+def played(spelling: Spelling, deeds: list[Step], folder: str) -> Random:
     """What is left when a program has done all that, and then went on twice."""
     random = Random(spelling, Path(folder))
     for deed in deeds:
@@ -146,7 +146,7 @@ each_spelling = pytest.mark.parametrize("spelling", EVERY, ids=[s.api for s in E
 @examples(60)
 @given(deeds=st.lists(growing | branching, max_size=8))
 def test_the_main_line_is_the_list_that_the_program_goes_on_with(
-    spelling: Spelling, deeds: list[AuditEntry]
+    spelling: Spelling, deeds: list[Step]
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         random = played(spelling, deeds, folder)
@@ -158,9 +158,7 @@ def test_the_main_line_is_the_list_that_the_program_goes_on_with(
 @each_spelling
 @examples(60)
 @given(deeds=st.lists(growing | branching | cutting, max_size=8))
-def test_every_input_stands_once_whatever_is_cut(
-    spelling: Spelling, deeds: list[AuditEntry]
-) -> None:
+def test_every_input_stands_once_whatever_is_cut(spelling: Spelling, deeds: list[Step]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         random = played(spelling, deeds, folder)
         said = [text for text in random.program.said() if not text.startswith("summary")]

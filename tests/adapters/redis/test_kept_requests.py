@@ -12,7 +12,7 @@ from onrecord.projections.apis.request import APIS, Options, Request, render
 from onrecord.projections.history.report import Note, Report, Route
 from tests.adapters.redis.stores import same
 from tests.projections.marked import BLOBS
-from tests.projections.mixed_answers import AuditEntry
+from tests.projections.mixed_answers import Happening
 from tests.projections.mixed_happenings import everything, happened
 from tests.search import examples
 
@@ -31,7 +31,7 @@ def again(request: Request) -> Request:
     model=st.sampled_from([None, "gpt-4o-audio-preview", "qwen3"]),
 )
 def test_a_request_of_any_history_comes_back_as_it_was(
-    api: str, deeds: list[AuditEntry], cache: bool, model: str | None
+    api: str, deeds: list[Happening], cache: bool, model: str | None
 ) -> None:
     wished = Options(api=api, cache=cache, model=model)
     try:

@@ -8,7 +8,7 @@ import pytest
 
 import onrecord
 from onrecord.adapters.conversation.conversation import stream_of
-from onrecord.adapters.conversation.server_calls import declarations
+from onrecord.adapters.conversation.history_queries import declarations
 from onrecord.adapters.demo.services.scenes import Answer
 from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.store import backend_of

@@ -23,7 +23,7 @@ from tests.projections.apis.mixed_histories import MODELS, NAMED, answered_by
 from tests.projections.happenings import Story, tool_use, words
 from tests.projections.history.test_signals import signal
 from tests.projections.marked import BLOBS
-from tests.projections.mixed_answers import AuditEntry
+from tests.projections.mixed_answers import Happening
 from tests.projections.mixed_happenings import everything, happened, within
 
 PICTURE = Document(media_type="image/png", name="map.png", url="https://a.example/map.png")
@@ -288,7 +288,7 @@ windows = st.builds(
 
 @given(happenings, windows)
 def test_no_call_or_result_is_alone_and_no_more_is_kept_than_may_be(
-    deeds: list[AuditEntry], window: MessageWindow
+    deeds: list[Happening], window: MessageWindow
 ) -> None:
     whole = history(happened(deeds).events)
     made = in_window(whole, window)
@@ -313,7 +313,7 @@ def pairs(told: History) -> tuple[set[int | None], set[int | None]]:
 
 
 @given(happenings, windows)
-def test_speakers_take_turns_in_a_window(deeds: list[AuditEntry], window: MessageWindow) -> None:
+def test_speakers_take_turns_in_a_window(deeds: list[Happening], window: MessageWindow) -> None:
     roles = [turn.role for turn in in_window(history(happened(deeds).events), window).turns]
     assert all(one != next_one for one, next_one in pairwise(roles))
 
@@ -321,7 +321,7 @@ def test_speakers_take_turns_in_a_window(deeds: list[AuditEntry], window: Messag
 @pytest.mark.parametrize("api", APIS)
 @given(happenings, windows, st.data())
 def test_any_api_takes_what_is_left_or_nothing_is_left(
-    api: str, deeds: list[AuditEntry], window: MessageWindow, data: st.DataObject
+    api: str, deeds: list[Happening], window: MessageWindow, data: st.DataObject
 ) -> None:
     story = happened(deeds)
     wished = Options(

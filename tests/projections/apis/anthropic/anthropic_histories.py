@@ -36,7 +36,7 @@ OPTIONS = [
 
 BEGUN: list[JsonObject | None] = [{"type": "text", "text": ""}, {"type": "thinking"}, None]
 
-AuditEntry = Callable[[Story], object]
+Happening = Callable[[Story], object]
 
 
 def numbered(story: Story, text: str) -> str:
@@ -80,13 +80,13 @@ def block_of(story: Story, kind: str, said: str) -> JsonObject:
 
 
 @st.composite
-def says(draw: st.DrawFn) -> AuditEntry:
+def says(draw: st.DrawFn) -> Happening:
     said = draw(st.lists(words, min_size=1, max_size=2))
     return lambda story: story.user(*(numbered(story, text) for text in said))
 
 
 @st.composite
-def answers(draw: st.DrawFn, blocks: st.SearchStrategy[tuple[str, str]]) -> AuditEntry:
+def answers(draw: st.DrawFn, blocks: st.SearchStrategy[tuple[str, str]]) -> Happening:
     told = draw(st.lists(blocks, max_size=4))
     stop = draw(st.sampled_from(["tool_use", "end_turn", "pause_turn", "max_tokens", "refusal"]))
     if stop == "pause_turn":
@@ -98,7 +98,7 @@ def answers(draw: st.DrawFn, blocks: st.SearchStrategy[tuple[str, str]]) -> Audi
 
 
 @st.composite
-def breaks_off(draw: st.DrawFn, blocks: st.SearchStrategy[tuple[str, str]]) -> AuditEntry:
+def breaks_off(draw: st.DrawFn, blocks: st.SearchStrategy[tuple[str, str]]) -> Happening:
     told, partial = draw(st.lists(blocks, max_size=4)), draw(words)
     begun = draw(st.sampled_from(BEGUN))
     return lambda story: story.cut(
@@ -108,14 +108,14 @@ def breaks_off(draw: st.DrawFn, blocks: st.SearchStrategy[tuple[str, str]]) -> A
 
 
 @st.composite
-def gives_result(draw: st.DrawFn) -> AuditEntry:
+def gives_result(draw: st.DrawFn) -> Happening:
     call_id, text = draw(st.sampled_from(CALL_IDS)), draw(words)
     is_error = draw(st.booleans())
     return lambda story: story.result(call_id, numbered(story, text), is_error=is_error)
 
 
 @st.composite
-def redacts(draw: st.DrawFn) -> AuditEntry:
+def redacts(draw: st.DrawFn) -> Happening:
     place = draw(st.integers(1, 30))
     return lambda story: story.redact(min(place, len(story.events) or 1))
 
@@ -147,20 +147,18 @@ def gives_up(story: Story) -> object:
     return story.cancelled("toolu_1")
 
 
-def said_with(blocks: st.SearchStrategy[tuple[str, str]]) -> st.SearchStrategy[AuditEntry]:
-    plain: st.SearchStrategy[AuditEntry] = st.sampled_from([notes, changes_tools, asks])
+def said_with(blocks: st.SearchStrategy[tuple[str, str]]) -> st.SearchStrategy[Happening]:
+    plain: st.SearchStrategy[Happening] = st.sampled_from([notes, changes_tools, asks])
     return st.one_of(says(), plain, answers(blocks), breaks_off(blocks), gives_result())
 
 
-changes: st.SearchStrategy[AuditEntry] = st.one_of(
-    redacts(), st.sampled_from([instructs, gives_up])
-)
+changes: st.SearchStrategy[Happening] = st.one_of(redacts(), st.sampled_from([instructs, gives_up]))
 said = said_with(blocks)
 everything = st.one_of(said, changes, st.just(compacts))
 without_thinking = st.one_of(said_with(unsigned), changes)
 
 
-def told(deeds: list[AuditEntry]) -> Story:
+def told(deeds: list[Happening]) -> Story:
     story = Story()
     for deed in deeds:
         deed(story)

@@ -11,7 +11,7 @@ from onrecord.domain.events import InstructionsSet, ReasoningRecorded
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.request import Options, Request
 from tests.projections.apis.anthropic.anthropic_histories import (
-    AuditEntry,
+    Happening,
     rendered,
     without_thinking,
 )
@@ -29,7 +29,7 @@ SIGNER = Signer(b"account")
 
 @examples(200)
 @given(st.lists(without_thinking, max_size=12))
-def test_thinking_that_goes_back_is_valid_where_it_stands(deeds: list[AuditEntry]) -> None:
+def test_thinking_that_goes_back_is_valid_where_it_stands(deeds: list[Happening]) -> None:
     story = Story()
     for deed in deeds:
         deed(story)

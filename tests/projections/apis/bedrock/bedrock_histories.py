@@ -32,7 +32,7 @@ OPTIONS = [
 PIXEL, REPORT, NOTES = "a" * 64, "b" * 64, "c" * 64
 BLOBS = {PIXEL: b"\x89PNG\r\n\x1a\n", REPORT: b"%PDF-1.7", NOTES: b"a note"}
 
-AuditEntry = Callable[[Story], object]
+Happening = Callable[[Story], object]
 
 words = st.sampled_from(["hello", "go on ", "\n\n", "", " "])
 call_ids = st.sampled_from(CALL_IDS)
@@ -75,13 +75,13 @@ def block(story: Story, part: int, kind: str, said: str) -> list[JsonObject]:
 
 
 @st.composite
-def says(draw: st.DrawFn) -> AuditEntry:
+def says(draw: st.DrawFn) -> Happening:
     said = draw(st.lists(words, min_size=1, max_size=2))
     return lambda story: story.user(*(numbered(story, each, n) for n, each in enumerate(said)))
 
 
 @st.composite
-def answers(draw: st.DrawFn) -> AuditEntry:
+def answers(draw: st.DrawFn) -> Happening:
     told, model = draw(st.lists(kinds, max_size=4)), draw(st.sampled_from([*MODELS, None]))
     stop = draw(st.sampled_from([None, "max_tokens", "guardrail_intervened"]))
 
@@ -93,7 +93,7 @@ def answers(draw: st.DrawFn) -> AuditEntry:
 
 
 @st.composite
-def breaks_off(draw: st.DrawFn) -> AuditEntry:
+def breaks_off(draw: st.DrawFn) -> Happening:
     told, partial = draw(st.lists(kinds, max_size=2)), draw(words)
 
     def happens(story: Story) -> object:
@@ -105,7 +105,7 @@ def breaks_off(draw: st.DrawFn) -> AuditEntry:
 
 
 @st.composite
-def another_answers(draw: st.DrawFn) -> AuditEntry:
+def another_answers(draw: st.DrawFn) -> Happening:
     """Another provider answers."""
     said, call_id = draw(words), draw(call_ids)
     return lambda story: story.answer(
@@ -119,7 +119,7 @@ def another_answers(draw: st.DrawFn) -> AuditEntry:
 
 
 @st.composite
-def gives_result(draw: st.DrawFn) -> AuditEntry:
+def gives_result(draw: st.DrawFn) -> Happening:
     call_id, said, own = draw(call_ids), draw(words), draw(st.booleans())
     if own:
         status = draw(st.sampled_from(["success", "error", None]))
@@ -131,7 +131,7 @@ def gives_result(draw: st.DrawFn) -> AuditEntry:
 
 
 @st.composite
-def redacts(draw: st.DrawFn) -> AuditEntry:
+def redacts(draw: st.DrawFn) -> Happening:
     place = draw(st.integers(1, 30))
     return lambda story: story.redact(min(place, len(story.events) or 1))
 
@@ -158,14 +158,14 @@ def greets(story: Story) -> object:
     return story.assistant(numbered(story, "Welcome."))
 
 
-plain: st.SearchStrategy[AuditEntry] = st.sampled_from(
+plain: st.SearchStrategy[Happening] = st.sampled_from(
     [notes, bedrock.asks, files, pictures, calls_itself, greets]
 )
 said = st.one_of(says(), plain, answers(), breaks_off(), another_answers(), gives_result())
 everything = st.one_of(said, redacts())
 
 
-def told(deeds: list[AuditEntry]) -> Story:
+def told(deeds: list[Happening]) -> Story:
     story = Story()
     for deed in deeds:
         deed(story)

@@ -33,7 +33,7 @@ PIXEL = "a" * 64
 BLOBS = {PIXEL: b"\x89PNG\r\n\x1a\n"}
 FOREIGN_IDS = ["call_0", "call 2", "toolu_3", "x" * 51]
 
-AuditEntry = Callable[[Story], object]
+Happening = Callable[[Story], object]
 
 words = st.sampled_from(["hello", "go on ", "\n\n", "", " "])
 names = st.lists(st.sampled_from(["look_up", "weather", "2fa"]), max_size=3)
@@ -69,13 +69,13 @@ extras = st.lists(
 
 
 @st.composite
-def says(draw: st.DrawFn) -> AuditEntry:
+def says(draw: st.DrawFn) -> Happening:
     said = draw(st.lists(words, min_size=1, max_size=2))
     return lambda story: story.user(*(numbered(story, each) for each in said))
 
 
 @st.composite
-def answers(draw: st.DrawFn) -> AuditEntry:
+def answers(draw: st.DrawFn) -> Happening:
     said, called, added = draw(words), draw(names), draw(extras)
     model, stop = draw(st.sampled_from([GEMINI, OLDER, None])), draw(stops)
     return lambda story: gemini.answers(
@@ -89,7 +89,7 @@ def half_answers(story: Story) -> object:
 
 
 @st.composite
-def breaks_off(draw: st.DrawFn) -> AuditEntry:
+def breaks_off(draw: st.DrawFn) -> Happening:
     said, called = draw(words), draw(names)
     return lambda story: gemini.breaks_off(
         story,
@@ -99,7 +99,7 @@ def breaks_off(draw: st.DrawFn) -> AuditEntry:
 
 
 @st.composite
-def another_answers(draw: st.DrawFn) -> AuditEntry:
+def another_answers(draw: st.DrawFn) -> Happening:
     """Another provider answers."""
     said, call_id = draw(words), draw(st.sampled_from(FOREIGN_IDS))
     return lambda story: story.answer(
@@ -114,7 +114,7 @@ def another_answers(draw: st.DrawFn) -> AuditEntry:
 
 
 @st.composite
-def gives_result(draw: st.DrawFn) -> AuditEntry:
+def gives_result(draw: st.DrawFn) -> Happening:
     place, said, own = draw(st.integers(0, 9)), draw(words), draw(st.booleans())
 
     def give(story: Story) -> object:
@@ -128,7 +128,7 @@ def gives_result(draw: st.DrawFn) -> AuditEntry:
 
 
 @st.composite
-def redacts(draw: st.DrawFn) -> AuditEntry:
+def redacts(draw: st.DrawFn) -> Happening:
     place = draw(st.integers(1, 30))
     return lambda story: story.redact(min(place, len(story.events) or 1))
 
@@ -146,7 +146,7 @@ def notes(story: Story) -> object:
     return story.note(numbered(story, "be kind"))
 
 
-plain: st.SearchStrategy[AuditEntry] = st.sampled_from([notes, gemini.asks, pictures, calls_itself])
+plain: st.SearchStrategy[Happening] = st.sampled_from([notes, gemini.asks, pictures, calls_itself])
 said = st.one_of(says(), plain, answers(), breaks_off(), another_answers(), gives_result())
 everything = st.one_of(said, redacts(), st.just(half_answers))
 

@@ -34,7 +34,7 @@ OPTIONS = [
 PIXEL = "a" * 64
 BLOBS = {PIXEL: b"\x89PNG\r\n\x1a\n"}
 
-AuditEntry = Callable[[Story], object]
+Happening = Callable[[Story], object]
 
 words = st.sampled_from(["hello", "go on ", "\n\n", "", " "])
 call_ids = st.lists(st.sampled_from(CALL_IDS), max_size=3)
@@ -71,13 +71,13 @@ extras = st.lists(
 
 
 @st.composite
-def says(draw: st.DrawFn) -> AuditEntry:
+def says(draw: st.DrawFn) -> Happening:
     said = draw(st.lists(words, min_size=1, max_size=2))
     return lambda story: story.user(*(numbered(story, text) for text in said))
 
 
 @st.composite
-def answers(draw: st.DrawFn) -> AuditEntry:
+def answers(draw: st.DrawFn) -> Happening:
     said, ids, added = draw(words), draw(call_ids), draw(extras)
     model, stop = draw(models), draw(stops)
     return lambda story: chat.answers(
@@ -86,7 +86,7 @@ def answers(draw: st.DrawFn) -> AuditEntry:
 
 
 @st.composite
-def breaks_off(draw: st.DrawFn) -> AuditEntry:
+def breaks_off(draw: st.DrawFn) -> Happening:
     said, ids = draw(words), draw(call_ids)
     return lambda story: chat.breaks_off(
         story,
@@ -97,7 +97,7 @@ def breaks_off(draw: st.DrawFn) -> AuditEntry:
 
 
 @st.composite
-def another_answers(draw: st.DrawFn) -> AuditEntry:
+def another_answers(draw: st.DrawFn) -> Happening:
     """Another provider answers."""
     said, call_id = draw(words), draw(st.sampled_from(FOREIGN_IDS))
     return lambda story: story.answer(
@@ -111,7 +111,7 @@ def another_answers(draw: st.DrawFn) -> AuditEntry:
 
 
 @st.composite
-def gives_result(draw: st.DrawFn) -> AuditEntry:
+def gives_result(draw: st.DrawFn) -> Happening:
     call_id, said, own = draw(st.sampled_from(FOREIGN_IDS)), draw(words), draw(st.booleans())
     if own:
         return lambda story: chat.gives(story, call_id, numbered(story, said))
@@ -119,7 +119,7 @@ def gives_result(draw: st.DrawFn) -> AuditEntry:
 
 
 @st.composite
-def redacts(draw: st.DrawFn) -> AuditEntry:
+def redacts(draw: st.DrawFn) -> Happening:
     place = draw(st.integers(1, 30))
     return lambda story: story.redact(min(place, len(story.events) or 1))
 
@@ -141,7 +141,7 @@ def gives_up(story: Story) -> object:
     return story.cancelled("call_1")
 
 
-plain: st.SearchStrategy[AuditEntry] = st.sampled_from([notes, chat.asks, pictures, calls_itself])
+plain: st.SearchStrategy[Happening] = st.sampled_from([notes, chat.asks, pictures, calls_itself])
 said = st.one_of(says(), plain, answers(), breaks_off(), another_answers(), gives_result())
 everything = st.one_of(said, redacts(), st.just(gives_up))
 

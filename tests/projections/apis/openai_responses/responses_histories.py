@@ -27,7 +27,7 @@ OPTIONS = [
     told.for_(account="someone"),
 ]
 
-AuditEntry = Callable[[Story], object]
+Happening = Callable[[Story], object]
 
 words = st.sampled_from(["hello", "go on ", "\n\n", "", " "])
 blocks = st.one_of(
@@ -96,19 +96,19 @@ def items_of(story: Story, blocks: list[tuple[str, str]]) -> list[JsonObject]:
 
 
 @st.composite
-def says(draw: st.DrawFn) -> AuditEntry:
+def says(draw: st.DrawFn) -> Happening:
     said = draw(st.lists(words, min_size=1, max_size=2))
     return lambda story: story.user(*(numbered(story, text) for text in said))
 
 
 @st.composite
-def answers(draw: st.DrawFn) -> AuditEntry:
+def answers(draw: st.DrawFn) -> Happening:
     said, store = draw(st.lists(blocks, max_size=5)), draw(st.sampled_from([True, False, None]))
     return lambda story: told.answers(story, *items_of(story, said), store=store)
 
 
 @st.composite
-def breaks_off(draw: st.DrawFn) -> AuditEntry:
+def breaks_off(draw: st.DrawFn) -> Happening:
     said, begun = draw(st.lists(blocks, max_size=4)), draw(st.booleans())
     partial = told.message("so f", "cut", status="in_progress")
     return lambda story: told.breaks_off(
@@ -117,7 +117,7 @@ def breaks_off(draw: st.DrawFn) -> AuditEntry:
 
 
 @st.composite
-def gives_result(draw: st.DrawFn) -> AuditEntry:
+def gives_result(draw: st.DrawFn) -> Happening:
     call_id, said = draw(st.sampled_from(CALL_IDS)), draw(words)
     is_error, is_native = draw(st.booleans()), draw(st.booleans())
     if is_native:
@@ -126,7 +126,7 @@ def gives_result(draw: st.DrawFn) -> AuditEntry:
 
 
 @st.composite
-def redacts(draw: st.DrawFn) -> AuditEntry:
+def redacts(draw: st.DrawFn) -> Happening:
     place = draw(st.integers(1, 30))
     return lambda story: story.redact(min(place, len(story.events) or 1))
 
@@ -149,12 +149,12 @@ def compacts(story: Story) -> object:
     return told.answers(story, value)
 
 
-plain: st.SearchStrategy[AuditEntry] = st.sampled_from([notes, told.asks, hears_anthropic])
+plain: st.SearchStrategy[Happening] = st.sampled_from([notes, told.asks, hears_anthropic])
 said = st.one_of(says(), answers(), breaks_off(), gives_result(), plain)
 everything = st.one_of(said, redacts(), redacts(), st.sampled_from([gives_up, compacts]))
 
 
-def happened(deeds: list[AuditEntry]) -> Story:
+def happened(deeds: list[Happening]) -> Story:
     story = Story()
     for deed in deeds:
         deed(story)

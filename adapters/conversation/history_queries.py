@@ -1,4 +1,4 @@
-"""What tools of providers did, read from what a store holds."""
+"""What a conversation holds, read from its log: server tools, declarations, documents, new turns."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from onrecord.projections.history.held_documents import HeldDocument, bytes_of, 
 from onrecord.projections.history.history import Block, Turn, with_answers
 from onrecord.projections.history.server_tools import Activity, activity
 from onrecord.projections.history.turns import history
+
+# What tools of providers did, read from what a store holds.
 
 
 def main_line(stream: Stream, at: int | None) -> tuple[Stretch, ...]:
