@@ -1,7 +1,7 @@
 # Everything a contributor types. Each target makes what it needs and is quick when nothing is to do.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo live test drills corpus soak citus freeze floors check format bench lock clean
+.PHONY: help demo live test drills corpus soak citus freeze newest floors check format bench lock clean
 
 # The first of these that is new enough makes the environments; `make PYTHON=...` overrides it.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
