@@ -42,13 +42,18 @@ class Piece(NamedTuple):
     call: str | None = None
 
 
+def piece_of(message: int, role: str, block: JsonObject, call: str | None = None) -> Piece:
+    """Return a block of a request, with what it adds to a digest."""
+    return Piece(message, role, block, encoded(role, block), call)
+
+
 def pieces(messages: Sequence[JsonObject]) -> list[Piece]:
     """Return the blocks of a request's messages, in order; a string is one text block.
 
     Raises InvalidContent where a message is none.
     """
     return [
-        Piece(place, _role(message), block, encoded(_role(message), block))
+        piece_of(place, _role(message), block)
         for place, message in enumerate(messages)
         for block in _blocks(message.get("content"))
     ]

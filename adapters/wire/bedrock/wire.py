@@ -16,8 +16,7 @@ from onrecord.adapters.wire.requests import RequestReader, Result, Sent, count_o
 from onrecord.domain.blobs import spill
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.request_template import encoded
-from onrecord.projections.matching.units import Piece
+from onrecord.projections.matching.units import Piece, piece_of
 
 # A request to Bedrock's Converse API, read from its body, and what it says as events.
 #
@@ -68,7 +67,7 @@ def _pieces(messages: Sequence[JsonObject]) -> Iterator[Piece]:
         if not isinstance(role, str):
             raise InvalidContent("a message is said by nobody: give it a `role`")
         for block in _unmarked(objects(message.get("content"), "content")):
-            yield Piece(place, role, block, encoded(role, block))
+            yield piece_of(place, role, block)
 
 
 def _system(system: Any) -> str | JsonObject | None:

@@ -37,8 +37,7 @@ from onrecord.adapters.wire.sse import EVENT_STREAM
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.request_template import encoded
-from onrecord.projections.matching.units import Piece
+from onrecord.projections.matching.units import Piece, piece_of
 
 # A request to Gemini's API, read from its body, and what it says as events.
 #
@@ -124,7 +123,7 @@ def _pieces(contents: Sequence[JsonObject]) -> Iterator[Piece]:
             ids = TurnIds()
             for place, part in _joined(placed):
                 call = ids.of(part)
-                yield Piece(place, "assistant", part, encoded("assistant", part), call)
+                yield piece_of(place, "assistant", part, call)
         else:
             yield from (_of_caller(place, part, ids) for place, parts in placed for part in parts)
 
@@ -145,7 +144,7 @@ def _of_caller(place: int, part: JsonObject, ids: TurnIds) -> Piece:
     response = object_in(part, "functionResponse")
     call = None if response is None else ids.answered(response)
     role = "user" if call is None else "tool"
-    return Piece(place, role, part, encoded(role, part), call)
+    return piece_of(place, role, part, call)
 
 
 def _parts(content: JsonObject) -> list[JsonObject]:

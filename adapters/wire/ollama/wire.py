@@ -21,8 +21,7 @@ from onrecord.adapters.wire.requests import (
 )
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.request_template import encoded
-from onrecord.projections.matching.units import Piece
+from onrecord.projections.matching.units import Piece, piece_of
 
 # A request to Ollama's chat API, read from its body, and what it says as events.
 #
@@ -80,15 +79,15 @@ def _pieces(messages: Sequence[JsonObject]) -> Iterator[Piece]:
             case "assistant":
                 made = UnnamedCalls()
                 for block in blocks_of(message, made):
-                    yield _piece(place, "assistant", block.value, block.call)
+                    yield piece_of(place, "assistant", block.value, block.call)
             case "tool":
                 yield from _result_pieces(place, message, made)
             case "user" | "system" if _is_plain(message):
-                yield _piece(place, role, {"type": "text", "text": message["content"]}, None)
+                yield piece_of(place, role, {"type": "text", "text": message["content"]})
             case "system":
-                yield _piece(place, "system", message, None)
+                yield piece_of(place, "system", message)
             case str():
-                yield _piece(place, "user", message, None)
+                yield piece_of(place, "user", message)
             case _:
                 raise InvalidContent("a message is said by nobody: give it a `role`")
 
@@ -102,13 +101,9 @@ def _result_pieces(place: int, message: JsonObject, made: UnnamedCalls) -> Itera
     own_id = own if isinstance(own, str) and own else None
     call = made.result(name if isinstance(name, str) and name else None, own_id)
     if call is None:
-        yield _piece(place, "user", message, None)
+        yield piece_of(place, "user", message)
     else:
-        yield _piece(place, "tool", message, None if own_id else call)
-
-
-def _piece(place: int, role: str, block: JsonObject, call: str | None) -> Piece:
-    return Piece(place, role, block, encoded(role, block), call)
+        yield piece_of(place, "tool", message, None if own_id else call)
 
 
 def _is_plain(message: JsonObject) -> bool:

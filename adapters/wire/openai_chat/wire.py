@@ -37,8 +37,7 @@ from onrecord.adapters.wire.sse import EVENT_STREAM
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, MalformedJson
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.request_template import encoded
-from onrecord.projections.matching.units import Piece
+from onrecord.projections.matching.units import Piece, piece_of
 
 # A request to OpenAI's Chat Completions API, read from its body, and what it says as events.
 #
@@ -72,7 +71,7 @@ def read_request(body: bytes, _path: str = "", /) -> Sent:
         tools=objects_or_none(sent.get("tools"), "tools"),
         messages=tuple(following),
         pieces=tuple(
-            Piece(place, role, block, encoded(role, block))
+            piece_of(place, role, block)
             for place, message in enumerate(following)
             for role, block in _pieces(message)
         ),

@@ -32,9 +32,8 @@ from onrecord.adapters.wire.requests import (
 from onrecord.adapters.wire.sse import EVENT_STREAM
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.request_template import encoded
 from onrecord.projections.apis.openai_responses.read import says_it_failed
-from onrecord.projections.matching.units import Piece
+from onrecord.projections.matching.units import Piece, piece_of
 
 # A request to OpenAI's Responses API, read from its body, and what its input says as events.
 #
@@ -83,7 +82,7 @@ def _pieces(messages: Sequence[JsonObject]) -> Iterator[Piece]:
     for place, item in enumerate(messages):
         role = speaker(item, after=role, ran=ran)
         for block in _blocks(item, role):
-            yield Piece(place, role, block, encoded(role, block))
+            yield piece_of(place, role, block)
 
 
 def _blocks(item: JsonObject, role: Speaker) -> list[JsonObject]:

@@ -29,7 +29,7 @@ from onrecord.domain.request_template import EncodedSpan, LiteralSpan, Template
 from onrecord.projections.apis.request import APIS
 from onrecord.projections.matching.sources import sources_in
 from onrecord.projections.matching.template import split
-from onrecord.projections.matching.units import Piece, unit_of, unit_of_piece
+from onrecord.projections.matching.units import piece_of, unit_of, unit_of_piece
 
 RESPONSES = "openai-responses"
 NO_TEMPLATE = Template(spans=(), sha256="", size=0)
@@ -177,7 +177,7 @@ def test_a_picture_that_a_program_sends_back_is_known_again() -> None:
     (native,) = message.content
     assert isinstance(native, Native)
     assert native.value["inlineData"]["data"]["as"] == "base64"
-    sent = unit_of_piece("gemini", Piece(0, "assistant", shown, json.dumps(shown).encode()))
+    sent = unit_of_piece("gemini", piece_of(0, "assistant", shown))
     held = unit_of("assistant", native)
     assert sent.says == held.says
 

@@ -18,10 +18,9 @@ from onrecord.domain.content import (
 )
 from onrecord.domain.events import InstructionsSet, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.request_template import encoded
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.matching.recorded_units import same_instructions, same_tools
-from onrecord.projections.matching.units import Content, Piece, Unit, unit_of, unit_of_piece
+from onrecord.projections.matching.units import Content, Unit, piece_of, unit_of, unit_of_piece
 
 ANTHROPIC, CHAT, RESPONSES = "anthropic-messages", "openai-chat", "openai-responses"
 CALL: JsonObject = {"type": "tool_use", "id": "toolu_1", "name": "look_up", "input": {"id": 1}}
@@ -36,7 +35,7 @@ def result(call_id: str, content: Any = "found") -> JsonObject:
 
 
 def sent(block: JsonObject, role: str = "user", api: str = ANTHROPIC) -> Unit:
-    return unit_of_piece(api, Piece(0, role, block, encoded(role, block)))
+    return unit_of_piece(api, piece_of(0, role, block))
 
 
 def is_same(one: Unit, other: Unit) -> bool:
