@@ -288,6 +288,16 @@ def replay_of(api: str, value: JsonObject) -> Replay:
     return reader.replay(value) if reader and reader.replay else "verbatim"
 
 
+def partial_of(api: str, part: Unfinished) -> JsonObject | None:
+    """Return the text of a block that did not arrive whole, as a block; None where nothing stays.
+
+    Anthropic's own rule, which serves for all: of the blocks that did not stop, only text that is
+    not empty stays.
+    """
+    reader = _reader(api)
+    return reader.partial(part) if reader and reader.partial else None
+
+
 def parts_of(api: str, value: JsonObject) -> tuple[Text | Document, ...]:
     """Return what a message of the user's holds, none for a block that is no such message."""
     reader = _reader(api)

@@ -28,7 +28,7 @@ from onrecord.adapters.terminal.output import counted, named
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidInput, MalformedJson
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.history.exchange_window import MessageWindow, Window
+from onrecord.projections.history.windows import MessageWindow, Window
 
 if TYPE_CHECKING:
     from onrecord.adapters.check.check import RequestCheck

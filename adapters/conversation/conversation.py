@@ -28,7 +28,7 @@ from onrecord.domain.events import Event
 from onrecord.domain.head import Head
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.tool_context import ToolCallContext
-from onrecord.projections.history.exchange_window import MessageWindow, Window
+from onrecord.projections.history.windows import MessageWindow, Window
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

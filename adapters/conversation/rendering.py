@@ -24,8 +24,8 @@ from onrecord.domain.log import Backend, RecordedEvent
 from onrecord.domain.request_template import Recipe
 from onrecord.projections.apis.request import Options, Request, options_of, render, renderer_digest
 from onrecord.projections.apis.routing import needed_blobs
-from onrecord.projections.history.exchange_window import exchanges_of
 from onrecord.projections.history.turns import history
+from onrecord.projections.history.windows import exchanges_of
 from onrecord.projections.matching.sources import Source, sources_in
 from onrecord.projections.matching.template import (
     Outcome,

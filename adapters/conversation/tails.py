@@ -24,7 +24,8 @@ from onrecord.domain.events import Event, ToolCallRecorded, ToolsDeclared
 from onrecord.domain.head import NOTHING, Head, advance, effect_of
 from onrecord.domain.log import Backend, Log, RecordedEvent, Told
 from onrecord.projections.api import neutral_of
-from onrecord.projections.history.seen import as_seen, seen_by
+from onrecord.projections.history.amendments import as_seen
+from onrecord.projections.history.responses import seen_by
 from onrecord.projections.history.tool_names import given_names, is_spelled_anew
 
 

@@ -26,9 +26,8 @@ from onrecord.domain.events import ToolResultRecorded
 from onrecord.domain.tool_context import ToolCallContext
 from onrecord.projections.apis.anthropic.tool_rules import Turn
 from onrecord.projections.apis.documents import words_for
-from onrecord.projections.apis.request import Request
+from onrecord.projections.apis.request import Request, Where
 from onrecord.projections.apis.rules import pointer
-from onrecord.projections.history.report import Where
 from onrecord.projections.matching.template import Outcome
 
 # Where in a request each document of a tool's result stands, read from the request itself.

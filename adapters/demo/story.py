@@ -37,8 +37,8 @@ from onrecord.adapters.terminal.output import Named
 from onrecord.adapters.terminal.request_listings import replay_document
 from onrecord.domain.content import Native
 from onrecord.projections.apis.request import Request
-from onrecord.projections.history.exchange_window import Window
 from onrecord.projections.history.timeline import timeline
+from onrecord.projections.history.windows import Window
 from onrecord.projections.matching.template import Outcome
 
 

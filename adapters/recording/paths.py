@@ -24,8 +24,7 @@ from onrecord.domain.events import (
     ResponseInterrupted,
 )
 from onrecord.domain.log import Log, RecordedEvent, Told
-from onrecord.projections.history.omissions import amended, as_compacted
-from onrecord.projections.history.seen import as_seen
+from onrecord.projections.history.amendments import amended, as_compacted, as_seen
 from onrecord.projections.matching.recorded_units import RecordedUnit, recorded_units
 from onrecord.projections.matching.sources import Source, sources_in
 

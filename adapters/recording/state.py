@@ -29,7 +29,7 @@ from onrecord.domain.events import (
 )
 from onrecord.domain.head import Head, Pointer
 from onrecord.domain.log import RecordedEvent, Told
-from onrecord.projections.history.seen import as_seen, says_something
+from onrecord.projections.history.amendments import as_seen, says_something
 from onrecord.projections.matching.recorded_units import recorded_units
 from onrecord.projections.matching.sources import sources_in
 

@@ -27,8 +27,8 @@ from onrecord.adapters.streams.lineage import Stretch
 from onrecord.domain import jsontext
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.request_template import Recipe
-from onrecord.projections.apis.request import Options, Request
-from onrecord.projections.history.report import Note, Report, Route
+from onrecord.projections.apis.request import Options, Report, Request, Route
+from onrecord.projections.history.history import Note
 
 # A rendered request as bytes, and back: the same arguments, the same body, the same report.
 

@@ -22,9 +22,8 @@ from onrecord.domain.encoding import Erased
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.head import Head, Pointer, advance, effect_of
 from onrecord.domain.log import Blobs, Log, RecordedEvent, Told
-from onrecord.projections.history.exchange_window import EVERYTHING, Window, edge
-from onrecord.projections.history.responses import Place
-from onrecord.projections.history.seen import seen_by
+from onrecord.projections.history.responses import Place, seen_by
+from onrecord.projections.history.windows import EVERYTHING, Window, edge
 
 _POINTERS: Final[tuple[Pointer, ...]] = ("instructions", "tools")
 

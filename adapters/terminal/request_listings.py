@@ -9,8 +9,8 @@ from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import counted, size
 from onrecord.domain import jsontext
 from onrecord.projections.api import known_api
-from onrecord.projections.apis.request import Request
-from onrecord.projections.history.report import NoteKind, Where
+from onrecord.projections.apis.request import Request, Where
+from onrecord.projections.history.history import NoteKind
 from onrecord.projections.matching.template import Outcome, Sent
 
 if TYPE_CHECKING:

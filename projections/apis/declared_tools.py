@@ -12,8 +12,7 @@ from onrecord.domain.events import Event, MessageRecorded, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource, tools_digest
 from onrecord.projections.api import tool_of
-from onrecord.projections.apis.request import Options, render
-from onrecord.projections.history.report import Report
+from onrecord.projections.apis.request import Options, Report, render
 from onrecord.projections.history.timeline_text import compact, tool_name
 
 Tool: TypeAlias = ToolDefinition | BuiltinTool | Native

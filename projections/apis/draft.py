@@ -24,11 +24,10 @@ from onrecord.projections.apis.foreign import (
     tool_told,
     whole,
 )
-from onrecord.projections.apis.request import Options, Request
+from onrecord.projections.apis.request import Options, Request, report_of
 from onrecord.projections.apis.routing import Router
 from onrecord.projections.apis.tools import Wants, schema_for, tools_for
-from onrecord.projections.history.history import Block, History
-from onrecord.projections.history.report import Note, NoteKind, report_of
+from onrecord.projections.history.history import Block, History, Note, NoteKind
 from onrecord.projections.history.tool_names import OPENAI, name_for, renamed
 
 

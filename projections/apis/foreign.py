@@ -26,7 +26,7 @@ from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import instructions_of, neutral_of, outcome_of, parts_of, tool_of
 from onrecord.projections.apis.documents import words_for
 from onrecord.projections.history import history
-from onrecord.projections.history.report import Note, NoteKind
+from onrecord.projections.history.history import Note, NoteKind
 
 # What tools of a provider did, in words: for a model that cannot read their blocks.
 #

@@ -29,6 +29,13 @@ def text_or_none(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
+def says(content: Any, member: str) -> bool:
+    """Whether a text, or a member of one of the parts of a list, is not blank."""
+    if isinstance(content, list):
+        return any(says(part.get(member), "") for part in objects(cast("list[Any]", content)))
+    return isinstance(content, str) and bool(content.strip())
+
+
 # The members of a request, read without trust: what is not of the expected kind is not there.
 #
 # That something has the wrong type is for the check of types to say.

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from onrecord.domain import jsontext
 from onrecord.domain.content import Value
+from onrecord.domain.documents import Modality
 from onrecord.domain.errors import NothingToSend, RoundOpen
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import FOLDERS, known_api, release_of
 from onrecord.projections.apis.capabilities import CapabilityOverride
-from onrecord.projections.history.exchange_window import MessageWindow, Window
-from onrecord.projections.history.history import Block, History, Turn
-from onrecord.projections.history.message_window import in_window
-from onrecord.projections.history.report import Note, Report
+from onrecord.projections.history.history import Block, History, Note, Turn
 from onrecord.projections.history.responses import Item
 from onrecord.projections.history.turns import history
+from onrecord.projections.history.windows import MessageWindow, Window, in_window
 
 
 class Options(Value):
@@ -73,6 +72,71 @@ def nothing_to_send(options: Options) -> NothingToSend:
     if options.window is None:
         return NothingToSend("the conversation has no turn that can be sent: say something first")
     return NothingToSend("the window keeps no turn that can be sent: let it keep more")
+
+
+# What was done to the record to make a request, and where its documents go.
+
+Where = Literal["inline", "behind", "words"]
+"""Where a document goes: where it stands, in the message behind its result, or as words only."""
+
+
+class Route(NamedTuple):
+    """Where one document of the event at a version goes, and why.
+
+    `holder` is what it stands in: a message of the user's, or a tool's result. `row` names the entry
+    of the capabilities that decided.
+    """
+
+    version: int
+    media_type: str
+    modality: Modality
+    holder: Literal["message", "result"]
+    where: Where
+    why: str
+    row: str
+
+    def __str__(self) -> str:
+        """Return the decision as one line."""
+        line = (
+            f"version {self.version}: {self.media_type} of a {self.holder} goes {_WAYS[self.where]}"
+        )
+        return f"{line}: it {self.why} [{self.row}]"
+
+
+_WAYS: Final = {"inline": "where it stands", "behind": "behind it", "words": "in words"}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The notes on one request, in the order of the versions they are about.
+
+    `routes` says of each document where it goes; that alone is no deed.
+    """
+
+    notes: tuple[Note, ...] = ()
+    routes: tuple[Route, ...] = ()
+
+    def __iter__(self) -> Iterator[Note]:
+        """Yield the notes."""
+        return iter(self.notes)
+
+    def __len__(self) -> int:
+        """Return how many notes there are; none means that all went as it was recorded."""
+        return len(self.notes)
+
+    def __str__(self) -> str:
+        """Return a line for each note."""
+        return "\n".join(map(str, self.notes)) or "everything goes as it was recorded"
+
+    def of(self, rule: str) -> tuple[Note, ...]:
+        """Return the notes of one rule."""
+        return tuple(note for note in self.notes if note.rule == rule)
+
+
+def report_of(notes: Iterable[Note], routes: Iterable[Route] = ()) -> Report:
+    """Return the report of some notes, each once: by version, what concerns the whole first."""
+    ordered = sorted(dict.fromkeys(notes), key=lambda note: note.version or 0)
+    return Report(tuple(ordered), tuple(routes))
 
 
 class Request(Mapping[str, Any]):

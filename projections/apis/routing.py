@@ -16,10 +16,9 @@ from onrecord.domain.errors import UnsupportedDocument
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.new_events import blobs_of
 from onrecord.projections.apis.capabilities import Capabilities, capabilities_of
-from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Options, Route, Where
 from onrecord.projections.history.held_documents import is_remote
 from onrecord.projections.history.history import Block, History
-from onrecord.projections.history.report import Route, Where
 from onrecord.projections.history.responses import Place
 
 EncodedT = TypeVar("EncodedT")

@@ -18,8 +18,8 @@ from onrecord.projections.apis.answers import AnswerT, answers_in, headline, wor
 from onrecord.projections.apis.documents import Behind, texts_before, words_for
 from onrecord.projections.apis.draft import Draft
 from onrecord.projections.apis.foreign import Part, told_of
+from onrecord.projections.apis.request import Where
 from onrecord.projections.history.history import Block, Content, Turn
-from onrecord.projections.history.report import Where
 
 DraftT = TypeVar("DraftT", bound=Draft)
 

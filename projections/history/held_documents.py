@@ -28,7 +28,7 @@ from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.events import Event
 from onrecord.domain.log import Told
 from onrecord.projections.api import neutral_of, outcome_of, parts_of
-from onrecord.projections.history.omissions import amended
+from onrecord.projections.history.amendments import amended
 from onrecord.projections.history.tool_names import given_names
 
 # The bytes of a document, wherever they are held.

@@ -1,11 +1,20 @@
-"""A conversation as the model sees it: turns of blocks, whatever API will carry them."""
+"""A conversation as the model sees it: turns of blocks, and notes on what is not as it was recorded."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    TypeVar,
+    dataclass_transform,
+)
 from uuid import UUID
 
 from pydantic import ConfigDict, Discriminator, TypeAdapter
@@ -22,15 +31,35 @@ from onrecord.domain.content import (
 from onrecord.domain.events import InstructionsSet, ResponseCompleted, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import neutral_of
-from onrecord.projections.history.report import Note, frozen
-from onrecord.projections.history.responses import Place, Responses
+
+if TYPE_CHECKING:
+    from onrecord.projections.history.responses import Place, Responses
+
+# Values of which a fold makes tens of thousands: frozen for whoever checks types, and cheap.
+
+Shape = TypeVar("Shape")
+
+
+@dataclass_transform(frozen_default=True)
+def frozen(shape: type[Shape]) -> type[Shape]:
+    """Return the dataclass of a shape, with slots, whose values type checkers let nobody change.
+
+    `dataclass(frozen=True)` refuses that at run time too, and triples what making a value costs.
+    """
+    return dataclass(slots=True)(shape)
+
 
 Content: TypeAlias = Native | Text | Document | Reasoning | ToolCall | ToolResult
 """What a block holds: an API's own JSON, or a neutral form."""
 
-_CONTENT: Final[TypeAdapter[Content]] = TypeAdapter(
-    Annotated[Content, Discriminator("kind")], config=ConfigDict(hide_input_in_errors=True)
-)
+
+@cache
+def _contents() -> TypeAdapter[Content]:
+    """Return what reads content; it is made when first needed, for that takes longer than all else."""
+    return TypeAdapter(
+        Annotated[Content, Discriminator("kind")], config=ConfigDict(hide_input_in_errors=True)
+    )
+
 
 Mark = Literal["", "note", "call", "unawaited", "result", "missing", "late", "document"]
 """What a block is in its turn.
@@ -83,7 +112,7 @@ class Block:
     @property
     def content(self) -> Content:
         """What the block holds, made anew each time; `plain` is what costs nothing."""
-        return _CONTENT.validate_python(self.plain)
+        return _contents().validate_python(self.plain)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +177,28 @@ def _sum(counts: Iterable[int | None]) -> int | None:
     """Return the sum of what was counted; None where nothing was."""
     known = [count for count in counts if count is not None]
     return sum(known) if known else None
+
+
+NoteKind = Literal["repaired", "left out", "moved", "translated", "noted"]
+"""What was done to an event's content on its way into a request; `noted`: nothing, but beware."""
+
+
+class Note(NamedTuple):
+    """One deed: by which rule, to the event at which version (None: to the whole), and why.
+
+    `rule` is the number of a provider's rule (`R10`), or a word, such as `late` or `redacted`:
+    docs/rendering.md lists them all.
+    """
+
+    deed: NoteKind
+    rule: str
+    version: int | None
+    why: str
+
+    def __str__(self) -> str:
+        """Return the note as one line."""
+        place = "" if self.version is None else f"version {self.version}: "
+        return f"{place}{self.deed}, {self.why} [{self.rule}]"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,7 @@ from onrecord.domain.content import Document, Role, Text
 from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.events import SignalReceived
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.history.history import Block, Mark, Missing, Turn
-from onrecord.projections.history.report import Note
+from onrecord.projections.history.history import Block, Mark, Missing, Note, Turn
 from onrecord.projections.history.responses import Place
 
 

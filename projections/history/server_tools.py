@@ -26,7 +26,7 @@ from onrecord.domain.content import (
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Told
 from onrecord.projections.api import Replay, neutral_of, outcome_of, replay_of
-from onrecord.projections.history.omissions import amended
+from onrecord.projections.history.amendments import amended
 
 Whole: TypeAlias = Callable[[Native], Native]
 """Returns a block with the strings that were moved to blobs."""

@@ -1,13 +1,13 @@
 """The fold of events to turns: the main branch of a conversation as the model sees it.
 
-What is decided here (with rounds.py and answered_requests.py), for every API alike:
+What is decided here (with rounds.py and responses.py), for every API alike:
 
 - A tool's result is in time if no request was sent between the call and the result. All results of
   a round stand first in the user's turn, in the order of the calls. Where one is missing, a
   cancelled result stands in; a late one becomes a block of the turn in which it came. So nothing
   that was sent once changes later.
 - What the user says while a request is out comes after the response to it: the model had not seen
-  it. So does what was recorded between the making of a request and its sending (seen.py).
+  it. So does what was recorded between the making of a request and its sending (amendments.py).
 - A response that broke off keeps its finished blocks and the text of an unfinished one; a call that
   awaits no result and has none is left out. A response that was refused is no part of the history
   (Anthropic, "Handling refusals"), nor is what was redacted or erased.
@@ -27,19 +27,19 @@ from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Told
 from onrecord.projections.api import says_it_failed
-from onrecord.projections.history.answered_requests import Answers
-from onrecord.projections.history.history import Block, History, Missing, Turn
-from onrecord.projections.history.omissions import (
+from onrecord.projections.history.amendments import (
     AMENDS,
     SUMMARY,
     amended,
     as_compacted,
+    as_seen,
     left_out,
     taken_out,
     without,
 )
-from onrecord.projections.history.report import Note
+from onrecord.projections.history.history import Block, History, Missing, Note, Turn
 from onrecord.projections.history.responses import (
+    Answers,
     Item,
     Place,
     Responses,
@@ -48,7 +48,6 @@ from onrecord.projections.history.responses import (
     plain_of_event,
 )
 from onrecord.projections.history.rounds import Rounds, given_up, says_nothing, signal_blocks
-from onrecord.projections.history.seen import as_seen
 from onrecord.projections.history.tool_names import given_names
 
 # Members of a body have a fixed order, `line` first (docs/format.md): these bytes tell without

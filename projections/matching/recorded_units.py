@@ -15,8 +15,8 @@ from onrecord.domain.request_template import canonical
 from onrecord.domain.tools import BuiltinTool, ToolDefinition
 from onrecord.projections.api import instructions_of, tool_of
 from onrecord.projections.apis.tools import encode_tool
-from onrecord.projections.history.answered_requests import text_blocks
-from onrecord.projections.history.omissions import SUMMARY
+from onrecord.projections.history.amendments import SUMMARY
+from onrecord.projections.history.responses import text_blocks
 from onrecord.projections.history.rounds import said_by
 from onrecord.projections.matching.units import Unit, unit_of
 

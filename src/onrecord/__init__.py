@@ -58,7 +58,7 @@ from onrecord.errors import (
     ViewStopped,
     WrongNode,
 )
-from onrecord.projections.history.exchange_window import MessageWindow, Window
+from onrecord.projections.history.windows import MessageWindow, Window
 
 if TYPE_CHECKING:
     from onrecord.adapters.check.check import RequestCheck, check_request
@@ -117,12 +117,11 @@ if TYPE_CHECKING:
     from onrecord.domain.request_template import LiteralSpan, Recipe, SharedSpan, Template
     from onrecord.projections.apis.capabilities import Capabilities, CapabilityOverride
     from onrecord.projections.apis.declared_tools import Declared
-    from onrecord.projections.apis.request import Options, Request
+    from onrecord.projections.apis.request import Options, Report, Request, Route
     from onrecord.projections.apis.rules import Violation
     from onrecord.projections.history.erasure_records import ErasureEntry
     from onrecord.projections.history.held_documents import HeldDocument
-    from onrecord.projections.history.history import Block, NextInput, Turn, Usage
-    from onrecord.projections.history.report import Note, Report, Route
+    from onrecord.projections.history.history import Block, NextInput, Note, Turn, Usage
     from onrecord.projections.history.server_tools import Activity
     from onrecord.projections.verification.verification import Fault
     from onrecord.projections.views.audit import AuditEntry, ErasureDeed
@@ -334,12 +333,11 @@ _NAMES: Final = {
     "onrecord.domain.request_template": "LiteralSpan Recipe SharedSpan Template",
     "onrecord.projections.apis.capabilities": "Capabilities CapabilityOverride",
     "onrecord.projections.apis.declared_tools": "Declared",
-    "onrecord.projections.apis.request": "Options Request",
+    "onrecord.projections.apis.request": "Options Report Request Route",
     "onrecord.projections.apis.rules": "Violation",
     "onrecord.projections.history.erasure_records": "ErasureEntry",
     "onrecord.projections.history.held_documents": "HeldDocument",
-    "onrecord.projections.history.history": "Block NextInput Turn Usage",
-    "onrecord.projections.history.report": "Note Report Route",
+    "onrecord.projections.history.history": "Block NextInput Note Turn Usage",
     "onrecord.projections.history.server_tools": "Activity",
     "onrecord.projections.verification.verification": "Fault",
     "onrecord.projections.views.audit": "AuditEntry ErasureDeed",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from onrecord.projections.history.exchange_window import Window
+from onrecord.projections.history.windows import Window
 from tests.bench.append import FLAT
 from tests.bench.measure import Aim, Contender, Figures, Measure, Work, take_turns
 from tests.bench.pairings import Pairing, Shape

@@ -15,7 +15,7 @@ from onrecord.domain.errors import NothingToSend, UnsupportedDocument
 from onrecord.domain.events import Event, InstructionsSet, RequestSent, ToolsDeclared
 from onrecord.projections.api import names
 from onrecord.projections.apis.request import Options, Request, render
-from onrecord.projections.history.exchange_window import exchanges_of
+from onrecord.projections.history.windows import exchanges_of
 from tests.contract.histories import Happening, Histories
 from tests.projections.apis import mixed_histories
 from tests.projections.apis.anthropic import anthropic_histories

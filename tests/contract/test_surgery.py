@@ -5,7 +5,7 @@ from pathlib import Path
 from onrecord.adapters.upkeep.verifying import verify_conversation
 from onrecord.domain.events import ContentRedacted
 from onrecord.domain.log import Backend
-from onrecord.projections.history.exchange_window import Window
+from onrecord.projections.history.windows import Window
 from tests.adapters.recording.retold import Retold
 
 

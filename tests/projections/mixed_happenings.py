@@ -17,7 +17,7 @@ from onrecord.domain.head import Head, advance, effect_of
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.apis.request import APIS
-from onrecord.projections.history.exchange_window import EVERYTHING, Window, edge
+from onrecord.projections.history.windows import EVERYTHING, Window, edge
 from tests.projections import mixed_answers, mixed_clouds
 from tests.projections.apis.bedrock import bedrock_happenings as bedrock
 from tests.projections.apis.gemini import gemini_happenings as gemini

@@ -15,8 +15,7 @@ from onrecord.domain.request_template import MARK
 from onrecord.projections.apis.draft import Draft, RuleNames
 from onrecord.projections.apis.request import Options
 from onrecord.projections.history.held_documents import bytes_of, is_remote, text_of
-from onrecord.projections.history.history import Block, History
-from onrecord.projections.history.report import frozen
+from onrecord.projections.history.history import Block, History, frozen
 from onrecord.projections.history.tool_names import ANTHROPIC
 
 # Documents as Anthropic reads them: images, PDFs and texts.

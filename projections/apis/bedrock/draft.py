@@ -16,11 +16,10 @@ from onrecord.projections.apis.anthropic.draft import Message
 from onrecord.projections.apis.bedrock.read import DOCUMENTS, NAME, VIDEOS, document, held, kind_of
 from onrecord.projections.apis.draft import Draft, RuleNames
 from onrecord.projections.apis.ids import BEDROCK, BEDROCK_CLAUDE, CallIds
-from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Options, Where
 from onrecord.projections.apis.routing import Router, model_read_by
 from onrecord.projections.history.held_documents import bytes_of, is_remote, text_of, told_in
 from onrecord.projections.history.history import Block, History
-from onrecord.projections.history.report import Where
 
 # What differs between the models behind Bedrock's Converse API, by their ids.
 #

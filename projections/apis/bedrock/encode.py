@@ -17,9 +17,9 @@ from onrecord.projections.apis.bedrock.read import NAME, Part, document, held, k
 from onrecord.projections.apis.documents import Behind, words_for
 from onrecord.projections.apis.foreign import arguments_of
 from onrecord.projections.apis.members import objects
+from onrecord.projections.apis.request import Where
 from onrecord.projections.apis.user_messages import RESULTS, UserParts, results_in
 from onrecord.projections.history.history import Block, Content, Turn
-from onrecord.projections.history.report import Where
 
 # Results of tools, and the files that follow them.
 

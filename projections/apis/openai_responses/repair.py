@@ -19,8 +19,7 @@ from onrecord.projections.apis.openai_responses.items import (
 from onrecord.projections.apis.openai_responses.read import NAME
 from onrecord.projections.apis.openai_responses.reasoning import as_words
 from onrecord.projections.apis.request import Options
-from onrecord.projections.history.history import History
-from onrecord.projections.history.report import NoteKind
+from onrecord.projections.history.history import History, NoteKind
 from onrecord.projections.history.responses import Responses
 
 _WHOLE: Final = "response.compaction"

@@ -16,7 +16,7 @@ from onrecord.domain.content import Text
 from onrecord.domain.events import Event
 from onrecord.domain.log import Told
 from onrecord.domain.request_template import Template
-from onrecord.projections.history.exchange_window import Window
+from onrecord.projections.history.windows import Window
 
 API = "anthropic-messages"
 TEMPLATE = Template(spans=(), sha256="", size=0)

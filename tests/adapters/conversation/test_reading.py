@@ -14,7 +14,7 @@ from onrecord.adapters.streams.lineage import lineage
 from onrecord.domain.content import ToolCall
 from onrecord.domain.events import MessageRecorded, ToolCallRecorded
 from onrecord.domain.log import Told
-from onrecord.projections.history.exchange_window import Window
+from onrecord.projections.history.windows import Window
 
 API = "anthropic-messages"
 Step = str

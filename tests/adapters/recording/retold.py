@@ -9,7 +9,7 @@ from onrecord.adapters.recording.state import OpenRequest
 from onrecord.domain import jsontext
 from onrecord.domain.log import Backend
 from onrecord.projections.apis.request import Options
-from onrecord.projections.history.exchange_window import Window
+from onrecord.projections.history.windows import Window
 from tests.adapters.recorded_calls import Recorded
 from tests.adapters.recording.own_history import Anthropic, Program, Spelling
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from onrecord.adapters.redis.hot_windows import read, written
 from onrecord.domain.errors import MalformedJson, NothingToSend, UnsupportedDocument
-from onrecord.projections.apis.request import APIS, Options, Request, render
-from onrecord.projections.history.report import Note, Report, Route
+from onrecord.projections.apis.request import APIS, Options, Report, Request, Route, render
+from onrecord.projections.history.history import Note
 from tests.adapters.redis.stores import same
 from tests.projections.marked import BLOBS
 from tests.projections.mixed_answers import Happening

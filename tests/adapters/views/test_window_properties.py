@@ -20,9 +20,9 @@ from onrecord.domain.events import Event
 from onrecord.domain.head import Head, advance, effect_of
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.request_template import Template
-from onrecord.projections.history.exchange_window import Window
 from onrecord.projections.history.history import Turn
 from onrecord.projections.history.turns import turns
+from onrecord.projections.history.windows import Window
 from onrecord.projections.views.view import Row
 from onrecord.projections.views.window import WINDOW
 from tests.adapters.views.histories import histories, pieces

@@ -27,7 +27,7 @@ from onrecord.projections.api import known_api, known_rules
 from onrecord.projections.apis.capabilities import CapabilityOverride
 from onrecord.projections.apis.documents import Form
 from onrecord.projections.apis.request import Options, Request
-from onrecord.projections.history.exchange_window import Window
+from onrecord.projections.history.windows import Window
 from tests.contract.histories import Histories
 from tests.projections.happenings import Story
 from tests.projections.marked import BLOBS

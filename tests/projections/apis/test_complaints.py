@@ -21,7 +21,7 @@ from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.events import MessageRecorded, ReasoningRecorded, ResponseCompleted
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.request import APIS, Options, Request
-from onrecord.projections.history.exchange_window import Window
+from onrecord.projections.history.windows import Window
 from tests.projections.apis.bedrock import bedrock_happenings as bedrock
 from tests.projections.apis.gemini import gemini_happenings as gemini
 from tests.projections.apis.openai_chat import chat_happenings as chat

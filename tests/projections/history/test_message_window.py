@@ -15,10 +15,9 @@ from onrecord.domain.content import Document, Text, ToolCall
 from onrecord.domain.errors import InvalidInput, NothingToSend, UnsupportedDocument
 from onrecord.domain.events import Event
 from onrecord.projections.apis.request import APIS, Options, render
-from onrecord.projections.history.exchange_window import MessageWindow, exchanges_of
 from onrecord.projections.history.history import History
-from onrecord.projections.history.message_window import in_window, messages_of
 from onrecord.projections.history.turns import history
+from onrecord.projections.history.windows import MessageWindow, exchanges_of, in_window, messages_of
 from tests.projections.apis.mixed_histories import MODELS, NAMED, answered_by
 from tests.projections.happenings import Story, tool_use, words
 from tests.projections.history.test_signals import signal

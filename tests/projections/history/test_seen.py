@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.errors import NothingToSend
+from onrecord.projections.history.amendments import as_seen
 from onrecord.projections.history.history import Turn
-from onrecord.projections.history.seen import as_seen, seen_by
+from onrecord.projections.history.responses import seen_by
 from onrecord.projections.history.turns import history, turns
 from tests.projections.happenings import Story, flat, tool_use, words
 from tests.projections.recorded import recorded

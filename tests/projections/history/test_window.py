@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from onrecord.domain.content import Text
 from onrecord.domain.events import MessageRecorded
 from onrecord.projections.apis.request import APIS, Options, render
-from onrecord.projections.history.exchange_window import EVERYTHING, Window, edge
+from onrecord.projections.history.windows import EVERYTHING, Window, edge
 
 windows = st.builds(
     Window,

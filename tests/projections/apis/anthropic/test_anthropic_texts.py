@@ -12,7 +12,7 @@ from onrecord.domain.events import (
     ReasoningRecorded,
 )
 from onrecord.projections.apis.request import Options, options_of, render, renderer_digest
-from onrecord.projections.history.exchange_window import MessageWindow, Window
+from onrecord.projections.history.windows import MessageWindow, Window
 from tests.projections.happenings import (
     API,
     Story,

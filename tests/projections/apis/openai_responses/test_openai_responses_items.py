@@ -10,7 +10,7 @@ from onrecord.domain.events import InstructionsSet, MessageRecorded, ToolsDeclar
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.apis.openai_responses.read import NAME
-from onrecord.projections.history.exchange_window import Window
+from onrecord.projections.history.windows import Window
 from tests.projections.apis.openai_responses.responses_happenings import (
     answers,
     asks,

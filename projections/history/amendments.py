@@ -1,4 +1,4 @@
-"""What is told otherwise than it happened, or not: redactions, compactions, versions not given."""
+"""What the model is told otherwise than it was recorded: redacted, summed up, or in another order."""
 
 from __future__ import annotations
 
@@ -11,15 +11,30 @@ from onrecord.domain.admission import refers_back
 from onrecord.domain.content import Document
 from onrecord.domain.documents import reference_to
 from onrecord.domain.encoding import Erased, Unrecognised, name_of
-from onrecord.domain.events import HistoryCompacted, InstructionsSet, ToolsDeclared
+from onrecord.domain.events import (
+    Event,
+    HistoryCompacted,
+)
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Told
-from onrecord.projections.history.responses import Item, Place, event_of, plain_of, plain_of_event
+from onrecord.projections.history.history import Note
+from onrecord.projections.history.responses import (
+    Item,
+    Place,
+    event_of,
+    place_of,
+    plain_of,
+    plain_of_event,
+    seen_by,
+)
 
 SUMMARY: Final = "Summary of the conversation so far:\n\n"
 """Stands before the caller's own summary: bare, a model takes it for something the user says."""
 
-AMENDS: Final = frozenset({"content.redacted", "history.compacted"})
+_SUMMARY: Final = "history.compacted"
+_DOCUMENT: Final = "document.extracted"
+
+AMENDS: Final = frozenset({"content.redacted", _SUMMARY})
 """Events that say how others are told."""
 
 _STAYS: Final = frozenset({"instructions.set", "tools.declared"})
@@ -47,15 +62,15 @@ def amended(items: Sequence[Item]) -> Amended:
         if isinstance(item, Told) and item.type not in AMENDS:
             continue
         event = event_of(item)
-        if isinstance(event, Erased | Unrecognised) or not refers_back(event, _place(item)[1]):
+        if isinstance(event, Erased | Unrecognised) or not refers_back(event, place_of(item)[1]):
             continue
         if isinstance(event, events.ContentRedacted):
-            redactions.add((_place(item)[0], event.version))
+            redactions.add((place_of(item)[0], event.version))
         elif isinstance(event, HistoryCompacted) and event.line is None:
             summaries.append(Compaction(item, event.until))
     if redactions:
         redactions.update(_pictures_in(items, redactions))
-    valid = [summary for summary in summaries if _place(summary.item) not in redactions]
+    valid = [summary for summary in summaries if place_of(summary.item) not in redactions]
     return Amended(redactions, _last(items, valid) if valid else None)
 
 
@@ -64,10 +79,10 @@ def _pictures_in(items: Sequence[Item], redactions: set[Place]) -> list[Place]:
     places: list[Place] = []
     is_hidden = False
     for item in items:
-        if not _is_picture(item):
-            is_hidden = _place(item) in redactions
+        if _name(item) != _DOCUMENT:
+            is_hidden = place_of(item) in redactions
         elif is_hidden:
-            places.append(_place(item))
+            places.append(place_of(item))
     return places
 
 
@@ -76,17 +91,17 @@ def as_compacted(items: Sequence[Item], compaction: Compaction) -> list[Item]:
 
     What set instructions and tools stays, and stands before it.
     """
-    own, _ = _place(compaction.item)
+    own, _ = place_of(compaction.item)
     conversations = _conversations(items)
     earlier = set(conversations[: conversations.index(own)])
     before: list[Item] = []
     after: list[Item] = []
     for item in items:
-        conversation, version = _place(item)
-        if item is compaction.item or _is_superseded(item):
+        conversation, version = place_of(item)
+        if _name(item) == _SUMMARY:
             continue
         if conversation in earlier or (conversation == own and version <= compaction.until):
-            before += [item] if _stays(item) else []
+            before += [item] if _name(item) in _STAYS else []
         else:
             after.append(item)
     return [*before, compaction.item, *after]
@@ -100,13 +115,13 @@ def left_out(items: Sequence[Item], compaction: Compaction | None = None) -> int
     """
     if not items:
         return 0
-    (first, begin), (last, end) = _place(items[0]), _place(items[-1])
+    (first, begin), (last, end) = place_of(items[0]), place_of(items[-1])
     if first == last and begin == 1 and end == len(items):
         return 0
     versions: dict[UUID | None, set[int]] = {}
     # Ids are dear to hash, and the events of a conversation mostly follow each other.
     of, present = first, versions.setdefault(first, set())
-    for conversation, version in map(_place, items):
+    for conversation, version in map(place_of, items):
         if conversation is not of:
             of, present = conversation, versions.setdefault(conversation, set())
         present.add(version)
@@ -116,17 +131,19 @@ def left_out(items: Sequence[Item], compaction: Compaction | None = None) -> int
         for conversation, present in versions.items()
         for start in [begun.get(conversation, 0)]
     )
-    return missing - sum(_given_up(item, versions, begun) for item in items if _is_promotion(item))
+    return missing - sum(
+        _given_up(item, versions, begun) for item in items if _name(item) == "line.adopted"
+    )
 
 
 def _begun(items: Sequence[Item], compaction: Compaction | None) -> dict[UUID | None, int]:
     """Return the version behind which each conversation is told, where that is not its first."""
     if compaction is None:
         return {}
-    own, _ = _place(compaction.item)
+    own, _ = place_of(compaction.item)
     conversations = _conversations(items)
     earlier = conversations[: conversations.index(own)]
-    last = {conversation: version for conversation, version in map(_place, items)}
+    last = {conversation: version for conversation, version in map(place_of, items)}
     return {own: compaction.until, **{conversation: last[conversation] for conversation in earlier}}
 
 
@@ -135,7 +152,7 @@ def _given_up(
 ) -> int:
     """Return how many events a promotion left behind, of those that are missing."""
     event = event_of(item)
-    conversation, version = _place(item)
+    conversation, version = place_of(item)
     if not isinstance(event, events.LineAdopted) or not refers_back(event, version):
         return 0
     first = max(event.after, begun.get(conversation, 0)) + 1
@@ -147,7 +164,7 @@ def _last(items: Sequence[Item], summaries: list[Compaction]) -> Compaction:
     conversations = _conversations(items)
 
     def order(summary: Compaction) -> tuple[int, int]:
-        conversation, version = _place(summary.item)
+        conversation, version = place_of(summary.item)
         return conversations.index(conversation), version
 
     return max(summaries, key=order)
@@ -155,36 +172,11 @@ def _last(items: Sequence[Item], summaries: list[Compaction]) -> Compaction:
 
 def _conversations(items: Sequence[Item]) -> list[UUID | None]:
     """Return the conversations of events, those that others were forked from first."""
-    return list(dict.fromkeys(_place(item)[0] for item in items))
+    return list(dict.fromkeys(place_of(item)[0] for item in items))
 
 
-def _stays(item: Item) -> bool:
-    if isinstance(item, Told):
-        return item.type in _STAYS
-    return isinstance(item[1], InstructionsSet | ToolsDeclared)
-
-
-def _is_superseded(item: Item) -> bool:
-    """Whether an event is a summary; only one is told."""
-    if isinstance(item, Told):
-        return item.type == "history.compacted"
-    return isinstance(item[1], HistoryCompacted)
-
-
-def _is_picture(item: Item) -> bool:
-    if isinstance(item, Told):
-        return item.type == "document.extracted"
-    return isinstance(item[1], events.DocumentExtracted)
-
-
-def _is_promotion(item: Item) -> bool:
-    if isinstance(item, Told):
-        return item.type == "line.adopted"
-    return isinstance(item[1], events.LineAdopted)
-
-
-def _place(item: Item) -> Place:
-    return (item.conversation_id, item.version) if isinstance(item, Told) else (None, item[0])
+def _name(item: Item) -> str:
+    return item.type if isinstance(item, Told) else name_of(item[1])
 
 
 # Documents that were taken out of results: those whose own events were redacted.
@@ -193,7 +185,6 @@ _TAKEN_OUT: Final = '{"document":"redacted"}'
 """Stands in the text of a result for a document that was taken out of it."""
 
 _RESULT: Final = "tool_result.recorded"
-_DOCUMENT: Final = "document.extracted"
 
 
 def taken_out(items: Iterable[Item], redacted: set[Place]) -> Mapping[Place, list[JsonObject]]:
@@ -204,7 +195,7 @@ def taken_out(items: Iterable[Item], redacted: set[Place]) -> Mapping[Place, lis
     documents: dict[Place, list[JsonObject]] = {}
     result: Place | None = None
     for item in items:
-        name, place = _named(item)
+        name, place = _name(item), place_of(item)
         if name == _RESULT:
             result = place
         elif name == _DOCUMENT and result is not None and place in redacted:
@@ -238,8 +229,87 @@ def _reference(document: JsonObject) -> str:
     return jsontext.write(reference_to(Document.model_validate(described))).decode()
 
 
-def _named(item: Item) -> tuple[str, Place]:
-    if isinstance(item, Told):
-        return item.type, (item.conversation_id, item.version)
-    version, event = item
-    return name_of(event), (None, version)
+# What a request had seen: the events of a main branch in the order in which the model knew them.
+#
+# A request may go out when more has been recorded than its messages reflect (`RequestSent.seen`).
+# What the caller said in between, results among it, the model learns after the response.
+
+
+def as_seen(items: Sequence[Item]) -> tuple[list[Item], tuple[Note, ...]]:
+    """Return events in the order in which requests saw them, and notes on those left out.
+
+    What was said before a request that had not seen it comes right after it: it was said while the
+    request was out. What a response said then was superseded unseen, and is left out.
+    """
+    ordered: list[Item] = []
+    notes: list[Note] = []
+    for item in items:
+        late: list[Item] = []
+        if unseen := _unseen(item, ordered):
+            late = [each for each in unseen if _is_said(event_of(each))]
+            superseded = [each for each in unseen if _is_answered(event_of(each))]
+            away = {id(each) for each in (*late, *superseded)}
+            ordered = [each for each in ordered if id(each) not in away]
+            notes += map(_note, superseded)
+        ordered += [item, *late]
+    return ordered, tuple(notes)
+
+
+def _unseen(request: Item, before: Sequence[Item]) -> list[Item]:
+    """Return what was recorded before a request that had not seen it."""
+    seen = seen_by(request)
+    if seen is None:
+        return []
+    conversation, _ = place_of(request)
+    places = map(place_of, before)
+    unseen = [
+        item
+        for item, (own, version) in zip(before, places, strict=True)
+        if own == conversation and version > seen
+    ]
+    # A window may begin amid what a request had not seen: then nothing is before it.
+    return unseen if len(unseen) < len(before) else []
+
+
+def says_something(event: Event) -> bool:
+    """Return whether an event is part of what the model knows: said to it, or by it."""
+    return _is_said(event) or _is_answered(event)
+
+
+def _is_said(event: Event | Unrecognised | Erased) -> bool:
+    """Whether the caller says something to the model: a prompt, a note, a result, a document."""
+    match event:
+        case events.MessageRecorded():
+            return event.line is None and event.role != "assistant"
+        case (
+            events.ToolResultRecorded()
+            | events.SignalReceived()
+            | events.DocumentExtracted(api=None)
+        ):
+            return event.line is None
+        case _:
+            return False
+
+
+def _is_answered(event: Event | Unrecognised | Erased) -> bool:
+    match event:
+        case (
+            events.MessageRecorded()
+            | events.ReasoningRecorded()
+            | events.ToolCallRecorded()
+            | events.ServerToolCallRecorded()
+            | events.ServerToolResultRecorded()
+            | events.CompactionRecorded()
+            | events.OpaqueRecorded()
+            | events.DocumentExtracted()
+            | events.ResponseCompleted()
+            | events.ResponseInterrupted()
+        ):
+            return event.line is None and not _is_said(event)
+        case _:
+            return False
+
+
+def _note(item: Item) -> Note:
+    why = "the request that went on had not seen it"
+    return Note("left out", "unseen", place_of(item)[1], why)
