@@ -6,12 +6,14 @@ import json
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, cast
 from urllib.parse import unquote
 from uuid import UUID
 
 from onrecord.adapters.recording.match import after_last, answers_itself
-from onrecord.adapters.recording.plan import ConversationState, Digests, Match, Outgoing
+from onrecord.adapters.recording.plan import Digests, Match, Outgoing, RenderedRequest, goes_on
+from onrecord.adapters.recording.state import ConversationState
 from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.requests import Sent
 from onrecord.adapters.wire.wires import WIRES
@@ -222,9 +224,15 @@ class Bodies:
 class Reading:
     """What one body says, read as far as it has to be."""
 
-    def __init__(self, outgoing: Outgoing, bodies: Bodies) -> None:
-        """Read a request that is about to go out, beside those before it."""
+    def __init__(
+        self, outgoing: Outgoing, bodies: Bodies, rendered: RenderedRequest | None
+    ) -> None:
+        """Read a request that is about to go out, beside those before it.
+
+        `rendered` is the same request as it was rendered here, if it was.
+        """
         self.outgoing = outgoing
+        self.rendered = rendered
         self._bodies = bodies
         self._tail: Tail | None = None
         self._parent: Parent | None = None
@@ -251,10 +259,16 @@ class Reading:
         return self._whole
 
     def after_last(self, state: ConversationState) -> Match | None:
-        """Return how the request extends the main branch's last one, by its tail alone.
+        """Return how the request extends the main branch's last one, read no further than it has to be.
 
         None where it does not, or where more has to be read to tell.
         """
+        if self.rendered is not None:
+            for read in (partial(self.tail, state), self.whole):
+                sent = read()
+                if sent is not None and goes_on(sent, state, self.rendered.recipe.version):
+                    return Match("extends", parent=state.last_id)
+            return None
         tail = self.tail(state)
         match = None if tail is None else after_last(tail, 0, state)
         return None if match is None or answers_itself(match) else match

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Any, Final, cast
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, cast
 from uuid import UUID
 
-from onrecord.adapters.recording.paths import (
-    Path,
-    Paths,
-    SideBranch,
-    SideBranches,
-    closing_of,
-    known_events,
-    line_of,
-)
-from onrecord.adapters.recording.plan import ConversationState, Match
-from onrecord.adapters.recording.spool import warn_quietly
+from onrecord.adapters.recording.paths import Path, Paths, units_of
+from onrecord.adapters.recording.plan import Match
+from onrecord.adapters.recording.state import ConversationState, SideBranch, SideBranches
+from onrecord.adapters.streams.event_reading import closing_of, line_of
 from onrecord.adapters.streams.lineage import Lineages
 from onrecord.adapters.wire.requests import Sent
-from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.events import LineAdopted, Relation
 from onrecord.domain.log import Log, RecordedEvent
 from onrecord.projections.matching.align import Alignment, align
-from onrecord.projections.matching.recorded_units import RecordedUnit, recorded_units
 from onrecord.projections.matching.units import Piece, Unit, digests_of, unit_of_piece
 
 
@@ -45,13 +36,28 @@ class Comparison:
         self.lineages = lineages
         self.own = own
         self.sides = sides
-        self.standing = state
-        self.asked = sent
+        self.state = state
+        self.sent = sent
         self.version = state.head.version
         self.paths = Paths(log, lineages, own, self.version)
-        self._known_units: list[Unit] | None = None
-        self._known_digests: list[str] | None = None
-        self._recent: list[RecordedEvent] | None = None
+
+    @cached_property
+    def units(self) -> list[Unit]:
+        """The units of the request, one a block."""
+        return [unit_of_piece(self.sent.api, piece) for piece in self.sent.pieces]
+
+    @cached_property
+    def _digests(self) -> list[str]:
+        """The digests of the request's first blocks: of none, of one, and so on."""
+        return digests_of(self.sent.pieces)
+
+    def begins_as(self, blocks: int, history: str | None) -> bool:
+        """Whether the first blocks of the request have this digest."""
+        return blocks < len(self._digests) and self._digests[blocks] == history
+
+    def pieces_at(self, places: Iterable[int]) -> tuple[Piece, ...]:
+        """Return the blocks of the request at places."""
+        return tuple(self.sent.pieces[place] for place in places)
 
     def extends(
         self, path: Path, new: tuple[Piece, ...], parent: UUID, relation: Relation = "extends"
@@ -74,7 +80,7 @@ class Comparison:
 
         It is not once they have gone on twice since, unless it only waits.
         """
-        state, side = self.standing, path.sides[-1]
+        state, side = self.state, path.sides[-1]
         if state.last_version <= min(branch.parted for branch in path.sides):
             return False
         waits = state.in_flight or bool(state.head.open_calls)
@@ -89,50 +95,16 @@ class Comparison:
             )
             as_of = self.version + place
 
-    def branch(
-        self,
-        parent: UUID | None,
-        after: int,
-        as_of: int | None,
-        new: tuple[Piece, ...] = (),
-    ) -> Match:
-        """Return the place of a side branch that begins with the request."""
-        return Match("branches", new=new, parent=parent, is_new=True, after=after, as_of=as_of)
 
-    def last_events(self) -> list[RecordedEvent]:
-        """Return the last events of the conversation, on any line."""
-        if self._recent is None:
-            self._recent = self.paths.recent()
-        return self._recent
-
-    def units(self) -> list[Unit]:
-        """Return the units of the request."""
-        if self._known_units is None:
-            self._known_units = self.units_from(0)
-        return self._known_units
-
-    def units_from(self, place: int) -> list[Unit]:
-        """Return the units of the request from a block on."""
-        return [unit_of_piece(self.asked.api, piece) for piece in self.asked.pieces[place:]]
-
-    def begins_as(self, blocks: int, history: str | None) -> bool:
-        """Whether the first blocks of the request have this digest."""
-        if self._known_digests is None:
-            self._known_digests = digests_of(self.asked.pieces)
-        return blocks < len(self._known_digests) and self._known_digests[blocks] == history
-
-    def pieces(self, places: Sequence[int], start: int = 0) -> tuple[Piece, ...]:
-        """Return the blocks of the request at places, counted from a block on."""
-        return tuple(self.asked.pieces[start + place] for place in places)
-
-    def new_pieces(self, alignment: Alignment, start: int = 0) -> tuple[Piece, ...]:
-        """Return the blocks that are new, results under the ids that their calls are recorded by."""
-        return new_pieces(self.asked.pieces[start:], alignment)
-
-    def of_line(self, side: SideBranch) -> Iterator[RecordedEvent]:
-        """Yield what was recorded on a side branch after its last request."""
-        recorded = self.log.read(self.own, after=side.last.version, until=self.version)
-        return (event for event in recorded if line_of(event) == side.line)
+def branch(
+    parent: UUID | None,
+    after: int,
+    as_of: int | None,
+    new: tuple[Piece, ...] = (),
+    relation: Relation = "branches",
+) -> Match:
+    """Return the place of a side branch that begins with the request."""
+    return Match(relation, new=new, parent=parent, is_new=True, after=after, as_of=as_of)
 
 
 def new_pieces(pieces: Sequence[Piece], alignment: Alignment) -> tuple[Piece, ...]:
@@ -151,7 +123,7 @@ def new_pieces(pieces: Sequence[Piece], alignment: Alignment) -> tuple[Piece, ..
 
 def by_reference(compared: Comparison) -> Match:
     """Return how a request goes on that names what it goes on from."""
-    recent = compared.last_events()
+    recent = compared.paths.recent()
     compared.sides.take_in(recent)
     answer = next((e for e in _answers(compared, recent) if _is_meant(compared, e)), None)
     closing = closing_of(answer) if answer else None
@@ -159,11 +131,14 @@ def by_reference(compared: Comparison) -> Match:
         return _unknown_reference(compared)
     line = line_of(answer)
     since = [e for e in recent if e.version > answer.version and line_of(e) == line]
-    units = _since(compared, answer.version) if line is None else _units(since)
-    new = align(compared.units(), units).new
+    if line is None:
+        units = [unit for unit in compared.state.since if unit.version > answer.version]
+    else:
+        units = units_of(event.told() for event in since)
+    new = align(compared.units, units).new
     # A summary is asked for beside the line, until the program goes on from it.
-    is_last = not compared.asked.compacts and all(e.type != "request.sent" for e in since)
-    pieces = compared.pieces(new) if is_last else compared.asked.pieces
+    is_last = not compared.sent.compacts and all(e.type != "request.sent" for e in since)
+    pieces = compared.pieces_at(new) if is_last else compared.sent.pieces
     return _referring(compared, answer.version, line, pieces, closing.request, is_last=is_last)
 
 
@@ -173,18 +148,9 @@ def _answers(compared: Comparison, recent: list[RecordedEvent]) -> Iterator[Reco
     That may have been long ago: the events since are those of other calls.
     """
     yield from reversed(recent)
-    answered = compared.standing.answered
+    answered = compared.state.answered
     if answered:
         yield from compared.log.read(compared.own, after=answered - 1, until=answered)
-
-
-def _since(compared: Comparison, version: int) -> list[RecordedUnit]:
-    """Return what was said on the main branch after a version, since its last request."""
-    return [unit for unit in compared.standing.since if unit.version > version]
-
-
-def _units(recorded: list[RecordedEvent]) -> list[RecordedUnit]:
-    return recorded_units(known_events(event.told() for event in recorded))
 
 
 def _referring(
@@ -204,19 +170,18 @@ def _referring(
     if path is None or (line is not None and side is None):
         return Match("unrelated", new=new, is_new=True)
     if is_last and side is None and _is_present(compared, path, version):
-        return Match("reference", new=new, parent=parent or compared.standing.last_id)
+        return Match("reference", new=new, parent=parent or compared.state.last_id)
     if is_last and side is not None:
         return compared.extends(path, new, parent or side.last.request, "reference")
     place = path.as_of_place(version) if _is_present(compared, path, version) else None
-    branch = compared.branch(parent, version, place, new)
-    return replace(branch, relation="reference")
+    return branch(parent, version, place, new, "reference")
 
 
 def _unknown_reference(compared: Comparison) -> Match:
     # A conversation of the provider's may have been made for this very request.
-    is_unknown = compared.asked.refers_to is not None
-    new = compared.asked.pieces
-    if compared.standing.last is None:
+    is_unknown = compared.sent.refers_to is not None
+    new = compared.sent.pieces
+    if compared.state.last is None:
         return Match("reference", new=new, is_unknown=is_unknown)
     return Match("unrelated", new=new, is_new=True, is_unknown=is_unknown)
 
@@ -233,39 +198,8 @@ def _is_meant(compared: Comparison, recorded: RecordedEvent) -> bool:
     event = closing_of(recorded)
     if event is None:
         return False
-    if compared.asked.refers_to is not None:
-        return event.provider_id == compared.asked.refers_to
+    if compared.sent.refers_to is not None:
+        return event.provider_id == compared.sent.refers_to
     thread: Any = event.envelope.get("conversation")
     thread_id = cast("dict[str, Any]", thread).get("id") if isinstance(thread, dict) else thread
-    return thread_id is not None and thread_id == compared.asked.thread
-
-
-# What a request names that the provider holds and the record does not: said, not followed.
-
-_UNKNOWN: Final = (
-    "a request goes on from what the provider holds and this conversation does not: its history "
-    "lacks what came before; record the client from the first request on, or say all of it again"
-)
-_HELD: Final = "a request names {}, which the provider holds: what that says is not recorded"
-
-
-class ReferenceWarnings:
-    """Says it once a conversation each; one thread at a time."""
-
-    def __init__(self) -> None:
-        """Begin with nothing said."""
-        self._said: set[str] = set()
-
-    def say(self, match: Match, sent: Sent) -> None:
-        """Say what of a request the provider holds and nobody recorded."""
-        if match.is_unknown:
-            self._say(_UNKNOWN)
-        for member, what in WIRES[sent.api].held.items():
-            if sent.body.get(member) is not None:
-                self._say(_HELD.format(what))
-
-    def _say(self, what: str) -> None:
-        if what in self._said:
-            return
-        self._said.add(what)
-        warn_quietly(what)  # The request is recorded, so it is sent.
+    return thread_id is not None and thread_id == compared.sent.thread

@@ -12,16 +12,16 @@ from itertools import islice
 from typing import Final
 from uuid import UUID
 
-from onrecord.adapters.recording.compare import Comparison, by_reference, new_pieces
-from onrecord.adapters.recording.paths import RECENT, Path, PathRead, SideBranch, known_events
-from onrecord.adapters.recording.plan import ConversationState, Match, in_force_anew
-from onrecord.adapters.recording.state import IN_FLIGHT
+from onrecord.adapters.recording.compare import Comparison, branch, by_reference, new_pieces
+from onrecord.adapters.recording.paths import RECENT, Path, PathRead, units_of
+from onrecord.adapters.recording.plan import Match, in_force_anew
+from onrecord.adapters.recording.state import IN_FLIGHT, ConversationState, SideBranch
+from onrecord.adapters.streams.event_reading import line_of
 from onrecord.adapters.streams.lineage import FIRST
 from onrecord.adapters.wire.requests import Sent
 from onrecord.domain import jsontext
 from onrecord.domain.events import LineAdopted, Relation
 from onrecord.projections.matching.align import Alignment, align
-from onrecord.projections.matching.recorded_units import recorded_units
 from onrecord.projections.matching.units import Piece, unit_of_piece
 
 _MODEL: Final = "assistant"
@@ -29,63 +29,49 @@ _GIVEN_UP: Final = 3
 """How many of the last main lines that were given up are looked at."""
 
 
-class Matcher:
-    """Relates one request to a conversation as it stands; reads only what it has to."""
+class Matcher(Comparison):
+    """Tells how one request goes on from a conversation as it stands; reads only what it has to."""
 
-    def __init__(self, compared: Comparison) -> None:
-        """Relate a request to the conversation that it is compared with."""
-        self._compared = compared
-        self._sides = compared.sides
-        self._standing = compared.standing
-        self._asked = compared.asked
-        self._paths = compared.paths
-
-    def related(self) -> Match:
+    def match(self) -> Match:
         """Return how the request goes on from what is recorded."""
-        if self._asked.refers_to is not None or self._asked.thread is not None:
-            return by_reference(self._compared)
-        match = None if self._asked.compacts else self._on_main() or self._on_side()
+        if self.sent.refers_to is not None or self.sent.thread is not None:
+            return by_reference(self)
+        match = None if self.sent.compacts else self._on_main() or self._on_side()
         return match or self._aligned()
 
     def going_on(self, after: int) -> Match:
         """Return how the request goes on from a version of the main branch, as its sender says."""
-        main = self._paths.main()
-        present = [
-            s for s in main.stretches if s.conversation_id == self._compared.own and s.after < after
-        ]
+        main = self.paths.main()
+        present = [s for s in main.stretches if s.conversation_id == self.own and s.after < after]
         as_of = main.as_of_place(after) if present and present[-1].until >= after else None
-        path = Path(self._compared.lineages.up_to(after, as_of or after), as_of or after)
-        read = self._paths.read(path, len(self._asked.pieces))
-        alignment = align(self._compared.units(), read.units, read.gap)
-        new = range(len(self._compared.units())) if alignment.how == "apart" else alignment.new
-        if after >= self._compared.version:
-            adopts: tuple[LineAdopted, ...] = ()
-        else:
-            adopts = (LineAdopted(after=after, as_of=as_of),)
+        path = self.paths.main_up_to(after, as_of)
+        read = self.paths.read(path, len(self.units))
+        alignment = align(self.units, read.units, read.gap)
+        new = range(len(self.units)) if alignment.how == "apart" else alignment.new
         return Match(
-            "view" if alignment.how == "view" else "extends",
-            new=self._compared.pieces(new),
+            _relation(alignment),
+            new=self.pieces_at(new),
             parent=read.request_at(after),
-            adopts=adopts,
+            adopts=() if after >= self.version else (LineAdopted(after=after, as_of=as_of),),
             stretches=path.stretches,
         )
 
     # -- the last request of a line, and what came since ---------------------------------------
 
     def _on_main(self) -> Match | None:
-        state = self._standing
+        state = self.state
         last = state.last
         count = last.blocks if last else 0
-        if last is not None and not self._compared.begins_as(count, last.history):
+        if last is not None and not self.begins_as(count, last.history):
             return None
-        if last is not None and len(self._asked.pieces) == count:
+        if last is not None and len(self.sent.pieces) == count:
             if self._goes_on_with_answer():
                 return Match("extends", parent=state.last_id)
             if self._awaits_no_more():
                 return self._sample_of_main()
             if self._broke_off():
                 return self._instead_of_answer()
-        extends = after_last(self._asked, count, state)
+        extends = after_last(self.sent, count, state)
         if extends is None or last is None or not answers_itself(extends):
             return extends
         # An answer that the main branch does not have: a side branch may have it.
@@ -96,23 +82,21 @@ class Matcher:
 
         It says no more than the request before it did (Gemini: `continuationToken`).
         """
-        token, answered = self._asked.goes_on_by, self._standing.answered
+        token, answered = self.sent.goes_on_by, self.state.answered
         if token is None or not answered:
             return False
         encoded = jsontext.write(token)
-        events = self._compared.log.read(self._compared.own, after=answered - 1, until=answered)
+        events = self.log.read(self.own, after=answered - 1, until=answered)
         return any(encoded in (event.body or b"") for event in events)
 
     def _sample_of_main(self) -> Match:
         """Return the place of the main branch's last request, said again beside its answer."""
-        after = self._standing.last_version
-        return self._compared.branch(
-            self._standing.last_id, after, self._paths.main().as_of_place(after)
-        )
+        after = self.state.last_version
+        return branch(self.state.last_id, after, self.paths.main().as_of_place(after))
 
     def _broke_off(self) -> bool:
         """Whether there is a part of an answer to the main branch's last request, and nothing else."""
-        state = self._standing
+        state = self.state
         return bool(state.since) and all(
             unit.may_miss and unit.unit.is_answer and unit.version > state.last_version
             for unit in state.since
@@ -123,16 +107,16 @@ class Matcher:
 
         What came of that is history no more, as what an attempt brings that an SDK makes again.
         """
-        after, parent = self._standing.last_version, self._standing.last_id
-        as_of = self._paths.main().as_of_place(after)
-        path = Path(self._compared.lineages.up_to(after, as_of or after), as_of or after)
+        after, parent = self.state.last_version, self.state.last_id
+        as_of = self.paths.main().as_of_place(after)
+        path = self.paths.main_up_to(after, as_of)
         return _back_on(path, after, as_of, parent)
 
     def _on_side(self) -> Match | None:
         for is_read in (False, True):
             if is_read:
-                self._sides.take_in(self._compared.last_events())
-            for side in self._sides:
+                self.sides.take_in(self.paths.recent())
+            for side in self.sides:
                 if (match := self._on(side)) is not None:
                     return match
         return None
@@ -140,26 +124,26 @@ class Matcher:
     def _on(self, side: SideBranch) -> Match | None:
         """Return how the request goes on from a side branch's last request, if it does."""
         last = side.last
-        if last.history is None or not self._compared.begins_as(last.blocks, last.history):
+        if last.history is None or not self.begins_as(last.blocks, last.history):
             return None
-        path = self._paths.of(side, self._sides)
+        path = self.paths.of(side, self.sides)
         if path is None:
             return None
-        since = self._compared.of_line(side)
-        items = [event.told() for event in islice(since, RECENT + 4 * len(self._asked.pieces))]
-        units = recorded_units(known_events(items))
+        recorded = self.log.read(self.own, after=last.version, until=self.version)
+        since = (event.told() for event in recorded if line_of(event) == side.line)
+        units = units_of(islice(since, RECENT + 4 * len(self.sent.pieces)))
         is_said = any(not unit.may_miss and not unit.unit.is_blank for unit in units)
-        if len(self._asked.pieces) == last.blocks and (is_said or last.request in IN_FLIGHT):
-            return self._compared.branch(last.request, last.version, path.as_of_place(last.version))
-        alignment = align(self._compared.units_from(last.blocks), units)
+        if len(self.sent.pieces) == last.blocks and (is_said or last.request in IN_FLIGHT):
+            return branch(last.request, last.version, path.as_of_place(last.version))
+        alignment = align(self.units[last.blocks :], units)
         if alignment.how == "extends" and (is_said or last.blocks):
-            return self._compared.extends(
-                path, self._compared.new_pieces(alignment, last.blocks), last.request
+            return self.extends(
+                path, new_pieces(self.sent.pieces[last.blocks :], alignment), last.request
             )
         if alignment.how != "repeats":
             return None
         if is_said:
-            return self._compared.extends(path, (), last.request)
+            return self.extends(path, (), last.request)
         return Match("extends", side=side, parent=last.request) if last.blocks else None
 
     # -- by what was said ----------------------------------------------------------------------
@@ -168,7 +152,7 @@ class Matcher:
         """Return how the request goes on from the line that it shares most with."""
         best: tuple[Path, PathRead, Alignment] | None = None
         for path, read in self._candidates():
-            alignment = align(self._compared.units(), read.units, read.gap)
+            alignment = align(self.units, read.units, read.gap)
             if alignment.how != "apart" and (best is None or alignment.tells_more_than(best[2])):
                 best = path, read, alignment
                 if self._is_explained(alignment):
@@ -176,38 +160,38 @@ class Matcher:
         if best is None:
             return self._apart()
         path, read, alignment = best
-        if self._asked.compacts:
+        if self.sent.compacts:
             return replace(self._compaction(path, read), sources=read.sources)
         return replace(self._placed(path, read, alignment), sources=read.sources)
 
     def _is_explained(self, alignment: Alignment) -> bool:
         """Whether all that a request says is of this line, or is new from the caller."""
-        pieces = self._compared.pieces(alignment.new)
-        count = len(self._compared.units()) - len(pieces)
+        pieces = self.pieces_at(alignment.new)
+        count = len(self.units) - len(pieces)
         return alignment.weight == count and all(piece.role != _MODEL for piece in pieces)
 
     def _candidates(self) -> Iterator[tuple[Path, PathRead]]:
         """Yield the paths that a request may go on from, the main branch as it is told first."""
-        main = self._paths.main()
-        if (compacted := self._paths.compacted(main)) is not None:
+        main = self.paths.main()
+        if (compacted := self.paths.compacted(main)) is not None:
             yield main, compacted
         for path in self._lines():
-            yield path, self._paths.read(path, len(self._asked.pieces))
+            yield path, self.paths.read(path, len(self.sent.pieces))
 
     def _lines(self) -> Iterator[Path]:
-        yield self._paths.main()
-        recent = self._compared.last_events()
+        yield self.paths.main()
+        recent = self.paths.recent()
         given_up = [event.version - 1 for event in recent if event.type == "line.adopted"]
         for version in reversed(given_up[-_GIVEN_UP:]):
-            yield self._paths.main(version)
-        self._sides.take_in(recent)
-        for side in self._sides:
-            path = self._paths.of(side, self._sides)
+            yield self.paths.main(version)
+        self.sides.take_in(recent)
+        for side in self.sides:
+            path = self.paths.of(side, self.sides)
             if path is not None:
                 yield path
 
     def _placed(self, path: Path, read: PathRead, alignment: Alignment) -> Match:
-        new = self._compared.new_pieces(alignment)
+        new = new_pieces(self.sent.pieces, alignment)
         parent = read.request_at(alignment.after)
         is_over = not new and self._is_out(path)
         if alignment.how == "extends" and not self._is_now(path) and self._gives_results(new):
@@ -218,38 +202,35 @@ class Matcher:
             alignment.how == "view" and not alignment.is_sure and not self._is_as_in_force()
         )
         if alignment.how == "branches" or is_over or is_doubtful or not self._is_now(path):
-            return self._compared.branch(
-                parent, alignment.after, path.as_of_place(alignment.after), new
-            )
+            return branch(parent, alignment.after, path.as_of_place(alignment.after), new)
         if path.sides:
             last = path.sides[-1].last.request
-            return self._compared.extends(path, new, last, _relation(alignment))
-        return Match(_relation(alignment), new=new, parent=self._standing.last_id)
+            return self.extends(path, new, last, _relation(alignment))
+        return Match(_relation(alignment), new=new, parent=self.state.last_id)
 
     def _gives_results(self, new: tuple[Piece, ...]) -> bool:
-        return any(unit_of_piece(self._asked.api, piece).result_of is not None for piece in new)
+        return any(unit_of_piece(self.sent.api, piece).result_of is not None for piece in new)
 
     def _compaction(self, path: Path, read: PathRead) -> Match:
         """Return the place of a summary: the end of the line, until the program goes on from it."""
         after = max((unit.until for unit in read.units), default=0)
         place = path.as_of_place(after) if after else None
-        return replace(self._compared.branch(read.request_at(after), after, place), relation="view")
+        return branch(read.request_at(after), after, place, relation="view")
 
     def _apart(self) -> Match:
         """Return what a request is that shares nothing.
 
         A first prompt that was edited, a summary of it all, or another call altogether.
         """
-        state = self._standing
-        pieces = () if self._asked.compacts else self._asked.pieces
+        state = self.state
+        pieces = () if self.sent.compacts else self.sent.pieces
         if not self._begins_anew():
             return Match("unrelated", new=pieces, is_new=True)
-        main = self._paths.main()
+        main = self.paths.main()
         if state.last is not None and state.last.parent is None and not main.is_fork:
-            return self._compared.branch(None, FIRST, None, pieces)
+            return branch(None, FIRST, None, pieces)
         after = max((unit.until for unit in state.since), default=state.last_version)
-        branch = self._compared.branch(state.last_id, after, main.as_of_place(after), pieces)
-        return replace(branch, relation="view")
+        return branch(state.last_id, after, main.as_of_place(after), pieces, "view")
 
     def _begins_anew(self) -> bool:
         """Whether a request that shares nothing may be the main branch's, begun anew.
@@ -257,11 +238,11 @@ class Matcher:
         Not while that awaits an answer, or the results of its calls: they may have begun another
         agent, which has the same instructions, tools and model.
         """
-        state = self._standing
+        state = self.state
         return (
             state.last is not None
             and state.last_version > 0
-            and state.last.model == self._asked.model
+            and state.last.model == self.sent.model
             and not state.in_flight
             and not state.head.open_calls
             and self._is_same_in_force()
@@ -269,25 +250,25 @@ class Matcher:
 
     def _is_now(self, path: Path) -> bool:
         """Whether a path is one that goes on: not the main branch as it was before an adoption."""
-        return bool(path.sides) or path.as_of == self._compared.version
+        return bool(path.sides) or path.as_of == self.version
 
     def _is_out(self, path: Path) -> bool:
         """Whether an answer to the last request of a path is being read."""
         if not path.sides:
-            return self._standing.in_flight
+            return self.state.in_flight
         return path.sides[-1].last.request in IN_FLIGHT
 
     def _awaits_no_more(self) -> bool:
         """Whether the main branch's last request was answered, or its answer is being read."""
-        return self._standing.in_flight or self._standing.answered > 0
+        return self.state.in_flight or self.state.answered > 0
 
     def _is_as_in_force(self) -> bool:
-        is_something = bool(self._asked.system) or bool(self._asked.tools)
+        is_something = bool(self.sent.system) or bool(self.sent.tools)
         return is_something and self._is_same_in_force()
 
     def _is_same_in_force(self) -> bool:
-        state = self._standing
-        return not in_force_anew(self._asked, state.instructions, state.tools)
+        state = self.state
+        return not in_force_anew(self.sent, state.instructions, state.tools)
 
 
 def after_last(sent: Sent, start: int, state: ConversationState) -> Match | None:

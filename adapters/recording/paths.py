@@ -5,179 +5,25 @@ Of a long path only its ends are read, as much as a request of so many blocks ca
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Final
 from uuid import UUID
 
-from onrecord.adapters.streams.event_reading import events_for, events_in, on_main
-from onrecord.adapters.streams.lineage import BEGINNING, Lineages, Stretch, amendments
-from onrecord.domain.admission import refers_back
-from onrecord.domain.encoding import Erased, Unrecognised
-from onrecord.domain.events import (
-    Event,
-    LineAdopted,
-    RequestSent,
-    ResponseCompleted,
-    ResponseInterrupted,
+from onrecord.adapters.recording.state import SideBranch, SideBranches
+from onrecord.adapters.streams.event_reading import (
+    events_for,
+    events_in,
+    known_events,
+    line_of,
+    on_main,
 )
+from onrecord.adapters.streams.lineage import BEGINNING, Lineages, Stretch, amendments
 from onrecord.domain.log import Log, RecordedEvent, Told
 from onrecord.projections.history.amendments import amended, as_compacted, as_seen
 from onrecord.projections.matching.recorded_units import RecordedUnit, recorded_units
 from onrecord.projections.matching.sources import Source, sources_in
-
-# The side branches of a conversation: where each one left the line before it, and its last request.
-#
-# What this process put on side branches it keeps in mind; what others did is told by the last
-# events.
-
-_REMEMBERED: Final = 64
-# Bodies are canonical (docs/format.md): that of an event on a side branch begins so.
-_LINE: Final = b'{"line":"'
-_ID: Final = 36
-_CLOSINGS: Final = ("response.completed", "response.interrupted")
-
-
-@dataclass(frozen=True, slots=True)
-class LastRequest:
-    """The last request of a line: its id and version, and how its messages are known again."""
-
-    request: UUID
-    version: int
-    blocks: int = 0
-    history: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SideBranch:
-    """A side branch: `begun` is the version of its first event, `after` and `as_of` its place.
-
-    `parted` is the version of what began it: a request of the main branch after that says that the
-    main branch was gone on with. The place is as `RequestSent` says; `after` is None if it has none.
-    What `is_promoted` is part of the main branch, as that is or was.
-    """
-
-    line: UUID
-    begun: int
-    parted: int
-    after: int | None
-    as_of: int | None
-    last: LastRequest
-    is_promoted: bool = False
-
-
-class SideBranches:
-    """The side branches that are known, the one that spoke last at the end."""
-
-    def __init__(self) -> None:
-        """Begin with none."""
-        self._known: OrderedDict[UUID, SideBranch] = OrderedDict()
-
-    def __iter__(self) -> Iterator[SideBranch]:
-        """Yield the lines that were not promoted, the one that spoke last first."""
-        return (side for side in reversed(list(self._known.values())) if not side.is_promoted)
-
-    def get(self, line: UUID) -> SideBranch | None:
-        """Return what is known of a line, promoted or not."""
-        return self._known.get(line)
-
-    def keep(self, side: SideBranch) -> None:
-        """Take note of a line that spoke."""
-        self._known[side.line] = side
-        self._known.move_to_end(side.line)
-        while len(self._known) > _REMEMBERED:
-            self._known.popitem(last=False)
-
-    def promote(self, line: UUID | None) -> None:
-        """Take note that a line was promoted."""
-        if line is not None and line in self._known:
-            self._known[line] = replace(self._known[line], is_promoted=True)
-
-    def take_in(self, recorded: Iterable[RecordedEvent]) -> None:
-        """Take note of the lines that spoke in events, given in order; those known stay."""
-        scan = _SideBranchScan(self._known)
-        for event in recorded:
-            scan.take(event)
-        for side in scan.found.values():
-            branch = self._known.get(side.line)
-            if branch is None or branch.last.version < side.last.version:
-                self.keep(side)
-        for line in scan.adopted:
-            self.promote(line)
-
-
-class _SideBranchScan:
-    """What events tell of side branches."""
-
-    def __init__(self, known: Iterable[UUID]) -> None:
-        self.found: dict[UUID, SideBranch] = {}
-        self.adopted: list[UUID | None] = []
-        self._known = frozenset(known)
-        self._begun: dict[UUID, int] = {}
-        self._requests: dict[UUID, LastRequest] = {}
-
-    def take(self, recorded: RecordedEvent) -> None:
-        line = line_of(recorded)
-        if line is not None:
-            self._begun.setdefault(line, recorded.version)
-        if recorded.type == "request.sent":
-            self._sent(recorded, line)
-        elif recorded.type == "line.adopted":
-            event = recorded.event()
-            if isinstance(event, LineAdopted) and refers_back(event, recorded.version):
-                self.adopted.append(event.adopted)
-        elif line is not None and (closing := closing_of(recorded)) is not None:
-            self._closed(line, closing)
-
-    def _sent(self, recorded: RecordedEvent, line: UUID | None) -> None:
-        event = recorded.event()
-        if not isinstance(event, RequestSent):
-            return
-        last = last_request(recorded.event_id, recorded.version, event)
-        self._requests[recorded.event_id] = last
-        if line is None:
-            return
-        first, after, as_of = self._begun[line], event.after, event.as_of
-        if not refers_back(event, recorded.version):
-            after = as_of = None
-        elif event.begun is not None:
-            first = event.begun
-        before = self.found.get(line)
-        parted = before.parted if before else first
-        self.found[line] = SideBranch(line, first, parted, after, as_of, last)
-
-    def _closed(self, line: UUID, event: ResponseCompleted | ResponseInterrupted) -> None:
-        """Take note of an answer that is on a line without a request of its own."""
-        if line in self._known:
-            return
-        sent = None if event.request is None else self._requests.get(event.request)
-        if sent is not None and line not in self.found:
-            place = SideBranch(line, self._begun[line], sent.version, sent.version, None, sent)
-            self.found[line] = place
-
-
-def last_request(request: UUID, version: int, event: RequestSent) -> LastRequest:
-    """Return what is to be known of a request to know again what goes on from it."""
-    return LastRequest(request, version, event.blocks, event.history)
-
-
-def closing_of(recorded: RecordedEvent) -> ResponseCompleted | ResponseInterrupted | None:
-    """Return what an event says that closes a response; None for any other."""
-    if recorded.type not in _CLOSINGS:
-        return None
-    event = recorded.event()
-    return event if isinstance(event, ResponseCompleted | ResponseInterrupted) else None
-
-
-def line_of(recorded: RecordedEvent | Told) -> UUID | None:
-    """Return the side branch that an event is on, without reading all that it says."""
-    body = recorded.body or b""
-    if not body.startswith(_LINE):
-        return None
-    return UUID(body[len(_LINE) : len(_LINE) + _ID].decode())
-
 
 RECENT: Final = 256
 """How many of the last events tell of side branches."""
@@ -254,6 +100,11 @@ class Paths:
         version = self._version if as_of is None else as_of
         return Path(self._lineages.at(version), version)
 
+    def main_up_to(self, after: int, as_of: int | None) -> Path:
+        """Return the main branch up to a version, as it stood then, or at `as_of`."""
+        version = as_of or after
+        return Path(self._lineages.up_to(after, version), version)
+
     def of(self, side: SideBranch, branches: SideBranches) -> Path | None:
         """Return the path of a side branch; None if a line that it left is not known any more."""
         own = Stretch(self._own, self._version, after=side.begun - 1, line=side.line)
@@ -282,8 +133,7 @@ class Paths:
                 # A line began before what was said on it: so each step leads to an earlier one.
                 is_earlier = parent is not None and parent.begun <= after < side.begun
                 return self.of(parent, branches) if parent and is_earlier else None
-        as_of = side.as_of or after
-        return Path(self._lineages.up_to(after, as_of), as_of)
+        return self.main_up_to(after, side.as_of)
 
     def read(self, path: Path, blocks: int) -> PathRead:
         """Return what a path says, as far as a request of so many blocks needs it."""
@@ -340,8 +190,7 @@ class Paths:
             for item in ordered
             if item.type == "request.sent"
         ]
-        units = recorded_units(known_events(ordered))
-        return PathRead(units, requests=requests, sources=sources_in(items))
+        return PathRead(units_of(ordered), requests=requests, sources=sources_in(items))
 
     def _here(self, item: Told) -> Told:
         """Return an event with the version after which a cut of this conversation keeps it.
@@ -351,9 +200,6 @@ class Paths:
         return item if item.conversation_id == self._own else item._replace(version=BEGINNING)
 
 
-def known_events(items: Iterable[Told]) -> Iterator[tuple[int, Event]]:
-    """Yield what this release can read of events, each with its version."""
-    for item in items:
-        event = item.event()
-        if not isinstance(event, Unrecognised | Erased):
-            yield item.version, event
+def units_of(items: Iterable[Told]) -> list[RecordedUnit]:
+    """Return the units of events, as far as this release can read them."""
+    return recorded_units((item.version, event) for item, event in known_events(items))

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from onrecord.adapters.recording.paths import SideBranch
+from onrecord.adapters.recording.state import ConversationState, SideBranch
 from onrecord.adapters.streams.lineage import Stretch
 from onrecord.adapters.wire import respelling
 from onrecord.adapters.wire.answer import Recording
@@ -32,11 +32,10 @@ from onrecord.domain.events import (
     RequestSent,
     ToolsDeclared,
 )
-from onrecord.domain.head import Head
 from onrecord.domain.request_template import Recipe, Template
 from onrecord.domain.tools import tools_digest
 from onrecord.projections.api import known_api
-from onrecord.projections.matching.recorded_units import RecordedUnit, same_instructions, same_tools
+from onrecord.projections.matching.recorded_units import same_instructions, same_tools
 from onrecord.projections.matching.sources import Source
 from onrecord.projections.matching.units import Piece, digest_of
 
@@ -91,30 +90,6 @@ class Outgoing:
     def path(self) -> str:
         """The path of the URL that it goes to."""
         return self.endpoint.partition("?")[0]
-
-
-@dataclass(frozen=True, slots=True)
-class ConversationState:
-    """Where a conversation stands when a request goes out.
-
-    `last` is the main branch's last request, by `last_id` and `last_version` (0: none); `since` what
-    was said after it; `in_flight` that its answer is being read right now, in this process.
-    `answered` is the version of a complete response to it, `said` that of the last event since that
-    said something (0: none). `sources` are the events since that request, whose content the next
-    one repeats.
-    """
-
-    head: Head = field(default_factory=Head)
-    last: RequestSent | None = None
-    last_id: UUID | None = None
-    last_version: int = 0
-    since: tuple[RecordedUnit, ...] = ()
-    in_flight: bool = False
-    answered: int = 0
-    said: int = 0
-    instructions: InstructionsSet | None = None
-    tools: ToolsDeclared | None = None
-    sources: tuple[Source, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,8 +184,7 @@ def plan(
     asked: Sent,
     state: ConversationState,
     match: Match,
-    *,
-    rendered: RenderedRequest | None = None,
+    rendered: RenderedRequest | None,
 ) -> Plan:
     """Decide what to record of a request that goes on so; on its line, what it says anew."""
     request = uuid7()
@@ -364,3 +338,19 @@ def _is_as_rendered(
 def _ids() -> Iterator[UUID]:
     while True:
         yield uuid7()
+
+
+_UNKNOWN: Final = (
+    "a request goes on from what the provider holds and this conversation does not: its history "
+    "lacks what came before; record the client from the first request on, or say all of it again"
+)
+_HELD: Final = "a request names {}, which the provider holds: what that says is not recorded"
+
+
+def unrecorded_references(match: Match, sent: Sent) -> Iterator[str]:
+    """Yield what to warn of where a request names what the provider holds and nobody recorded."""
+    if match.is_unknown:
+        yield _UNKNOWN
+    for member, what in WIRES[sent.api].held.items():
+        if sent.body.get(member) is not None:
+            yield _HELD.format(what)

@@ -16,39 +16,45 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from onrecord.adapters.recording.answer_commits import record_answer
 from onrecord.adapters.recording.bodies import Bodies, Reading
-from onrecord.adapters.recording.compare import Comparison, ReferenceWarnings
 from onrecord.adapters.recording.match import Matcher
-from onrecord.adapters.recording.paths import Paths, SideBranch, SideBranches, last_request
+from onrecord.adapters.recording.paths import Paths
 from onrecord.adapters.recording.plan import (
     UNRELATED,
-    ConversationState,
     Match,
     Outgoing,
     Plan,
     RenderedRequest,
     apart,
     beside,
-    goes_on,
     matching,
     plan,
+    unrecorded_references,
 )
-from onrecord.adapters.recording.spool import RecordingWarning, Spool, say_oversized
+from onrecord.adapters.recording.spool import (
+    RecordingWarning,
+    Spool,
+    record_answer,
+    say_oversized,
+    warn_quietly,
+)
 from onrecord.adapters.recording.state import (
     IN_FLIGHT,
+    ConversationState,
     DeferredAnswers,
     OpenRequest,
+    SideBranch,
+    SideBranches,
     StateReader,
     find_among,
-    open_request,
+    last_request,
 )
 from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.streams.results import told_apart
 from onrecord.adapters.streams.stream import Done, Stream, append_first, append_to, stored_again
 from onrecord.adapters.wire.answer import Conclusion
 from onrecord.adapters.wire.answer_events import is_oversized
-from onrecord.adapters.wire.raw_bytes import Content, pieces_of
+from onrecord.adapters.wire.requests import Sent
 from onrecord.domain import conversation
 from onrecord.domain.errors import (
     DocumentMissing,
@@ -90,11 +96,11 @@ class Recorder:
         self._rendered: deque[RenderedRequest] = deque(maxlen=_REMEMBERED)
         self._accounts: set[tuple[str, str]] = set()
         self._bodies = Bodies()
-        self._standings = StateReader(stream)
+        self._states = StateReader(stream)
         self._sides = SideBranches()
         # Not the requests themselves: one is in flight for as long as it is held.
         self._deferred = DeferredAnswers[tuple[UUID, UUID | None, int]](_DEFERRED_AT_MOST)
-        self._held_elsewhere = ReferenceWarnings()
+        self._warnings: set[str] = set()
 
     def remember(self, asked: Asked) -> None:
         """Take note of a request that was rendered here: it may go out next."""
@@ -156,7 +162,7 @@ class Recorder:
         """
         stream = self.stream
         deferred = self._deferred.find(provider_id)
-        request = None if deferred is None else open_request(*deferred)
+        request = None if deferred is None else OpenRequest(*deferred)
         if request is None:
             paths = Paths(
                 stream.backend, stream.lineages(), stream.conversation_id, stream.head().version
@@ -206,22 +212,21 @@ class Recorder:
 
     def _record(self, outgoing: Outgoing, after: int | None) -> OpenRequest:
         """Record a request where it belongs; decide again when another writer was quicker."""
-        rendered = matching(outgoing.body, self.remembered())
-        reading = Reading(outgoing, self._bodies)
+        reading = self._read(outgoing, self._bodies)
         aside = is_reused = False
         for tries_left in reversed(range(_TRIES)):
             aside = aside or not tries_left
-            state = self._standings.now()
-            match = self._related(reading, state, rendered, after)
+            state = self._states.now()
+            match = self._match(reading, state, after)
             if aside:
                 match = beside(match, state)
             state = self._in_force(state, match)
-            planned = plan(outgoing, reading.asked, state, match, rendered=rendered)
+            planned = plan(outgoing, reading.asked, state, match, reading.rendered)
             if is_reused:
                 planned = self._told_apart(planned, state.head)
             version = state.head.version
             expected = None if aside and version else version
-            drafted, blobs, event = self._drafted(planned, state, reading, rendered)
+            drafted, blobs, event = self._drafted(planned, state, reading)
             start = conversation.start(state.head, self.stream.key)
             drafted = (*map(self.stream.draft, start), *drafted)
             request = IN_FLIGHT[planned.request] = OpenRequest(planned.request, planned.line)
@@ -236,7 +241,7 @@ class Recorder:
                 aside, is_reused = is_reused, True
                 continue
             request.version = done.last
-            self._held_elsewhere.say(match, reading.asked)
+            self._warn(match, reading.asked)
             self._keep(match, planned, event, done)
             self._bodies.keep(reading.body(planned.request))
             return request
@@ -244,11 +249,11 @@ class Recorder:
 
     def _record_batch(self, entries: Sequence[Outgoing]) -> list[OpenRequest]:
         """Record each request beside what is said now: none of them has seen another."""
-        state, bodies = self._standings.now(), self._bodies.copy()
+        state, bodies = self._states.now(), self._bodies.copy()
         drafted: list[NewEvent] = []
         requests: list[OpenRequest] = []
         for place, outgoing in enumerate(entries, 1):
-            reading = Reading(outgoing, bodies)
+            reading = self._read(outgoing, bodies)
             try:
                 planned, events, blobs = self._planned_apart(reading, state)
             except InvalidInput as exc:
@@ -265,12 +270,9 @@ class Recorder:
         self, reading: Reading, state: ConversationState
     ) -> tuple[Plan, tuple[NewEvent, ...], Mapping[str, bytes]]:
         """Return what is recorded of a request beside what is said now."""
-        outgoing = reading.outgoing
-        rendered = matching(outgoing.body, self.remembered())
-        match = self._related(reading, state, rendered, None)
-        match = apart(match, state, reading.whole())
-        planned = plan(outgoing, reading.asked, state, match, rendered=rendered)
-        events, blobs, _ = self._drafted(planned, state, reading, rendered)
+        match = apart(self._match(reading, state, None), state, reading.whole())
+        planned = plan(reading.outgoing, reading.asked, state, match, reading.rendered)
+        events, blobs, _ = self._drafted(planned, state, reading)
         return planned, events, blobs
 
     def _told_apart(self, planned: Plan, head: Head) -> Plan:
@@ -284,29 +286,23 @@ class Recorder:
         )
         return replace(planned, events=apart)
 
-    def _related(
-        self,
-        reading: Reading,
-        state: ConversationState,
-        rendered: RenderedRequest | None,
-        after: int | None,
-    ) -> Match:
+    def _read(self, outgoing: Outgoing, bodies: Bodies) -> Reading:
+        return Reading(outgoing, bodies, matching(outgoing.body, self.remembered()))
+
+    def _match(self, reading: Reading, state: ConversationState, after: int | None) -> Match:
         """Return how a request goes on; what was rendered here says nothing anew."""
-        if after is None:
-            match = _after_last(reading, state, rendered)
-            if match is not None:
-                return match
+        if after is None and (match := reading.after_last(state)) is not None:
+            return match
         sent = reading.whole()
         if sent is None:
             return UNRELATED
         own, lineages = self.stream.conversation_id, self.stream.lineages()
-        compared = Comparison(self.stream.backend, lineages, own, self._sides, state, sent)
-        relating = Matcher(compared)
+        matcher = Matcher(self.stream.backend, lineages, own, self._sides, state, sent)
         if after is not None:
-            match = relating.going_on(after)
-            return match if rendered is None else replace(match, new=())
-        match = relating.related()
-        if rendered is None:
+            match = matcher.going_on(after)
+            return match if reading.rendered is None else replace(match, new=())
+        match = matcher.match()
+        if reading.rendered is None:
             return match
         return replace(beside(match, state), new=(), adopts=())
 
@@ -314,15 +310,11 @@ class Recorder:
         """Return where the conversation stands once a line is adopted."""
         if not match.adopts:
             return state
-        in_force = self._standings.in_force(state.head, match.stretches)
+        in_force = self._states.in_force(state.head, match.stretches)
         return replace(state, instructions=in_force[0], tools=in_force[1])
 
     def _drafted(
-        self,
-        planned: Plan,
-        state: ConversationState,
-        reading: Reading,
-        rendered: RenderedRequest | None,
+        self, planned: Plan, state: ConversationState, reading: Reading
     ) -> tuple[tuple[NewEvent, ...], Mapping[str, bytes], RequestSent]:
         """Draft what a plan records; the request last, as a template of what is stored then."""
         before = [self.stream.draft(event) for event in planned.events]
@@ -330,18 +322,16 @@ class Recorder:
         outgoing = reading.outgoing
         parent = reading.parent()
         if parent is None:
-            sources = [*self._said_before(state, reading, rendered), *sources]
+            sources = [*self._said_before(state, reading), *sources]
         template, spans = split(outgoing.body, known=sources, parent=parent, cut=outgoing.cut)
         event = planned.sent(template, reading.digests())
         sent = self.stream.draft(event, event_id=planned.request)
         return (*before, sent), {**planned.blobs, **spans}, event
 
-    def _said_before(
-        self, state: ConversationState, reading: Reading, rendered: RenderedRequest | None
-    ) -> Iterable[Source]:
+    def _said_before(self, state: ConversationState, reading: Reading) -> Iterable[Source]:
         """Return what a request may repeat that has no other one to refer to."""
-        if rendered is not None:
-            return rendered.sources()
+        if reading.rendered is not None:
+            return reading.rendered.sources()
         stream, version = self.stream, state.head.version
         if not state.last_version:
             return ()
@@ -368,20 +358,13 @@ class Recorder:
         with self._remembering:
             return tuple(self._rendered)
 
-    def _put(self, blobs: Mapping[str, Content]) -> None:
-        stream = self.stream
-        for content in blobs.values():
-            stream.backend.put_blob(stream.tenant, stream.conversation_id, pieces_of(content))
+    def _warn(self, match: Match, sent: Sent) -> None:
+        """Say what the provider holds of a request and nobody recorded, once a conversation each."""
+        for text in unrecorded_references(match, sent):
+            if text not in self._warnings:
+                self._warnings.add(text)
+                warn_quietly(text)  # The request is recorded, so it is sent.
 
-
-def _after_last(
-    reading: Reading, state: ConversationState, rendered: RenderedRequest | None
-) -> Match | None:
-    """Return how a request extends the main branch's last one, read no further than it has to be."""
-    if rendered is None:
-        return reading.after_last(state)
-    for read in (partial(reading.tail, state), reading.whole):
-        sent = read()
-        if sent is not None and goes_on(sent, state, rendered.recipe.version):
-            return Match("extends", parent=state.last_id)
-    return None
+    def _put(self, blobs: Mapping[str, bytes]) -> None:
+        for data in blobs.values():
+            self.stream.put((data,))

@@ -20,24 +20,29 @@ from typing import Final
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from onrecord.adapters.recording.answer_commits import record_answer
 from onrecord.adapters.recording.unstored import PendingAppend, encoded, opened
 from onrecord.adapters.storage.atomic_files import write_atomically
-from onrecord.adapters.streams.stream import append_to, stored_again
-from onrecord.adapters.wire.raw_bytes import pieces_of
+from onrecord.adapters.streams.lineage import lineage
+from onrecord.adapters.streams.stream import Done, append_to, stored_again
+from onrecord.adapters.wire.raw_bytes import Content, pieces_of
+from onrecord.domain.encoding import Unrecognised, decode, encode
 from onrecord.domain.errors import (
     ConversationForgotten,
+    IdempotencyMismatch,
     StorageBusy,
     StorageError,
     StorageFull,
     StorageReadOnly,
     StorageUnavailable,
+    VersionConflict,
 )
+from onrecord.domain.head import effect_of
 from onrecord.domain.header import parse_header
-from onrecord.domain.log import Backend
+from onrecord.domain.log import Append, Backend, Log, NewEvent, RecordedEvent
 
 logger = logging.getLogger("onrecord")
 
+_TRIES: Final = 16
 _WAITING: Final = ".spooled.json"
 _REFUSED: Final = ".refused.json"
 _TAKES_NOTHING: Final = (StorageBusy, StorageFull, StorageReadOnly, StorageUnavailable)
@@ -103,7 +108,8 @@ class Spool:
         It is dropped if the conversation was forgotten meanwhile. Only what is to be `raised` is.
         """
         try:
-            _put_blobs(backend, pending)
+            append = pending.append
+            put_blobs(backend, append.tenant, append.conversation_id, pending.blobs)
             write()
         except raised:
             raise
@@ -252,6 +258,53 @@ class Spool:
         return path
 
 
+# Answers on their way into the log: history as long as no other request went on.
+#
+# A request may be overtaken while it is out: its stream is left unread, a second tab goes on. Then
+# its answer is kept on a side branch. The log decides, so that threads and processes agree.
+
+
+def record_answer(log: Log, answer: Append, request: UUID, version: int) -> Done:
+    """Record what a request of the main branch was answered; on a side branch if it was overtaken.
+
+    `version` is the last one of the conversation, as far as the caller knows. Others may append
+    meanwhile; where they are quicker each time, the answer goes aside rather than missing. What
+    was recorded before stays as it is. Raises IdempotencyMismatch, and what the log raises.
+    """
+    for _ in range(_TRIES):
+        try:
+            return append_to(log, answer._replace(expected_version=version))
+        except VersionConflict as exc:
+            version = exc.current
+        except IdempotencyMismatch:
+            break  # It may be aside already: the reply of the log was lost, and it is tried again.
+        last = log.latest(answer.conversation_id, "request", version)
+        if last is None or last.event_id != request or _is_given_up(log, last, version):
+            break
+    beside = tuple(_on_line(event, request) for event in answer.events)
+    return append_to(log, answer._replace(events=beside, expected_version=None))
+
+
+def _is_given_up(log: Log, request: RecordedEvent, version: int) -> bool:
+    """Whether the main branch went on from an earlier place, with no other request as yet."""
+    own = request.conversation_id
+    adopted = log.latest(own, "adopted", version)
+    if adopted is None or adopted.version < request.version:
+        return False
+    stretches = (
+        s for s in lineage(log, own, version) if s.conversation_id == own and s.line is None
+    )
+    return not any(s.after < request.version <= s.until for s in stretches)
+
+
+def _on_line(drafted: NewEvent, line: UUID) -> NewEvent:
+    event = decode(drafted.type, drafted.schema_version, drafted.body)
+    if isinstance(event, Unrecognised) or event.line is not None:
+        return drafted
+    aside = event.model_copy(update={"line": line})
+    return drafted._replace(body=encode(aside), effect=effect_of(aside))
+
+
 def spool_folder(
     url: str, log: str, tenant: UUID, environment: Mapping[str, str] = os.environ
 ) -> Path:
@@ -320,21 +373,23 @@ def _refused(what: str, cause: Exception) -> None:
 
 
 def _record(backend: Backend, unstored: PendingAppend) -> None:
-    stored_again(lambda: _store_and_append(backend, unstored))
-
-
-def _store_and_append(backend: Backend, unstored: PendingAppend) -> None:
+    """Record what waited, and the blobs that it refers to."""
     append = unstored.append
-    _put_blobs(backend, unstored)
     request = parse_header(append.events[0].header).causation_id
-    if request is None:
-        append_to(backend, append)
-    else:
+
+    def record() -> Done:
+        put_blobs(backend, append.tenant, append.conversation_id, unstored.blobs)
+        if request is None:
+            return append_to(backend, append)
         # It may have been overtaken while it waited; what the log has by now is found by its ids.
-        record_answer(backend, append, request, version=0)
+        return record_answer(backend, append, request, version=0)
+
+    stored_again(record)
 
 
-def _put_blobs(backend: Backend, pending: PendingAppend) -> None:
-    append = pending.append
-    for content in pending.blobs.values():
-        backend.put_blob(append.tenant, append.conversation_id, pieces_of(content))
+def put_blobs(
+    backend: Backend, tenant: UUID, conversation_id: UUID, blobs: Mapping[str, Content]
+) -> None:
+    """Store the bytes that events refer to, before these."""
+    for content in blobs.values():
+        backend.put_blob(tenant, conversation_id, pieces_of(content))

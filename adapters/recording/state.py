@@ -1,27 +1,35 @@
-"""Where a conversation stands when a request goes out, read from the log; no more than it takes."""
+"""Where a conversation stands when a request goes out: what is in force, said and in flight.
+
+It is read from the log, no more than it takes. What this process put on side branches, and which
+answers are still to come, it keeps in mind.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final, Generic, TypeAlias, TypeVar
 from uuid import UUID
 from weakref import WeakValueDictionary
 
-from typing_extensions import TypeIs
-
-from onrecord.adapters.recording.paths import closing_of, line_of
-from onrecord.adapters.recording.plan import ConversationState
-from onrecord.adapters.streams.event_reading import in_force, since_request
+from onrecord.adapters.streams.event_reading import (
+    closing_of,
+    in_force,
+    known_events,
+    line_of,
+    since_request,
+)
 from onrecord.adapters.streams.lineage import BEGINNING, Stretch
 from onrecord.adapters.streams.stream import Stream
 from onrecord.adapters.wire.answer_events import is_still_made
-from onrecord.domain.admission import error_of
+from onrecord.domain.admission import error_of, refers_back
 from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.events import (
     Event,
     InstructionsSet,
+    LineAdopted,
     RequestSent,
     ResponseCompleted,
     ResponseInterrupted,
@@ -30,14 +38,38 @@ from onrecord.domain.events import (
 from onrecord.domain.head import Head, Pointer
 from onrecord.domain.log import RecordedEvent, Told
 from onrecord.projections.history.amendments import as_seen, says_something
-from onrecord.projections.matching.recorded_units import recorded_units
-from onrecord.projections.matching.sources import sources_in
+from onrecord.projections.matching.recorded_units import RecordedUnit, recorded_units
+from onrecord.projections.matching.sources import Source, sources_in
 
 _LATEST: Final = 64
 """How many of the last events are looked at for what a request of a side branch repeats."""
 
 _Where: TypeAlias = tuple[int, tuple[tuple[UUID, int, UUID | None], ...]]
 """What was asked for: the version of the head's pointer, and the lineage."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationState:
+    """Where a conversation stands when a request goes out.
+
+    `last` is the main branch's last request, by `last_id` and `last_version` (0: none); `since` what
+    was said after it; `in_flight` that its answer is being read right now, in this process.
+    `answered` is the version of a complete response to it, `said` that of the last event since that
+    said something (0: none). `sources` are the events since that request, whose content the next
+    one repeats.
+    """
+
+    head: Head = field(default_factory=Head)
+    last: RequestSent | None = None
+    last_id: UUID | None = None
+    last_version: int = 0
+    since: tuple[RecordedUnit, ...] = ()
+    in_flight: bool = False
+    answered: int = 0
+    said: int = 0
+    instructions: InstructionsSet | None = None
+    tools: ToolsDeclared | None = None
+    sources: tuple[Source, ...] = ()
 
 
 class OpenRequest:
@@ -49,11 +81,11 @@ class OpenRequest:
 
     __slots__ = ("__weakref__", "line", "request", "version")
 
-    def __init__(self, request: UUID, line: UUID | None) -> None:
-        """Hold a request that is about to be recorded."""
+    def __init__(self, request: UUID, line: UUID | None, version: int = 0) -> None:
+        """Hold a request that is recorded, or is about to be."""
         self.request = request
         self.line = line
-        self.version = 0
+        self.version = version
 
 
 IN_FLIGHT: WeakValueDictionary[UUID, OpenRequest] = WeakValueDictionary()
@@ -80,7 +112,7 @@ class StateReader:
         items = [event.told() for event in recorded if line_of(event) is None]
         latest = [event.told() for event in recorded[-_LATEST:] if line_of(event) is not None]
         ordered = [item for item in as_seen(items)[0] if isinstance(item, Told)]
-        events = [(item, event) for item in ordered for event in [item.event()] if _is_known(event)]
+        events = list(known_events(ordered))
         place, last = _last_request(events)
         here = stretches[-1].conversation_id
         own = [(i, e) for i, e in events[place:] if e.line is None and i.conversation_id == here]
@@ -150,8 +182,135 @@ def _last_version(items: Iterable[Told]) -> int:
     return max((item.version for item in items), default=0)
 
 
-def _is_known(event: Event | Unrecognised | Erased) -> TypeIs[Event]:
-    return not isinstance(event, Unrecognised | Erased)
+# The side branches of a conversation: where each one left the line before it, and its last request.
+#
+# What this process put on side branches it keeps in mind; what others did is told by the last
+# events.
+
+_SIDES_AT_MOST: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class LastRequest:
+    """The last request of a line: its id and version, and how its messages are known again."""
+
+    request: UUID
+    version: int
+    blocks: int = 0
+    history: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SideBranch:
+    """A side branch: `begun` is the version of its first event, `after` and `as_of` its place.
+
+    `parted` is the version of what began it: a request of the main branch after that says that the
+    main branch was gone on with. The place is as `RequestSent` says; `after` is None if it has none.
+    What `is_promoted` is part of the main branch, as that is or was.
+    """
+
+    line: UUID
+    begun: int
+    parted: int
+    after: int | None
+    as_of: int | None
+    last: LastRequest
+    is_promoted: bool = False
+
+
+class SideBranches:
+    """The side branches that are known, the one that spoke last at the end."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._known: OrderedDict[UUID, SideBranch] = OrderedDict()
+
+    def __iter__(self) -> Iterator[SideBranch]:
+        """Yield the lines that were not promoted, the one that spoke last first."""
+        return (side for side in reversed(list(self._known.values())) if not side.is_promoted)
+
+    def get(self, line: UUID) -> SideBranch | None:
+        """Return what is known of a line, promoted or not."""
+        return self._known.get(line)
+
+    def keep(self, side: SideBranch) -> None:
+        """Take note of a line that spoke."""
+        self._known[side.line] = side
+        self._known.move_to_end(side.line)
+        while len(self._known) > _SIDES_AT_MOST:
+            self._known.popitem(last=False)
+
+    def promote(self, line: UUID | None) -> None:
+        """Take note that a line was promoted."""
+        if line is not None and line in self._known:
+            self._known[line] = replace(self._known[line], is_promoted=True)
+
+    def take_in(self, recorded: Iterable[RecordedEvent]) -> None:
+        """Take note of the lines that spoke in events, given in order; those known stay."""
+        scan = _SideBranchScan(self._known)
+        for event in recorded:
+            scan.take(event)
+        for side in scan.found.values():
+            branch = self._known.get(side.line)
+            if branch is None or branch.last.version < side.last.version:
+                self.keep(side)
+        for line in scan.adopted:
+            self.promote(line)
+
+
+class _SideBranchScan:
+    """What events tell of side branches."""
+
+    def __init__(self, known: Iterable[UUID]) -> None:
+        self.found: dict[UUID, SideBranch] = {}
+        self.adopted: list[UUID | None] = []
+        self._known = frozenset(known)
+        self._begun: dict[UUID, int] = {}
+        self._requests: dict[UUID, LastRequest] = {}
+
+    def take(self, recorded: RecordedEvent) -> None:
+        line = line_of(recorded)
+        if line is not None:
+            self._begun.setdefault(line, recorded.version)
+        if recorded.type == "request.sent":
+            self._sent(recorded, line)
+        elif recorded.type == "line.adopted":
+            event = recorded.event()
+            if isinstance(event, LineAdopted) and refers_back(event, recorded.version):
+                self.adopted.append(event.adopted)
+        elif line is not None and (closing := closing_of(recorded)) is not None:
+            self._closed(line, closing)
+
+    def _sent(self, recorded: RecordedEvent, line: UUID | None) -> None:
+        event = recorded.event()
+        if not isinstance(event, RequestSent):
+            return
+        last = last_request(recorded.event_id, recorded.version, event)
+        self._requests[recorded.event_id] = last
+        if line is None:
+            return
+        first, after, as_of = self._begun[line], event.after, event.as_of
+        if not refers_back(event, recorded.version):
+            after = as_of = None
+        elif event.begun is not None:
+            first = event.begun
+        before = self.found.get(line)
+        parted = before.parted if before else first
+        self.found[line] = SideBranch(line, first, parted, after, as_of, last)
+
+    def _closed(self, line: UUID, event: ResponseCompleted | ResponseInterrupted) -> None:
+        """Take note of an answer that is on a line without a request of its own."""
+        if line in self._known:
+            return
+        sent = None if event.request is None else self._requests.get(event.request)
+        if sent is not None and line not in self.found:
+            place = SideBranch(line, self._begun[line], sent.version, sent.version, None, sent)
+            self.found[line] = place
+
+
+def last_request(request: UUID, version: int, event: RequestSent) -> LastRequest:
+    """Return what is to be known of a request to know again what goes on from it."""
+    return LastRequest(request, version, event.blocks, event.history)
 
 
 # Answers that the provider goes on with after its reply, and that a later call reads.
@@ -206,12 +365,5 @@ def find_among(recorded: Sequence[RecordedEvent], provider_id: str) -> OpenReque
             continue
         if not is_still_made(closing):
             return None
-        return open_request(closing.request, line_of(event), recorded[-1].version)
+        return OpenRequest(closing.request, line_of(event), recorded[-1].version)
     return None
-
-
-def open_request(request: UUID, line: UUID | None, version: int) -> OpenRequest:
-    """Return a request that was recorded at a version."""
-    opened_request = OpenRequest(request, line)
-    opened_request.version = version
-    return opened_request

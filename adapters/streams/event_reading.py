@@ -18,8 +18,9 @@ from uuid import UUID
 
 from onrecord.adapters.streams.lineage import NONE, Amendments, Stretch, amendments, parted
 from onrecord.domain.content import Blob
-from onrecord.domain.encoding import Erased
+from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.events import Event, ResponseCompleted, ResponseInterrupted
 from onrecord.domain.head import Head, Pointer, advance, effect_of
 from onrecord.domain.log import Blobs, Log, RecordedEvent, Told
 from onrecord.projections.history.responses import Place, seen_by
@@ -29,8 +30,10 @@ _POINTERS: Final[tuple[Pointer, ...]] = ("instructions", "tools")
 
 # Members of a body have a fixed order, `line` first (docs/format.md): what is on a side branch begins
 # so, and goes on after the id.
-_LINE: Final = b'{"line":"%s"'
+_LINE: Final = b'{"line":"'
+_ID: Final = 36
 _REQUEST: Final = "request.sent"
+_CLOSINGS: Final = ("response.completed", "response.interrupted")
 
 
 def events_for(log: Log, stretches: tuple[Stretch, ...], window: Window | None) -> Iterator[Told]:
@@ -154,11 +157,35 @@ def last_exchange(log: Log, stretch: Stretch) -> Iterator[RecordedEvent]:
 
 def on_main(recorded: Iterable[RecordedEvent], stretch: Stretch) -> Iterator[RecordedEvent]:
     """Yield the events of a stretch's side branch, as if they had been on the main branch."""
-    begin = _LINE % str(stretch.line).encode()
+    begin = b'%s%s"' % (_LINE, str(stretch.line).encode())
     for event in recorded:
         if event.body is not None and event.body.startswith(begin):
             rest = event.body[len(begin) :].removeprefix(b",")
             yield event._replace(body=b"{" + rest)
+
+
+def closing_of(recorded: RecordedEvent) -> ResponseCompleted | ResponseInterrupted | None:
+    """Return what an event says that closes a response; None for any other."""
+    if recorded.type not in _CLOSINGS:
+        return None
+    event = recorded.event()
+    return event if isinstance(event, ResponseCompleted | ResponseInterrupted) else None
+
+
+def line_of(recorded: RecordedEvent | Told) -> UUID | None:
+    """Return the side branch that an event is on, without reading all that it says."""
+    body = recorded.body or b""
+    if not body.startswith(_LINE):
+        return None
+    return UUID(body[len(_LINE) : len(_LINE) + _ID].decode())
+
+
+def known_events(items: Iterable[Told]) -> Iterator[tuple[Told, Event]]:
+    """Yield those events that this release can read, each with what it says."""
+    for item in items:
+        event = item.event()
+        if not isinstance(event, Unrecognised | Erased):
+            yield item, event
 
 
 def _all(log: Log, stretch: Stretch) -> Iterator[Told]:
