@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from typing import Any, Final, NoReturn, TypeAlias, cast
 
 from onrecord.domain.errors import MalformedJson
@@ -42,10 +43,7 @@ def read(text: bytes | str) -> Any:
 
 def read_object(text: bytes | str) -> JsonObject:
     """Return the object of a JSON text from outside; any other value is MalformedJson."""
-    value = read(text)
-    if isinstance(value, dict):
-        return cast("JsonObject", value)
-    raise MalformedJson(f"expected a JSON object, found {type(value).__name__}")
+    return _object(read(text))
 
 
 def write(value: Any) -> bytes:
@@ -66,6 +64,12 @@ def write_canonical(value: Any) -> bytes:
         return _CANONICAL.encode(value).encode("ascii")
     except (TypeError, ValueError, RecursionError) as exc:
         raise MalformedJson(f"not representable as JSON: {exc}") from exc
+
+
+def _object(value: Any) -> JsonObject:
+    if isinstance(value, dict):
+        return cast("JsonObject", value)
+    raise MalformedJson(f"expected a JSON object, found {type(value).__name__}")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -97,3 +101,50 @@ def _without_content(exc: ValueError) -> str:
 _READER: Final = json.JSONDecoder(
     object_pairs_hook=_unique, parse_float=_finite, parse_constant=_refuse_constant
 )
+
+
+# JSON from outside that may be nested no deeper than every later reader can follow.
+
+DEEPEST: Final = 200
+"""How many levels of objects and lists may stand in one another.
+
+What walks a value later (moving long strings out, comparing, rendering) recurses, and the
+interpreter stops recursion at about 1,000 frames, those of the caller included.
+"""
+
+
+def read_bounded(text: bytes | str) -> Any:
+    """Return the value of a JSON text; MalformedJson where it is not one, or is too deep."""
+    value = read(text)
+    if _may_be_deep(text) and _is_deep(value):
+        raise MalformedJson(f"nested more than {DEEPEST} levels deep: flatten it")
+    return value
+
+
+def read_bounded_object(text: bytes | str) -> JsonObject:
+    """Return the object of a JSON text; MalformedJson where it is none, or is too deep."""
+    return _object(read_bounded(text))
+
+
+def _may_be_deep(text: bytes | str) -> bool:
+    """Count brackets, which is quick, before walking the value, which is not."""
+    if isinstance(text, bytes):
+        return text.count(b"[") + text.count(b"{") > DEEPEST
+    return text.count("[") + text.count("{") > DEEPEST
+
+
+def _is_deep(value: Any) -> bool:
+    level = _nested([value])
+    for _ in range(DEEPEST):
+        level = [inner for outer in level for inner in _nested(outer)]
+        if not level:
+            return False
+    return True
+
+
+def _nested(value: Any) -> list[Any]:
+    """Return the objects and lists that stand directly in a value."""
+    items: Iterable[Any] = (
+        cast("dict[str, Any]", value).values() if isinstance(value, dict) else value
+    )
+    return [item for item in items if isinstance(item, dict | list)]

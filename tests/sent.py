@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from onrecord.adapters.wire.answer import Recording
-from onrecord.adapters.wire.requests import Sent
+from onrecord.adapters.wire.requests import Sent, instructions_set, tools_declared
 from onrecord.adapters.wire.wires import WIRES
 
 ANTHROPIC = "anthropic-messages"
@@ -25,11 +25,11 @@ def said(
     return WIRES[ANTHROPIC].said(asked, asked.pieces, responses, line)
 
 
-def instructions(system: Any, line: UUID | None = None) -> Recording:
+def instructions(system: Any) -> Recording:
     """The events that put instructions in force."""
-    return WIRES[ANTHROPIC].instructions(sent(system=system, messages=[]), line)
+    return instructions_set(sent(system=system, messages=[]))
 
 
-def tools(definitions: Any, line: UUID | None = None) -> Recording:
+def tools(definitions: Any) -> Recording:
     """The events that put tools in force."""
-    return WIRES[ANTHROPIC].tools(sent(tools=definitions, messages=[]), line)
+    return tools_declared(sent(tools=definitions, messages=[]))

@@ -15,11 +15,10 @@ from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.streams.event_reading import blob_among, events_for
 from onrecord.adapters.streams.lineage import Stretch
 from onrecord.adapters.streams.stream import Stream
-from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.respelling import are_respelled
 from onrecord.domain.errors import InvalidInput, OnrecordError
 from onrecord.domain.head import Head
-from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject, read_bounded_object
 from onrecord.domain.log import Backend, RecordedEvent
 from onrecord.domain.request_template import Recipe
 from onrecord.projections.apis.request import Options, Request, options_of, render, renderer_digest
@@ -210,7 +209,7 @@ class _Replay:
             return replace(outcome, is_rendered=False, remark=outcome.remark or str(exc))
         if compare(body, request.body_parts()):
             return replace(outcome, is_rendered=True)
-        if are_respelled(recipe.api, read_object(body), request.body_parts()):
+        if are_respelled(recipe.api, read_bounded_object(body), request.body_parts()):
             remark = "the SDK spelled it otherwise: record(client, splice=True) keeps our spelling"
             return replace(outcome, remark=outcome.remark or remark)
         if recipe.renderer != renderer_digest(recipe.api):

@@ -20,7 +20,6 @@ from onrecord.adapters.histories.foreign_history import (
     TranscriptContext,
     microseconds,
 )
-from onrecord.adapters.wire.nesting import read
 from onrecord.domain import jsontext
 from onrecord.domain.content import Document, Native, Text, ToolCall, ToolResult
 from onrecord.domain.documents import media_type_of
@@ -34,7 +33,7 @@ from onrecord.domain.events import (
     ToolCallRecorded,
     ToolResultRecorded,
 )
-from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject, read_bounded
 
 # The messages of a Camunda agent, as the events that they come to, in neutral form.
 #
@@ -212,7 +211,7 @@ SCHEMA: Final = 1
 def contexts_in(path: Path) -> Histories:
     """Return the one history of a file that holds an agent's context; InvalidInput where it does not."""
     try:
-        value = read(path.read_bytes())
+        value = read_bounded(path.read_bytes())
     except MalformedJson as exc:
         raise InvalidInput(f"the file is no JSON: {exc}") from exc
     context = _context(value)

@@ -24,9 +24,8 @@ from onrecord.adapters.histories.foreign_history import (
 )
 from onrecord.adapters.histories.json_files import transcribe
 from onrecord.adapters.storage.queries import parse_queries
-from onrecord.adapters.wire.nesting import read
 from onrecord.domain.errors import InvalidInput, MalformedJson
-from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject, read_bounded
 
 Row = tuple[Any, ...]
 Value = str | int | None
@@ -201,7 +200,7 @@ def _transcribe(rows: Sequence[Row], context: TranscriptContext) -> Transcript:
 
 def _item(data: object) -> JsonObject | None:
     try:
-        item: Any = read(data) if isinstance(data, str) else None
+        item: Any = read_bounded(data) if isinstance(data, str) else None
     except MalformedJson:
         return None
     return cast("JsonObject", item) if isinstance(item, dict) else None

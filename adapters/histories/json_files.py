@@ -25,13 +25,12 @@ from onrecord.adapters.histories.foreign_history import (
 )
 from onrecord.adapters.recording.plan import with_digest
 from onrecord.adapters.wire import secrets
-from onrecord.adapters.wire.nesting import read
-from onrecord.adapters.wire.requests import Sent
+from onrecord.adapters.wire.requests import Sent, instructions_set, tools_declared
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidInput, MalformedJson, UnknownApi
 from onrecord.domain.events import DocumentExtracted, Event, MessageRecorded
-from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject, read_bounded
 from onrecord.projections.api import known_api
 
 # What a request's history says, read as the recorder reads it on the wire.
@@ -68,9 +67,9 @@ def _transcript(
     sent = wire.read_request(jsontext.write(request))
     settings: tuple[Event, ...] = ()
     blobs: dict[str, bytes] = {}
-    for is_set, events_of in ((sent.system, wire.instructions), (sent.tools, wire.tools)):
+    for is_set, events_of in ((sent.system, instructions_set), (sent.tools, tools_declared)):
         if is_set is not None:
-            events, spilled = events_of(sent, None)
+            events, spilled = events_of(sent)
             settings += tuple(map(with_digest, events))
             blobs.update(spilled)
     events, spilled = wire.said(sent, sent.pieces, context.responses, None)
@@ -266,7 +265,7 @@ def _lines(path: Path) -> Iterator[_Held]:
     with path.open("rb") as file:
         for number, line in _filled(file):
             try:
-                yield _Held(number, f"line {number}", read(line))
+                yield _Held(number, f"line {number}", read_bounded(line))
             except MalformedJson as exc:
                 yield _Held(number, f"line {number}", None, str(exc))
 
@@ -289,7 +288,7 @@ def _has_lines(path: Path) -> bool:
 
 def _is_value(line: bytes) -> bool:
     try:
-        read(line)
+        read_bounded(line)
     except MalformedJson:
         return False
     return True
@@ -307,6 +306,6 @@ def _whole(path: Path) -> Any:
     if not text.strip():
         raise InvalidInput("the file is empty")
     try:
-        return read(text)
+        return read_bounded(text)
     except MalformedJson as exc:
         raise InvalidInput(f"the file is neither JSON nor JSON lines: {exc}") from exc

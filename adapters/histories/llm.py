@@ -22,9 +22,8 @@ from onrecord.adapters.histories.foreign_history import (
     microseconds,
 )
 from onrecord.adapters.histories.llm_turns import Message, Turn, transcribe_turns
-from onrecord.adapters.wire.nesting import read
 from onrecord.domain.errors import InvalidInput, MalformedJson
-from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject, read_bounded
 from onrecord.domain.tools import ToolDefinition
 
 # What rows of the logs of `llm` hold: JSON, counts, tools, attachments.
@@ -41,7 +40,7 @@ def json_of(text: object) -> Any:
     if not isinstance(text, str) or not text:
         return None
     try:
-        return read(text)
+        return read_bounded(text)
     except MalformedJson as exc:
         raise InvalidInput(f"a column of JSON cannot be read: {exc}") from exc
 

@@ -14,12 +14,11 @@ from uuid import UUID
 from onrecord.adapters.recording.match import after_last, answers_itself
 from onrecord.adapters.recording.plan import Digests, Match, Outgoing, RenderedRequest, goes_on
 from onrecord.adapters.recording.state import ConversationState
-from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.requests import Sent
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, OnrecordError
-from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject, read_bounded_object
 from onrecord.domain.request_template import Prefix
 from onrecord.projections.api import known_api
 from onrecord.projections.matching.template import Parent, common_start
@@ -161,7 +160,7 @@ def _between(
 
 def _is_object(text: bytes, value: JsonObject) -> bool:
     try:
-        return read_object(text) == value
+        return read_bounded_object(text) == value
     except OnrecordError:
         return False
 
@@ -244,7 +243,7 @@ class Reading:
     def asked(self) -> Sent:
         """What the request asks: of its messages only the last, if the others are known."""
         sent = self._tail.sent if self._tail else self.whole()
-        return sent or Sent(self.outgoing.api, read_object(self.outgoing.body))
+        return sent or Sent(self.outgoing.api, read_bounded_object(self.outgoing.body))
 
     def whole(self) -> Sent | None:
         """Return all that the request asks; None where it makes no sense."""

@@ -20,8 +20,7 @@ from onrecord.adapters.recording.state import ConversationState, SideBranch
 from onrecord.adapters.streams.lineage import Stretch
 from onrecord.adapters.wire import respelling
 from onrecord.adapters.wire.answer import Recording
-from onrecord.adapters.wire.nesting import read_object
-from onrecord.adapters.wire.requests import Sent
+from onrecord.adapters.wire.requests import Sent, instructions_set, tools_declared
 from onrecord.adapters.wire.wires import WIRES, endpoint_of
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import (
@@ -32,6 +31,7 @@ from onrecord.domain.events import (
     RequestSent,
     ToolsDeclared,
 )
+from onrecord.domain.jsontext import read_bounded_object
 from onrecord.domain.request_template import Recipe, Template
 from onrecord.domain.tools import tools_digest
 from onrecord.projections.api import known_api
@@ -234,7 +234,7 @@ def respelled(body: bytes, rendered: Sequence[RenderedRequest]) -> RenderedReque
     """Return the rendered request whose messages a body says as an SDK spells them."""
     requests = [made for made in reversed(rendered) if respelling.by_sdk(made.recipe.api)]
     with suppress(MalformedJson):
-        sent = read_object(body) if requests else {}
+        sent = read_bounded_object(body) if requests else {}
         same = (
             request
             for request in requests
@@ -269,11 +269,11 @@ def in_force_anew(
     sent: Sent, instructions: InstructionsSet | None, tools: ToolsDeclared | None
 ) -> list[Recording]:
     """Return what puts a request's instructions and tools in force, as far as these are not."""
-    wire, recordings = WIRES[sent.api], list[Recording]()
+    recordings: list[Recording] = []
     if sent.system is not None or not sent.keeps_in_force:
-        recordings.append(wire.instructions(sent, None))
+        recordings.append(instructions_set(sent))
     if sent.tools is not None or not sent.keeps_in_force:
-        recordings.append(wire.tools(sent, None))
+        recordings.append(tools_declared(sent))
     return [it for it in recordings if not _is_in_force(it, instructions, tools)]
 
 
@@ -332,7 +332,7 @@ def _is_as_rendered(
         return value is None
     if all(b'"%s":%s' % (name.encode(), part) in body for name, part in parts.items()):
         return True
-    return respelling.by_sdk(sent.api) and respelling.holds(read_object(body), parts)
+    return respelling.by_sdk(sent.api) and respelling.holds(read_bounded_object(body), parts)
 
 
 def _ids() -> Iterator[UUID]:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol, TypeAlias, cast
 
-from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.raw_bytes import Content
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import (
@@ -18,7 +17,7 @@ from onrecord.domain.events import (
     Unfinished,
 )
 from onrecord.domain.head import MOST_TOKENS
-from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject, read_bounded_object
 
 Loss = Literal["cut", "abandoned", "malformed"]
 """Why no more bytes come: the wire ended, the caller stopped reading, or bytes went bad."""
@@ -158,7 +157,7 @@ def body_reader(api: str, answer_of: Callable[[JsonObject], Answer]) -> ReadBody
 
     def read_body(body: bytes, loss: Loss = "malformed", detail: str | None = None) -> Answer:
         try:
-            members = read_object(body)
+            members = read_bounded_object(body)
         except MalformedJson as exc:
             return Answer(api, interruption=loss, detail=detail or str(exc))
         return answer_of(members)

@@ -14,14 +14,12 @@ from re import Pattern
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias, cast, runtime_checkable
 from uuid import UUID
 
-from onrecord.adapters.wire import requests
 from onrecord.adapters.wire.answer import Answer, Loss, ReadBody, Recording
 from onrecord.adapters.wire.blocks import EventOf
-from onrecord.adapters.wire.nesting import read, read_object
 from onrecord.adapters.wire.requests import ReadRequest, Sent
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import AttemptFailed
-from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject, read_bounded, read_bounded_object
 from onrecord.projections.matching.units import Piece
 
 
@@ -166,8 +164,7 @@ class Wire:
     tells which event records a block. `read_request` raises MalformedJson for what is no JSON,
     InvalidContent for what is no request of this API. `said` gives the events of pieces
     of a request that are new: an assistant's message takes the next of the responses' ids;
-    `instructions` and `tools` the events that put those of a request in force. The UUID or None at
-    the end is the line.
+    the UUID or None at the end is the line.
 
     `endpoints` are the ends of paths that it is spoken at, the longest first. `told` are the parts
     of a request that tell the model something, as JSON pointers with `*` for any place in a list:
@@ -187,8 +184,6 @@ class Wire:
     said: Callable[[Sent, Sequence[Piece], Iterator[UUID], UUID | None], Recording]
     endpoints: tuple[Endpoint, ...]
     told: frozenset[str]
-    instructions: Callable[[Sent, UUID | None], Recording] = requests.instructions
-    tools: Callable[[Sent, UUID | None], Recording] = requests.tools
     defined: str | None = None
     held: Mapping[str, str] = field(default_factory=dict[str, str])
     headers: tuple[str, ...] = ()
@@ -219,7 +214,7 @@ def attempt_failed(
     The error is the body's JSON as it came; what is no JSON is kept as text, its beginning only.
     """
     try:
-        error: Any = read(body)
+        error: Any = read_bounded(body)
         reason = error_kind(_object(error).get("error"))
     except MalformedJson:
         error, reason = body[:_LONGEST].decode("utf-8", "replace"), None
@@ -259,7 +254,7 @@ def creation_reader(
 
     def read_created(body: bytes, loss: Loss = "malformed", detail: str | None = None) -> Answer:
         try:
-            created = read_object(body)
+            created = read_bounded_object(body)
         except MalformedJson:
             return read_body(body, loss, detail)
         provider_id = id_of(created)

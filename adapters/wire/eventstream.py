@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from onrecord.adapters.wire.nesting import read_object
 from onrecord.domain.errors import MalformedJson
-from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject, read_bounded_object
 
 FRAMES: Final = "application/vnd.amazon.eventstream"
 
@@ -96,7 +95,7 @@ def event_in(frame: Frame) -> bytes | None:
     members hide its length.
     """
     try:
-        data = read_object(frame.payload).get("bytes")
+        data = read_bounded_object(frame.payload).get("bytes")
         return base64.b64decode(data, validate=True) if isinstance(data, str) else None
     except (MalformedJson, binascii.Error, ValueError):
         return None
@@ -231,6 +230,6 @@ def _header(header: Header) -> bytes:
 
 def _said(payload: bytes) -> JsonObject:
     try:
-        return read_object(payload)
+        return read_bounded_object(payload)
     except MalformedJson:
         return {"message": payload.decode("utf-8", "replace")}

@@ -42,8 +42,6 @@ class Sent:
     api: str
     body: JsonObject
     model: str | None = None
-    stream: bool = False
-    max_tokens: int | None = None
     system: Any = None
     tools: list[JsonObject] | None = None
     messages: tuple[JsonObject, ...] = ()
@@ -76,15 +74,10 @@ def objects_or_none(value: object, member: str) -> list[JsonObject] | None:
     return None if value is None else objects(value, member)
 
 
-def count_or_none(value: object) -> int | None:
-    """Return a value that is a whole number; None for any other."""
-    return value if isinstance(value, int) else None
-
-
 # What a request asks, as events.
 
 
-def instructions(sent: Sent, line: UUID | None = None) -> Recording:
+def instructions_set(sent: Sent) -> Recording:
     """Return the event that puts a request's instructions in force, a text or JSON as it was sent.
 
     A list is kept as the object {"system": [...]}, for a native value is an object.
@@ -93,16 +86,16 @@ def instructions(sent: Sent, line: UUID | None = None) -> Recording:
     if isinstance(system, list):
         system = {"system": sent.system}
     if system is None or isinstance(system, str):
-        return (InstructionsSet(content=system or "", line=line),), {}
+        return (InstructionsSet(content=system or ""),), {}
     value, spilled = spill(system)
-    return (InstructionsSet(content=Native(api=sent.api, value=value), line=line),), spilled
+    return (InstructionsSet(content=Native(api=sent.api, value=value)),), spilled
 
 
-def tools(sent: Sent, line: UUID | None = None) -> Recording:
+def tools_declared(sent: Sent) -> Recording:
     """Return the event that puts a request's tools in force, each as it was spelled."""
     values, spilled = spill(sent.tools or [])
     natives = tuple(Native(api=sent.api, value=value) for value in values)
-    return (ToolsDeclared(tools=natives, line=line),), spilled
+    return (ToolsDeclared(tools=natives),), spilled
 
 
 class Result(NamedTuple):

@@ -6,10 +6,9 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from onrecord.adapters.wire.answer import Anomaly, Answer, Block, Interruption, Loss
 from onrecord.adapters.wire.api import error_kind
-from onrecord.adapters.wire.nesting import read_object
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import Unfinished
-from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject, read_bounded_object
 
 Otherwise = TypeVar("Otherwise", int, None)
 
@@ -35,7 +34,7 @@ class StreamReader:
         """Return the object of an event; what cannot be read makes the answer given up."""
         self._raw = data
         try:
-            return read_object(data)
+            return read_bounded_object(data)
         except MalformedJson as exc:
             self._give_up(f"{what} cannot be read: {exc}")
             return None

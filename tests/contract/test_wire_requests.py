@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.adapters.wire.api import Endpoint
-from onrecord.adapters.wire.requests import Sent
+from onrecord.adapters.wire.requests import Sent, instructions_set, tools_declared
 from onrecord.adapters.wire.wires import WIRES, endpoint_of
 from onrecord.domain import jsontext
 from onrecord.domain.content import Native
@@ -98,9 +98,7 @@ def test_all_that_a_request_says_is_in_its_events(api: str) -> None:
 @each_api
 def test_instructions_and_tools_are_kept_as_they_were_spelled(api: str) -> None:
     sent, _ = said_of(api, rendered(api))
-    ((instructions,), _), ((tools,), _) = (
-        read(sent, None) for read in (WIRES[api].instructions, WIRES[api].tools)
-    )
+    ((instructions,), _), ((tools,), _) = instructions_set(sent), tools_declared(sent)
     assert "Be brief." in encode(instructions).decode()
     assert [tool.value for tool in natives_of(tools)] == sent.tools
     assert "look" in json.dumps(sent.tools)

@@ -16,6 +16,7 @@ from onrecord.adapters.wire.anthropic import wire as anthropic_messages
 from onrecord.adapters.wire.api import attempt_failed
 from onrecord.adapters.wire.bedrock.stream import ConverseStream, read_body
 from onrecord.adapters.wire.bedrock.wire import WIRE
+from onrecord.adapters.wire.requests import instructions_set, tools_declared
 from onrecord.adapters.wire.wires import endpoint_of
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native
@@ -183,10 +184,10 @@ def test_every_recorded_request_says_what_was_sent(
         responses = (UUID(int=number) for number in count(1))
         said = restored(*WIRE.said(sent, sent.pieces, responses, None))
         assert as_text(list(messages_sent(said))) == as_text(unmarked(request["messages"]))
-        assert instructed(restored(*WIRE.instructions(sent, None))) == unmarked_blocks(
+        assert instructed(restored(*instructions_set(sent))) == unmarked_blocks(
             request.get("system", [])
         )
-        defined = [tool for event in restored(*WIRE.tools(sent, None)) for tool in held_in(event)]
+        defined = [tool for event in restored(*tools_declared(sent)) for tool in held_in(event)]
         assert as_text(defined) == as_text(request.get("toolConfig", {}).get("tools", []))
         blocks = [block for event in said for block in held_in(event)]
         counts.update(requests=1, blocks=len(blocks), verbatim=len(blocks))

@@ -15,6 +15,7 @@ import pytest
 from onrecord.adapters.wire.answer import Answer, Recording
 from onrecord.adapters.wire.answer_events import events_of
 from onrecord.adapters.wire.bedrock.wire import WIRE
+from onrecord.adapters.wire.requests import instructions_set, tools_declared
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Text
 from onrecord.domain.events import (
@@ -66,8 +67,8 @@ class Record:
             template=NO_TEMPLATE,
             prefix=prefix_of(sent.system, sent.tools, sent.messages),
         )
-        self._add(WIRE.instructions(sent, None))
-        self._add(WIRE.tools(sent, None))
+        self._add(instructions_set(sent))
+        self._add(tools_declared(sent))
         self._add(WIRE.said(sent, sent.pieces, responses, None))
         self._add(((asked,), {}))
         self._add(events_of(read(exchange), response=UUID(int=1)))

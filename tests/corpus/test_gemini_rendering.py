@@ -15,6 +15,7 @@ from onrecord.adapters.wire.answer import Answer, Recording
 from onrecord.adapters.wire.answer_events import events_of
 from onrecord.adapters.wire.gemini.stream import ContentStream, read_body
 from onrecord.adapters.wire.gemini.wire import WIRE
+from onrecord.adapters.wire.requests import instructions_set, tools_declared
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Text
 from onrecord.domain.events import (
@@ -55,8 +56,8 @@ class Record:
         sent = WIRE.read_request(body, exchange.path)
         responses = (UUID(int=number) for number in count(100))
         asked = RequestSent(api=API, endpoint="", model=sent.model, template=NO_TEMPLATE)
-        self._add(WIRE.instructions(sent, None))
-        self._add(WIRE.tools(sent, None))
+        self._add(instructions_set(sent))
+        self._add(tools_declared(sent))
         self._add(WIRE.said(sent, sent.pieces, responses, None))
         self._add(((asked,), {}))
         self._add(events_of(read(exchange), response=UUID(int=1)))

@@ -15,6 +15,7 @@ from onrecord.adapters.wire.api import attempt_failed
 from onrecord.adapters.wire.openai_chat.answers import read_body
 from onrecord.adapters.wire.openai_chat.stream import CompletionStream
 from onrecord.adapters.wire.openai_chat.wire import WIRE
+from onrecord.adapters.wire.requests import instructions_set, tools_declared
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native, Text
 from onrecord.domain.events import Event, InstructionsSet, OpaqueRecorded, ToolsDeclared
@@ -174,8 +175,8 @@ def test_every_recorded_request_says_what_was_sent(
         sent = WIRE.read_request(json.dumps(request).encode())
         responses = (UUID(int=number) for number in count(1))
         said = restored(*WIRE.said(sent, sent.pieces, responses, None))
-        leading = instructed(restored(*WIRE.instructions(sent, None)))
-        defined = [tool for event in restored(*WIRE.tools(sent, None)) for tool in blocks_of(event)]
+        leading = instructed(restored(*instructions_set(sent)))
+        defined = [tool for event in restored(*tools_declared(sent)) for tool in blocks_of(event)]
         assert list(map(plain, [*leading, *messages_sent(said)])) == list(
             map(plain, request["messages"])
         )

@@ -17,6 +17,7 @@ from onrecord.adapters.wire.answer_events import events_of
 from onrecord.adapters.wire.openai_chat.answers import read_body
 from onrecord.adapters.wire.openai_chat.stream import CompletionStream
 from onrecord.adapters.wire.openai_chat.wire import WIRE
+from onrecord.adapters.wire.requests import instructions_set, tools_declared
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Text
 from onrecord.domain.events import (
@@ -62,8 +63,8 @@ class Record:
         asked = RequestSent(
             api=API, endpoint="/v1/chat/completions", model=sent.model, template=NO_TEMPLATE
         )
-        self._add(WIRE.instructions(sent, None))
-        self._add(WIRE.tools(sent, None))
+        self._add(instructions_set(sent))
+        self._add(tools_declared(sent))
         self._add(WIRE.said(sent, sent.pieces, responses, None))
         self._add(((asked,), {}))
         self._add(events_of(read(exchange), response=UUID(int=1)))

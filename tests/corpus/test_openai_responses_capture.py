@@ -14,6 +14,7 @@ from onrecord.adapters.wire.api import attempt_failed
 from onrecord.adapters.wire.openai_responses.answers import VARIANTS, read_body
 from onrecord.adapters.wire.openai_responses.stream import ResponseStream
 from onrecord.adapters.wire.openai_responses.wire import WIRE
+from onrecord.adapters.wire.requests import instructions_set, tools_declared
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native, Text
 from onrecord.domain.events import Event, InstructionsSet, OpaqueRecorded, ToolsDeclared
@@ -139,8 +140,8 @@ def test_every_recorded_request_says_what_was_sent(
                 parts_sent(listed(request["input"])[len(leading) :]),
                 WIRE.said(sent, sent.pieces, responses, None),
             ),
-            ([told(request, leading)], WIRE.instructions(sent, None)),
-            (request.get("tools") or [], WIRE.tools(sent, None)),
+            ([told(request, leading)], instructions_set(sent)),
+            (request.get("tools") or [], tools_declared(sent)),
         ]:
             events = [stored(event) for event in recorded]
             kept = [restore(block, blobs) for event in events for block in blocks_of(event)]

@@ -14,6 +14,7 @@ from onrecord.adapters.wire.answer_events import events_of
 from onrecord.adapters.wire.openai_responses.answers import read_body
 from onrecord.adapters.wire.openai_responses.stream import ResponseStream
 from onrecord.adapters.wire.openai_responses.wire import WIRE
+from onrecord.adapters.wire.requests import instructions_set, tools_declared
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Text
 from onrecord.domain.events import (
@@ -62,8 +63,8 @@ class Record:
         self.items: list[tuple[int, Event]] = []
         self.blobs: dict[str, bytes] = {}
         sent = WIRE.read_request(json.dumps(call.request or HELLO).encode())
-        self._add(WIRE.instructions(sent, None))
-        self._add(WIRE.tools(sent, None))
+        self._add(instructions_set(sent))
+        self._add(tools_declared(sent))
         responses = (UUID(int=number) for number in count(100))
         self._add(WIRE.said(sent, sent.pieces, responses, None))
         asked = RequestSent(api=API, endpoint=call.path, model=sent.model, template=NO_TEMPLATE)

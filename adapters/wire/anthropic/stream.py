@@ -15,12 +15,11 @@ from onrecord.adapters.wire import eventstream
 from onrecord.adapters.wire.answer import Answer, Loss, named
 from onrecord.adapters.wire.anthropic.answers import API, closed, envelope_of, updated, with_model
 from onrecord.adapters.wire.eventstream import Frame, event_in, failure_of
-from onrecord.adapters.wire.nesting import read
 from onrecord.adapters.wire.sse import Decoder, ServerSentEvent, in_whole_characters
 from onrecord.adapters.wire.stream_reader import BlocksByIndex, StreamReader, broken_off, index_or
 from onrecord.domain import jsontext
 from onrecord.domain.events import Unfinished
-from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject, read_bounded
 
 _AMID_A_BLOCK: Final = ("max_tokens", "model_context_window_exceeded", "refusal")
 """Reasons to stop that may come at any moment, amid a block too."""
@@ -93,7 +92,7 @@ class OpenBlock:
             case None:
                 return self._value
             case "input":
-                return {**self._value, "input": read(text)} if text else self._value
+                return {**self._value, "input": read_bounded(text)} if text else self._value
             case member:
                 begun = self._value.get(member)
                 said = begun + text if isinstance(begun, str) else text

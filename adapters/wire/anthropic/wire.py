@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 from urllib.parse import unquote
 
 from onrecord.adapters.wire.answer import Answer, text_or_none
@@ -23,19 +23,17 @@ from onrecord.adapters.wire.api import (
     family_of,
 )
 from onrecord.adapters.wire.eventstream import FRAMES
-from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.requests import (
     RequestReader,
     Result,
     Sent,
-    count_or_none,
     objects,
     objects_or_none,
 )
 from onrecord.adapters.wire.sse import EVENT_STREAM
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, MalformedJson
-from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject, read_bounded_object
 from onrecord.projections.matching.units import Piece, pieces
 
 # A request to Anthropic's Messages API, read from its body, and what its messages say as events.
@@ -48,29 +46,17 @@ from onrecord.projections.matching.units import Piece, pieces
 # Spellings: anthropic 2.11.0, lib/bedrock, lib/vertex; docs.aws.amazon.com, "InvokeModel";
 # docs.cloud.google.com, "Request predictions with Claude models".
 
-_IN_BEDROCK: Final = re.compile(
-    r"(?:.*/)?model/(?P<model>.+)/invoke(?P<stream>-with-response-stream)?/?"
-)
+_IN_BEDROCK: Final = re.compile(r"(?:.*/)?model/(?P<model>.+)/invoke(?:-with-response-stream)?/?")
 _IN_VERTEX: Final = re.compile(
-    r".*publishers/anthropic/models/(?P<model>[^/]+):(?P<stream>streamR|r)awPredict/?"
+    r".*publishers/anthropic/models/(?P<model>[^/]+):(?:streamR|r)awPredict/?"
 )
 
 
-class Asked(NamedTuple):
-    """What a path says: the model, and whether the answer is streamed."""
-
-    model: str | None = None
-    stream: bool = False
-
-
-def asked_of(path: str) -> Asked:
-    """Return what the path of a request says; Anthropic's own says nothing."""
+def model_in(path: str) -> str | None:
+    """Return the model that the path of a request names; Anthropic's own names none."""
     plain = unquote(path)
-    if match := _IN_BEDROCK.fullmatch(plain):
-        return Asked(match["model"], match["stream"] is not None)
-    if match := _IN_VERTEX.fullmatch(plain):
-        return Asked(match["model"], match["stream"] == "streamR")
-    return Asked()
+    match = _IN_BEDROCK.fullmatch(plain) or _IN_VERTEX.fullmatch(plain)
+    return match["model"] if match else None
 
 
 def _in_bedrock() -> Iterator[Endpoint]:
@@ -107,8 +93,7 @@ def read_request(body: bytes, path: str = "", /) -> Sent:
 
     Raises MalformedJson where it is not JSON, InvalidContent where it is no request of this API.
     """
-    sent = read_object(body)
-    asked = asked_of(path)
+    sent = read_bounded_object(body)
     model, system = text_or_none(sent.get("model")), sent.get("system")
     if not (system is None or isinstance(system, str | list)):
         raise InvalidContent("`system` is neither a string nor a list: send one of them")
@@ -117,9 +102,7 @@ def read_request(body: bytes, path: str = "", /) -> Sent:
     return Sent(
         api=API,
         body=sent,
-        model=asked.model if model is None else model,
-        stream=asked.stream or sent.get("stream") is True,
-        max_tokens=count_or_none(sent.get("max_tokens")),
+        model=model_in(path) if model is None else model,
         system=system,
         tools=objects_or_none(sent.get("tools"), "tools"),
         messages=tuple(messages),
@@ -163,7 +146,7 @@ _NAME: Final = re.compile(rb'\s*\{\s*"custom_id"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 def entries(body: bytes) -> tuple[BatchEntry, ...]:
     """Return the requests that a batch sends; InvalidContent or MalformedJson where one is none."""
-    requests = read_object(body).get("requests")
+    requests = read_bounded_object(body).get("requests")
     if not isinstance(requests, list):
         raise InvalidContent("`requests` is no list: send the requests as one")
     return tuple(_entry(item) for item in cast("list[Any]", requests))
@@ -177,7 +160,7 @@ def _batch_id(created: JsonObject) -> str | None:
 def read_result(line: bytes) -> BatchResult | None:
     """Return what a line of results says; None where it is none."""
     try:
-        said = read_object(line)
+        said = read_bounded_object(line)
     except MalformedJson:
         return None
     name, result = said.get("custom_id"), said.get("result")

@@ -15,10 +15,9 @@ from typing import Any, Final, Protocol, cast
 
 from onrecord.adapters.wire import stream_reader
 from onrecord.adapters.wire.answer import named
-from onrecord.adapters.wire.nesting import read
 from onrecord.adapters.wire.sse import in_whole_characters
 from onrecord.domain.events import Unfinished
-from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject, read_bounded
 
 
 class OpenBlock(stream_reader.OpenBlock, Protocol):
@@ -167,7 +166,7 @@ class _Call:
 
     def stop(self) -> JsonObject:
         text = _joined(self._pieces)
-        return {"toolUse": {**self._start, "input": read(text) if text.strip() else {}}}
+        return {"toolUse": {**self._start, "input": read_bounded(text) if text.strip() else {}}}
 
     def unfinished(self, index: int) -> Unfinished:
         partial = _joined(self._pieces)

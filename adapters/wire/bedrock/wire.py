@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import unquote
 
-from onrecord.adapters.wire.answer import members_of
 from onrecord.adapters.wire.api import Endpoint, Wire, family_of
 from onrecord.adapters.wire.bedrock.stream import API, ConverseStream, event_of, read_body
 from onrecord.adapters.wire.eventstream import FRAMES
-from onrecord.adapters.wire.nesting import read_object
-from onrecord.adapters.wire.requests import RequestReader, Result, Sent, count_or_none, objects
+from onrecord.adapters.wire.requests import RequestReader, Result, Sent, objects
 from onrecord.domain.blobs import spill
 from onrecord.domain.errors import InvalidContent
-from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject, read_bounded_object
 from onrecord.projections.matching.units import Piece, piece_of
 
 # A request to Bedrock's Converse API, read from its body, and what it says as events.
@@ -24,20 +22,13 @@ from onrecord.projections.matching.units import Piece, piece_of
 # part of what is said: they direct the provider's cache, and move from request to request.
 
 _MARK: Final = "cachePoint"
-_IN_PATH: Final = re.compile(r"(?:.*/)?model/(?P<model>.+)/converse(?P<stream>-stream)?/?")
+_IN_PATH: Final = re.compile(r"(?:.*/)?model/(?P<model>.+)/converse(?:-stream)?/?")
 
 
-class Asked(NamedTuple):
-    """What the path of a request to Bedrock says: the model, and whether the answer is streamed."""
-
-    model: str | None
-    stream: bool
-
-
-def asked_of(path: str) -> Asked:
-    """Return what a path says; names of models may be ARNs, whose slashes are escaped or not."""
+def model_in(path: str) -> str | None:
+    """Return the model that a path names; it may be an ARN, whose slash is escaped or not."""
     match = _IN_PATH.fullmatch(unquote(path))
-    return Asked(match["model"], match["stream"] is not None) if match else Asked(None, False)
+    return match["model"] if match else None
 
 
 def read_request(body: bytes, path: str = "", /) -> Sent:
@@ -45,15 +36,12 @@ def read_request(body: bytes, path: str = "", /) -> Sent:
 
     Raises MalformedJson where it is not JSON, InvalidContent where it is no request of this API.
     """
-    sent = read_object(body)
-    asked = asked_of(path)
+    sent = read_bounded_object(body)
     messages = tuple(objects(sent.get("messages", []), "messages"))
     return Sent(
         api=API,
         body=sent,
-        model=asked.model,
-        stream=asked.stream,
-        max_tokens=count_or_none(members_of(sent.get("inferenceConfig")).get("maxTokens")),
+        model=model_in(path),
         system=_system(sent.get("system")),
         tools=_tools(sent.get("toolConfig")),
         messages=messages,

@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from onrecord.adapters.wire.eventstream import Decoder, Frame, event_in, failure_of, split, written
-from onrecord.adapters.wire.nesting import read_object
 from onrecord.domain import jsontext
+from onrecord.domain.jsontext import read_bounded_object
 
 CleanPiece: TypeAlias = Callable[[bytes, bool], bytes]
 """Returns a text, JSON or not, without secrets; the flag says that it is an error."""
@@ -57,7 +57,9 @@ def _whole(frame: Frame, clean: CleanPiece) -> Frame:
 def _holding(payload: bytes, event: bytes, cleaned: bytes) -> bytes:
     if cleaned == event:
         return payload
-    return jsontext.write({**read_object(payload), "bytes": base64.b64encode(cleaned).decode()})
+    return jsontext.write(
+        {**read_bounded_object(payload), "bytes": base64.b64encode(cleaned).decode()}
+    )
 
 
 def _broken(data: bytes, clean: CleanPiece) -> bytes:

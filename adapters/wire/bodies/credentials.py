@@ -24,7 +24,6 @@ from onrecord.adapters.wire.bodies.clean import (
     in_windows,
 )
 from onrecord.adapters.wire.eventstream import holds_frames
-from onrecord.adapters.wire.nesting import read, read_object
 from onrecord.adapters.wire.secret_names import is_secret, is_secret_parameter
 from onrecord.adapters.wire.secrets import (
     PLACEHOLDER,
@@ -38,7 +37,7 @@ from onrecord.adapters.wire.secrets import (
 )
 from onrecord.domain import jsontext
 from onrecord.domain.errors import MalformedJson
-from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject, read_bounded, read_bounded_object
 
 _SHORTEST: Final = 8
 """How long a text must be to be looked for: a shorter one is found in half of all words."""
@@ -162,7 +161,7 @@ class Credentials:
         if not is_error:
             return self._piece(clean)
         try:
-            error = read(clean)
+            error = read_bounded(clean)
         except MalformedJson:
             return self._broken_error(clean)
         cleaned = self.out_of_error(error)
@@ -181,7 +180,7 @@ class Credentials:
     def _piece(self, data: bytes) -> bytes:
         """Return a JSON text that may be an error, the page of a proxy, or broken off."""
         try:
-            value = read(data)
+            value = read_bounded(data)
         except MalformedJson:
             return self._broken(data)
         if not _is_error(value):
@@ -219,7 +218,12 @@ def credentials_of(
     """Return the secrets of a request: those of its headers, of its target's query, of its body."""
     with suppress(MalformedJson):
         return Credentials(
-            (*_in_headers(headers), *_in_query(target), *secrets_of(read_object(body), api)), digest
+            (
+                *_in_headers(headers),
+                *_in_query(target),
+                *secrets_of(read_bounded_object(body), api),
+            ),
+            digest,
         )
     return Credentials((*_in_headers(headers), *_in_query(target)), digest)
 

@@ -37,10 +37,10 @@ from onrecord.adapters.wire.bodies.recorded import AnswerRecorder
 from onrecord.adapters.wire.clients import unrecorded
 from onrecord.adapters.wire.clients.binding import CallBinding
 from onrecord.adapters.wire.clients.sending import Sending, outgoing_of, retry_count
-from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.secrets import secrets_of
 from onrecord.adapters.wire.wires import WIRES, Purpose, endpoint_of, refusal_of
 from onrecord.domain.errors import MalformedJson
+from onrecord.domain.jsontext import read_bounded_object
 
 _MARK: Final = "onrecord.batch"
 """What a request is marked with that goes on for a batch: redirected, or sent anew."""
@@ -208,7 +208,7 @@ class Results:
 
         def told(body: bytes) -> None:
             with suppress(MalformedJson):
-                status_body = read_object(body)
+                status_body = read_bounded_object(body)
                 for api, wire in WIRES.items():
                     for status in (
                         () if wire.batches is None else wire.batches.read_status(status_body)
@@ -295,7 +295,7 @@ def _keep_newest(kept: OrderedDict[Kept, Any], newest: Kept, most: int) -> None:
 def _is_recorded(recorders: Recorders, body: bytes) -> bool:
     """Whether the requests are recorded of a batch that is made of a file; raises nothing."""
     try:
-        file = read_object(body).get("input_file_id")
+        file = read_bounded_object(body).get("input_file_id")
         return isinstance(file, str) and has_requests(recorders, file)
     except MalformedJson:
         return False

@@ -24,11 +24,11 @@ from onrecord.adapters.wire.bodies.recorded import AnswerRecorder
 from onrecord.adapters.wire.clients.batches import Batches, Results
 from onrecord.adapters.wire.clients.binding import Binding, CallBinding
 from onrecord.adapters.wire.clients.sending import MARK, SPLICED, Sending, outgoing_of, retry_count
-from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.respelling import restored
 from onrecord.adapters.wire.wires import WIRES, endpoint_of, refusal_of
 from onrecord.domain.errors import OnrecordError
 from onrecord.domain.events import ResponseCompleted, ResponseInterrupted
+from onrecord.domain.jsontext import read_bounded_object
 
 logger = logging.getLogger("onrecord")
 
@@ -108,7 +108,7 @@ class ExchangeRecorder:
             made = None if recorder is None else respelled(body, recorder.remembered())
         except OnrecordError:
             return body  # Recording it says what is wrong, and refuses it.
-        return body if made is None else restored(read_object(body), made.parts)
+        return body if made is None else restored(read_bounded_object(body), made.parts)
 
     def _turn(self, bound: CallBinding, sending: Sending, body: bytes) -> Attempt:
         """Record a turn's request that is about to be sent."""

@@ -16,10 +16,10 @@ from onrecord.adapters.recording.recorder import Recorder
 from onrecord.adapters.wire import secrets
 from onrecord.adapters.wire.api import Kind
 from onrecord.adapters.wire.bodies.credentials import Credentials, credentials_of
-from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.secrets import Digest
 from onrecord.adapters.wire.wires import WIRES, endpoint_of
 from onrecord.domain import jsontext
+from onrecord.domain.jsontext import read_bounded_object
 
 MARK: Final = "onrecord.request"
 """What a request is marked with that goes on for a turn: redirected, or sent anew."""
@@ -160,9 +160,9 @@ def outgoing_of(api: str, sending: Sending, body: bytes, recorder: Recorder) -> 
     """
     digest = recorder.digest
     short = recorder.shortened(api, body)
-    clean, places = secrets.cut(read_object(short or body), api, digest)
+    clean, places = secrets.cut(read_bounded_object(short or body), api, digest)
     if short is not None and places:
-        clean, places = secrets.cut(read_object(body), api, digest)
+        clean, places = secrets.cut(read_bounded_object(body), api, digest)
     account = account_in(sending.headers, sending.target)
     return Outgoing(
         api=api,

@@ -19,11 +19,10 @@ from onrecord.adapters.wire.gemini.answers import (
     finish_reason,
 )
 from onrecord.adapters.wire.gemini.parts import API
-from onrecord.adapters.wire.nesting import read, read_object
 from onrecord.adapters.wire.sse import Decoder
 from onrecord.adapters.wire.stream_reader import broken_off, index_or
 from onrecord.domain.errors import MalformedJson
-from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject, read_bounded, read_bounded_object
 
 _CANDIDATES: Final = "candidates"
 _COUNTS: Final = "usageMetadata"
@@ -184,7 +183,7 @@ def read_body(body: bytes, loss: Loss = "malformed", detail: str | None = None) 
     Never raises: a body that cannot be read is an answer without blocks that says so.
     """
     try:
-        value: Any = read(body)
+        value: Any = read_bounded(body)
     except MalformedJson as exc:
         return Answer(api=API, interruption=loss, detail=detail or str(exc))
     listed = cast("list[Any]", value) if isinstance(value, list) else [value]
@@ -261,7 +260,7 @@ class ContentStream:
 
     def _take(self, data: bytes) -> None:
         try:
-            chunk = read_object(data)
+            chunk = read_bounded_object(data)
         except MalformedJson as exc:
             self._chunks.note("an event that cannot be read", data)
             self._broken = self._broken or f"an event cannot be read: {exc}"
@@ -287,7 +286,7 @@ def _stray(received: bytes) -> JsonObject | None:
     if not behind.startswith((b"{", b"[")):
         return None
     try:
-        error = read_object(behind.removeprefix(b"[").removesuffix(b"]"))
+        error = read_bounded_object(behind.removeprefix(b"[").removesuffix(b"]"))
     except MalformedJson:
         return None
     return error if "error" in error else None

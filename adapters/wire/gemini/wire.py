@@ -31,12 +31,11 @@ from onrecord.adapters.wire.gemini.parts import (
     text_in,
 )
 from onrecord.adapters.wire.gemini.stream import ContentStream, read_body
-from onrecord.adapters.wire.nesting import read_object
-from onrecord.adapters.wire.requests import RequestReader, Result, Sent, count_or_none, objects
+from onrecord.adapters.wire.requests import RequestReader, Result, Sent, objects
 from onrecord.adapters.wire.sse import EVENT_STREAM
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent
-from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject, read_bounded_object
 from onrecord.projections.matching.units import Piece, piece_of
 
 # A request to Gemini's API, read from its body, and what it says as events.
@@ -60,11 +59,6 @@ def model_in(path: str) -> str | None:
     return name if match["collection"] == "models" else f"{match['collection']}/{name}"
 
 
-def streams(path: str) -> bool:
-    """Whether a request to a path asks for a stream."""
-    return path.endswith(":streamGenerateContent")
-
-
 _MODEL: Final = "model"
 _DECLARED: Final = "functionDeclarations"
 _TOKEN: Final = "continuationToken"
@@ -76,7 +70,7 @@ def read_request(body: bytes, path: str = "", /) -> Sent:
 
     Raises MalformedJson where it is not JSON, InvalidContent where it is no request of this API.
     """
-    sent = read_object(body)
+    sent = read_bounded_object(body)
     contents = objects(_listed(sent.get("contents")), "contents")
     settings = object_in(sent, "generationConfig") or {}
     token = member(sent, _TOKEN) or member(settings, _TOKEN)
@@ -84,8 +78,6 @@ def read_request(body: bytes, path: str = "", /) -> Sent:
         api=API,
         body=sent,
         model=model_in(path) or _model(sent.get("model")),
-        stream=streams(path),
-        max_tokens=count_or_none(member(settings, "maxOutputTokens")),
         system=_system(member(sent, _INSTRUCTIONS)),
         tools=_tools(sent.get("tools")),
         messages=tuple(contents),
@@ -223,7 +215,7 @@ def entries(body: bytes) -> tuple[BatchEntry, ...]:
 
     Raises InvalidContent or MalformedJson where one is none.
     """
-    source = _at(read_object(body), ("batch", "inputConfig", "requests"))
+    source = _at(read_bounded_object(body), ("batch", "inputConfig", "requests"))
     if source is None:
         return ()
     listed = _objects_at(as_object(source) or {}, ("requests",))

@@ -19,14 +19,13 @@ from onrecord.adapters.wire.answer import (
     token_count,
 )
 from onrecord.adapters.wire.blocks import BlockContext, UnnamedCalls
-from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.stream_reader import StreamReader, broken_off
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import (
     Event,
     Unfinished,
 )
-from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject, read_bounded_object
 
 # The blocks of a message: what the model thought, what it says, each of its calls.
 #
@@ -165,7 +164,7 @@ class ChatStream(StreamReader):
     def _ends_with(self, tail: bytes) -> bool:
         """Whether what stands behind the last line end is a line: the body need not end in one."""
         try:
-            read_object(tail)
+            read_bounded_object(tail)
         except MalformedJson:
             return False
         self._take(tail)

@@ -6,21 +6,19 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Final
 
-from onrecord.adapters.wire.answer import members_of, text_or_none
+from onrecord.adapters.wire.answer import text_or_none
 from onrecord.adapters.wire.api import Endpoint, Wire, family_of
 from onrecord.adapters.wire.blocks import UnnamedCalls
-from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.ollama.stream import API, ChatStream, blocks_of, event_of, read_body
 from onrecord.adapters.wire.requests import (
     RequestReader,
     Result,
     Sent,
-    count_or_none,
     objects,
     objects_or_none,
 )
 from onrecord.domain.errors import InvalidContent
-from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject, read_bounded_object
 from onrecord.projections.matching.units import Piece, piece_of
 
 # A request to Ollama's chat API, read from its body, and what it says as events.
@@ -37,7 +35,7 @@ def read_request(body: bytes, _path: str = "", /) -> Sent:
 
     Raises MalformedJson where it is not JSON, InvalidContent where it is no request of this API.
     """
-    sent = read_object(body)
+    sent = read_bounded_object(body)
     messages = objects(sent.get("messages", []), "messages")
     leading = list(takewhile(lambda message: message.get("role") == "system", messages))
     following = messages[len(leading) :]
@@ -45,8 +43,6 @@ def read_request(body: bytes, _path: str = "", /) -> Sent:
         api=API,
         body=sent,
         model=text_or_none(sent.get("model")),
-        stream=sent.get("stream") is not False,
-        max_tokens=count_or_none(members_of(sent.get("options")).get("num_predict")),
         system=_system(leading),
         tools=objects_or_none(sent.get("tools"), "tools"),
         messages=tuple(following),

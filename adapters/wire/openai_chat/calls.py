@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
-from onrecord.adapters.wire.nesting import read
 from onrecord.adapters.wire.openai_chat.merging import (
     Complain,
     Members,
@@ -19,7 +18,7 @@ from onrecord.adapters.wire.openai_chat.merging import (
 )
 from onrecord.adapters.wire.stream_reader import index_or
 from onrecord.domain.errors import MalformedJson
-from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject, read_bounded
 
 FUNCTION: Final[Shape] = {"name": Name, "arguments": Text}
 """How a function that is called grows."""
@@ -37,7 +36,7 @@ def is_whole(arguments: Any) -> bool:
     if not isinstance(arguments, str):
         return arguments is not None
     try:
-        read(arguments)
+        read_bounded(arguments)
     except MalformedJson:
         return False
     return True

@@ -19,7 +19,6 @@ from onrecord.adapters.wire.api import (
     creation_reader,
 )
 from onrecord.adapters.wire.forms import lines_of
-from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.openai_chat.answers import API, blocks_of, event_of, read_body
 from onrecord.adapters.wire.openai_chat.stream import CompletionStream
 from onrecord.adapters.wire.openai_responses.answers import error_code
@@ -29,14 +28,13 @@ from onrecord.adapters.wire.requests import (
     RequestReader,
     Result,
     Sent,
-    count_or_none,
     objects,
     objects_or_none,
 )
 from onrecord.adapters.wire.sse import EVENT_STREAM
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, MalformedJson
-from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject, read_bounded_object
 from onrecord.projections.matching.units import Piece, piece_of
 
 # A request to OpenAI's Chat Completions API, read from its body, and what it says as events.
@@ -56,17 +54,14 @@ def read_request(body: bytes, _path: str = "", /) -> Sent:
 
     Raises MalformedJson where it is not JSON, InvalidContent where it is no request of this API.
     """
-    sent = read_object(body)
+    sent = read_bounded_object(body)
     messages = objects(sent.get("messages"), "messages")
     leading = list(takewhile(lambda message: message.get("role") in _INSTRUCTING, messages))
     following = messages[len(leading) :]
-    most = sent.get("max_completion_tokens", sent.get("max_tokens"))
     return Sent(
         api=API,
         body=sent,
         model=text_or_none(sent.get("model")),
-        stream=sent.get("stream") is True,
-        max_tokens=count_or_none(most),
         system=_system(leading),
         tools=objects_or_none(sent.get("tools"), "tools"),
         messages=tuple(following),
@@ -153,7 +148,7 @@ def _file_id(created: JsonObject) -> str | None:
 def read_result(line: bytes) -> BatchResult | None:
     """Return what a line of results says; None where it is none."""
     try:
-        said = read_object(line)
+        said = read_bounded_object(line)
     except MalformedJson:
         return None
     name, response = said.get("custom_id"), as_object(said.get("response"))
@@ -174,7 +169,7 @@ def read_status(said: JsonObject) -> tuple[BatchStatus, ...]:
 
 def _entry(place: int, line: bytes) -> BatchEntry:
     try:
-        said = read_object(line.removeprefix(_BOM))
+        said = read_bounded_object(line.removeprefix(_BOM))
     except MalformedJson as exc:
         raise MalformedJson(f"request {place} of the batch: {exc}") from exc
     name, url, body = said.get("custom_id"), said.get("url"), as_object(said.get("body"))

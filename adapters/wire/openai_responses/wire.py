@@ -8,7 +8,6 @@ from typing import Any, Final, cast
 
 from onrecord.adapters.wire.answer import text_or_none
 from onrecord.adapters.wire.api import Endpoint, Wire, family_of
-from onrecord.adapters.wire.nesting import read_object
 from onrecord.adapters.wire.openai_responses.answers import API, read_body
 from onrecord.adapters.wire.openai_responses.kinds import (
     Speaker,
@@ -25,13 +24,12 @@ from onrecord.adapters.wire.requests import (
     Result,
     Sent,
     answered_turns,
-    count_or_none,
     objects,
     objects_or_none,
 )
 from onrecord.adapters.wire.sse import EVENT_STREAM
 from onrecord.domain.errors import InvalidContent
-from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.jsontext import JsonObject, read_bounded_object
 from onrecord.projections.apis.openai_responses.read import says_it_failed
 from onrecord.projections.matching.units import Piece, piece_of
 
@@ -56,7 +54,7 @@ def read_request(body: bytes, _path: str = "", /) -> Sent:
     Which of them it is asked of, its body does not say. Raises MalformedJson where it is not JSON,
     InvalidContent where it is no request of this API.
     """
-    sent = read_object(body)
+    sent = read_bounded_object(body)
     refers_to = sent.get("previous_response_id")
     items = _input(sent)
     leading = list(takewhile(is_leading, items)) if refers_to is None else []
@@ -65,8 +63,6 @@ def read_request(body: bytes, _path: str = "", /) -> Sent:
         api=API,
         body=sent,
         model=text_or_none(sent.get("model")),
-        stream=sent.get("stream") is True,
-        max_tokens=count_or_none(sent.get("max_output_tokens")),
         system=_system(sent, leading),
         tools=objects_or_none(sent.get("tools"), "tools"),
         messages=tuple(messages),

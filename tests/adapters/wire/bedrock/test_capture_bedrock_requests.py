@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from onrecord.adapters.wire.bedrock.wire import WIRE
-from onrecord.adapters.wire.requests import Sent
+from onrecord.adapters.wire.requests import Sent, instructions_set, tools_declared
 from onrecord.adapters.wire.wires import Purpose, endpoint_of
 from onrecord.domain.blobs import LIMIT, restore
 from onrecord.domain.content import Native, Text
@@ -93,28 +93,25 @@ class TestPaths:
         assert endpoint_of(method, path).kind == "none"
 
     @pytest.mark.parametrize(
-        ("path", "model", "streams"),
+        ("path", "model"),
         [
-            ("/model/us.amazon.nova-v1:0/converse", "us.amazon.nova-v1:0", False),
-            ("/model/us.amazon.nova-v1%3A0/converse-stream", "us.amazon.nova-v1:0", True),
-            (f"/model/{ARN}prompt%2FP:1/converse", f"{ARN}prompt/P:1", False),
-            (f"/v/model/{ARN}custom-model/a/converse-stream", f"{ARN}custom-model/a", True),
-            ("/my-model/model/m/converse", "m", False),
-            ("/model/gateway/model/m/converse/", "m", False),
-            ("", None, False),
+            ("/model/us.amazon.nova-v1:0/converse", "us.amazon.nova-v1:0"),
+            ("/model/us.amazon.nova-v1%3A0/converse-stream", "us.amazon.nova-v1:0"),
+            (f"/model/{ARN}prompt%2FP:1/converse", f"{ARN}prompt/P:1"),
+            (f"/v/model/{ARN}custom-model/a/converse-stream", f"{ARN}custom-model/a"),
+            ("/my-model/model/m/converse", "m"),
+            ("/model/gateway/model/m/converse/", "m"),
+            ("", None),
         ],
     )
-    def test_the_path_alone_names_the_model(
-        self, path: str, model: str | None, streams: bool
-    ) -> None:
-        asked = sent(USER, path=path)
-        assert (asked.model, asked.stream) == (model, streams)
+    def test_the_path_alone_names_the_model(self, path: str, model: str | None) -> None:
+        assert sent(USER, path=path).model == model
 
 
 class TestAsked:
     def test_its_members_are_read(self) -> None:
-        asked = sent(USER, inferenceConfig={"maxTokens": 9}, toolConfig={"tools": [LOOK]})
-        assert (asked.api, asked.max_tokens, asked.tools) == (API, 9, [LOOK])
+        asked = sent(USER, toolConfig={"tools": [LOOK]})
+        assert (asked.api, asked.tools) == (API, [LOOK])
         assert (asked.messages, asked.system) == ((USER,), None)
         assert [(one.message, one.role, one.block) for one in asked.pieces] == [
             (0, "user", text("Hello"))
@@ -155,8 +152,8 @@ class TestInstructions:
     def test_one_text_is_that_text(self) -> None:
         asked = sent(USER, system=[{"text": "Be brief."}])
         assert asked.system == "Be brief."
-        recorded = (InstructionsSet(content="Be brief.", line=LINE),)
-        assert WIRE.instructions(asked, LINE) == (recorded, {})
+        recorded = (InstructionsSet(content="Be brief."),)
+        assert instructions_set(asked) == (recorded, {})
 
     @pytest.mark.parametrize(
         "system",
@@ -167,20 +164,20 @@ class TestInstructions:
         ],
     )
     def test_any_other_is_kept_as_it_was_sent(self, system: list[JsonObject]) -> None:
-        (recorded,), _ = WIRE.instructions(sent(USER, system=system), None)
+        (recorded,), _ = instructions_set(sent(USER, system=system))
         assert recorded == InstructionsSet(content=native({"system": system}))
 
     @pytest.mark.parametrize("system", [[], [MARK]])
     def test_an_empty_list_is_none(self, system: list[JsonObject]) -> None:
         asked = sent(USER, system=system)
         assert asked.system is None
-        assert WIRE.instructions(asked, None) == ((InstructionsSet(content=""),), {})
+        assert instructions_set(asked) == ((InstructionsSet(content=""),), {})
 
     def test_tools_are_as_they_were_spelled(self) -> None:
         system: JsonObject = {"systemTool": {"name": "nova_grounding"}}
         asked = sent(USER, toolConfig={"tools": [LOOK, system], "toolChoice": {"auto": {}}})
-        (recorded,), _ = WIRE.tools(asked, LINE)
-        assert recorded == ToolsDeclared(tools=(native(LOOK), native(system)), line=LINE)
+        (recorded,), _ = tools_declared(asked)
+        assert recorded == ToolsDeclared(tools=(native(LOOK), native(system)))
 
 
 class TestSaid:

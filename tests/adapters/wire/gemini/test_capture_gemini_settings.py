@@ -1,19 +1,17 @@
 """What a request to Gemini puts in force, what of it is secret, and where it goes."""
 
 import json
-from uuid import UUID
 
 import pytest
 
 from onrecord.adapters.wire.gemini.wire import WIRE, read_request
-from onrecord.adapters.wire.requests import Sent, instructions, tools
+from onrecord.adapters.wire.requests import Sent, instructions_set, tools_declared
 from onrecord.adapters.wire.secrets import PLACEHOLDER, cut
 from onrecord.adapters.wire.wires import endpoint_of
 from onrecord.domain.content import Native
 from onrecord.domain.events import InstructionsSet, ToolsDeclared
 from tests.gemini_wire import PATH, JsonObject, request, result, text, user
 
-LINE = UUID(int=7)
 HELLO = user(text("Hello"))
 
 
@@ -30,7 +28,7 @@ class TestInForce:
     @pytest.mark.parametrize("role", [{}, {"role": "user"}, {"role": "system"}])
     def test_instructions_of_one_text_are_that_text(self, name: str, role: JsonObject) -> None:
         asked = instructed(name, {"parts": [text("Be brief.")], **role})
-        assert instructions(asked, LINE)[0] == (InstructionsSet(content="Be brief.", line=LINE),)
+        assert instructions_set(asked)[0] == (InstructionsSet(content="Be brief."),)
 
     @pytest.mark.parametrize(
         "system",
@@ -43,12 +41,12 @@ class TestInForce:
     )
     def test_all_others_stay_as_they_are(self, system: JsonObject) -> None:
         asked = sent(systemInstruction=system)
-        (event,), _ = instructions(asked)
+        (event,), _ = instructions_set(asked)
         value = {"systemInstruction": system}
         assert event == InstructionsSet(content=Native(api="gemini", value=value))
 
     def test_no_instructions_are_empty_ones(self) -> None:
-        assert instructions(sent())[0] == (InstructionsSet(content=""),)
+        assert instructions_set(sent())[0] == (InstructionsSet(content=""),)
 
     def test_each_function_and_each_tool_of_the_service_is_a_tool(self) -> None:
         first: JsonObject = {"name": "a"}
@@ -59,7 +57,7 @@ class TestInForce:
             {"function_declarations": [first]},
         ]
         asked = sent(tools=declared)
-        (event,), _ = tools(asked)
+        (event,), _ = tools_declared(asked)
         assert isinstance(event, ToolsDeclared)
         assert [tool.value for tool in event.tools if isinstance(tool, Native)] == [
             {"functionDeclarations": [first]},

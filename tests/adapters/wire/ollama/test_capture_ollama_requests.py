@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from onrecord.adapters.wire.ollama.wire import WIRE
-from onrecord.adapters.wire.requests import Sent
+from onrecord.adapters.wire.requests import Sent, instructions_set, tools_declared
 from onrecord.domain.content import Native, Text
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.events import (
@@ -36,12 +36,8 @@ def said(*messages: JsonObject) -> tuple[Event, ...]:
     return WIRE.said(asked, asked.pieces, ids, None)[0]
 
 
-def test_a_request_streams_unless_it_says_otherwise() -> None:
-    """Ollama's docs/api.md, "Generate a chat completion"."""
-    assert sent(HELLO).stream
-    assert not sent(HELLO, stream=False).stream
-    asked = sent(HELLO, options={"num_predict": 64})
-    assert (asked.model, asked.max_tokens) == ("qwen3", 64)
+def test_a_request_names_its_model() -> None:
+    assert sent(HELLO).model == "qwen3"
 
 
 def test_a_plain_prompt_is_a_text_and_one_with_pictures_is_kept_whole() -> None:
@@ -54,10 +50,8 @@ def test_a_plain_prompt_is_a_text_and_one_with_pictures_is_kept_whole() -> None:
 
 def test_the_systems_leading_messages_are_the_instructions() -> None:
     system = {"role": "system", "content": "Be brief."}
-    assert WIRE.instructions(sent(system, HELLO), None)[0] == (
-        InstructionsSet(content="Be brief."),
-    )
-    [event] = WIRE.instructions(sent(system, system, HELLO), None)[0]
+    assert instructions_set(sent(system, HELLO))[0] == (InstructionsSet(content="Be brief."),)
+    [event] = instructions_set(sent(system, system, HELLO))[0]
     native = Native(api="ollama", value={"messages": [system, system]})
     assert event == InstructionsSet(content=native)
     [note] = said(HELLO, system)[1:]
@@ -113,7 +107,7 @@ def test_thinking_that_a_program_sends_back_is_reasoning() -> None:
 
 def test_tools_are_kept_as_they_were_spelled() -> None:
     tool: JsonObject = {"type": "function", "function": {"name": "f"}, "odd": None}
-    assert WIRE.tools(sent(HELLO, tools=[tool]), None)[0] == (
+    assert tools_declared(sent(HELLO, tools=[tool]))[0] == (
         ToolsDeclared(tools=(Native(api="ollama", value=tool),)),
     )
 

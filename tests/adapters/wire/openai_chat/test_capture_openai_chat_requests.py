@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from onrecord.adapters.wire.openai_chat.wire import read_request, said
-from onrecord.adapters.wire.requests import Sent, instructions, tools
+from onrecord.adapters.wire.requests import Sent, instructions_set, tools_declared
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native, Text
 from onrecord.domain.errors import InvalidContent, MalformedJson
@@ -48,14 +48,11 @@ def blocks(*messages: Any) -> list[tuple[int, str, JsonObject]]:
 
 class TestAsked:
     def test_its_members_are_read(self) -> None:
-        asked = sent(USER, stream=True, max_completion_tokens=9, tools=[{"type": "function"}])
-        assert (asked.api, asked.model, asked.stream) == ("openai-chat", "gpt-5", True)
-        assert (asked.max_tokens, asked.tools) == (9, [{"type": "function"}])
+        asked = sent(USER, tools=[{"type": "function"}])
+        assert (asked.api, asked.model) == ("openai-chat", "gpt-5")
+        assert asked.tools == [{"type": "function"}]
         assert (asked.refers_to, asked.thread, asked.compacts) == (None, None, False)
         assert asked.body["messages"] == [USER]
-
-    def test_the_old_limit_of_tokens_is_known(self) -> None:
-        assert sent(USER, max_tokens=9).max_tokens == 9
 
     @pytest.mark.parametrize(
         "body",
@@ -84,8 +81,8 @@ class TestInstructions:
         asked = sent({"role": "system", "content": "Be brief."}, USER)
         assert asked.system == "Be brief."
         assert asked.messages == (USER,)
-        recorded = (InstructionsSet(content="Be brief.", line=LINE),)
-        assert instructions(asked, LINE) == (recorded, {})
+        recorded = (InstructionsSet(content="Be brief."),)
+        assert instructions_set(asked) == (recorded, {})
 
     @pytest.mark.parametrize(
         "leading",
@@ -98,19 +95,18 @@ class TestInstructions:
     )
     def test_any_other_is_kept_as_it_was_sent(self, leading: list[JsonObject]) -> None:
         asked = sent(*leading, USER)
-        (recorded,), _ = instructions(asked)
+        (recorded,), _ = instructions_set(asked)
         native = Native(api="openai-chat", value={"messages": leading})
         assert recorded == InstructionsSet(content=native)
         assert [piece.message for piece in asked.pieces] == [0]
 
     def test_none_are_blank(self) -> None:
-        assert instructions(sent(USER)) == ((InstructionsSet(content=""),), {})
+        assert instructions_set(sent(USER)) == ((InstructionsSet(content=""),), {})
 
     def test_tools_are_as_they_were_spelled(self) -> None:
         look = {"type": "function", "function": {"name": "look", "parameters": None}}
-        (recorded,), _ = tools(sent(USER, tools=[look]), LINE)
+        (recorded,), _ = tools_declared(sent(USER, tools=[look]))
         assert recorded.tools == (Native(api="openai-chat", value=look),)  # type: ignore[union-attr]
-        assert recorded.line == LINE
 
 
 class TestPieces:

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from onrecord.adapters.wire.openai_responses.wire import WIRE
-from onrecord.adapters.wire.requests import Sent
+from onrecord.adapters.wire.requests import Sent, instructions_set, tools_declared
 from onrecord.domain.content import Native, Text
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.events import (
@@ -51,8 +51,8 @@ def roles(*items: JsonObject) -> list[str]:
 
 
 def test_a_string_is_one_message_of_the_user() -> None:
-    asked = sent(input="Hello", stream=True, max_output_tokens=9)
-    assert (asked.model, asked.stream, asked.max_tokens) == ("gpt-5.4", True, 9)
+    asked = sent(input="Hello")
+    assert asked.model == "gpt-5.4"
     assert asked.messages == (PROMPT,)
     [piece] = asked.pieces
     assert piece.block == {"type": "input_text", "text": "Hello"}
@@ -88,7 +88,7 @@ def test_instructions_are_a_text_or_the_items_that_lead() -> None:
     ]
     for members, wanted in cases:
         asked = sent(**{"input": [PROMPT], **members})
-        events, _ = WIRE.instructions(asked, None)
+        events, _ = instructions_set(asked)
         assert events == (InstructionsSet(content=wanted),)
         assert asked.messages == (PROMPT,)
 
@@ -237,9 +237,9 @@ def test_tools_are_kept_as_they_were_spelled() -> None:
         {"type": "function", "name": "look_up", "parameters": {}, "strict": None},
         {"type": "web_search"},
     ]
-    events, _ = WIRE.tools(sent(input="Hello", tools=definitions), None)
+    events, _ = tools_declared(sent(input="Hello", tools=definitions))
     assert events == (ToolsDeclared(tools=tuple(native(tool) for tool in definitions)),)
-    assert WIRE.tools(sent(input="Hello"), None)[0] == (ToolsDeclared(tools=()),)
+    assert tools_declared(sent(input="Hello"))[0] == (ToolsDeclared(tools=()),)
 
 
 @pytest.mark.parametrize(
