@@ -21,8 +21,8 @@ from onrecord.domain.head import Head
 from onrecord.domain.jsontext import JsonObject, read_bounded_object
 from onrecord.domain.log import Backend, RecordedEvent
 from onrecord.domain.request_template import Recipe
+from onrecord.projections.apis.documents import needed_blobs
 from onrecord.projections.apis.request import Options, Request, options_of, render, renderer_digest
-from onrecord.projections.apis.routing import needed_blobs
 from onrecord.projections.history.turns import history
 from onrecord.projections.history.windows import exchanges_of
 from onrecord.projections.matching.sources import Source, sources_in

@@ -5,7 +5,9 @@ Each API has a draft of its own, with what its rules need to know beside this.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, cast
 
@@ -15,7 +17,7 @@ from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import neutral_of
-from onrecord.projections.apis.documents import words_for
+from onrecord.projections.apis.documents import Router, words_for
 from onrecord.projections.apis.foreign import (
     Part,
     arguments_of,
@@ -25,7 +27,6 @@ from onrecord.projections.apis.foreign import (
     whole,
 )
 from onrecord.projections.apis.request import Options, Request, report_of
-from onrecord.projections.apis.routing import Router
 from onrecord.projections.apis.tools import Wants, schema_for, tools_for
 from onrecord.projections.history.history import Block, History, Note, NoteKind
 from onrecord.projections.history.tool_names import OPENAI, name_for, renamed
@@ -210,3 +211,59 @@ def _part(plain: JsonObject) -> Part:
 def present(members: Mapping[str, Any]) -> dict[str, Any]:
     """Return those members of a request that there are."""
     return {name: value for name, value in members.items() if value is not None}
+
+
+# Ids of tool calls, for the APIs that want them in a form of their own.
+#
+# An id that does not fit becomes one that is made of the old one and of the call's place, so that
+# it is the same in each request; call and result get the same one.
+
+
+@dataclass(frozen=True, slots=True)
+class IdForm:
+    """What the ids of an API look like: which fit, and how one is made that does.
+
+    A made id is `prefix` and as many `digits` of a digest. `doubles` says that the id that came goes
+    into the digest beside the last one that was tried.
+    """
+
+    fits: re.Pattern[str]
+    prefix: str
+    digits: int = 24
+    doubles: bool = False
+
+    def made_of(self, tried: str, original: str, version: int) -> str:
+        """Return an id for a call whose id, or the last one tried for it, does not fit."""
+        name = f"{version}:{tried}:{original}" if self.doubles else f"{version}:{tried}"
+        digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+        return self.prefix + digest[: self.digits]
+
+
+class CallIds:
+    """The ids that the calls of one request bear, each once."""
+
+    def __init__(self, form: IdForm) -> None:
+        """Begin with no call."""
+        self._form = form
+        self._by_call: dict[int | None, str] = {}
+        self._taken: set[str] = set()
+
+    def begin_message(self) -> None:
+        """Forget which ids the calls before took, for an API where each is unique in its message."""
+        self._taken.clear()
+
+    def of_call(self, block: Block, fits: Callable[[str], object] | None = None) -> str:
+        """Return the id of a call, and keep it for its result; `fits` judges in place of the form."""
+        original = wire = block.call_id or ""
+        fits = fits or self._form.fits.match
+        is_fit = wire not in self._taken and bool(fits(wire))
+        while not is_fit:
+            wire = self._form.made_of(wire, original, block.version)
+            is_fit = wire not in self._taken
+        self._taken.add(wire)
+        self._by_call[block.call] = wire
+        return wire
+
+    def of_result(self, block: Block) -> str | None:
+        """Return the id of the call that a result answers; None where no call bears one."""
+        return self._by_call.get(block.call)

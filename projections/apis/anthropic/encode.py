@@ -5,13 +5,13 @@ What is repaired here concerns one block: ids, marks, empty results, what cannot
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, assert_never, cast
 
 from onrecord.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import replay_of
-from onrecord.projections.apis import ids
 from onrecord.projections.apis.answers import headline, words_for_nothing
 from onrecord.projections.apis.anthropic.draft import (
     API,
@@ -23,8 +23,8 @@ from onrecord.projections.apis.anthropic.draft import (
 )
 from onrecord.projections.apis.anthropic.pairing import REFERENCE
 from onrecord.projections.apis.documents import Behind, texts_before
+from onrecord.projections.apis.draft import CallIds, IdForm
 from onrecord.projections.apis.foreign import Part, told_of, whole
-from onrecord.projections.apis.ids import CallIds
 from onrecord.projections.history.history import Block
 
 # Results of the caller's tools, and the documents that follow them.
@@ -122,6 +122,9 @@ def nothing(*, is_error: bool) -> list[JsonObject]:
     return [text_block(words_for_nothing(is_error=is_error))]
 
 
+# "messages.N.content.M.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'" (R15).
+_IDS: Final = IdForm(re.compile(r"[a-zA-Z0-9_-]{1,128}\Z"), "toolu_")
+
 _RESULTS: Final = frozenset({"result", "missing"})
 _BY_REFERENCE: Final = frozenset({"image", "document", "container_upload"})
 _TELLING: Final = frozenset({"text", "image", "document", "search_result"})
@@ -133,7 +136,7 @@ class Encoder:
     def __init__(self, draft: AnthropicDraft) -> None:
         """Encode into a draft."""
         self._draft = draft
-        self._ids = CallIds(ids.ANTHROPIC)
+        self._ids = CallIds(_IDS)
         self._results = Results(draft, self._ids)
 
     def encode(self, blocks: Iterable[Block]) -> Iterator[Piece]:

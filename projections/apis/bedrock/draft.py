@@ -14,10 +14,9 @@ from onrecord.domain.documents import Modality, modality_of
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.anthropic.draft import Message
 from onrecord.projections.apis.bedrock.read import DOCUMENTS, NAME, VIDEOS, document, held, kind_of
-from onrecord.projections.apis.draft import Draft, RuleNames
-from onrecord.projections.apis.ids import BEDROCK, BEDROCK_CLAUDE, CallIds
+from onrecord.projections.apis.documents import Router, model_read_by
+from onrecord.projections.apis.draft import CallIds, Draft, IdForm, RuleNames
 from onrecord.projections.apis.request import Options, Where
-from onrecord.projections.apis.routing import Router, model_read_by
 from onrecord.projections.history.held_documents import bytes_of, is_remote, text_of, told_in
 from onrecord.projections.history.history import Block, History
 
@@ -29,6 +28,11 @@ from onrecord.projections.history.history import Block, History
 
 _REGIONS: Final = re.compile(r"(?:us|eu|apac|jp|au|ca|sa|me|af|us-gov|global)\.")
 _VENDOR: Final = re.compile(r"([a-z0-9]+)\.(.+)")
+
+# `[a-zA-Z0-9_.:-]{1,64}` says the service's model of a request (B11); Anthropic's own API takes no
+# `.` and no `:`.
+_IDS: Final = IdForm(re.compile(r"[a-zA-Z0-9_.:-]{1,64}\Z"), "tooluse_")
+_CLAUDES_IDS: Final = IdForm(re.compile(r"[a-zA-Z0-9_-]{1,64}\Z"), "tooluse_")
 
 _OLD_CLAUDE: Final = re.compile(r"anthropic\.claude-(v2|instant)")
 
@@ -159,7 +163,7 @@ class BedrockDraft(Draft):
 def draft_of(history: History, options: Options, blobs: Mapping[str, bytes]) -> BedrockDraft:
     """Return the draft of a request for the model that is to read it."""
     model = model_of(model_read_by(history, options))
-    ids = CallIds(BEDROCK_CLAUDE if model.vendor == "anthropic" else BEDROCK)
+    ids = CallIds(_CLAUDES_IDS if model.vendor == "anthropic" else _IDS)
     return BedrockDraft(history, options, blobs, Router(history, options), model, ids)
 
 

@@ -12,10 +12,10 @@ from typing import ClassVar, Final, NamedTuple
 from onrecord.domain.content import Document
 from onrecord.domain.documents import UNKNOWN, modality_of
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.documents import Router
 from onrecord.projections.apis.draft import Draft, RuleNames
 from onrecord.projections.apis.gemini.read import NAME
 from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.routing import Router
 from onrecord.projections.history.held_documents import bytes_of, is_remote, told_in
 from onrecord.projections.history.history import Block, History
 from onrecord.projections.history.tool_names import name_for_gemini

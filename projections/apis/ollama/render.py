@@ -25,14 +25,13 @@ from onrecord.projections.apis.answers import (
     paragraphs,
     words_for_nothing,
 )
-from onrecord.projections.apis.documents import Behind
+from onrecord.projections.apis.documents import Behind, Router
 from onrecord.projections.apis.draft import Draft, RuleNames, present
 from onrecord.projections.apis.members import objects
 from onrecord.projections.apis.ollama import read
 from onrecord.projections.apis.ollama.read import NAME, kind_of
 from onrecord.projections.apis.openai_chat import read as read_openai_chat
 from onrecord.projections.apis.request import Options, Request, nothing_to_send, outside
-from onrecord.projections.apis.routing import Router
 from onrecord.projections.apis.tools import OLLAMA
 from onrecord.projections.apis.user_messages import UserMessages, answered_messages, messages_of
 from onrecord.projections.history.held_documents import (

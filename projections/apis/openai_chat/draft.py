@@ -11,11 +11,10 @@ from typing import ClassVar, Final
 
 from onrecord.domain.content import Document
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.draft import Draft, RuleNames
-from onrecord.projections.apis.ids import MISTRAL, OPENAI_CHAT, CallIds, IdForm
+from onrecord.projections.apis.documents import Router
+from onrecord.projections.apis.draft import CallIds, Draft, IdForm, RuleNames
 from onrecord.projections.apis.openai_chat.read import NAME, SOUNDS
 from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.routing import Router
 from onrecord.projections.history.held_documents import bytes_of, is_remote, told_in
 from onrecord.projections.history.history import Block, History
 
@@ -46,6 +45,11 @@ _MEMBERS: Final = frozenset({"role", "content", "name"})
 _THINKING_ALOUD: Final = frozenset({"deepseek", "kimi", "moonshot"})
 """Families that want to see what they thought before they called a tool."""
 
+# "Invalid 'messages[36].tool_calls[0].id': string too long. Expected a string with maximum length
+# 40, but got a string with length 51"; Mistral: "Tool call id was ... but must be a-z, A-Z, 0-9,
+# with a length of 9." (C5)
+_IDS: Final = IdForm(re.compile(r"[a-zA-Z0-9_-]{1,40}\Z"), "call_")
+_MISTRALS_IDS: Final = IdForm(re.compile(r"[a-zA-Z0-9]{9}\Z"), "", 9)
 _LONGEST_ID: Final = 40
 
 
@@ -106,14 +110,14 @@ class Reader:
     @property
     def ids(self) -> IdForm:
         """What the ids of calls look like."""
-        return MISTRAL if family_of(self.model) in _MISTRAL else OPENAI_CHAT
+        return _MISTRALS_IDS if family_of(self.model) in _MISTRAL else _IDS
 
     def takes_id(self, call_id: str, *, is_kin: bool = False) -> bool:
         """Whether the id of a call may go as it is; `is_kin`: a server made it that is asked again.
 
         Servers other than OpenAI's and Mistral's take what they made: some put a signature into it.
         """
-        if is_kin and call_id and self.ids is not MISTRAL:
+        if is_kin and call_id and self.ids is not _MISTRALS_IDS:
             return self.model is not None or len(call_id) <= _LONGEST_ID
         return bool(self.ids.fits.match(call_id))
 

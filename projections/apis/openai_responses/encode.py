@@ -5,6 +5,7 @@ What is repaired here concerns one item: ids, keys that no request has, outputs 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any, Final, assert_never, cast
@@ -15,8 +16,8 @@ from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.answers import headline
 from onrecord.projections.apis.documents import Behind, texts_before, words_for
+from onrecord.projections.apis.draft import CallIds, IdForm
 from onrecord.projections.apis.foreign import told_of, whole
-from onrecord.projections.apis.ids import OPENAI_RESPONSES, CallIds
 from onrecord.projections.apis.openai_responses.draft import (
     Held,
     ResponsesDraft,
@@ -64,6 +65,9 @@ def _kept(part: Any) -> Any:
     return {key: item for key, item in cast("JsonObject", part).items() if key not in _OWN}
 
 
+# "Invalid 'input[N].call_id': string too long. Expected a string with maximum length 64" (O6).
+_IDS: Final = IdForm(re.compile(r"(?s).{1,64}\Z"), "call_", doubles=True)
+
 _PARTS: Final = frozenset({"input_text", "input_image", "input_file", "input_audio"})
 _APPROVAL: Final = "mcp_approval_request"
 
@@ -77,7 +81,7 @@ class Encoder:
     def __init__(self, draft: ResponsesDraft) -> None:
         """Begin with no calls."""
         self._draft = draft
-        self._ids = CallIds(OPENAI_RESPONSES)
+        self._ids = CallIds(_IDS)
         self._calls: dict[int | None, JsonObject] = {}
 
     def encode(self, turn: Turn) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Final, cast
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import Api, Reader, UsagePlaces
+from onrecord.projections.apis.documents import Router
 from onrecord.projections.apis.draft import present
 from onrecord.projections.apis.openai_responses import read, server_tools
 from onrecord.projections.apis.openai_responses.draft import Piece, ResponsesDraft
@@ -28,7 +29,6 @@ from onrecord.projections.apis.openai_responses.repair import (
     tell_of_expired_containers,
 )
 from onrecord.projections.apis.request import Options, Request, nothing_to_send, outside
-from onrecord.projections.apis.routing import Router
 from onrecord.projections.apis.tools import OPENAI
 from onrecord.projections.history.history import Block, History
 

@@ -16,8 +16,8 @@ from onrecord.projections.apis.capabilities import (
     check_tables,
     entries_in,
 )
+from onrecord.projections.apis.documents import LARGEST
 from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.routing import LARGEST
 
 
 def kinds(*modalities: Modality) -> frozenset[Modality]:

@@ -10,9 +10,8 @@ from onrecord.domain.content import Document, Text, ToolResult
 from onrecord.domain.errors import UnsupportedDocument
 from onrecord.domain.events import DocumentExtracted, SignalReceived, ToolResultRecorded
 from onrecord.projections.apis.capabilities import CapabilityOverride
-from onrecord.projections.apis.documents import PREAMBLE
+from onrecord.projections.apis.documents import PREAMBLE, needed_blobs
 from onrecord.projections.apis.request import APIS, Options, Request
-from onrecord.projections.apis.routing import needed_blobs
 from onrecord.projections.history.turns import history
 from tests.projections.documents_sent import behind, in_results, shown
 from tests.projections.happenings import Story, document

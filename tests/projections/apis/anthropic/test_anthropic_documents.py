@@ -16,8 +16,8 @@ from onrecord.domain.events import (
     ToolsDeclared,
 )
 from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.apis.documents import needed_blobs
 from onrecord.projections.apis.request import Options
-from onrecord.projections.apis.routing import needed_blobs
 from onrecord.projections.history.turns import history
 from tests.projections.happenings import (
     API,
