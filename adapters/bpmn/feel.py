@@ -121,14 +121,34 @@ def _word(token: Token) -> str:
     return token[1:-1] if token.type == "QUOTED" else str(token)
 
 
-def _nodes(children: tuple[object, ...]) -> tuple[Node, ...]:
-    """Leave out the words of the language, names and types: all of them are texts."""
-    return tuple(cast("Node", child) for child in children if not isinstance(child, str))
+def _operation(kind: str) -> Callable[..., Node]:
+    """Return what makes an operation of a rule's children.
+
+    The words of the language, names and types are left out: all of them are texts.
+    """
+
+    def make(_: object, *children: object) -> Node:
+        nodes = tuple(cast("Node", child) for child in children if not isinstance(child, str))
+        return Operation(kind, nodes)
+
+    return make
 
 
 @_with_arguments(inline=True)
 class _Reading(Transformer[Token, Any]):
     """From what the grammar finds to nodes, while it is found: one method a rule of feel.lark."""
+
+    between = _operation("Between")
+    membership = _operation("In")
+    instance = _operation("InstanceOf")
+    tests = _operation("AtLeastOne")
+    conditional = _operation("If")
+    loop = _operation("For")
+    some = _operation("SomeItem")
+    every = _operation("EveryItem")
+    iterator = _operation("Iterator")
+    function = _operation("FunctionDefinition")
+    range = _operation("ConstRange")
 
     def start(self, node: Node) -> Node:
         return node
@@ -141,39 +161,6 @@ class _Reading(Transformer[Token, Any]):
 
     def negation(self, _sign: Token, operand: Node) -> Node:
         return Operation("ArithmeticNegation", (operand,))
-
-    def between(self, *children: object) -> Node:
-        return Operation("Between", _nodes(children))
-
-    def membership(self, *children: object) -> Node:
-        return Operation("In", _nodes(children))
-
-    def instance(self, *children: object) -> Node:
-        return Operation("InstanceOf", _nodes(children))
-
-    def tests(self, *children: object) -> Node:
-        return Operation("AtLeastOne", _nodes(children))
-
-    def conditional(self, *children: object) -> Node:
-        return Operation("If", _nodes(children))
-
-    def loop(self, *children: object) -> Node:
-        return Operation("For", _nodes(children))
-
-    def some(self, *children: object) -> Node:
-        return Operation("SomeItem", _nodes(children))
-
-    def every(self, *children: object) -> Node:
-        return Operation("EveryItem", _nodes(children))
-
-    def iterator(self, *children: object) -> Node:
-        return Operation("Iterator", _nodes(children))
-
-    def function(self, *children: object) -> Node:
-        return Operation("FunctionDefinition", _nodes(children))
-
-    def range(self, *children: object) -> Node:
-        return Operation("ConstRange", _nodes(children))
 
     def temporal(self, *children: object) -> Node:
         return Operation("Temporal", (String(_text(cast("Token", children[-1]))),))
@@ -240,14 +227,7 @@ class _Reading(Transformer[Token, Any]):
     def name(self, *words: Token) -> str:
         return " ".join(map(_word, words))
 
-    def formal(self, *_children: object) -> str:
-        return ""
-
-    def field(self, *_children: object) -> str:
-        return ""
-
     def type(self, *_children: object) -> str:
         return ""
 
-    def type_name(self, *_children: object) -> str:
-        return ""
+    formal = field = type_name = type

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
 
 import typer
 
-from onrecord.adapters.cli.program import AsJson, known_api_or_none, readable
+from onrecord.adapters.cli.program import AsJson, known_api, readable
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import size
 from onrecord.domain.documents import Modality
@@ -21,16 +21,12 @@ _MODALITIES: Final[tuple[Modality, ...]] = get_args(Modality)
 _FLAGS: Final = ("reasoning", "signatures", "cache", "parallel_calls")
 
 
-def _readable(file: Path | None) -> Path | None:
-    return None if file is None else readable(file)
-
-
 def capabilities(
     api: Annotated[
         str | None,
         typer.Argument(
             metavar="API",
-            callback=known_api_or_none,
+            parser=known_api,
             help="The wire format.",
             show_default="all",
         ),
@@ -45,7 +41,7 @@ def capabilities(
         Path | None,
         typer.Option(
             metavar="FILE",
-            callback=_readable,
+            parser=readable,
             help="What lies over the entries that come with Onrecord.",
             show_default="$ONRECORD_CAPABILITIES",
         ),
@@ -60,14 +56,7 @@ def capabilities(
     Example: `onrecord capabilities openai-chat gpt-4o-mini`
     """
     rows = _rows(api, model, file)
-    if as_json:
-        for row in rows:
-            output.json_line(_document(row))
-    elif output.is_drawn():
-        _draw(rows)
-    else:
-        for row in rows:
-            output.plain(*_columns(row))
+    output.entries(rows, _document, _columns, draw=lambda: _draw(rows), as_json=as_json)
 
 
 def _rows(api: str | None, model: str | None, file: Path | None) -> list[Capabilities]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import islice
@@ -38,25 +38,14 @@ def conversations(context: typer.Context, url: Url = None, as_json: AsJson = Fal
     Example: `onrecord conversations --url sqlite:///talks.db`
     """
     with opened(context, url) as store:
-        if as_json:
-            for entry in store.conversations():
-                output.json_line(_document(entry))
-        elif output.is_drawn():
-            _draw(store)
-        else:
-            _print(store.conversations())
+        listed = store.conversations()
+        output.entries(listed, _document, _columns, draw=lambda: _draw(store), as_json=as_json)
 
 
-def _print(listed: Iterable[Listed]) -> None:
-    for entry in listed:
-        output.plain(
-            _name(entry),
-            entry.head.version,
-            entry.head.exchange,
-            len(entry.head.open_calls),
-            timestamp(entry.recorded_at),
-            entry.origin,
-        )
+def _columns(entry: Listed) -> tuple[object, ...]:
+    head, moved = entry.head, timestamp(entry.recorded_at)
+    calls = len(head.open_calls)
+    return _name(entry), head.version, head.exchange, calls, moved, entry.origin
 
 
 def _draw(store: Store) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 
+from onrecord.adapters.cli.history_commands import state_document
 from onrecord.adapters.cli.program import AsJson, At, Key, Url, opened
 from onrecord.adapters.storage.atomic_files import write_atomically
 from onrecord.adapters.store import Store, backend_of, spool_of
@@ -23,8 +24,6 @@ from onrecord.domain.errors import InvalidInput
 from onrecord.domain.tool_context import ToolCallContext
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from onrecord.adapters.upkeep.files import StoreFiles
     from onrecord.projections.history.held_documents import HeldDocument
 
@@ -60,34 +59,21 @@ def documents(
 
     Example: `onrecord documents support/4711 --save papers`
     """
-    with opened(context, url) as store:
-        _show(store, key, at, save=save, as_json=as_json)
-
-
-def _show(store: Store, key: str, at: int | None, *, save: Path | None, as_json: bool) -> None:
-    """Write the documents of a conversation; with `save`, also their bytes, each into a file there.
-
-    No file is written over, and none outside of that folder. What is at an address is not fetched.
-    """
     from onrecord.adapters.conversation.history_queries import documents_held
 
-    conversation = named(store, key)
-    version = conversation.version_at(at)
-    stretches = lineage(backend_of(store), conversation.conversation_id, version)
-    entries = documents_held(backend_of(store), stretches)
-    rows = (
-        _saved(store, stretches, entries, save)
-        if save
-        else [_Saved(each, None) for each in entries]
+    with opened(context, url) as store:
+        conversation = named(store, key)
+        version = conversation.version_at(at)
+        stretches = lineage(backend_of(store), conversation.conversation_id, version)
+        entries = documents_held(backend_of(store), stretches)
+        rows = (
+            _saved(store, stretches, entries, save)
+            if save
+            else [_Saved(each, None) for each in entries]
+        )
+    output.entries(
+        rows, _document, _columns, draw=lambda: _draw(conversation, rows), as_json=as_json
     )
-    if as_json:
-        for each in rows:
-            output.json_line(_document(each))
-    elif output.is_drawn():
-        _draw(output.console(), conversation, rows)
-    else:
-        for each in rows:
-            output.plain(*_columns(each))
     if save:
         _summarise(rows, save)
 
@@ -95,7 +81,10 @@ def _show(store: Store, key: str, at: int | None, *, save: Path | None, as_json:
 def _saved(
     store: Store, stretches: tuple[Stretch, ...], entries: Iterable[HeldDocument], folder: Path
 ) -> list[_Saved]:
-    """Write each document into a file, the same one once; return where each is."""
+    """Write each document into a file, the same one once; return where each is.
+
+    No file is written over, and none outside of that folder. What is at an address is not fetched.
+    """
     from onrecord.adapters.conversation.history_queries import pieces_of
     from onrecord.adapters.upkeep.files import files_of
 
@@ -211,10 +200,11 @@ def _document(each: _Saved) -> dict[str, object]:
     }
 
 
-def _draw(console: Console, conversation: Named, rows: list[_Saved]) -> None:
+def _draw(conversation: Named, rows: list[_Saved]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    console = output.console()
     many = counted(len(rows), "document")
     console.print(Text.assemble((output.flat(str(conversation)), "bold"), (f"  {many}", "dim")))
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
@@ -226,7 +216,7 @@ def _draw(console: Console, conversation: Named, rows: list[_Saved]) -> None:
             Text(output.flat(_whose(entry)), "yellow"),
             Text(output.flat(entry.document.name or ""), "bold"),
             Text(output.flat(entry.document.media_type), "cyan"),
-            Text(_size(entry), "dim", justify="right"),
+            Text(size(entry.blob.size) if entry.blob else "", "dim", justify="right"),
             Text(output.flat(entry.short_id or entry.document.url or ""), "dim"),
             Text(output.flat(str(each.file or "")), "green"),
         )
@@ -237,10 +227,6 @@ def _whose(entry: HeldDocument) -> str:
     """Return where a document comes from, in words: the user, or a tool, its call and the place."""
     words = (entry.origin, entry.tool_name, entry.call_id, entry.path)
     return " ".join(part for part in words if part)
-
-
-def _size(entry: HeldDocument) -> str:
-    return size(entry.blob.size) if entry.blob else ""
 
 
 # `onrecord context`: what a conversation carries for its tools, and how that is changed.
@@ -279,28 +265,18 @@ def context(
     """
     values = dict(entry.split("=", 1) for entry in entries or ())
     with opened(context, url) as store:
-        _change_context(store, key, values, unset or (), as_json=as_json)
-
-
-def _change_context(
-    store: Store, key: str, values: Mapping[str, str], unset: Iterable[str], *, as_json: bool
-) -> None:
-    """Record what is set and unset, if anything is, and write what is carried then."""
-    conversation = store.conversation(named(store, key).require_key())
-    before = conversation.tool_context()
-    after = _changed(before, values, unset)
-    if after != before:
-        conversation.set_tool_context(after, persist=after.keys())
-    if as_json:
-        identified = {"key": conversation.key, "conversation": str(conversation.conversation_id)}
-        output.json_line(
-            {**identified, "version": conversation.head().version, "context": dict(after)}
-        )
-    elif output.is_drawn():
-        _draw_context(conversation.key, after)
-    else:
-        for name, value in sorted(after.items()):
-            output.plain(name, value)
+        conversation = store.conversation(named(store, key).require_key())
+        before = conversation.tool_context()
+        after = _changed(before, values, unset or ())
+        if after != before:
+            conversation.set_tool_context(after, persist=after.keys())
+        if as_json:
+            output.json_line({**state_document(conversation), "context": dict(after)})
+        elif output.is_drawn():
+            _draw_context(conversation.key, after)
+        else:
+            for name, value in sorted(after.items()):
+                output.plain(name, value)
 
 
 def _changed(

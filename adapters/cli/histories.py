@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from onrecord.adapters.app import connect, is_there
-from onrecord.adapters.cli.transfer import STANDARD_INPUT, is_export, local
+from onrecord.adapters.cli.program import STANDARD_INPUT
+from onrecord.adapters.cli.transfer import is_export, local
 from onrecord.adapters.histories.foreign_history import Histories
 from onrecord.adapters.histories.intake import SOURCES, TakenIn, key_of, take_in
 from onrecord.adapters.store import Store

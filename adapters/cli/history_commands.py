@@ -143,5 +143,10 @@ def _report(conversation: Conversation, sentence: str, as_json: bool) -> None:
     if not as_json:
         output.sentence(output.flat(sentence))
         return
+    output.json_line(state_document(conversation))
+
+
+def state_document(conversation: Conversation) -> dict[str, object]:
+    """Return which conversation was changed, and the version that it is at, as JSON says it."""
     identified = {"key": conversation.key, "conversation": str(conversation.conversation_id)}
-    output.json_line({**identified, "version": conversation.head().version})
+    return {**identified, "version": conversation.head().version}

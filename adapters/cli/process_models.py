@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from onrecord.adapters.cli.program import AsJson, readable
+from onrecord.adapters.cli.program import STANDARD_INPUT, AsJson, InputFile
+from onrecord.adapters.cli.tool_commands import draw_definition, takes
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import counted
 from onrecord.domain.errors import InvalidModel
@@ -20,10 +21,7 @@ from onrecord.domain.tools import ToolDefinition
 
 if TYPE_CHECKING:
     from onrecord.adapters.bpmn.gateways import Gateway
-    from onrecord.adapters.bpmn.lint import Finding
     from onrecord.adapters.bpmn.process_tools import Flavour, ResolvedTools, Wiring, Writing
-
-_STANDARD_INPUT: Final = Path("-")
 
 
 class Reader(StrEnum):
@@ -34,7 +32,7 @@ class Reader(StrEnum):
 
 
 def bpmn(
-    file: Annotated[Path, typer.Argument(callback=readable, help="`-`: standard input.")],
+    file: InputFile,
     sub_process: Annotated[
         str | None,
         typer.Option(
@@ -96,8 +94,13 @@ def _check(file: Path, flavour: Flavour, *, as_json: bool) -> bool:
         findings = lint(_model(file), flavour=flavour)
     if as_json:
         output.json_line({"findings": [asdict(finding) for finding in findings]})
-    elif findings:
-        _write_findings(findings)
+        return not findings
+    for each in findings:
+        if output.is_drawn():
+            output.draw_breach(each.element, each.rule, each.message)
+        else:
+            output.plain(each.element, each.rule, each.message)
+    if findings:
         output.note(f"onrecord: {counted(len(findings), 'finding')}")
     else:
         output.sentence("All that it declares for an agent is well declared.")
@@ -117,23 +120,17 @@ def _model(file: Path) -> Path | bytes:
     """Return the file, or what standard input holds, no more than it takes to be too large."""
     from onrecord.adapters.bpmn.model import LARGEST
 
-    return sys.stdin.buffer.read(LARGEST + 1) if file == _STANDARD_INPUT else file
+    return sys.stdin.buffer.read(LARGEST + 1) if file == STANDARD_INPUT else file
 
 
 def _columns(resolved: ResolvedTools, wiring: Wiring) -> Iterator[tuple[str | None, ...]]:
     writings = dict(wiring.writings)
     for tool in resolved.tools:
         written = ", ".join(map(_writing, writings[tool.name]))
-        yield "tool", tool.name, _takes(tool), written, tool.description
+        yield "tool", tool.name, takes(tool), written, tool.description
     for gateway in resolved.gateways:
         written = ", ".join(map(_writing, writings[gateway.name]))
         yield gateway.type, gateway.name, None, written, gateway.description
-
-
-def _takes(tool: ToolDefinition) -> str:
-    from onrecord.projections.apis.declared_tools import parameters
-
-    return ", ".join(map(str, parameters(tool)))
 
 
 def _writing(writing: Writing) -> str:
@@ -145,8 +142,6 @@ def _draw(resolved: ResolvedTools, wiring: Wiring) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    from onrecord.projections.apis.declared_tools import parameters
-
     console = output.console()
     writings = dict(wiring.writings)
     console.print(Text(output.flat(resolved.source.name or ""), "bold"))
@@ -154,30 +149,10 @@ def _draw(resolved: ResolvedTools, wiring: Wiring) -> None:
     for each in offered:
         kind = "" if isinstance(each, ToolDefinition) else f"  {output.flat(each.type)}"
         console.print(Text.assemble((f"\n{output.flat(each.name)}", "bold yellow"), (kind, "dim")))
-        if each.description:
-            console.print(Padding(Text(output.flat(each.description)), (0, 0, 0, 2)))
-        for parameter in parameters(each) if isinstance(each, ToolDefinition) else ():
-            about = f"  {output.flat(parameter.description)}" if parameter.description else ""
-            line = Text.assemble((output.flat(str(parameter)), "cyan"), (about, "dim"))
-            console.print(Padding(line, (0, 0, 0, 4)))
+        draw_definition(console, each)
         for writing in writings[each.name]:
             line = Text(f"result by the {output.flat(_writing(writing))}", "dim")
             console.print(Padding(line, (0, 0, 0, 2)))
-
-
-def _write_findings(findings: tuple[Finding, ...]) -> None:
-    if not output.is_drawn():
-        for finding in findings:
-            output.plain(finding.element, finding.rule, finding.message)
-        return
-    from rich.padding import Padding
-    from rich.text import Text
-
-    console = output.console()
-    for finding in findings:
-        where = output.flat(finding.element)
-        console.print(Text.assemble((where, "bold"), "  ", (finding.rule, "dim")))
-        console.print(Padding(Text(f"→ {output.flat(finding.message)}"), (0, 0, 1, 2)))
 
 
 def _document(resolved: ResolvedTools, wiring: Wiring) -> dict[str, object]:

@@ -30,14 +30,9 @@ def known_api(name: str) -> str:
     return _one_of(name, names())
 
 
-def known_api_or_none(name: str | None) -> str | None:
-    """Return the name of an API, if one was given, as `known_api` does."""
-    return None if name is None else known_api(name)
-
-
-def history_form(name: str | None) -> str | None:
+def history_form(name: str) -> str:
     """Return the name of a form of histories; an error with those that there are for any other."""
-    return None if name is None else _one_of(name, (*names(), *SESSIONS))
+    return _one_of(name, (*names(), *SESSIONS))
 
 
 def place(url: str | None) -> str | None:
@@ -68,7 +63,7 @@ class Strategy(StrEnum):
 
 
 Api = Annotated[
-    str, typer.Option(metavar="API", callback=known_api, help=f"The wire format: {listed()}.")
+    str, typer.Option(metavar="API", parser=known_api, help=f"The wire format: {listed()}.")
 ]
 Key = Annotated[str, typer.Argument(help="The conversation's key; its id does as well.")]
 Url = Annotated[
@@ -88,14 +83,21 @@ At = Annotated[
 ]
 
 
-def readable(file: Path) -> Path:
+STANDARD_INPUT: Final = Path("-")
+"""How a command line names the input that is no file, and the output."""
+
+
+def readable(path: str | Path) -> Path:
     """Return the path of a file that is there, or of standard input; wrong usage for others."""
+    file = Path(path)
     if file.is_dir():
         raise typer.BadParameter(f"{file} is a folder: name a file in it")
-    if file != Path("-") and not file.is_file():
+    if file != STANDARD_INPUT and not file.is_file():
         raise typer.BadParameter(f"there is no file {file}")
     return file
 
+
+InputFile = Annotated[Path, typer.Argument(callback=readable, help="`-`: standard input.")]
 
 Lines = Annotated[
     bool, typer.Option("--lines", help="Show side branches too, and the state of each.")

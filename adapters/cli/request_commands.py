@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
 
 from onrecord.adapters.cli.program import (
+    STANDARD_INPUT,
     Api,
     AsJson,
     At,
+    InputFile,
     Key,
     Strategy,
     Thinking,
     Url,
     opened,
-    readable,
 )
 from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.store import Store
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from onrecord.projections.matching.template import Outcome
 
 _STEP: Final = 1
-_STANDARD_INPUT: Final = Path("-")
 
 
 def request(
@@ -140,12 +140,15 @@ def replay(
     Example: `onrecord replay support/4711 --verify`
     """
     with opened(context, url) as store:
-        if not _replay(store, key, verify=verify, as_json=as_json):
+        conversation = _conversation(store, key, "only its digests are left")
+        if not verify:
+            _list(conversation, as_json=as_json)
+        elif not _verify(conversation, as_json=as_json):
             raise typer.Exit(1)
 
 
-def _replay(store: Store, key: str, *, verify: bool, as_json: bool) -> bool:
-    """Write the requests of a conversation; whether all of them are proven, if that was asked."""
+def _verify(conversation: Conversation, *, as_json: bool) -> bool:
+    """Write what the requests of a conversation prove; whether each is proven."""
     from onrecord.adapters.conversation.rendering import replays
     from onrecord.adapters.terminal.request_listings import (
         columns,
@@ -155,10 +158,6 @@ def _replay(store: Store, key: str, *, verify: bool, as_json: bool) -> bool:
         summary,
     )
 
-    conversation = _conversation(store, key, "only its digests are left")
-    if not verify:
-        _list(conversation, as_json=as_json)
-        return True
     outcomes: list[Outcome] = []
     for outcome in replays(conversation):
         outcomes.append(outcome)
@@ -168,7 +167,7 @@ def _replay(store: Store, key: str, *, verify: bool, as_json: bool) -> bool:
         output.json_line(replay_document(outcomes))
     elif output.is_drawn():
         output.console().print(replay_table(outcomes))
-        output.sentence(f"{summary(outcomes)}")
+        output.sentence(summary(outcomes))
     else:
         output.note(summary(outcomes))
     return all(outcome.is_proven for outcome in outcomes)
@@ -189,7 +188,7 @@ def _list(conversation: Conversation, *, as_json: bool) -> None:
 
 
 def check_request(
-    file: Annotated[Path, typer.Argument(callback=readable, help="`-`: standard input.")],
+    file: InputFile,
     api: Api,
     as_json: AsJson = False,
 ) -> None:
@@ -201,31 +200,30 @@ def check_request(
 
     Example: `onrecord request support/4711 | onrecord check-request - --api anthropic-messages`
     """
-    if not _check(file, api, as_json=as_json):
+    from onrecord.adapters.check import check
+
+    request = _request_in(file)
+    checked = check.check_request(api, request)
+    violations = sorted(checked.violations, key=lambda broken: _place(request, broken.where))
+    if as_json:
+        output.json_line(
+            {
+                "api": checked.api,
+                "violations": [asdict(violation) for violation in violations],
+                "types": checked.types,
+                "accepted": checked.is_accepted,
+            }
+        )
+    else:
+        _write_check(checked, violations)
+    if not checked.is_accepted:
         raise typer.Exit(1)
 
 
-def _check(file: Path, api: str, *, as_json: bool) -> bool:
-    """Check the request in a file and tell what is wrong with it; whether nothing is.
-
-    A file that cannot be read, or holds no JSON object, is wrong usage.
-    """
-    from onrecord.adapters.check.check import check_request as checked_request
-
-    request = _request_in(file)
-    checked = checked_request(api, request)
-    in_order = sorted(checked.violations, key=lambda violation: _place(request, violation.where))
-    verdict = replace(checked, violations=tuple(in_order))
-    if as_json:
-        output.json_line(_verdict_document(verdict))
-    else:
-        _write_verdict(verdict)
-    return verdict.is_accepted
-
-
 def _request_in(file: Path) -> JsonObject:
+    """Return the request in a file; one that cannot be read, or holds no JSON object, is wrong usage."""
     try:
-        read = sys.stdin.buffer.read() if file == _STANDARD_INPUT else file.read_bytes()
+        read = sys.stdin.buffer.read() if file == STANDARD_INPUT else file.read_bytes()
         return jsontext.read_object(read)
     except OSError as exc:
         raise typer.BadParameter(f"{file} cannot be read: {exc.strerror}") from exc
@@ -233,31 +231,18 @@ def _request_in(file: Path) -> JsonObject:
         raise typer.BadParameter(f"{file} holds no request: {exc}") from exc
 
 
-def _write_verdict(verdict: RequestCheck) -> None:
-    if output.is_drawn():
-        _draw_verdict(verdict.violations)
-    else:
-        for violation in verdict.violations:
-            output.plain(violation.where, violation.rule, violation.said, violation.advice)
-    if verdict.types is None:
+def _write_check(checked: RequestCheck, violations: Sequence[Violation]) -> None:
+    for each in violations:
+        if output.is_drawn():
+            output.draw_breach(each.where or "the request", each.rule, each.advice, each.said)
+        else:
+            output.plain(each.where, each.rule, each.said, each.advice)
+    if checked.types is None:
         output.note("onrecord: types were not checked: the API's SDK is not installed")
-    if verdict.is_accepted:
+    if checked.is_accepted:
         output.sentence("No rule is known that it breaks.")
     else:
-        output.note(f"onrecord: {counted(len(verdict.violations), 'violation')}")
-
-
-def _draw_verdict(violations: Iterable[Violation]) -> None:
-    """Draw each breach below the other: its place and rule, what the provider says, what to do."""
-    from rich.padding import Padding
-    from rich.text import Text
-
-    console = output.console()
-    for violation in violations:
-        where = output.flat(violation.where) or "the request"
-        console.print(Text.assemble((where, "bold"), "  ", (violation.rule, "dim")))
-        console.print(Padding(Text(output.flat(violation.said), "red"), (0, 0, 0, 2)))
-        console.print(Padding(Text(f"→ {output.flat(violation.advice)}"), (0, 0, 1, 2)))
+        output.note(f"onrecord: {counted(len(violations), 'violation')}")
 
 
 def _place(request: JsonObject, where: str) -> list[int]:
@@ -277,21 +262,3 @@ def _place(request: JsonObject, where: str) -> list[int]:
             places.append(names.index(name) if name in names else len(names))
             value = member(value, name)
     return places
-
-
-def _verdict_document(verdict: RequestCheck) -> dict[str, object]:
-    return {
-        "api": verdict.api,
-        "violations": [_violation_document(violation) for violation in verdict.violations],
-        "types": verdict.types,
-        "accepted": verdict.is_accepted,
-    }
-
-
-def _violation_document(violation: Violation) -> dict[str, object]:
-    return {
-        "where": violation.where,
-        "rule": violation.rule,
-        "said": violation.said,
-        "advice": violation.advice,
-    }

@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from onrecord.adapters.cli.program import AsJson, At, Key, Url, known_api_or_none, opened
+from onrecord.adapters.cli.program import AsJson, At, Key, Url, known_api, opened
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.streams.lineage import Stretch, lineage
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import Named, counted, named
 from onrecord.domain import jsontext
 from onrecord.domain.header import timestamp
-from onrecord.domain.tools import ToolSource
+from onrecord.domain.tools import ToolDefinition, ToolSource
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from onrecord.adapters.bpmn.gateways import Gateway
     from onrecord.projections.apis.declared_tools import Declared, Tool
 
 _DIGITS: Final = 8
@@ -33,7 +34,7 @@ def tools(
         str | None,
         typer.Option(
             metavar="API",
-            callback=known_api_or_none,
+            parser=known_api,
             help="Show the JSON that this API gets instead.",
         ),
     ] = None,
@@ -129,7 +130,7 @@ def _draw(console: Console, conversation: Named, in_force: Declared) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    from onrecord.projections.apis.declared_tools import definition_of, parameters
+    from onrecord.projections.apis.declared_tools import definition_of
 
     console.print(
         Text.assemble((output.flat(str(conversation)), "bold"), (f"  {_since(in_force)}", "dim"))
@@ -137,15 +138,33 @@ def _draw(console: Console, conversation: Named, in_force: Declared) -> None:
     for tool in in_force.tools:
         definition = definition_of(tool)
         console.print(Text(f"\n{output.flat(_tool_name(tool))}", "bold yellow"))
-        if definition is not None and definition.description:
-            console.print(Padding(Text(output.flat(definition.description)), (0, 0, 0, 2)))
-        for parameter in () if definition is None else parameters(definition):
-            about = f"  {output.flat(parameter.description)}" if parameter.description else ""
-            line = Text.assemble((output.flat(str(parameter)), "cyan"), (about, "dim"))
-            console.print(Padding(line, (0, 0, 0, 4)))
+        if definition is not None:
+            draw_definition(console, definition)
         console.print(
             Padding(Text(f"from {_place(in_force.source_of(tool))}", "dim"), (0, 0, 0, 2))
         )
+
+
+def draw_definition(console: Console, tool: ToolDefinition | Gateway) -> None:
+    """Draw what a model is told of a tool: its description, and each parameter that it takes."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from onrecord.projections.apis.declared_tools import parameters
+
+    if tool.description:
+        console.print(Padding(Text(output.flat(tool.description)), (0, 0, 0, 2)))
+    for parameter in parameters(tool) if isinstance(tool, ToolDefinition) else ():
+        about = f"  {output.flat(parameter.description)}" if parameter.description else ""
+        line = Text.assemble((output.flat(str(parameter)), "cyan"), (about, "dim"))
+        console.print(Padding(line, (0, 0, 0, 4)))
+
+
+def takes(tool: ToolDefinition) -> str:
+    """Return what a tool takes, as one text."""
+    from onrecord.projections.apis.declared_tools import parameters
+
+    return ", ".join(map(str, parameters(tool)))
 
 
 def _draw_history(
@@ -179,14 +198,13 @@ def _since(in_force: Declared) -> str:
 
 def _columns(in_force: Declared, tool: Tool) -> tuple[object, ...]:
     """Return the columns of a tool: what it is, takes, says of itself, and where it comes from."""
-    from onrecord.projections.apis.declared_tools import definition_of, parameters
+    from onrecord.projections.apis.declared_tools import definition_of
 
     definition = definition_of(tool)
     source = in_force.source_of(tool)
-    takes = "" if definition is None else ", ".join(map(str, parameters(definition)))
     return (
         _tool_name(tool),
-        takes,
+        "" if definition is None else takes(definition),
         None if definition is None else definition.description,
         *((source.origin, source.name, source.version) if source else (None, None, None)),
         _short(source.sha256) if source else None,

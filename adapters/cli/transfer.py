@@ -14,17 +14,21 @@ from typing import Annotated, Final
 import typer
 
 from onrecord.adapters.app import connect, is_there
-from onrecord.adapters.cli.program import SESSIONS, AsJson, Key, Url, history_form, opened, readable
+from onrecord.adapters.cli.program import (
+    SESSIONS,
+    STANDARD_INPUT,
+    AsJson,
+    InputFile,
+    Key,
+    Url,
+    history_form,
+    opened,
+)
 from onrecord.adapters.storage.atomic_files import write_atomically
 from onrecord.adapters.store import Store, backend_of, spool_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import counted, named, size
 from onrecord.domain.errors import InvalidExport, InvalidInput
-
-STANDARD_INPUT: Final = Path("-")
-"""How a command line names the input that is no file."""
-STANDARD_OUTPUT: Final = STANDARD_INPUT
-"""And the output."""
 
 _LOOKED_AT: Final = 65536
 _EXPORT: Final = b'{"onrecord":'
@@ -36,7 +40,7 @@ HistoryForm = Annotated[
     typer.Option(
         "--api",
         metavar="FORM",
-        callback=history_form,
+        parser=history_form,
         help="The file is no export: another program kept histories in this form, an API's or one "
         f"of {', '.join(SESSIONS)}.",
     ),
@@ -85,10 +89,7 @@ def export(
 
 def import_(
     context: typer.Context,
-    file: Annotated[
-        Path,
-        typer.Argument(callback=readable, help="`-`: standard input."),
-    ],
+    file: InputFile,
     new_key: Annotated[
         str | None, typer.Option("--as", metavar="KEY", help="Give an export another key.")
     ] = None,
@@ -139,9 +140,8 @@ def _export(store: Store, key: str, file: Path | None, *, replace: bool, as_json
     from onrecord.adapters.upkeep.files import files_of, is_of_a_store
 
     conversation = named(store, key)
-    file = None if file == STANDARD_OUTPUT else file
     lines = exported(backend_of(store), conversation.conversation_id, conversation.key)
-    if file is None:
+    if file is None or file == STANDARD_INPUT:
         for line in lines:
             output.raw(line)
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Final
@@ -20,7 +20,6 @@ from onrecord.domain.errors import InvalidInput
 
 if TYPE_CHECKING:
     from onrecord.adapters.upkeep.verifying import Verified
-    from onrecord.domain.header import Root
     from onrecord.projections.verification.verification import Fault
 
 _FORKS_NAMED: Final = 10
@@ -88,7 +87,7 @@ def erase(
     forks = _forks(store, conversation_id)
     if as_json:
         document = {"conversation": str(conversation_id), "erased": done.events}
-        listed = [_fork_document(fork) for fork in forks]
+        listed = [{"key": fork.key, "conversation": str(fork.conversation_id)} for fork in forks]
         output.json_line(document | {"forks": listed, "residue": list(done.residue)})
     elif forks:
         output.note(f"onrecord: {_staying(forks)}")
@@ -124,10 +123,6 @@ def _staying(forks: Sequence[Named]) -> str:
     )
 
 
-def _fork_document(fork: Named) -> dict[str, str | None]:
-    return {"key": fork.key, "conversation": str(fork.conversation_id)}
-
-
 def _ask(question: str) -> None:
     if not sys.stdin.isatty():
         raise InvalidInput("nobody is there to ask: say --yes to erase it")
@@ -160,27 +155,25 @@ def verify(
 
     Example: `onrecord verify`
     """
+    from onrecord.adapters.storage.clocks import clock_doubts
     from onrecord.domain.header import parse_root
 
     roots = [parse_root(text) for text in root or ()]
     with opened(context, url) as store:
-        if not _verify(store, key, roots, views=views, as_json=as_json):
-            raise typer.Exit(1)
-
-
-def _verify(
-    store: Store, key: str | None, roots: Sequence[Root], *, views: bool, as_json: bool
-) -> bool:
-    """Check a conversation, or all of the store; whether all of it holds."""
-    from onrecord.adapters.storage.clocks import clock_doubts
-
-    which = None if key is None else named(store, key).conversation_id
-    with output.progress_of("Verifying") as progress:
-        verified = store.verify(which, roots=roots, views=views, progress=progress)
-    doubts = clock_doubts(backend_of(store))
+        which = None if key is None else named(store, key).conversation_id
+        with output.progress_of("Verifying") as progress:
+            verified = store.verify(which, roots=roots, views=views, progress=progress)
+        doubts = clock_doubts(backend_of(store))
     if as_json:
         output.json_line(_verified_document(verified) | {"doubts": list(doubts)})
-        return verified.is_whole
+    else:
+        _write_verified(verified, doubts)
+    if not verified.is_whole:
+        raise typer.Exit(1)
+
+
+def _write_verified(verified: Verified, doubts: Iterable[str]) -> None:
+    """Write the faults, and beside them, for a person, what else is to be said."""
     if verified.unfinished:
         unfinished = counted(len(verified.unfinished), "erasure")
         advice = "whoever may erase finishes it: run `onrecord sweep`"
@@ -192,16 +185,14 @@ def _verify(
         output.sentence(f"{summary}: all of it holds.")
     else:
         output.note(f"onrecord: {summary}: {counted(len(verified.faults), 'fault')}")
-    for line in (*_remarks(verified), *(f"onrecord: {doubt}" for doubt in doubts)):
-        output.note(line)
-    return verified.is_whole
-
-
-def _remarks(verified: Verified) -> Iterator[str]:
-    """Yield what else is to be said, a line each; it stands beside the faults, for a person."""
-    yield from (f"checked: {what}" for what in verified.checked)
-    yield from (f"not checked: {what}" for what in verified.unchecked)
-    yield from (f"root: {root}" for root in verified.roots)
+    for heading, lines in (
+        ("checked", verified.checked),
+        ("not checked", verified.unchecked),
+        ("root", verified.roots),
+        ("onrecord", doubts),
+    ):
+        for line in lines:
+            output.note(f"{heading}: {line}")
 
 
 def _summary(verified: Verified) -> str:
@@ -263,12 +254,8 @@ def sweep(
     with opened(context, url) as store:
         done = store.sweep(timedelta(hours=older_than), rewrite=rewrite)
     if as_json:
-        left = {
-            "rewritten": list(done.rewritten),
-            "residue": list(done.residue),
-            "doubts": list(done.doubts),
-        }
-        output.json_line({"swept": done.documents} | left)
+        document = asdict(done)
+        output.json_line({"swept": document.pop("documents"), **document})
     else:
         output.sentence(" ".join((*_rewritten(done.rewritten), _deleted(done.documents))))
     for sentence in (*done.residue, *done.doubts):

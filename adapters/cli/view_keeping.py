@@ -51,24 +51,20 @@ def views(context: typer.Context, url: Url = None, as_json: AsJson = False) -> N
     Example: `onrecord views`
     """
     with opened(context, url) as store:
-        _show_status(store, as_json=as_json)
-
-
-def _show_status(store: Store, *, as_json: bool) -> None:
-    """Show how each view stands, and what of the store's tenant is parked in what is read of it."""
-    keeper = store.views.keeper
-    statuses, working = keeper.status(), keeper.at_work()
-    read = {(status.view, status.generation) for status in statuses}
-    waiting = [event for event in keeper.parked() if (event.view, event.generation) in read]
-    own = Counter(event.view for event in waiting if event.tenant == store.tenant)
-    if as_json:
-        for status in statuses:
-            output.json_line(_status_document(status, own[status.view], working))
-        return
-    show_rows(_STATUS_COLUMNS, [_status_row(each, own[each.view], working) for each in statuses])
-    _note_other_tenants(store, waiting)
-    if working is not None:
-        output.note(_at_work(working))
+        keeper = store.views.keeper
+        statuses, working = keeper.status(), keeper.at_work()
+        read = {(status.view, status.generation) for status in statuses}
+        waiting = [event for event in keeper.parked() if (event.view, event.generation) in read]
+        own = Counter(event.view for event in waiting if event.tenant == store.tenant)
+        if as_json:
+            for status in statuses:
+                output.json_line(_status_document(status, own[status.view], working))
+            return
+        rows = [_status_row(each, own[each.view], working) for each in statuses]
+        show_rows(_STATUS_COLUMNS, rows)
+        _note_other_tenants(store, waiting)
+        if working is not None:
+            output.note(_at_work(working))
 
 
 def parked(
@@ -84,17 +80,12 @@ def parked(
     Example: `onrecord parked search`
     """
     with opened(context, url) as store:
-        _show_parked(store, view, as_json=as_json)
-
-
-def _show_parked(store: Store, view: str | None, *, as_json: bool) -> None:
-    """Show the events that views could not fold."""
-    names, everywhere = Names(store), store.views.keeper.parked(view)
-    waiting = [event for event in everywhere if event.tenant == store.tenant]
-    if as_json:
-        for event in waiting:
-            output.json_line(entry_document(event, names))
-    else:
+        names, everywhere = Names(store), store.views.keeper.parked(view)
+        waiting = [event for event in everywhere if event.tenant == store.tenant]
+        if as_json:
+            for event in waiting:
+                output.json_line(entry_document(event, names))
+            return
         show_rows(_PARKED, [_parked(event, names) for event in waiting])
         if not waiting:
             output.note("nothing is parked")

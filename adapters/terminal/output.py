@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from uuid import UUID
 
 from onrecord.adapters.store import Store, backend_of
@@ -28,6 +28,7 @@ from onrecord.domain.log import Backend
 if TYPE_CHECKING:
     from rich.console import Console
 
+EntryT = TypeVar("EntryT")
 
 _CONTROLS: Final = (
     *range(0x20),
@@ -75,6 +76,25 @@ def plain(*columns: object) -> None:
     sys.stdout.write("\t".join(shown) + "\n")
 
 
+def entries(
+    listed: Iterable[EntryT],
+    document: Callable[[EntryT], object],
+    columns: Callable[[EntryT], Iterable[object]],
+    *,
+    draw: Callable[[], None],
+    as_json: bool,
+) -> None:
+    """Write each entry as a line of JSON, or as its columns; on a terminal draw all of them."""
+    if as_json:
+        for entry in listed:
+            json_line(document(entry))
+    elif is_drawn():
+        draw()
+    else:
+        for entry in listed:
+            plain(*columns(entry))
+
+
 def sentence(text: str) -> None:
     """Write a line for somebody to read."""
     sys.stdout.write(escaped(text) + "\n")
@@ -96,6 +116,18 @@ def console(*, stderr: bool = False, quiet: bool = False) -> Console:
     from onrecord.adapters.terminal.console import Terminal
 
     return Terminal(stderr=stderr, quiet=quiet)
+
+
+def draw_breach(where: str, rule: str, advice: str, said: str | None = None) -> None:
+    """Draw what breaks a rule: its place and the rule, what is said of it, what to do about it."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    screen = console()
+    screen.print(Text.assemble((flat(where), "bold"), "  ", (rule, "dim")))
+    if said is not None:
+        screen.print(Padding(Text(flat(said), "red"), (0, 0, 0, 2)))
+    screen.print(Padding(Text(f"→ {flat(advice)}"), (0, 0, 1, 2)))
 
 
 def note(message: str) -> None:
