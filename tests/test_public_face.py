@@ -4,6 +4,8 @@ import ast
 import importlib
 import inspect
 import re
+import subprocess
+import sys
 import types
 import typing
 from collections.abc import Callable, Iterator
@@ -16,7 +18,7 @@ import pytest
 from pydantic import BaseModel
 
 import onrecord
-from onrecord import errors
+from onrecord import errors, provider
 from onrecord.domain.events import Event
 
 ROOT = Path(__file__).parents[1]
@@ -27,10 +29,12 @@ FACES: tuple[type, ...] = (
 BACKSTAGE = {"backend", "stream", "tenancy", "spool"}
 PAGES = [
     ROOT / "README.md",
-    *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.name != "adding-a-provider.md"),
+    *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "examples").rglob("*.*")),
 ]
-"""What users read. Who adds a provider works inside."""
+"""What users read."""
+NOT_OF_PACKAGES = {"BatchWire"}
+"""What the six have, and a package cannot add: docs/adding-a-provider.md says so."""
 
 
 def for_checkers(module: types.ModuleType) -> dict[str, Any]:
@@ -129,6 +133,44 @@ def test_errors_are_a_module_and_stay_on_onrecord() -> None:
     }
     assert raised == tree
     assert all(re.search(rf"^ +{name}$", errors.__doc__ or "", re.MULTILINE) for name in tree)
+
+
+def annotations(of_provider: Any) -> Iterator[Any]:
+    """Each type that a class or a function names."""
+    if inspect.isclass(of_provider):
+        yield from (annotation for _, annotation in signatures(of_provider))
+    elif inspect.isfunction(of_provider):
+        yield from hints(of_provider, importlib.import_module(of_provider.__module__)).values()
+
+
+def test_a_package_that_adds_an_api_can_name_each_type() -> None:
+    public = [getattr(module, name) for module in (onrecord, provider) for name in module.__all__]
+    absent = {
+        f"{name}: {each.__module__}.{each.__name__}"
+        for name in provider.__all__
+        for annotation in annotations(getattr(provider, name))
+        for each in ours(annotation)
+        if each not in public and each.__name__ not in NOT_OF_PACKAGES
+    }
+    assert sorted(absent) == []
+
+
+def test_what_onrecord_exports_is_not_exported_for_packages_again() -> None:
+    exported = {name for name in vars(provider) if not name.startswith("_")}
+    assert exported == set(provider.__all__)
+    public = [getattr(onrecord, name) for name in onrecord.__all__]
+    assert [name for name in exported if getattr(provider, name) in public] == []
+
+
+def test_what_packages_call_has_a_docstring() -> None:
+    values = [getattr(provider, name) for name in provider.__all__]
+    called = [each for each in values if inspect.isclass(each) or inspect.isfunction(each)]
+    assert [each for each in called if not inspect.getdoc(each)] == []
+
+
+def test_an_import_of_onrecord_loads_nothing_for_packages() -> None:
+    program = "import sys, onrecord; assert 'onrecord.provider' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_no_page_sends_a_user_inside() -> None:

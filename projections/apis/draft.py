@@ -39,12 +39,12 @@ class RuleNames(NamedTuple):
     `stray` results that have no call, documents that go `behind` the results that hold them.
     """
 
-    names: str
-    arguments: str
-    blank: str
-    missing: str
-    stray: str
-    behind: str
+    names: str = "names"
+    arguments: str = "arguments"
+    blank: str = "blank"
+    missing: str = "missing"
+    stray: str = "stray"
+    behind: str = "document"
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ class Draft:
 
     API: ClassVar[str]
     """The name of the API."""
-    RULES: ClassVar[RuleNames]
+    RULES: ClassVar[RuleNames] = RuleNames()
     """The rules of the API on what all APIs have rules on."""
     LONGEST_NAME: ClassVar[int] = OPENAI
     """The longest name of a tool that the API takes."""

@@ -1,0 +1,107 @@
+"""What a package needs that adds an API to Onrecord; docs/adding-a-provider.md makes one, whole.
+
+An `Api` says what the JSON of the API means to other APIs, and makes its requests. A `Wire` reads
+requests and answers from bytes. A `Rule` finds what the provider would refuse. What `onrecord`
+exports (`Request`, `Options`, `Text`, events, errors) is not exported here again.
+"""
+
+from onrecord.adapters.wire.answer import (
+    Anomaly,
+    Answer,
+    Loss,
+    ReadBody,
+    body_reader,
+    members_of,
+    text_or_none,
+    token_count,
+    token_sum,
+    whole_blocks,
+)
+from onrecord.adapters.wire.answer import Block as AnswerBlock
+from onrecord.adapters.wire.api import AnswerStream, Endpoint, Wire
+from onrecord.adapters.wire.blocks import BlockContext, UnnamedCalls
+from onrecord.adapters.wire.requests import (
+    ReadRequest,
+    RequestReader,
+    Result,
+    Sent,
+    answered_turns,
+    objects,
+    objects_or_none,
+)
+from onrecord.adapters.wire.sse import Decoder as SseDecoder
+from onrecord.adapters.wire.sse import ServerSentEvent
+from onrecord.domain.content import Block as NeutralBlock
+from onrecord.domain.content import Opaque, ServerToolCall, ServerToolResult
+from onrecord.domain.jsontext import JsonObject, read_bounded_object
+from onrecord.projections.api import Api, Reader, Replay, UsagePlaces
+from onrecord.projections.apis.answers import headline, is_call, words_for_nothing
+from onrecord.projections.apis.draft import Draft, RuleNames
+from onrecord.projections.apis.foreign import told_of
+from onrecord.projections.apis.members import placed_objects
+from onrecord.projections.apis.request import nothing_to_send, outside
+from onrecord.projections.apis.routing import Router
+from onrecord.projections.apis.rules import Found as Breach
+from onrecord.projections.apis.rules import Rule
+from onrecord.projections.apis.tools import Wants
+from onrecord.projections.apis.user_messages import RESULTS
+from onrecord.projections.history.history import History
+from onrecord.projections.history.responses import Response, Responses
+from onrecord.projections.matching.units import Piece, piece_of
+
+__all__ = [
+    "RESULTS",
+    "Anomaly",
+    "Answer",
+    "AnswerBlock",
+    "AnswerStream",
+    "Api",
+    "BlockContext",
+    "Breach",
+    "Draft",
+    "Endpoint",
+    "History",
+    "JsonObject",
+    "Loss",
+    "NeutralBlock",
+    "Opaque",
+    "Piece",
+    "ReadBody",
+    "ReadRequest",
+    "Reader",
+    "Replay",
+    "RequestReader",
+    "Response",
+    "Responses",
+    "Result",
+    "Router",
+    "Rule",
+    "RuleNames",
+    "Sent",
+    "ServerSentEvent",
+    "ServerToolCall",
+    "ServerToolResult",
+    "SseDecoder",
+    "UnnamedCalls",
+    "UsagePlaces",
+    "Wants",
+    "Wire",
+    "answered_turns",
+    "body_reader",
+    "headline",
+    "is_call",
+    "members_of",
+    "nothing_to_send",
+    "objects",
+    "objects_or_none",
+    "outside",
+    "piece_of",
+    "placed_objects",
+    "read_bounded_object",
+    "text_or_none",
+    "token_count",
+    "token_sum",
+    "told_of",
+    "whole_blocks",
+    "words_for_nothing",
+]
