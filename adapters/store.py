@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final, Self, TypeVar
 from uuid import UUID
 
 from onrecord.adapters.conversation.conversation import Conversation
-from onrecord.adapters.conversation.tenancy import NO_MATRIX, Tenancy
 from onrecord.adapters.inputs.arguments import reason_given, text_given
 from onrecord.adapters.recording.spool import Spool
+from onrecord.adapters.recording.tenancy import NO_MATRIX, Tenancy
 from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.storage.clocks import clock_doubts
 from onrecord.adapters.streams.lineage import BEGINNING

@@ -61,7 +61,7 @@ def declare_tools(
     head: Head,
     tools: Iterable[ToolDefinition | BuiltinTool | Native],
     sources: Iterable[ToolSource] = (),
-) -> tuple[Event, ...]:
+) -> tuple[events.ToolsDeclared]:
     """Put other tools in force; no tools at all is a declaration too."""
     _must_be_open(head)
     declared = tuple(tools)

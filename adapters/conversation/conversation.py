@@ -7,10 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from uuid import UUID
 
-from onrecord.adapters.conversation import context as carried_context
 from onrecord.adapters.conversation import history_edits
-from onrecord.adapters.conversation.conversation_tools import ConversationTools
-from onrecord.adapters.conversation.tenancy import Tenancy
+from onrecord.adapters.conversation.conversation_tools import ConversationTools, carried, carry
 from onrecord.adapters.inputs.arguments import (
     labels_given,
     text_given,
@@ -20,6 +18,7 @@ from onrecord.adapters.inputs.arguments import (
     version_if_given,
 )
 from onrecord.adapters.inputs.document_inputs import GivenDocument, attachments, prompt
+from onrecord.adapters.recording.tenancy import ConversationWire, Tenancy
 from onrecord.adapters.streams.results import Rejected, record_result
 from onrecord.adapters.streams.stream import Done, Stream, stored_again
 from onrecord.domain import conversation
@@ -102,7 +101,7 @@ class Conversation:
         """Hold the conversation of a key; InvalidInput for what is no key."""
         self._tenancy = tenancy
         self._stream = tenancy.stream(key)
-        self._wire = tenancy.wire(self._stream)
+        self._wire = ConversationWire(self._stream, tenancy.recorders)
         self.key: Final = self._stream.key
         self.tools: Final = ConversationTools(self._stream)
         self.log: Final = ConversationLog(self._stream)
@@ -240,7 +239,7 @@ class Conversation:
 
         It stands in a header, in clear and for good: short texts, no secret, nothing personal.
         """
-        return carried_context.carry(self._stream, context, persist)
+        return carry(self._stream, context, persist)
 
     def annotate(self, labels: dict[str, str], version: int | None = None) -> Done:
         """Put a remark beside an event, or beside the whole conversation."""
@@ -290,7 +289,7 @@ class Conversation:
 
     def tool_context(self) -> ToolCallContext:
         """Return what the conversation carries for its tools, as far as it was recorded."""
-        return carried_context.carried(self._stream)
+        return carried(self._stream)
 
     def documents(self, *, at: int | None = None) -> tuple[HeldDocument, ...]:
         """Return all documents, in order: whose each is, what it is, and which event holds it.

@@ -1,28 +1,31 @@
-"""A conversation's tools: those that its callers declare, and what providers' own tools did."""
+"""A conversation's tools: which are in force, what providers' own did, what it carries for its own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from pydantic import ValidationError
 
-from onrecord.adapters.inputs.arguments import kind_of, several
+from onrecord.adapters.inputs.arguments import kind_of, several, text_given
 from onrecord.adapters.streams.event_reading import in_force
-from onrecord.adapters.streams.lineage import amendments
+from onrecord.adapters.streams.lineage import amendments, backwards
 from onrecord.adapters.streams.stream import Done, Stream
 from onrecord.adapters.tools.tool import Tool, Toolset
+from onrecord.adapters.wire.secret_names import is_secret
 from onrecord.domain import conversation
 from onrecord.domain.content import Native
 from onrecord.domain.errors import InvalidContent
-from onrecord.domain.events import Event, ToolsDeclared
+from onrecord.domain.events import ToolsDeclared
 from onrecord.domain.log import Duplicate
+from onrecord.domain.tool_context import EMPTY, ToolCallContext
 from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource, tools_digest
 from onrecord.projections.api import known_api
 
 if TYPE_CHECKING:
     from onrecord.projections.apis.declared_tools import Declared
     from onrecord.projections.history.server_tools import Activity
+
 
 GivenTool: TypeAlias = ToolDefinition | BuiltinTool | Native | Mapping[str, Any]
 """A tool as callers give it: a definition, a mapping of its fields, or one API's own JSON."""
@@ -84,26 +87,22 @@ def declare(
     return _recorded_before(stream, event) or stream.append(event)
 
 
-def _recorded_before(stream: Stream, declared: Event) -> Duplicate | None:
+def _recorded_before(stream: Stream, declared: ToolsDeclared) -> Duplicate | None:
     """Return where the conversation itself, not what it was forked from, put the same in force."""
     head = stream.head()
     if not head.tools:
         return None
     stretches = stream.lineage(head.version, head)
     redacted = amendments(stream.backend, stretches).redacted
-    event = in_force(stream.backend, stretches, "tools", redacted)
-    if event is None or event.conversation_id != stream.conversation_id:
+    recorded = in_force(stream.backend, stretches, "tools", redacted)
+    if recorded is None or recorded.conversation_id != stream.conversation_id:
         return None
-    return Duplicate(event.version, event.version) if _is_same(event.event(), declared) else None
-
-
-def _is_same(recorded: object, declared: Event) -> bool:
-    match recorded, declared:
-        case ToolsDeclared(), ToolsDeclared():
-            # By digest, for of what was recorded long strings were moved to blobs.
-            return (recorded.sha256, recorded.sources) == (declared.sha256, declared.sources)
+    match recorded.event():
+        # By digest, for of what was recorded long strings were moved to blobs.
+        case ToolsDeclared(sha256=declared.sha256, sources=declared.sources):
+            return Duplicate(recorded.version, recorded.version)
         case _:
-            return False
+            return None
 
 
 # What callers give as tools, as it is recorded.
@@ -116,9 +115,9 @@ def given_tools(tools: object, sources: object) -> tuple[tuple[_Tool, ...], tupl
     one is no tool, or no source, and where two have the same name: no API takes those.
     """
     values = several("tools", tools)
-    declared = known_tools([tool for each in values for tool in _flat(each)])
+    declared = tuple(_tool(tool) for each in values for tool in _flat(each))
     _must_differ(declared)
-    all_sources = (*_places(values), *known_sources(sources))
+    all_sources = (*_places(values), *_known_sources(sources))
     return declared, (*all_sources, *_providers(declared, all_sources))
 
 
@@ -178,15 +177,7 @@ def _providers(tools: Iterable[_Tool], told: Iterable[ToolSource]) -> Iterator[T
         yield ToolSource(origin="provider", tools=own)
 
 
-def known_tools(values: object) -> tuple[_Tool, ...]:
-    """Return tools as they are recorded; InvalidContent where one is no neutral definition.
-
-    UnknownApi where the options of a provider's tool are for an API that is none of ours.
-    """
-    return tuple(_tool(each) for each in several("tools", values))
-
-
-def known_sources(values: object) -> tuple[ToolSource, ...]:
+def _known_sources(values: object) -> tuple[ToolSource, ...]:
     """Return where tools come from; InvalidContent where one is no `ToolSource`."""
     sources = tuple(several("sources", values))
     for each in sources:
@@ -198,6 +189,10 @@ def known_sources(values: object) -> tuple[ToolSource, ...]:
 
 
 def _tool(value: object) -> _Tool:
+    """Return a tool as it is recorded; InvalidContent where it is no neutral definition.
+
+    UnknownApi where the options of a provider's tool are for an API that is none of ours.
+    """
     if isinstance(value, BuiltinTool):
         _check_builtin(value)
     if isinstance(value, _Tool):
@@ -227,3 +222,83 @@ def _check_builtin(tool: BuiltinTool) -> None:
         )
     for api in tool.options:
         known_api(api)
+
+
+# What a conversation carries for its tools: the names that are allowed to be kept, in a header.
+#
+# A header is stored in clear and never erased (docs/format.md), so little is taken: short texts,
+# by an allow list, and no name of a credential. No error here shows a value.
+
+MOST_CARRIED: Final = 16
+"""How many names a conversation may carry."""
+
+LONGEST_CARRIED: Final = 256
+"""How many characters a value may have; a name has at most a quarter of that."""
+
+_CARRIED: Final = "context.carried"
+
+
+def carry(stream: Stream, entries: Mapping[str, Any] | ToolCallContext, persist: object) -> Done:
+    """Record what the conversation carries from here on: of these entries, those that are named.
+
+    InvalidContent where one of them is not to be kept.
+    """
+    metadata = persisted_entries(ToolCallContext.of(entries), persist)
+    return stream.append(*conversation.carry(stream.head()), metadata=metadata)
+
+
+def carried(stream: Stream) -> ToolCallContext:
+    """Return what the conversation carries; a fork carries what its origin did, until it says.
+
+    Read from its end: the longer ago it was said, the more is read.
+    """
+    return carried_since(stream, 0, stream.head().version) or EMPTY
+
+
+def carried_since(stream: Stream, after: int, until: int) -> ToolCallContext | None:
+    """Return what was last said to be carried after < version <= until; None if nothing was."""
+    if until <= after:
+        return None
+    for recorded in backwards(stream.backend, stream.lineages().whole(until), after):
+        if recorded.type == _CARRIED:
+            return ToolCallContext.of(recorded.client_header().metadata)
+    return None
+
+
+def persisted_entries(context: ToolCallContext, persist: object) -> dict[str, str]:
+    """Return what of a context may stand in a header: the names of an allow list.
+
+    InvalidContent, with the name and without the value, for what is no short text, for the name of
+    a credential, and for too many.
+    """
+    names = [_name(given) for given in several("persist", persist)]
+    allowed = [name for name in dict.fromkeys(names) if name in context]
+    if len(allowed) > MOST_CARRIED:
+        raise InvalidContent(
+            f"a conversation carries at most {MOST_CARRIED} names, not {len(allowed)}: keep fewer"
+        )
+    return {name: _value(name, context[name]) for name in allowed}
+
+
+def _name(value: object) -> str:
+    name = text_given("a name to keep", value)
+    if not name.strip() or not name.isprintable() or len(name) > LONGEST_CARRIED // 4:
+        raise InvalidContent(
+            f"a name to keep has 1 to {LONGEST_CARRIED // 4} printable characters, not {len(name)}"
+        )
+    if is_secret(name):
+        raise InvalidContent(
+            f"{name!r} names a credential, and a header keeps what it holds for ever: "
+            "leave it out, and give it to the ToolRunner; the tools get it all the same"
+        )
+    return name
+
+
+def _value(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise InvalidContent(f"{name!r} is no text (str) but {kind_of(value)}: keep its id or name")
+    if len(value) > LONGEST_CARRIED:
+        raise InvalidContent(
+            f"{name!r} has {len(value)} characters, and at most {LONGEST_CARRIED} are kept: keep an id"
+        )
+    return text_given(repr(name), value)

@@ -16,8 +16,8 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from onrecord.adapters.recording.recorder import Recorder
-from onrecord.adapters.recording.recorders import Recorders
 from onrecord.adapters.recording.state import OpenRequest
+from onrecord.adapters.recording.tenancy import Recorders
 from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.streams.event_reading import closing_of, line_of
 from onrecord.adapters.streams.stream import append_first

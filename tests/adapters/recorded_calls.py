@@ -11,11 +11,11 @@ import anthropic
 from anthropic.types import MessageParam
 
 from onrecord.adapters.conversation.conversation import Conversation, stream_of, tenancy_of
-from onrecord.adapters.conversation.tenancy import Tenancy
 from onrecord.adapters.demo.services.scenes import Answer, JsonObject, Script
 from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.recording.recorder import Recorder
 from onrecord.adapters.recording.spool import Spool
+from onrecord.adapters.recording.tenancy import Tenancy
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.streams.stream import Stream
 from onrecord.adapters.wire.clients.binding import Binding

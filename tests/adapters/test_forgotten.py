@@ -10,10 +10,10 @@ import pytest
 from onrecord.adapters.app import connect
 from onrecord.adapters.cli.upkeep import erase
 from onrecord.adapters.conversation.conversation import Conversation, stream_of
-from onrecord.adapters.conversation.tenancy import Tenancy
 from onrecord.adapters.demo.services.scenes import Answer, JsonObject
 from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.recording.spool import RecordingWarning, Spool
+from onrecord.adapters.recording.tenancy import Tenancy
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.adapters.store import Store, backend_of

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from onrecord.adapters.conversation.conversation import Conversation, stream_of
-from onrecord.adapters.conversation.tenancy import Tenancy
+from onrecord.adapters.recording.tenancy import Tenancy
 from onrecord.adapters.upkeep.verifying import verify_conversation
 from onrecord.domain.log import Backend
 from tests.adapters.recorded_calls import Recorded

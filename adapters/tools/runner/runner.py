@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from threading import TIMEOUT_MAX
 from typing import Any, Final, TypeAlias, cast
 
-from onrecord.adapters.conversation.context import carried_since, kept
 from onrecord.adapters.conversation.conversation import Conversation, stream_of
+from onrecord.adapters.conversation.conversation_tools import carried_since, persisted_entries
 from onrecord.adapters.conversation.tool_results import give_result
 from onrecord.adapters.inputs.arguments import several
 from onrecord.adapters.streams.results import Rejected
@@ -80,7 +80,7 @@ class ToolRunner:
         self._timeout = _seconds(timeout)
         self._carried = EMPTY
         self._seen = 0
-        kept(self._context, self._persist)
+        persisted_entries(self._context, self._persist)
 
     def declare(self) -> Done:
         """Put the tools in force, with where they come from: requests tell models of them."""
@@ -120,7 +120,7 @@ class ToolRunner:
         """Return the calls to be made; InvalidContent where what is to be kept cannot be."""
         level = self._conversation_level()
         told = level.merge(self._context).merge(context)
-        metadata = kept(told, (*level, *self._persist))
+        metadata = persisted_entries(told, (*level, *self._persist))
         calls = self.conversation.open_calls()
         given = set(self._given(calls))
         work: list[Work] = []

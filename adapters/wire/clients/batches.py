@@ -26,7 +26,7 @@ from onrecord.adapters.recording.batch_records import (
     keep_file,
 )
 from onrecord.adapters.recording.recorder import Recorder
-from onrecord.adapters.recording.recorders import Recorders
+from onrecord.adapters.recording.tenancy import Recorders
 from onrecord.adapters.wire.answer import Conclusion
 from onrecord.adapters.wire.answer_events import closing_of, shortened
 from onrecord.adapters.wire.api import BatchEntry, BatchResult, BatchStatus, BatchWire, ResultsWire

@@ -17,8 +17,8 @@ from types import CodeType, FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self, TypeAlias, get_args
 
 from onrecord.adapters.recording.recorder import Recorder
-from onrecord.adapters.recording.recorders import HEADER, Recorders
 from onrecord.adapters.recording.spool import RecordingWarning
+from onrecord.adapters.recording.tenancy import HEADER, Recorders
 from onrecord.adapters.streams.stream import Stream
 from onrecord.domain.errors import InvalidInput
 

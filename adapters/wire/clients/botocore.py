@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final, cast
 
-from onrecord.adapters.recording.recorders import HEADER
+from onrecord.adapters.recording.tenancy import HEADER
 from onrecord.adapters.wire.bodies.recorded import AnswerRecorder, RecordedBody, abandon
 from onrecord.adapters.wire.clients import unrecorded
 from onrecord.adapters.wire.clients.binding import Binding

@@ -11,7 +11,7 @@ from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
-from onrecord.adapters.recording.recorders import HEADER
+from onrecord.adapters.recording.tenancy import HEADER
 from onrecord.adapters.wire.bodies.recorded import AnswerRecorder, Body, RecordedBody
 from onrecord.adapters.wire.clients import unrecorded
 from onrecord.adapters.wire.clients.binding import CallBinding

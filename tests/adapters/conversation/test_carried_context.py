@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import onrecord
-from onrecord.adapters.conversation.context import LONGEST, MOST_NAMES
+from onrecord.adapters.conversation.conversation_tools import LONGEST_CARRIED, MOST_CARRIED
 from onrecord.domain.errors import ConversationClosed, InvalidContent
 from onrecord.domain.events import ContextCarried
 from tests.adapters.cli.command import run
@@ -120,8 +120,8 @@ def test_a_value_that_is_no_short_text_is_refused_by_its_name(
 
 
 def test_the_longest_value_is_taken(chat: onrecord.Conversation) -> None:
-    chat.set_tool_context({"trace": "x" * LONGEST}, persist=["trace"])
-    assert len(chat.tool_context()["trace"]) == LONGEST
+    chat.set_tool_context({"trace": "x" * LONGEST_CARRIED}, persist=["trace"])
+    assert len(chat.tool_context()["trace"]) == LONGEST_CARRIED
 
 
 def test_half_a_surrogate_pair_is_refused(chat: onrecord.Conversation) -> None:
@@ -154,10 +154,10 @@ def test_an_allow_list_is_a_list_of_names(chat: onrecord.Conversation, persist: 
 
 
 def test_there_are_only_so_many_names(chat: onrecord.Conversation) -> None:
-    names = [f"n{number}" for number in range(MOST_NAMES + 1)]
+    names = [f"n{number}" for number in range(MOST_CARRIED + 1)]
     context = dict.fromkeys(names, "x")
     chat.set_tool_context(context, persist=names[:-1])
-    with pytest.raises(InvalidContent, match=str(MOST_NAMES)):
+    with pytest.raises(InvalidContent, match=str(MOST_CARRIED)):
         chat.set_tool_context(context, persist=names)
 
 

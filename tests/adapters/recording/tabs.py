@@ -8,11 +8,11 @@ from uuid_utils.compat import uuid7
 
 from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.conversation.rendering import ask
-from onrecord.adapters.conversation.tenancy import Tenancy
 from onrecord.adapters.recording.plan import Outgoing
 from onrecord.adapters.recording.recorder import Recorder
 from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.recording.state import OpenRequest
+from onrecord.adapters.recording.tenancy import Tenancy
 from onrecord.domain import events, jsontext
 from onrecord.domain.content import Native, Text
 from onrecord.domain.jsontext import JsonObject

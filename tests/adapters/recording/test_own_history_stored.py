@@ -10,7 +10,7 @@ import pytest
 
 from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.conversation.rendering import replays
-from onrecord.adapters.conversation.tenancy import Tenancy
+from onrecord.adapters.recording.tenancy import Tenancy
 from onrecord.adapters.terminal.timeline_listing import losses_at
 from onrecord.domain import events, jsontext
 from onrecord.domain.request_template import LiteralSpan, SharedSpan

@@ -6,8 +6,8 @@ from typing import Any
 import anthropic
 
 from onrecord.adapters.conversation.conversation import Conversation
-from onrecord.adapters.conversation.tenancy import Tenancy
 from onrecord.adapters.demo.services.scenes import Answer
+from onrecord.adapters.recording.tenancy import Tenancy
 from tests.adapters.recorded_calls import KEY, Calls, Recorded, calling
 from tests.factories import TENANT
 

@@ -14,7 +14,7 @@ import pytest
 import onrecord
 from onrecord.adapters.demo.services.connection import Reply
 from onrecord.adapters.demo.services.scenes import Stall
-from onrecord.adapters.recording.recorders import HEADER
+from onrecord.adapters.recording.tenancy import HEADER
 from onrecord.domain.events import AttemptFailed, ResponseCompleted, ResponseInterrupted
 from tests.adapters.recorded_calls import known, requests_of
 from tests.adapters.replaying_server import Replaying, replaying

@@ -8,8 +8,8 @@ import anthropic
 import pytest
 
 from onrecord.adapters.conversation.conversation import Conversation, stream_of
-from onrecord.adapters.conversation.tenancy import Tenancy
 from onrecord.adapters.demo.services.scenes import JsonObject
+from onrecord.adapters.recording.tenancy import Tenancy
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.adapters.wire.secret_names import is_secret
 from onrecord.adapters.wire.secrets import PLACEHOLDER, cut, cut_all, cut_url
