@@ -5,7 +5,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from uuid import UUID
 
-from onrecord.adapters.wire.answer import Recording
+from onrecord.adapters.wire import answer as answers
+from onrecord.adapters.wire.answer import Answer
+from onrecord.adapters.wire.blocks import Recording
 from onrecord.adapters.wire.requests import Sent, instructions_set, tools_declared
 from onrecord.adapters.wire.wires import WIRES
 
@@ -15,6 +17,28 @@ ANTHROPIC = "anthropic-messages"
 def sent(api: str = ANTHROPIC, **members: Any) -> Sent:
     """A request with these members, as its API's wire reads it."""
     return WIRES[api].read_request(json.dumps(members).encode())
+
+
+def events_of(
+    answer: Answer,
+    *,
+    response: UUID,
+    request: UUID | None = None,
+    request_id: str | None = None,
+    line: UUID | None = None,
+    raw: bytes | None = None,
+) -> Recording:
+    """The events of an answer, as its API's wire has them."""
+    events, blobs = answers.events_of(
+        answer,
+        WIRES[answer.api].event_of,
+        response=response,
+        request=request,
+        request_id=request_id,
+        line=line,
+        raw=raw,
+    )
+    return events, {digest: data for digest, data in blobs.items() if isinstance(data, bytes)}
 
 
 def said(

@@ -21,9 +21,9 @@ from onrecord.adapters.recording.tenancy import Recorders
 from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.streams.event_reading import closing_of, line_of
 from onrecord.adapters.streams.stream import append_first
-from onrecord.adapters.wire.answer import Answer, Conclusion
-from onrecord.adapters.wire.answer_events import events_of
+from onrecord.adapters.wire.answer import Answer, Conclusion, events_of
 from onrecord.adapters.wire.raw_bytes import Content
+from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.errors import IdempotencyMismatch
 from onrecord.domain.events import (
     AnnotationAdded,
@@ -262,6 +262,7 @@ class BatchAnswers:
             answer = replace(answer, api=entry.api)  # An error alone does not tell of which it is.
         events, blobs = events_of(
             answer,
+            WIRES[answer.api].event_of,
             response=response,
             request=None if request is None else request.request,
             request_id=entry_answer.request_id,

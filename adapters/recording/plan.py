@@ -19,7 +19,7 @@ from uuid_utils.compat import uuid7
 from onrecord.adapters.recording.state import ConversationState, SideBranch
 from onrecord.adapters.streams.lineage import Stretch
 from onrecord.adapters.wire import respelling
-from onrecord.adapters.wire.answer import Recording
+from onrecord.adapters.wire.blocks import Recording
 from onrecord.adapters.wire.requests import Sent, instructions_set, tools_declared
 from onrecord.adapters.wire.wires import WIRES, endpoint_of
 from onrecord.domain.errors import MalformedJson

@@ -52,8 +52,7 @@ from onrecord.adapters.recording.state import (
 from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.streams.results import told_apart
 from onrecord.adapters.streams.stream import Done, Stream, append_first, append_to, stored_again
-from onrecord.adapters.wire.answer import Conclusion
-from onrecord.adapters.wire.answer_events import is_oversized
+from onrecord.adapters.wire.answer import Conclusion, is_oversized
 from onrecord.adapters.wire.requests import Sent
 from onrecord.domain import conversation
 from onrecord.domain.errors import (

@@ -23,7 +23,7 @@ from onrecord.adapters.streams.event_reading import (
 )
 from onrecord.adapters.streams.lineage import BEGINNING, Stretch
 from onrecord.adapters.streams.stream import Stream
-from onrecord.adapters.wire.answer_events import is_still_made
+from onrecord.adapters.wire.answer import is_still_made
 from onrecord.domain.admission import error_of, refers_back
 from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.events import (

@@ -14,8 +14,8 @@ from re import Pattern
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias, cast, runtime_checkable
 from uuid import UUID
 
-from onrecord.adapters.wire.answer import Answer, Loss, ReadBody, Recording
-from onrecord.adapters.wire.blocks import EventOf
+from onrecord.adapters.wire.answer import Answer, Loss, ReadBody
+from onrecord.adapters.wire.blocks import EventOf, Recording
 from onrecord.adapters.wire.requests import ReadRequest, Sent
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import AttemptFailed

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 from uuid import UUID
 
-from onrecord.adapters.wire.answer import Block, Recording, text_or_none
 from onrecord.domain import content, jsontext
 from onrecord.domain.blobs import blob_of, spill
 from onrecord.domain.content import Blob, Document, Native, ServerToolResult
@@ -27,6 +26,22 @@ from onrecord.domain.events import (
 )
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import neutral_of, outcome_of
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A whole block: its place in the response, and its JSON as it came.
+
+    `call` is the id under which a call, or a result, is recorded where its JSON has none.
+    """
+
+    index: int
+    value: JsonObject
+    call: str | None = None
+
+
+Recording: TypeAlias = tuple[tuple[Event, ...], dict[str, bytes]]
+"""Events, and by digest the blobs that they refer to: store these first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +123,7 @@ class BlockContext:
         return OpaqueRecorded(
             response=self.response,
             index=self.index,
-            type=text_or_none(kind) or "",
+            type=kind if isinstance(kind, str) else "",
             content=self.content,
             line=self.line,
         )

@@ -8,8 +8,7 @@ from itertools import groupby, pairwise
 from typing import Any, NamedTuple, Protocol, cast
 from uuid import UUID
 
-from onrecord.adapters.wire.answer import Block, Recording
-from onrecord.adapters.wire.blocks import EventOf, recorded
+from onrecord.adapters.wire.blocks import Block, EventOf, Recording, recorded
 from onrecord.domain.blobs import spill
 from onrecord.domain.content import Native, Role, Said, Text
 from onrecord.domain.errors import InvalidContent

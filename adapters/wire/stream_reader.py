@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Generic, Protocol, TypeVar
 
-from onrecord.adapters.wire.answer import Anomaly, Answer, Block, Interruption, Loss
+from onrecord.adapters.wire.answer import Anomaly, Answer, Interruption, Loss
 from onrecord.adapters.wire.api import error_kind
+from onrecord.adapters.wire.blocks import Block
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject, read_bounded_object

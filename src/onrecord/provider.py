@@ -17,8 +17,8 @@ from onrecord.adapters.wire.answer import (
     token_sum,
     whole_blocks,
 )
-from onrecord.adapters.wire.answer import Block as AnswerBlock
 from onrecord.adapters.wire.api import AnswerStream, Endpoint, Wire
+from onrecord.adapters.wire.blocks import Block as AnswerBlock
 from onrecord.adapters.wire.blocks import BlockContext, UnnamedCalls
 from onrecord.adapters.wire.requests import (
     ReadRequest,

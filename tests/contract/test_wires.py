@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.adapters.wire.answer import Answer
-from onrecord.adapters.wire.answer_events import events_of
 from onrecord.adapters.wire.raw_bytes import pieces_of
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.blobs import restore
@@ -40,6 +39,7 @@ from tests.contract.samples import (
     values,
 )
 from tests.damage import damage, damaged, places, texts
+from tests.sent import events_of
 
 each_sample = pytest.mark.parametrize("sample", EVERY, ids=str)
 each_api = pytest.mark.parametrize("api", names())

@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 from itertools import count
 from uuid import UUID
 
-from onrecord.adapters.wire.answer import Recording
-from onrecord.adapters.wire.answer_events import events_of
 from onrecord.adapters.wire.anthropic.answers import API, read_body
 from onrecord.adapters.wire.anthropic.stream import MessageStream
+from onrecord.adapters.wire.blocks import Recording
 from onrecord.domain.blobs import restore
 from onrecord.domain.events import Event, MessageRecorded, RequestSent, ToolResultRecorded
 from onrecord.domain.request_template import Template, prefix_of
 from onrecord.projections.apis.request import Request
 from tests.corpus.kept import as_text, blocks_of, stored
 from tests.corpus.wire import Exchange, JsonObject
+from tests.sent import events_of
 
 SPOKEN = (MessageRecorded, ToolResultRecorded)
 

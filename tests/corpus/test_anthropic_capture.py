@@ -9,7 +9,6 @@ from uuid import UUID
 import pytest
 
 from onrecord.adapters.wire.answer import Answer
-from onrecord.adapters.wire.answer_events import events_of
 from onrecord.adapters.wire.anthropic.answers import read_body
 from onrecord.adapters.wire.anthropic.stream import MessageStream
 from onrecord.adapters.wire.anthropic.wire import read_request
@@ -30,7 +29,7 @@ from tests.corpus.wire import (
     is_there,
     origin,
 )
-from tests.sent import instructions, said, tools
+from tests.sent import events_of, instructions, said, tools
 
 pytestmark = pytest.mark.skipif(not is_there(), reason=MISSING)
 

@@ -12,7 +12,7 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.wire.answer import Recording
+from onrecord.adapters.wire.blocks import Recording
 from onrecord.domain.events import ToolCallRecorded
 from onrecord.projections.apis.request import Options, Request, render
 from tests.corpus.record import Record, answered, sent, sent_back

@@ -11,7 +11,6 @@ from uuid import UUID
 import pytest
 
 from onrecord.adapters.wire.answer import Answer
-from onrecord.adapters.wire.answer_events import events_of
 from onrecord.adapters.wire.anthropic import wire as anthropic_messages
 from onrecord.adapters.wire.api import attempt_failed
 from onrecord.adapters.wire.bedrock.stream import ConverseStream, read_body
@@ -37,6 +36,7 @@ from tests.corpus.kept import blocks_of as held_in
 from tests.corpus.table import RecordProperty, folder, report
 from tests.corpus.wire import CORPUS, MISSING, JsonObject, error_of, is_there
 from tests.damage import texts
+from tests.sent import events_of
 
 pytestmark = pytest.mark.skipif(not is_there(), reason=MISSING)
 

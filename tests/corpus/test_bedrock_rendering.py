@@ -12,9 +12,9 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.wire.answer import Answer, Recording
-from onrecord.adapters.wire.answer_events import events_of
+from onrecord.adapters.wire.answer import Answer
 from onrecord.adapters.wire.bedrock.wire import WIRE
+from onrecord.adapters.wire.blocks import Recording
 from onrecord.adapters.wire.requests import instructions_set, tools_declared
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Text
@@ -33,6 +33,7 @@ from tests.corpus.table import RecordProperty, folder, report
 from tests.corpus.wire import MISSING, JsonObject, is_there
 from tests.projections.apis.bedrock.converse_shape import objections
 from tests.projections.refused import refused
+from tests.sent import events_of
 
 pytestmark = pytest.mark.skipif(not is_there(), reason=MISSING)
 

@@ -11,8 +11,8 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.wire.answer import Answer, Recording
-from onrecord.adapters.wire.answer_events import events_of
+from onrecord.adapters.wire.answer import Answer
+from onrecord.adapters.wire.blocks import Recording
 from onrecord.adapters.wire.gemini.stream import ContentStream, read_body
 from onrecord.adapters.wire.gemini.wire import WIRE
 from onrecord.adapters.wire.requests import instructions_set, tools_declared
@@ -31,6 +31,7 @@ from tests.corpus.gemini_wire import Exchange, exchanges, files
 from tests.corpus.kept import as_text, blocks_of, stored
 from tests.corpus.table import RecordProperty, folder, report
 from tests.corpus.wire import MISSING, JsonObject, is_there
+from tests.sent import events_of
 
 pytestmark = pytest.mark.skipif(not is_there(), reason=MISSING)
 

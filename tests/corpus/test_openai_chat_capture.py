@@ -10,7 +10,6 @@ from uuid import UUID
 import pytest
 
 from onrecord.adapters.wire.answer import Answer
-from onrecord.adapters.wire.answer_events import events_of
 from onrecord.adapters.wire.api import attempt_failed
 from onrecord.adapters.wire.openai_chat.answers import read_body
 from onrecord.adapters.wire.openai_chat.stream import CompletionStream
@@ -33,6 +32,7 @@ from tests.corpus.table import RecordProperty, folder, report
 from tests.corpus.wire import MISSING, Exchange, JsonObject, error_of, is_there, origin
 from tests.damage import texts
 from tests.openai_chat_wire import chunks
+from tests.sent import events_of
 
 pytestmark = pytest.mark.skipif(not is_there(), reason=MISSING)
 

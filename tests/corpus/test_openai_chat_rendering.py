@@ -12,8 +12,8 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.wire.answer import Answer, Recording
-from onrecord.adapters.wire.answer_events import events_of
+from onrecord.adapters.wire.answer import Answer
+from onrecord.adapters.wire.blocks import Recording
 from onrecord.adapters.wire.openai_chat.answers import read_body
 from onrecord.adapters.wire.openai_chat.stream import CompletionStream
 from onrecord.adapters.wire.openai_chat.wire import WIRE
@@ -34,6 +34,7 @@ from tests.corpus.openai_chat_wire import exchanges, files
 from tests.corpus.table import RecordProperty, folder, report
 from tests.corpus.wire import MISSING, Exchange, JsonObject, is_there
 from tests.projections.refused import refused
+from tests.sent import events_of
 
 pytestmark = pytest.mark.skipif(not is_there(), reason=MISSING)
 

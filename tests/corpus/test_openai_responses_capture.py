@@ -9,7 +9,6 @@ from uuid import UUID
 import pytest
 
 from onrecord.adapters.wire.answer import Answer
-from onrecord.adapters.wire.answer_events import events_of
 from onrecord.adapters.wire.api import attempt_failed
 from onrecord.adapters.wire.openai_responses.answers import VARIANTS, read_body
 from onrecord.adapters.wire.openai_responses.stream import ResponseStream
@@ -30,6 +29,7 @@ from tests.corpus.openai_responses_wire import (
 )
 from tests.corpus.table import RecordProperty, folder, report
 from tests.corpus.wire import MISSING, JsonObject, error_of, is_there, origin
+from tests.sent import events_of
 
 pytestmark = pytest.mark.skipif(not is_there(), reason=MISSING)
 

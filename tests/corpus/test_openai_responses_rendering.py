@@ -10,7 +10,6 @@ from uuid import UUID
 import pytest
 
 from onrecord.adapters.wire.answer import Answer
-from onrecord.adapters.wire.answer_events import events_of
 from onrecord.adapters.wire.openai_responses.answers import read_body
 from onrecord.adapters.wire.openai_responses.stream import ResponseStream
 from onrecord.adapters.wire.openai_responses.wire import WIRE
@@ -32,6 +31,7 @@ from tests.corpus.openai_responses_wire import Call, calls, files
 from tests.corpus.table import RecordProperty, folder, report
 from tests.corpus.wire import MISSING, JsonObject, is_there
 from tests.projections.refused import refused
+from tests.sent import events_of
 
 pytestmark = pytest.mark.skipif(not is_there(), reason=MISSING)
 

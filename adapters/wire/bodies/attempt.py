@@ -11,8 +11,7 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from onrecord.adapters.wire.answer import Answer, Conclusion, Loss
-from onrecord.adapters.wire.answer_events import events_of, shortened
+from onrecord.adapters.wire.answer import Answer, Conclusion, Loss, events_of, shortened
 from onrecord.adapters.wire.api import AnswerStream, OpenEnded, Wire, attempt_failed
 from onrecord.adapters.wire.bodies.answer_body import AnswerBody
 from onrecord.adapters.wire.bodies.credentials import Credentials
@@ -225,6 +224,7 @@ class Attempt(AnswerRecorder):
     def _conclusion(self, answer: Answer, raw: Content | None) -> Conclusion:
         return events_of(
             answer,
+            self._wire.event_of,
             response=uuid7(),
             request=self._request,
             request_id=self._request_id,

@@ -27,8 +27,7 @@ from onrecord.adapters.recording.batch_records import (
 )
 from onrecord.adapters.recording.recorder import Recorder
 from onrecord.adapters.recording.tenancy import Recorders
-from onrecord.adapters.wire.answer import Conclusion
-from onrecord.adapters.wire.answer_events import closing_of, shortened
+from onrecord.adapters.wire.answer import Conclusion, closing_of, shortened
 from onrecord.adapters.wire.api import BatchEntry, BatchResult, BatchStatus, BatchWire, ResultsWire
 from onrecord.adapters.wire.bodies.attempt import Attempt, without_secrets
 from onrecord.adapters.wire.bodies.batch_answers import FirstLine, ResultLines, WholeBody

@@ -16,8 +16,7 @@ from uuid import UUID
 from onrecord.adapters.recording.plan import Outgoing, respelled
 from onrecord.adapters.recording.recorder import Recorder
 from onrecord.adapters.recording.state import DeferredAnswers, OpenRequest
-from onrecord.adapters.wire.answer import Conclusion
-from onrecord.adapters.wire.answer_events import closing_of, is_still_made
+from onrecord.adapters.wire.answer import Conclusion, closing_of, is_still_made
 from onrecord.adapters.wire.bodies.attempt import Attempt
 from onrecord.adapters.wire.bodies.credentials import Credentials
 from onrecord.adapters.wire.bodies.recorded import AnswerRecorder

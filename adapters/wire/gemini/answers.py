@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
-from onrecord.adapters.wire.answer import Answer, Block, members_of, token_count
+from onrecord.adapters.wire.answer import Answer, members_of, token_count
+from onrecord.adapters.wire.blocks import Block
 from onrecord.adapters.wire.gemini.calls import PartialCall, TurnIds, begins_in_pieces
 from onrecord.adapters.wire.gemini.parts import (
     API,

@@ -10,15 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final, cast
 
-from onrecord.adapters.wire.answer import (
-    Answer,
-    Block,
-    Loss,
-    named,
-    text_or_none,
-    token_count,
-)
-from onrecord.adapters.wire.blocks import BlockContext, UnnamedCalls
+from onrecord.adapters.wire.answer import Answer, Loss, named, text_or_none, token_count
+from onrecord.adapters.wire.blocks import Block, BlockContext, UnnamedCalls
 from onrecord.adapters.wire.stream_reader import StreamReader, broken_off
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import (

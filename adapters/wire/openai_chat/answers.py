@@ -10,16 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, cast
 
-from onrecord.adapters.wire.answer import (
-    Anomaly,
-    Answer,
-    Block,
-    body_reader,
-    members_of,
-    token_count,
-)
+from onrecord.adapters.wire.answer import Anomaly, Answer, body_reader, members_of, token_count
 from onrecord.adapters.wire.api import error_kind
-from onrecord.adapters.wire.blocks import BlockContext
+from onrecord.adapters.wire.blocks import Block, BlockContext
 from onrecord.adapters.wire.openai_chat.calls import is_whole
 from onrecord.adapters.wire.openai_chat.merging import says
 from onrecord.domain.events import (

@@ -17,7 +17,6 @@ from typing import Any, Final, cast
 from onrecord.adapters.wire.answer import (
     Anomaly,
     Answer,
-    Block,
     Interruption,
     body_reader,
     members_of,
@@ -25,6 +24,7 @@ from onrecord.adapters.wire.answer import (
     token_count,
     whole_blocks,
 )
+from onrecord.adapters.wire.blocks import Block
 from onrecord.adapters.wire.openai_responses.kinds import is_call, ran_by_provider
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, Final, cast
 
-from onrecord.adapters.wire.answer import Anomaly, Answer, Block
+from onrecord.adapters.wire.answer import Anomaly, Answer
+from onrecord.adapters.wire.blocks import Block
 from onrecord.adapters.wire.openai_responses.answers import VARIANTS, gaps, variants
 from onrecord.adapters.wire.openai_responses.pieces import (
     PARTS,

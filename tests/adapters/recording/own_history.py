@@ -12,13 +12,13 @@ from uuid_utils.compat import uuid7
 from onrecord.adapters.recording.plan import Outgoing
 from onrecord.adapters.recording.state import OpenRequest
 from onrecord.adapters.wire.answer import Loss
-from onrecord.adapters.wire.answer_events import events_of
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain import events, jsontext
 from onrecord.domain.content import Block, Native, Text, ToolCall, ToolResult
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import neutral_of
 from tests.adapters.recorded_calls import Recorded, known
+from tests.sent import events_of
 
 List = list[JsonObject]
 

@@ -11,10 +11,11 @@ from uuid_utils.compat import uuid7
 
 import onrecord
 from onrecord.adapters.conversation.conversation import stream_of
-from onrecord.adapters.wire.answer import Answer, Block
-from onrecord.adapters.wire.answer_events import events_of
+from onrecord.adapters.wire.answer import Answer
+from onrecord.adapters.wire.blocks import Block
 from onrecord.domain.content import Document, Text, Url
 from onrecord.domain.jsontext import JsonObject
+from tests.sent import events_of
 
 ANTHROPIC = "anthropic-messages"
 RESPONSES = "openai-responses"

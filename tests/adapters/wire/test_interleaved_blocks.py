@@ -6,10 +6,10 @@ import pytest
 from uuid_utils.compat import uuid7
 
 import onrecord
-from onrecord.adapters.wire.answer_events import events_of
 from onrecord.projections.api import FOLDERS
 from tests.adapters.wire.anthropic.anthropic_streams import answered
 from tests.anthropic_wire import JsonObject, message, stream_events
+from tests.sent import events_of
 
 SEARCH: JsonObject = {
     "type": "server_tool_use",

@@ -12,8 +12,8 @@ from uuid_utils.compat import uuid7
 
 import onrecord
 from onrecord.adapters.conversation.conversation import stream_of
-from onrecord.adapters.wire.answer import Answer, Block
-from onrecord.adapters.wire.answer_events import events_of
+from onrecord.adapters.wire.answer import Answer
+from onrecord.adapters.wire.blocks import Block
 from onrecord.domain import jsontext
 from onrecord.domain.blobs import LIMIT, blob_of, restore
 from onrecord.domain.content import Native
@@ -30,6 +30,7 @@ from onrecord.projections.apis.request import APIS
 from onrecord.projections.matching.sources import sources_in
 from onrecord.projections.matching.template import split
 from onrecord.projections.matching.units import piece_of, unit_of, unit_of_piece
+from tests.sent import events_of
 
 RESPONSES = "openai-responses"
 NO_TEMPLATE = Template(spans=(), sha256="", size=0)

@@ -6,10 +6,11 @@ import pytest
 from uuid_utils.compat import uuid7
 
 import onrecord
-from onrecord.adapters.wire.answer import Answer, Block
-from onrecord.adapters.wire.answer_events import events_of
+from onrecord.adapters.wire.answer import Answer
+from onrecord.adapters.wire.blocks import Block
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import Replay, replay_of
+from tests.sent import events_of
 
 POLICIES: list[tuple[str, JsonObject, Replay]] = [
     ("anthropic-messages", {"type": "text", "text": "x"}, "verbatim"),

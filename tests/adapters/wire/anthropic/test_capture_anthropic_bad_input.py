@@ -4,13 +4,13 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.wire.answer_events import events_of
 from onrecord.adapters.wire.anthropic.answers import read_body
 from onrecord.adapters.wire.anthropic.stream import MessageStream
 from onrecord.domain.encoding import decode, encode, name_of
 from onrecord.domain.jsontext import write
 from tests.adapters.wire.anthropic.anthropic_streams import blocks, delta, fed, start
 from tests.anthropic_wire import event, message, stream_events, text
+from tests.sent import events_of
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.wire.answer import Answer, Block, Recording
-from onrecord.adapters.wire.answer_events import events_of
+from onrecord.adapters.wire.answer import Answer
 from onrecord.adapters.wire.anthropic.answers import closed, read_body
 from onrecord.adapters.wire.anthropic.stream import MessageStream
 from onrecord.adapters.wire.api import attempt_failed
+from onrecord.adapters.wire.blocks import Block, Recording
 from onrecord.domain.content import Blob, Native
 from onrecord.domain.encoding import encode
 from onrecord.domain.events import (
@@ -28,6 +28,7 @@ from onrecord.domain.events import (
 )
 from onrecord.domain.new_events import blobs_of
 from tests.anthropic_wire import JsonObject, call, message, spelled, text
+from tests.sent import events_of
 
 API = "anthropic-messages"
 RESPONSE, REQUEST, LINE = UUID(int=1), UUID(int=2), UUID(int=3)

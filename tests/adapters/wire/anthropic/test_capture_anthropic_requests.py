@@ -5,8 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.wire.answer import Recording
 from onrecord.adapters.wire.anthropic.wire import read_request
+from onrecord.adapters.wire.blocks import Recording
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native, Text
 from onrecord.domain.errors import InvalidContent, MalformedJson

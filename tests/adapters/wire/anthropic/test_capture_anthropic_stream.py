@@ -2,8 +2,8 @@
 
 import pytest
 
-from onrecord.adapters.wire.answer import Block
 from onrecord.adapters.wire.anthropic.stream import MessageStream
+from onrecord.adapters.wire.blocks import Block
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import write
 from tests.adapters.wire.anthropic.anthropic_streams import (

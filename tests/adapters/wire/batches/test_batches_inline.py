@@ -19,7 +19,7 @@ from onrecord.adapters.conversation.rendering import replays
 from onrecord.adapters.demo.services.connection import Received, Reply
 from onrecord.adapters.demo.services.scenes import Cut, Fault
 from onrecord.adapters.recording import batch_records as batch_answers
-from onrecord.adapters.wire.answer_events import events_of
+from onrecord.adapters.wire.answer import events_of
 from onrecord.adapters.wire.clients import unrecorded
 from onrecord.adapters.wire.clients.record import record
 from onrecord.domain.errors import StorageBusy
@@ -154,10 +154,10 @@ def test_results_that_are_shown_again_are_not_looked_up_again(
 def test_a_result_that_could_not_be_recorded_is_taken_at_the_next_look(
     recorded: Recorded, server: InlineBatches, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def failing(answer: Any, **more: Any) -> object:
+    def failing(answer: Any, event_of: Any, **more: Any) -> object:
         if answer.provider_id == "r1":
             raise ValueError("a fault of the recorder")
-        return events_of(answer, **more)
+        return events_of(answer, event_of, **more)
 
     with client(recorded, server) as own:
         own.batches.create(model=MODEL, src=asking("a", "b"))

@@ -19,7 +19,7 @@ import onrecord
 from onrecord.adapters.conversation.conversation import Conversation, tenancy_of
 from onrecord.adapters.recording import batch_records as batch_answers
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
-from onrecord.adapters.wire import answer_events
+from onrecord.adapters.wire.answer import events_of
 from onrecord.adapters.wire.clients import unrecorded
 from onrecord.adapters.wire.clients.record import record
 from onrecord.domain.jsontext import JsonObject
@@ -105,18 +105,16 @@ def test_half_of_a_character_in_a_name_costs_no_answer(recorded: Recorded) -> No
 def test_a_line_that_cannot_be_recorded_costs_no_other_answer(
     recorded: Recorded, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    told = answer_events.events_of
-
-    def failing(answer: Any, **more: Any) -> object:
+    def failing(answer: Any, event_of: Any, **more: Any) -> object:
         if more["request_id"] == "req_a":
             raise ValueError("a fault of the recorder")
-        return told(answer, **more)
+        return events_of(answer, event_of, **more)
 
     monkeypatch.setattr(batch_answers, "events_of", failing)
     assert read(recorded, lines(*ANSWERED)) == lines(*ANSWERED)
     assert answers(recorded.events()) == [("b", "said")]
     assert "1 result of a batch could not be recorded" in caplog.text
-    monkeypatch.setattr(batch_answers, "events_of", told)
+    monkeypatch.setattr(batch_answers, "events_of", events_of)
     client(recorded, lines(*ANSWERED)).files.content(OUTPUT).read()
     assert sorted(answers(recorded.events())) == [("a", "said"), ("b", "said")]
 

@@ -5,9 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.wire.answer import Recording
-from onrecord.adapters.wire.answer_events import events_of
 from onrecord.adapters.wire.bedrock.stream import read_body
+from onrecord.adapters.wire.blocks import Recording
 from onrecord.domain.content import Native
 from onrecord.domain.events import (
     Event,
@@ -22,6 +21,7 @@ from onrecord.domain.events import (
 )
 from tests.adapters.wire.bedrock.bedrock_streams import fed
 from tests.bedrock_wire import METRICS, USAGE, JsonObject, body, call, exception, text, thought
+from tests.sent import events_of
 
 API = "bedrock-converse"
 RESPONSE, REQUEST = UUID(int=1), UUID(int=2)

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.adapters.wire.answer import Answer
-from onrecord.adapters.wire.answer_events import events_of
 from onrecord.adapters.wire.bedrock.stream import ConverseStream, read_body
 from onrecord.domain.blobs import restore
 from onrecord.domain.encoding import encode
@@ -17,6 +16,7 @@ from onrecord.domain.events import ResponseCompleted
 from tests.adapters.wire.bedrock.bedrock_streams import blocks, fed
 from tests.bedrock_wire import JsonObject, body, chunks, event, spelled
 from tests.corpus.kept import stored
+from tests.sent import events_of
 
 RESPONSE = UUID(int=1)
 WORDS = st.text(max_size=20)

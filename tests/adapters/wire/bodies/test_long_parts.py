@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from onrecord.adapters.wire.answer import Answer
-from onrecord.adapters.wire.answer_events import shortened
+from onrecord.adapters.wire.answer import Answer, shortened
 from onrecord.domain import jsontext
 from onrecord.domain.events import Unfinished
 

@@ -6,7 +6,6 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.wire.answer_events import events_of
 from onrecord.adapters.wire.openai_chat.answers import read_body
 from onrecord.domain.events import (
     MessageRecorded,
@@ -18,6 +17,7 @@ from onrecord.domain.events import (
 )
 from tests.adapters.wire.attempts import JSON, attempted
 from tests.openai_chat_wire import JsonObject, call, choice, completion, message
+from tests.sent import events_of
 
 RESPONSE = UUID(int=1)
 

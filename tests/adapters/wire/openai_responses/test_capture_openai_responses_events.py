@@ -6,7 +6,6 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.wire.answer_events import events_of
 from onrecord.adapters.wire.openai_responses.answers import read_body
 from onrecord.domain.content import Native
 from onrecord.domain.events import (
@@ -22,6 +21,7 @@ from onrecord.domain.events import (
     ToolCallRecorded,
 )
 from tests.openai_responses_wire import JsonObject, call, message, reasoning, response
+from tests.sent import events_of
 
 HERE = UUID(int=1)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 from uuid import UUID
 
-from onrecord.adapters.wire.answer import Block
-from onrecord.adapters.wire.blocks import recorded
+from onrecord.adapters.wire.blocks import Block, recorded
 from onrecord.adapters.wire.gemini.calls import TurnIds
 from onrecord.adapters.wire.gemini.wire import WIRE
 from onrecord.domain import events
