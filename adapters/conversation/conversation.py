@@ -9,6 +9,7 @@ from uuid import UUID
 
 from onrecord.adapters.conversation import history_edits
 from onrecord.adapters.conversation.conversation_tools import ConversationTools, carried, carry
+from onrecord.adapters.conversation.tails import awaited_calls
 from onrecord.adapters.inputs.arguments import (
     labels_given,
     text_given,
@@ -282,8 +283,6 @@ class Conversation:
 
     def open_calls(self) -> list[ToolCall]:
         """Return the calls that await a result, in the order in which they were made."""
-        from onrecord.adapters.conversation.tails import awaited_calls
-
         head = self.head()
         return awaited_calls(self._stream.backend, self._stream.lineage(head.version, head), head)
 

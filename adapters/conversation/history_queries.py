@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 
 from onrecord.adapters.conversation.tails import since_prompt, tail_of
 from onrecord.adapters.inputs.arguments import version_asked
-from onrecord.adapters.streams.event_reading import blob_among, events_for, in_force, told_whole
+from onrecord.adapters.streams.event_reading import (
+    blob_among,
+    events_for,
+    in_force,
+    owners_of,
+    told_whole,
+)
 from onrecord.adapters.streams.lineage import Stretch, amendments, parted
 from onrecord.adapters.streams.stream import Stream
 from onrecord.domain.blobs import referenced, restore
@@ -15,7 +22,7 @@ from onrecord.domain.content import Native
 from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.log import Backend, Blobs, Log, RecordedEvent
-from onrecord.projections.apis.declared_tools import Declared, Tool, declared_in
+from onrecord.projections.apis.declared_tools import Declared, declared_in
 from onrecord.projections.history.held_documents import HeldDocument, bytes_of, documents
 from onrecord.projections.history.history import Block, Turn, with_answers
 from onrecord.projections.history.server_tools import Activity, activity
@@ -55,9 +62,11 @@ def declaration(
     if isinstance(event, Erased | Unrecognised):
         return Declared()
     declaration = declared_in(event, recorded.version, recorded.conversation_id)
-    return replace(
-        declaration, tools=tuple(_whole(backend, stretches, tool) for tool in declaration.tools)
+    tools = (
+        _with_blobs(backend, stretches, tool) if isinstance(tool, Native) else tool
+        for tool in declaration.tools
     )
+    return replace(declaration, tools=tuple(tools))
 
 
 def declarations(log: Log, stretches: tuple[Stretch, ...]) -> Iterator[RecordedEvent]:
@@ -68,10 +77,6 @@ def declarations(log: Log, stretches: tuple[Stretch, ...]) -> Iterator[RecordedE
             yield event
             before = replace(stretch, until=event.version - 1, head=None)
             event = in_force(log, (before,), "tools")
-
-
-def _whole(backend: Backend, stretches: tuple[Stretch, ...], tool: Tool) -> Tool:
-    return _with_blobs(backend, stretches, tool) if isinstance(tool, Native) else tool
 
 
 def _with_blobs(backend: Backend, stretches: tuple[Stretch, ...], native: Native) -> Native:
@@ -101,19 +106,14 @@ def pieces_of(
         return None
     if held.document.blob is None:
         return iter((bytes_of(held.document, {}),))
-    for owner in dict.fromkeys(stretch.conversation_id for stretch in reversed(stretches)):
+    for owner in owners_of(stretches):
         pieces = blobs.get_blob(owner, held.document.blob)
         try:
             first = next(pieces, b"")
         except CorruptRecord:
             continue
-        return _from(first, pieces)
+        return chain((first,), pieces)
     raise CorruptRecord("the bytes of a document are missing: restore them from a backup")
-
-
-def _from(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
-    yield first
-    yield from rest
 
 
 # What is new in a conversation: its turns since a version, as a model is told them.

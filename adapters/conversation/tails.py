@@ -178,10 +178,15 @@ def awaited_calls(backend: Backend, stretches: tuple[Stretch, ...], head: Head) 
     calls = [_call(backend, stretches, event) for event in calls_open(backend, stretches, head)]
     if not any(is_spelled_anew(call.name) for call in calls):
         return calls
-    defined = in_force(backend, stretches, "tools")
-    tools = defined.event() if defined else None
-    names = given_names(tools if isinstance(tools, ToolsDeclared) else None)
+    names = names_in_force(backend, stretches)
     return [call.model_copy(update={"name": names.get(call.name, call.name)}) for call in calls]
+
+
+def names_in_force(log: Log, stretches: tuple[Stretch, ...]) -> Mapping[str, str]:
+    """Return the caller's own names of the tools in force, by those that a model is told."""
+    declared = in_force(log, stretches, "tools")
+    tools = declared.event() if declared else None
+    return given_names(tools if isinstance(tools, ToolsDeclared) else None)
 
 
 def calls_open(

@@ -18,6 +18,7 @@ from onrecord.adapters.conversation.found_documents import (
     looked_through,
     unfolded,
 )
+from onrecord.adapters.conversation.tails import awaited_calls, names_in_force
 from onrecord.adapters.inputs.arguments import text_given
 from onrecord.adapters.inputs.document_inputs import Unstored, must_hold, stored
 from onrecord.adapters.streams.lineage import backwards
@@ -31,7 +32,6 @@ from onrecord.domain.events import (
     DocumentExtracted,
     ToolCallRecorded,
     ToolResultRecorded,
-    ToolsDeclared,
 )
 from onrecord.domain.header import NO_METADATA
 from onrecord.domain.log import Recorded
@@ -220,11 +220,6 @@ def _called_name(stream: Stream, call_id: str) -> str | None:
     Of the calls of an id it is the one that awaits its result, else the last of the conversation,
     or of what that was forked from.
     """
-    # What reads calls takes a while to import, and most results hold no document.
-    from onrecord.adapters.conversation.tails import awaited_calls
-    from onrecord.adapters.streams.event_reading import in_force
-    from onrecord.projections.history.tool_names import given_names
-
     head = stream.head()
     if head.version == 0:
         return None
@@ -235,10 +230,7 @@ def _called_name(stream: Stream, call_id: str) -> str | None:
     for recorded in backwards(stream.backend, stream.lineages().whole(head.version)):
         event = recorded.event() if recorded.type == _CALL else None
         if isinstance(event, ToolCallRecorded) and event.call_id == call_id:
-            declared = in_force(stream.backend, stretches, "tools")
-            tools = declared.event() if declared else None
-            names = given_names(tools if isinstance(tools, ToolsDeclared) else None)
-            return names.get(event.name, event.name)
+            return names_in_force(stream.backend, stretches).get(event.name, event.name)
     return None
 
 

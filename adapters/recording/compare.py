@@ -1,22 +1,214 @@
-"""A request beside the conversation that it is sent in: what of both is compared, made once."""
+"""What a request is compared with: the paths of the conversation that it is sent in.
+
+A path is all that a line says from the start, its own events and those that it shares. Of a long
+one only its ends are read, as much as a request of so many blocks can tell about.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, cast
+from itertools import chain, islice
+from typing import Final
 from uuid import UUID
 
-from onrecord.adapters.recording.paths import Path, Paths, units_of
 from onrecord.adapters.recording.plan import Match
 from onrecord.adapters.recording.state import ConversationState, SideBranch, SideBranches
-from onrecord.adapters.streams.event_reading import closing_of, line_of
-from onrecord.adapters.streams.lineage import Lineages
+from onrecord.adapters.streams.event_reading import (
+    events_for,
+    events_in,
+    known_events,
+    line_of,
+    on_main,
+)
+from onrecord.adapters.streams.lineage import BEGINNING, Lineages, Stretch, amendments
 from onrecord.adapters.wire.requests import Sent
 from onrecord.domain.events import LineAdopted, Relation
-from onrecord.domain.log import Log, RecordedEvent
-from onrecord.projections.matching.align import Alignment, align
+from onrecord.domain.log import Log, RecordedEvent, Told
+from onrecord.projections.history.amendments import amended, as_compacted, as_seen
+from onrecord.projections.matching.recorded_units import RecordedUnit, recorded_units
+from onrecord.projections.matching.sources import Source, sources_in
 from onrecord.projections.matching.units import Piece, Unit, digests_of, unit_of_piece
+
+RECENT: Final = 256
+"""How many of the last events tell of side branches."""
+
+_A_BLOCK: Final = 4
+"""How many events a block of a request may stand for: it, its request, its response's end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """What a line says, by the stretches that it is made of.
+
+    `sides` are the side branches that it is on and that were not promoted, the outermost first; none:
+    it is the main branch. `as_of` is when the main branch was what the other stretches are.
+    """
+
+    stretches: tuple[Stretch, ...]
+    as_of: int
+    sides: tuple[SideBranch, ...] = ()
+
+    @property
+    def is_fork(self) -> bool:
+        """Whether it begins in another conversation than it ends in."""
+        return self.stretches[0].conversation_id != self.stretches[-1].conversation_id
+
+    def as_of_place(self, after: int) -> int | None:
+        """Return what `as_of` is to say of a place on this path: see `LineAdopted`."""
+        lines = {side.line for side in self.sides}
+        stretch = next(s for s in reversed(self.stretches) if s.after < after)
+        return None if stretch.line is None or stretch.line in lines else self.as_of
+
+
+@dataclass(frozen=True, slots=True)
+class PathRead:
+    """What was read of a path: its units, `gap` as for `align`, and its requests by version.
+
+    `sources` are the events themselves: a request repeats what they say.
+    """
+
+    units: list[RecordedUnit]
+    gap: int | None = None
+    requests: list[tuple[int, UUID]] = field(default_factory=list[tuple[int, UUID]])
+    sources: tuple[Source, ...] = ()
+
+    def request_at(self, version: int) -> UUID | None:
+        """Return the last request up to a version; the first one after it, if there is none."""
+        before = [request for at, request in self.requests if at <= version]
+        if before:
+            return before[-1]
+        return self.requests[0][1] if self.requests else None
+
+
+class Paths:
+    """Finds the paths of one conversation, as it stood at a version."""
+
+    def __init__(self, log: Log, lineages: Lineages, own: UUID, version: int) -> None:
+        """Find paths up to a version."""
+        self._log = log
+        self._lineages = lineages
+        self._own = own
+        self._version = version
+        self._first_recent = max(0, version - RECENT)
+        self._recent: list[RecordedEvent] | None = None
+
+    def recent(self) -> list[RecordedEvent]:
+        """Return the last events, of all lines."""
+        if self._recent is None:
+            read = self._log.read(self._own, after=self._first_recent, until=self._version)
+            self._recent = list(read)
+        return self._recent
+
+    def main(self, as_of: int | None = None) -> Path:
+        """Return the main branch as it is, or was."""
+        version = self._version if as_of is None else as_of
+        return Path(self._lineages.at(version), version)
+
+    def main_up_to(self, after: int, as_of: int | None) -> Path:
+        """Return the main branch up to a version, as it stood then, or at `as_of`."""
+        version = as_of or after
+        return Path(self._lineages.up_to(after, version), version)
+
+    def of(self, side: SideBranch, branches: SideBranches) -> Path | None:
+        """Return the path of a side branch; None if a line that it left is not known any more."""
+        own = Stretch(self._own, self._version, after=side.begun - 1, line=side.line)
+        if side.after is None:
+            return Path((own,), self._version, (side,))
+        before = self._before(side, side.after, branches)
+        if before is None:
+            return None
+        shared = self._cut(before.stretches, side.after)
+        return Path((*shared, own), before.as_of, (*before.sides, side))
+
+    def _cut(self, stretches: tuple[Stretch, ...], after: int) -> Iterator[Stretch]:
+        for stretch in stretches:
+            if stretch.conversation_id != self._own:
+                yield stretch
+            elif stretch.after < after:
+                yield replace(stretch, until=min(stretch.until, after), head=None)
+
+    def _before(self, side: SideBranch, after: int, branches: SideBranches) -> Path | None:
+        if side.as_of is None:
+            left = next(
+                (line_of(e) for e in self._in(Stretch(self._own, after, after=after - 1))), None
+            )
+            if left is not None:
+                parent = branches.get(left)
+                # A line began before what was said on it: so each step leads to an earlier one.
+                is_earlier = parent is not None and parent.begun <= after < side.begun
+                return self.of(parent, branches) if parent and is_earlier else None
+        return self.main_up_to(after, side.as_of)
+
+    def read(self, path: Path, blocks: int) -> PathRead:
+        """Return what a path says, as far as a request of so many blocks needs it."""
+        most = _A_BLOCK * blocks + RECENT
+        if sum(stretch.until - stretch.after for stretch in path.stretches) <= 2 * most:
+            return self._read(self._all(path.stretches))
+        first = self._read(islice(self._all(path.stretches), most))
+        last = self._read(self._last(path.stretches, most))
+        return PathRead(
+            [*first.units, *last.units],
+            len(first.units),
+            [*first.requests, *last.requests],
+            (*first.sources, *last.sources),
+        )
+
+    def compacted(self, path: Path) -> PathRead | None:
+        """Return what a path says where a summary stands for its beginning; None where none does."""
+        if amendments(self._log, path.stretches).compaction is None:
+            return None
+        items = [
+            item for item in events_for(self._log, path.stretches, None) if line_of(item) is None
+        ]
+        compaction = amended(items).compaction
+        ordered = items if compaction is None else as_compacted(items, compaction)
+        return self._read_told([item for item in ordered if isinstance(item, Told)])
+
+    def _all(self, stretches: Sequence[Stretch]) -> Iterator[RecordedEvent]:
+        return chain.from_iterable(self._in(stretch) for stretch in stretches)
+
+    def _last(self, stretches: Sequence[Stretch], most: int) -> list[RecordedEvent]:
+        last: list[RecordedEvent] = []
+        for stretch in reversed(stretches):
+            last = [*self._in(stretch, stretch.until - most), *last]
+            most -= stretch.until - max(stretch.after, stretch.until - most)
+            if most <= 0:
+                break
+        return last
+
+    def _in(self, stretch: Stretch, after: int = 0) -> Iterator[RecordedEvent]:
+        """Yield the events of a stretch behind a version; the last ones are read for all lines."""
+        start = max(after, stretch.after)
+        if stretch.conversation_id != self._own or start < self._first_recent:
+            return events_in(self._log, stretch, after)
+        events = (event for event in self.recent() if start < event.version <= stretch.until)
+        return events if stretch.line is None else on_main(events, stretch)
+
+    def _read(self, recorded: Iterable[RecordedEvent]) -> PathRead:
+        return self._read_told([event.told() for event in recorded if line_of(event) is None])
+
+    def _read_told(self, items: list[Told]) -> PathRead:
+        ordered = [self._here(item) for item in as_seen(items)[0] if isinstance(item, Told)]
+        requests = [
+            (item.version, UUID(bytes=item.event_id))
+            for item in ordered
+            if item.type == "request.sent"
+        ]
+        return PathRead(units_of(ordered), requests=requests, sources=sources_in(items))
+
+    def _here(self, item: Told) -> Told:
+        """Return an event with the version after which a cut of this conversation keeps it.
+
+        What a fork goes on from is kept as a whole, or not at all.
+        """
+        return item if item.conversation_id == self._own else item._replace(version=BEGINNING)
+
+
+def units_of(items: Iterable[Told]) -> list[RecordedUnit]:
+    """Return the units of events, as far as this release can read them."""
+    return recorded_units((item.version, event) for item, event in known_events(items))
 
 
 class Comparison:
@@ -94,112 +286,3 @@ class Comparison:
                 adopted=side.line, begun=side.begun, after=side.after or 0, as_of=as_of
             )
             as_of = self.version + place
-
-
-def branch(
-    parent: UUID | None,
-    after: int,
-    as_of: int | None,
-    new: tuple[Piece, ...] = (),
-    relation: Relation = "branches",
-) -> Match:
-    """Return the place of a side branch that begins with the request."""
-    return Match(relation, new=new, parent=parent, is_new=True, after=after, as_of=as_of)
-
-
-def new_pieces(pieces: Sequence[Piece], alignment: Alignment) -> tuple[Piece, ...]:
-    """Return those of the pieces that are new, results under the ids of their recorded calls."""
-    return tuple(
-        pieces[place]._replace(call=alignment.calls[place])
-        if place in alignment.calls
-        else pieces[place]
-        for place in alignment.new
-    )
-
-
-# Requests that go on from what the provider holds: a response by its id, a conversation by its
-# own.
-
-
-def by_reference(compared: Comparison) -> Match:
-    """Return how a request goes on that names what it goes on from."""
-    recent = compared.paths.recent()
-    compared.sides.take_in(recent)
-    answer = next((e for e in _answers(compared, recent) if _is_meant(compared, e)), None)
-    closing = closing_of(answer) if answer else None
-    if answer is None or closing is None:
-        return _unknown_reference(compared)
-    line = line_of(answer)
-    since = [e for e in recent if e.version > answer.version and line_of(e) == line]
-    if line is None:
-        units = [unit for unit in compared.state.since if unit.version > answer.version]
-    else:
-        units = units_of(event.told() for event in since)
-    new = align(compared.units, units).new
-    # A summary is asked for beside the line, until the program goes on from it.
-    is_last = not compared.sent.compacts and all(e.type != "request.sent" for e in since)
-    pieces = compared.pieces_at(new) if is_last else compared.sent.pieces
-    return _referring(compared, answer.version, line, pieces, closing.request, is_last=is_last)
-
-
-def _answers(compared: Comparison, recent: list[RecordedEvent]) -> Iterator[RecordedEvent]:
-    """Yield what may be meant, the last event first, and the main branch's last answer at the end.
-
-    That may have been long ago: the events since are those of other calls.
-    """
-    yield from reversed(recent)
-    answered = compared.state.answered
-    if answered:
-        yield from compared.log.read(compared.own, after=answered - 1, until=answered)
-
-
-def _referring(
-    compared: Comparison,
-    version: int,
-    line: UUID | None,
-    new: tuple[Piece, ...],
-    parent: UUID | None,
-    *,
-    is_last: bool,
-) -> Match:
-    side = None if line is None else compared.sides.get(line)
-    if side is not None and side.is_promoted:
-        line = side = None
-        is_last = False
-    path = compared.paths.main() if side is None else compared.paths.of(side, compared.sides)
-    if path is None or (line is not None and side is None):
-        return Match("unrelated", new=new, is_new=True)
-    if is_last and side is None and _is_present(compared, path, version):
-        return Match("reference", new=new, parent=parent or compared.state.last_id)
-    if is_last and side is not None:
-        return compared.extends(path, new, parent or side.last.request, "reference")
-    place = path.as_of_place(version) if _is_present(compared, path, version) else None
-    return branch(parent, version, place, new, "reference")
-
-
-def _unknown_reference(compared: Comparison) -> Match:
-    # A conversation of the provider's may have been made for this very request.
-    is_unknown = compared.sent.refers_to is not None
-    new = compared.sent.pieces
-    if compared.state.last is None:
-        return Match("reference", new=new, is_unknown=is_unknown)
-    return Match("unrelated", new=new, is_new=True, is_unknown=is_unknown)
-
-
-def _is_present(compared: Comparison, path: Path, version: int) -> bool:
-    return any(
-        stretch.after < version <= stretch.until
-        for stretch in path.stretches
-        if stretch.conversation_id == compared.own
-    )
-
-
-def _is_meant(compared: Comparison, recorded: RecordedEvent) -> bool:
-    event = closing_of(recorded)
-    if event is None:
-        return False
-    if compared.sent.refers_to is not None:
-        return event.provider_id == compared.sent.refers_to
-    thread: Any = event.envelope.get("conversation")
-    thread_id = cast("dict[str, Any]", thread).get("id") if isinstance(thread, dict) else thread
-    return thread_id is not None and thread_id == compared.sent.thread

@@ -6,21 +6,21 @@ since. Only if it does not go on from there, other lines and the ends of the mai
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Final
+from typing import Any, Final, cast
 from uuid import UUID
 
-from onrecord.adapters.recording.compare import Comparison, branch, by_reference, new_pieces
-from onrecord.adapters.recording.paths import RECENT, Path, PathRead, units_of
-from onrecord.adapters.recording.plan import Match, in_force_anew
+from onrecord.adapters.recording.compare import RECENT, Comparison, Path, PathRead, units_of
+from onrecord.adapters.recording.plan import Match, branch, in_force_anew
 from onrecord.adapters.recording.state import IN_FLIGHT, ConversationState, SideBranch
-from onrecord.adapters.streams.event_reading import line_of
+from onrecord.adapters.streams.event_reading import closing_of, line_of
 from onrecord.adapters.streams.lineage import FIRST
 from onrecord.adapters.wire.requests import Sent
 from onrecord.domain import jsontext
 from onrecord.domain.events import LineAdopted, Relation
+from onrecord.domain.log import RecordedEvent
 from onrecord.projections.matching.align import Alignment, align
 from onrecord.projections.matching.units import Piece, unit_of_piece
 
@@ -35,7 +35,7 @@ class Matcher(Comparison):
     def match(self) -> Match:
         """Return how the request goes on from what is recorded."""
         if self.sent.refers_to is not None or self.sent.thread is not None:
-            return by_reference(self)
+            return self._by_reference()
         match = None if self.sent.compacts else self._on_main() or self._on_side()
         return match or self._aligned()
 
@@ -67,7 +67,7 @@ class Matcher(Comparison):
         if last is not None and len(self.sent.pieces) == count:
             if self._goes_on_with_answer():
                 return Match("extends", parent=state.last_id)
-            if self._awaits_no_more():
+            if state.in_flight or state.answered:
                 return self._sample_of_main()
             if self._broke_off():
                 return self._instead_of_answer()
@@ -146,6 +146,85 @@ class Matcher(Comparison):
             return self.extends(path, (), last.request)
         return Match("extends", side=side, parent=last.request) if last.blocks else None
 
+    # -- by what the provider holds: a response by its id, a conversation by its own ------------
+
+    def _by_reference(self) -> Match:
+        """Return how a request goes on that names what it goes on from."""
+        recent = self.paths.recent()
+        self.sides.take_in(recent)
+        answer = next((e for e in self._answers(recent) if self._is_meant(e)), None)
+        closing = closing_of(answer) if answer else None
+        if answer is None or closing is None:
+            return self._unknown_reference()
+        line = line_of(answer)
+        since = [e for e in recent if e.version > answer.version and line_of(e) == line]
+        if line is None:
+            units = [unit for unit in self.state.since if unit.version > answer.version]
+        else:
+            units = units_of(event.told() for event in since)
+        new = align(self.units, units).new
+        # A summary is asked for beside the line, until the program goes on from it.
+        is_last = not self.sent.compacts and all(e.type != "request.sent" for e in since)
+        pieces = self.pieces_at(new) if is_last else self.sent.pieces
+        return self._referring(answer.version, line, pieces, closing.request, is_last=is_last)
+
+    def _answers(self, recent: list[RecordedEvent]) -> Iterator[RecordedEvent]:
+        """Yield what may be meant, the last event first, and the main branch's last answer at the end.
+
+        That may have been long ago: the events since are those of other calls.
+        """
+        yield from reversed(recent)
+        answered = self.state.answered
+        if answered:
+            yield from self.log.read(self.own, after=answered - 1, until=answered)
+
+    def _referring(
+        self,
+        version: int,
+        line: UUID | None,
+        new: tuple[Piece, ...],
+        parent: UUID | None,
+        *,
+        is_last: bool,
+    ) -> Match:
+        side = None if line is None else self.sides.get(line)
+        if side is not None and side.is_promoted:
+            line = side = None
+            is_last = False
+        path = self.paths.main() if side is None else self.paths.of(side, self.sides)
+        if path is None or (line is not None and side is None):
+            return Match("unrelated", new=new, is_new=True)
+        if is_last and side is None and self._is_present(path, version):
+            return Match("reference", new=new, parent=parent or self.state.last_id)
+        if is_last and side is not None:
+            return self.extends(path, new, parent or side.last.request, "reference")
+        place = path.as_of_place(version) if self._is_present(path, version) else None
+        return branch(parent, version, place, new, "reference")
+
+    def _unknown_reference(self) -> Match:
+        # A conversation of the provider's may have been made for this very request.
+        is_unknown = self.sent.refers_to is not None
+        new, is_first = self.sent.pieces, self.state.last is None
+        relation: Relation = "reference" if is_first else "unrelated"
+        return Match(relation, new=new, is_new=not is_first, is_unknown=is_unknown)
+
+    def _is_present(self, path: Path, version: int) -> bool:
+        return any(
+            stretch.after < version <= stretch.until
+            for stretch in path.stretches
+            if stretch.conversation_id == self.own
+        )
+
+    def _is_meant(self, recorded: RecordedEvent) -> bool:
+        event = closing_of(recorded)
+        if event is None:
+            return False
+        if self.sent.refers_to is not None:
+            return event.provider_id == self.sent.refers_to
+        thread: Any = event.envelope.get("conversation")
+        thread_id = cast("dict[str, Any]", thread).get("id") if isinstance(thread, dict) else thread
+        return thread_id is not None and thread_id == self.sent.thread
+
     # -- by what was said ----------------------------------------------------------------------
 
     def _aligned(self) -> Match:
@@ -194,7 +273,10 @@ class Matcher(Comparison):
         new = new_pieces(self.sent.pieces, alignment)
         parent = read.request_at(alignment.after)
         is_over = not new and self._is_out(path)
-        if alignment.how == "extends" and not self._is_now(path) and self._gives_results(new):
+        gives_results = any(
+            unit_of_piece(self.sent.api, each).result_of is not None for each in new
+        )
+        if alignment.how == "extends" and not self._is_now(path) and gives_results:
             # The main branch as it was awaited them: it goes on with these.
             as_of = path.as_of_place(alignment.after) or path.as_of
             return _back_on(path, alignment.after, as_of, parent, new)
@@ -207,9 +289,6 @@ class Matcher(Comparison):
             last = path.sides[-1].last.request
             return self.extends(path, new, last, _relation(alignment))
         return Match(_relation(alignment), new=new, parent=self.state.last_id)
-
-    def _gives_results(self, new: tuple[Piece, ...]) -> bool:
-        return any(unit_of_piece(self.sent.api, piece).result_of is not None for piece in new)
 
     def _compaction(self, path: Path, read: PathRead) -> Match:
         """Return the place of a summary: the end of the line, until the program goes on from it."""
@@ -258,10 +337,6 @@ class Matcher(Comparison):
             return self.state.in_flight
         return path.sides[-1].last.request in IN_FLIGHT
 
-    def _awaits_no_more(self) -> bool:
-        """Whether the main branch's last request was answered, or its answer is being read."""
-        return self.state.in_flight or self.state.answered > 0
-
     def _is_as_in_force(self) -> bool:
         is_something = bool(self.sent.system) or bool(self.sent.tools)
         return is_something and self._is_same_in_force()
@@ -269,6 +344,16 @@ class Matcher(Comparison):
     def _is_same_in_force(self) -> bool:
         state = self.state
         return not in_force_anew(self.sent, state.instructions, state.tools)
+
+
+def new_pieces(pieces: Sequence[Piece], alignment: Alignment) -> tuple[Piece, ...]:
+    """Return those of the pieces that are new, results under the ids of their recorded calls."""
+    return tuple(
+        pieces[place]._replace(call=alignment.calls[place])
+        if place in alignment.calls
+        else pieces[place]
+        for place in alignment.new
+    )
 
 
 def after_last(sent: Sent, start: int, state: ConversationState) -> Match | None:

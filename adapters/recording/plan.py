@@ -119,6 +119,17 @@ class Match:
 UNRELATED: Final = Match("unrelated", is_new=True)
 
 
+def branch(
+    parent: UUID | None,
+    after: int,
+    as_of: int | None,
+    new: tuple[Piece, ...] = (),
+    relation: Relation = "branches",
+) -> Match:
+    """Return the place of a side branch that begins with the request."""
+    return Match(relation, new=new, parent=parent, is_new=True, after=after, as_of=as_of)
+
+
 def beside(match: Match, state: ConversationState) -> Match:
     """Return where a request goes that cannot be on the main branch: to a line at its end."""
     if match.side is not None or match.is_new:
@@ -131,14 +142,7 @@ def beside(match: Match, state: ConversationState) -> Match:
         after, as_of = match.adopts[-1].after, match.adopts[-1].as_of
     elif after < state.head.adopted:
         as_of = state.head.version
-    return Match(
-        "branches" if after else "unrelated",
-        new=match.new,
-        is_new=True,
-        parent=match.parent,
-        after=after,
-        as_of=as_of,
-    )
+    return branch(match.parent, after, as_of, match.new, "branches" if after else "unrelated")
 
 
 def apart(match: Match, state: ConversationState, sent: Sent | None) -> Match:

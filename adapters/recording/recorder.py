@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from onrecord.adapters.recording.bodies import Bodies, Reading
+from onrecord.adapters.recording.compare import Paths
 from onrecord.adapters.recording.match import Matcher
-from onrecord.adapters.recording.paths import Paths
 from onrecord.adapters.recording.plan import (
     UNRELATED,
     Match,

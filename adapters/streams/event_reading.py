@@ -130,9 +130,14 @@ def in_force(
     return None
 
 
+def owners_of(stretches: Iterable[Stretch]) -> list[UUID]:
+    """Return the conversations that stretches are of, the last one first: each owns its blobs."""
+    return list(dict.fromkeys(stretch.conversation_id for stretch in reversed(tuple(stretches))))
+
+
 def blob_among(blobs: Blobs, stretches: tuple[Stretch, ...], blob: Blob) -> bytes:
     """Return the bytes of a blob that one of the stretches owns; CorruptRecord if none does."""
-    for owner in dict.fromkeys(stretch.conversation_id for stretch in reversed(stretches)):
+    for owner in owners_of(stretches):
         with suppress(CorruptRecord):
             return b"".join(blobs.get_blob(owner, blob))
     raise CorruptRecord("a blob that an event refers to is missing: restore a backup")
@@ -140,7 +145,7 @@ def blob_among(blobs: Blobs, stretches: tuple[Stretch, ...], blob: Blob) -> byte
 
 def has_blob(blobs: Blobs, owners: Iterable[UUID], blob: Blob) -> bool:
     """Whether one of these conversations owns a blob."""
-    for owner in dict.fromkeys(owners):
+    for owner in owners:
         with suppress(CorruptRecord):
             next(blobs.get_blob(owner, blob), b"")
             return True

@@ -108,11 +108,8 @@ class Lineages:
                 return None
             as_of = head.adopted
         if as_of not in self._adoptions:
-            self._adoptions[as_of] = self._read_adoption(as_of)
+            self._adoptions[as_of] = next(adoptions_before(self._log, self._id, as_of), None)
         return self._adoptions[as_of]
-
-    def _read_adoption(self, as_of: int) -> Adoption | None:
-        return next(adoptions_before(self._log, self._id, as_of), None)
 
     def _origins(self, version: int) -> tuple[Stretch, ...]:
         if self._origin is not None:

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from onrecord.adapters.streams.event_reading import blob_among, has_blob, read_through
+from onrecord.adapters.streams.event_reading import blob_among, has_blob, owners_of, read_through
 from onrecord.adapters.streams.lineage import BEGINNING, Lineages, Stretch
 from onrecord.domain import conversation
 from onrecord.domain.admission import Refused, error_of, must_refer_back, names_versions
@@ -54,31 +54,7 @@ Done: TypeAlias = Recorded | Duplicate
 """What an append says: recorded now, or recorded before."""
 
 
-# Events on their way into the log: stamped with this moment, and what the log says to them.
-
-
-def stamped(
-    event: Event,
-    *,
-    tenant: UUID,
-    conversation_id: UUID,
-    actor: str | None,
-    causation_id: UUID | None = None,
-    event_id: UUID | None = None,
-    metadata: Mapping[str, str] = NO_METADATA,
-) -> NewEvent:
-    """Return an event ready for the log, with an id, a salt and the time of this moment."""
-    stamp = Stamp(
-        event_id=event_id or uuid7(),
-        occurred_at=time.time_ns() // 1000,
-        salt=os.urandom(SALT_SIZE),
-        tenant=tenant,
-        conversation_id=conversation_id,
-        actor=actor,
-        causation_id=causation_id,
-        metadata=metadata,
-    )
-    return draft(event, stamp)
+# Events on their way into the log, and what it says to them.
 
 
 def append_first(
@@ -112,12 +88,6 @@ def append_to(log: Log, append: Append) -> Done:
     or InvalidContent if nothing was.
     """
     (verdict,) = log.append((append,))
-    return _done(append, verdict)
-
-
-async def append_to_async(log: Log, append: Append) -> Done:
-    """Append without holding up the event loop; returns and raises as `append_to`."""
-    (verdict,) = await log.append_async((append,))
     return _done(append, verdict)
 
 
@@ -257,7 +227,8 @@ class Stream:
         drafted = tuple(self.draft(event, causation_id) for event in events)
         request = Append(self.tenant, self.conversation_id, drafted, expected_version)
         try:
-            return await append_to_async(self.backend, request)
+            (verdict,) = await self.backend.append_async((request,))
+            return _done(request, verdict)
         except DocumentMissing:
             from asyncio import to_thread
 
@@ -309,15 +280,17 @@ class Stream:
         metadata: Mapping[str, str] = NO_METADATA,
     ) -> NewEvent:
         """Return an event of this conversation ready for the log, stamped with this moment."""
-        return stamped(
-            event,
+        stamp = Stamp(
+            event_id=event_id or uuid7(),
+            occurred_at=time.time_ns() // 1000,
+            salt=os.urandom(SALT_SIZE),
             tenant=self.tenant,
             conversation_id=self.conversation_id,
             actor=self._actor,
             causation_id=causation_id,
-            event_id=event_id,
             metadata=metadata,
         )
+        return draft(event, stamp)
 
     def look_again(self) -> None:
         """Ask the log itself before the next thing is said: it may be closed."""
@@ -331,18 +304,15 @@ class Stream:
         """Whether this conversation has the bytes of a blob, or one that it was forked from."""
         if self.found() is None:
             return False
-        stretches = reversed(self.lineages().whole(self.head().version))
-        return has_blob(self.backend, [stretch.conversation_id for stretch in stretches], blob)
+        return has_blob(self.backend, owners_of(self._whole()), blob)
 
     def blob(self, blob: Blob) -> bytes:
         """Return the bytes of a blob of this conversation, or of one that it was forked from."""
-        return blob_among(self.backend, self.lineages().whole(self.head().version), blob)
+        return blob_among(self.backend, self._whole(), blob)
 
     def _takes_from_origin(self, drafted: tuple[NewEvent, ...]) -> bool:
         """Copy the blobs of events from what the conversation was forked from; say if any was."""
-        stretches = self.lineages().whole(self.head().version)
-        owners = dict.fromkeys(stretch.conversation_id for stretch in reversed(stretches))
-        origins = [owner for owner in owners if owner != self.conversation_id]
+        origins = [owner for owner in owners_of(self._whole()) if owner != self.conversation_id]
         missing = (blob for event in drafted for blob in event.blobs)
         copied = False
         for blob in dict.fromkeys(missing):
@@ -364,6 +334,10 @@ class Stream:
     def read_through(self, until: int) -> Iterator[RecordedEvent]:
         """Yield the events up to a version, on any line; those of what it was forked from first."""
         return read_through(self.backend, self.lineages().whole(until))
+
+    def _whole(self) -> tuple[Stretch, ...]:
+        """Return all that was recorded until now, on any line, and in what this was forked from."""
+        return self.lineages().whole(self.head().version)
 
     def lineage(self, version: int, head: Head | None = None) -> tuple[Stretch, ...]:
         """Return what the conversation is made of at a version; `head` is where it stands now."""

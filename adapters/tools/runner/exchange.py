@@ -11,16 +11,15 @@ from itertools import takewhile
 from typing import Final
 
 from onrecord.adapters.conversation.conversation import Conversation, stream_of
-from onrecord.adapters.streams.event_reading import in_force
+from onrecord.adapters.conversation.tails import names_in_force
 from onrecord.adapters.streams.lineage import Compaction, amendments, backwards
 from onrecord.adapters.tools.tool import Tool
 from onrecord.domain.content import Text, ToolResult
 from onrecord.domain.encoding import Erased, Unrecognised
-from onrecord.domain.events import Event, ToolCallRecorded, ToolResultRecorded, ToolsDeclared
+from onrecord.domain.events import Event, ToolCallRecorded, ToolResultRecorded
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.tool_context import ToolCallContext
-from onrecord.projections.history.tool_names import given_names
 
 
 def open_exchange(conversation: Conversation) -> Iterator[Event]:
@@ -88,9 +87,7 @@ def given_in_exchange(conversation: Conversation) -> frozenset[str]:
         return frozenset()
     head = conversation.head()
     stretches = stream_of(conversation).lineage(head.version, head)
-    declared = in_force(stream_of(conversation).backend, stretches, "tools")
-    tools = declared.event() if declared else None
-    names = given_names(tools if isinstance(tools, ToolsDeclared) else None)
+    names = names_in_force(stream_of(conversation).backend, stretches)
     return frozenset(names.get(name, name) for name in called)
 
 
