@@ -12,7 +12,6 @@ from onrecord.adapters.streams.event_reading import in_force
 from onrecord.adapters.streams.lineage import amendments, backwards
 from onrecord.adapters.streams.stream import Done, Stream
 from onrecord.adapters.tools.tool import Tool, Toolset
-from onrecord.adapters.wire.secret_names import is_secret
 from onrecord.domain import conversation
 from onrecord.domain.content import Native
 from onrecord.domain.errors import InvalidContent
@@ -281,6 +280,8 @@ def persisted_entries(context: ToolCallContext, persist: object) -> dict[str, st
 
 
 def _name(value: object) -> str:
+    from onrecord.adapters.wire.secrets import is_secret
+
     name = text_given("a name to keep", value)
     if not name.strip() or not name.isprintable() or len(name) > LONGEST_CARRIED // 4:
         raise InvalidContent(

@@ -51,7 +51,7 @@ def transcribe(
         raise UnknownApi(
             f"{api} is no API whose wire is read: the known ones are {', '.join(WIRES)}"
         )
-    clean, _ = secrets.cut(request, api, context.digest)
+    clean, _ = secrets.cut(request, WIRES[api], context.digest)
     try:
         return _transcript(api, clean, context, times)
     except (InvalidInput, ValidationError) as exc:

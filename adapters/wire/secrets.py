@@ -1,20 +1,82 @@
 """Secrets are cut out of what is stored; a keyed digest stays, so that equal ones stay equal.
 
 What people and models say is the record and is kept as it is. All else of a request, and all of an
-error, is searched for members whose name says that they are secret, and for URLs that carry a key
-(secret_names.py has the rules).
+error, is searched for members whose name says that they are secret, and for URLs that carry a key.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
-from onrecord.adapters.wire.secret_names import HEADERS, is_secret, is_secret_parameter
-from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain import jsontext
 from onrecord.domain.jsontext import JsonObject
+
+if TYPE_CHECKING:
+    from onrecord.adapters.wire.api import Wire
+
+
+# What is secret by its place: all the rules of it, to be read in one go.
+#
+# A member is secret by its name, in whatever spelling (`X-Api-Key`, `apiKey`,
+# `AWS_SECRET_ACCESS_KEY` alike); so is a parameter of an URL. What was said is the record, and no
+# name in it is looked at.
+
+_HEADERS: Final = frozenset(
+    {"/tools/*/headers", "/tools/*/mcpServers/*/streamableHttpTransport/headers"}
+)
+"""Where the headers stand that a request lends to a server: all of them are secret."""
+
+_WORDS: Final = frozenset({"auth", "bearer", "jwt", "oauth", "passphrase", "pwd"})
+"""The last word of a secret's name."""
+
+_ENDINGS: Final = (
+    *("token", "secret", "password", "passwd", "credential", "authorization", "cookie"),
+    *("apikey", "accesskey", "authkey", "privatekey", "secretkey", "subscriptionkey"),
+)
+"""How the last word of a secret's name ends, in the singular."""
+
+_QUALIFIED: Final = frozenset({"key", "pass"})
+"""The last word of a secret's name that has more words, unless one of `_OPEN` is before it."""
+
+_OPEN: Final = frozenset(
+    {
+        *("cache", "duplicate", "foreign", "group", "idempotency", "index", "invalid", "missing"),
+        *("object", "partition", "primary", "public", "row", "sort", "unexpected", "unknown"),
+    }
+)
+_TOKEN_HOLDERS: Final = frozenset({"access", "api", "auth", "bearer", "refresh", "session"})
+"""Before `tokens`, which elsewhere are what a model counts."""
+
+_PARAMETERS: Final = frozenset({"key", "sig", "signature"})
+
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+
+def is_secret(name: str) -> bool:
+    """Whether what is called so is secret."""
+    words = [word.lower() for word in _WORD.findall(name)]
+    while words and words[-1] == "string":  # Vertex AI's `apiKeyString`.
+        words.pop()
+    if not words:
+        return False
+    *before, last = words
+    match last:
+        case "tokens":
+            return bool(before) and before[-1] in _TOKEN_HOLDERS
+        case _ if last in _QUALIFIED or last == "keys":
+            return bool(before) and before[-1] not in _OPEN
+        case _:
+            return last in _WORDS or last.removesuffix("s").endswith(_ENDINGS)
+
+
+def is_secret_parameter(name: str) -> bool:
+    """Whether a parameter of an URL that is called so is secret, a signature of it included."""
+    words = [word.lower() for word in _WORD.findall(name)]
+    # Azure's functions take their key as `code`, and OAuth what is worth a token.
+    return is_secret(name) or words == ["code"] or (bool(words) and words[-1] in _PARAMETERS)
+
 
 Digest: TypeAlias = Callable[[str], bytes]
 """The store's keyed digest of a text."""
@@ -38,17 +100,17 @@ _LONGEST_WORD: Final = 16
 _Path: TypeAlias = tuple[str, ...]
 
 
-def cut(request: JsonObject, api: str, digest: Digest) -> tuple[JsonObject, tuple[str, ...]]:
-    """Return a request without its secrets, and the JSON pointers (RFC 6901) of those cut.
+def cut(request: JsonObject, wire: Wire, digest: Digest) -> tuple[JsonObject, tuple[str, ...]]:
+    """Return a request of an API without its secrets, and the JSON pointers (RFC 6901) of those cut.
 
     The request itself is not changed; without a secret it is returned as it is.
     """
-    cutting = _Cutting(digest, cut_url, _told(api))
-    clean = cutting.request(request, api)
+    cutting = _Cutting(digest, cut_url, wire.told)
+    clean = cutting.request(request, wire)
     return (clean, tuple(cutting.places)) if cutting.places else (request, ())
 
 
-def secrets_of(request: JsonObject, api: str) -> list[str]:
+def secrets_of(request: JsonObject, wire: Wire) -> list[str]:
     """Return the texts that are cut out of a request."""
     texts: list[str] = []
 
@@ -56,8 +118,8 @@ def secrets_of(request: JsonObject, api: str) -> list[str]:
         texts.append(secret)
         return b""
 
-    cutting = _Cutting(digest, cut_url, _told(api))
-    cutting.request(request, api)
+    cutting = _Cutting(digest, cut_url, wire.told)
+    cutting.request(request, wire)
     return texts + cutting.leaves
 
 
@@ -103,11 +165,6 @@ def cut_all(value: Any, digest: Digest) -> Any:
     return _Cutting(digest, cut_text).walk(value)
 
 
-def _told(api: str) -> frozenset[str]:
-    """Return the parts of a request that tell the model something."""
-    return WIRES[api].told if api in WIRES else frozenset()
-
-
 class _Cutting:
     """One walk through a value: `places` and `leaves` are what was cut, as pointers and texts."""
 
@@ -123,11 +180,11 @@ class _Cutting:
         self.places: list[str] = []
         self.leaves: list[str] = []
 
-    def request(self, request: JsonObject, api: str) -> JsonObject:
+    def request(self, request: JsonObject, wire: Wire) -> JsonObject:
         """Return a request without its secrets."""
         clean: JsonObject = self.walk(request)
-        if api in WIRES and (defined := WIRES[api].defined) is not None:
-            clean = self._defined(clean, "", defined.split("/")[1:])
+        if wire.defined is not None:
+            clean = self._defined(clean, "", wire.defined.split("/")[1:])
         return clean
 
     def walk(self, value: Any, place: str = "", path: _Path = ("",)) -> Any:
@@ -165,7 +222,7 @@ class _Cutting:
 
     def _object(self, members: JsonObject, place: str, path: _Path) -> JsonObject:
         names_its_value = _is_named_secret(members)
-        are_headers = "/".join(path) in HEADERS
+        are_headers = "/".join(path) in _HEADERS
         clean: JsonObject = {}
         for name, value in members.items():
             at, within = f"{place}/{_escaped(name)}", (*path, name)

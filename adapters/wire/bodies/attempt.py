@@ -213,12 +213,12 @@ class Attempt(AnswerRecorder):
 
     def _recording(self, answer: Answer) -> Conclusion:
         raw = None
-        if answer.needs_raw or secrets_of(answer.envelope, answer.api):
+        if answer.needs_raw or secrets_of(answer.envelope, self._wire):
             secret = self._credentials()
             raw = self._raw(secret) if answer.needs_raw else None
             if answer.interruption == "oversized":
                 answer = replace(answer, detail=self._body.why_unread())
-            answer = without_secrets(secret, answer)
+            answer = without_secrets(secret, answer, self._wire)
         return self._conclusion(answer, raw)
 
     def _conclusion(self, answer: Answer, raw: Content | None) -> Conclusion:
@@ -241,11 +241,11 @@ class Attempt(AnswerRecorder):
             return None
 
 
-def without_secrets(secret: Credentials, answer: Answer) -> Answer:
+def without_secrets(secret: Credentials, answer: Answer, wire: Wire) -> Answer:
     """Return an answer without secrets in what is not said; what is said is the record."""
     return replace(
         answer,
-        envelope=secret.out_of_envelope(answer.envelope, answer.api),
+        envelope=secret.out_of_envelope(answer.envelope, wire),
         detail=None if answer.detail is None else secret.out_of_text(answer.detail),
         error=secret.out_of_error(answer.error),
     )

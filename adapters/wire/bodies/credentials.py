@@ -16,6 +16,7 @@ from itertools import chain
 from typing import Any, Final, cast
 from urllib.parse import parse_qsl, quote, urlsplit
 
+from onrecord.adapters.wire.api import Wire
 from onrecord.adapters.wire.bodies.clean import (
     between_members,
     clean_frames,
@@ -24,7 +25,6 @@ from onrecord.adapters.wire.bodies.clean import (
     in_windows,
 )
 from onrecord.adapters.wire.eventstream import holds_frames
-from onrecord.adapters.wire.secret_names import is_secret, is_secret_parameter
 from onrecord.adapters.wire.secrets import (
     PLACEHOLDER,
     Digest,
@@ -32,6 +32,8 @@ from onrecord.adapters.wire.secrets import (
     cut_all,
     cut_broken,
     cut_text,
+    is_secret,
+    is_secret_parameter,
     secrets_of,
     stand_in,
 )
@@ -89,12 +91,12 @@ class Credentials:
         cut = cut_broken if isinstance(cleaned, str) else cut_all
         return self._out_of(cut(cleaned, self._digest))
 
-    def out_of_envelope(self, envelope: JsonObject, api: str) -> JsonObject:
+    def out_of_envelope(self, envelope: JsonObject, wire: Wire) -> JsonObject:
         """Return the envelope of an answer without the request's secrets, nor any that it names.
 
         Services repeat definitions of tools in it; one that was not understood may hold an error.
         """
-        clean, _ = cut(self._out_of(envelope), api, self._digest)
+        clean, _ = cut(self._out_of(envelope), wire, self._digest)
         if clean.get("error") is None:
             return clean
         return {**clean, "error": self.out_of_error(clean["error"])}
@@ -213,19 +215,13 @@ class Credentials:
 
 
 def credentials_of(
-    headers: Mapping[str, str], target: str, body: bytes, api: str, digest: Digest
+    headers: Mapping[str, str], target: str, body: bytes, wire: Wire, digest: Digest
 ) -> Credentials:
     """Return the secrets of a request: those of its headers, of its target's query, of its body."""
+    secrets = [*_in_headers(headers), *_in_query(target)]
     with suppress(MalformedJson):
-        return Credentials(
-            (
-                *_in_headers(headers),
-                *_in_query(target),
-                *secrets_of(read_bounded_object(body), api),
-            ),
-            digest,
-        )
-    return Credentials((*_in_headers(headers), *_in_query(target)), digest)
+        secrets += secrets_of(read_bounded_object(body), wire)
+    return Credentials(secrets, digest)
 
 
 def _in_headers(headers: Mapping[str, str]) -> Iterator[str]:

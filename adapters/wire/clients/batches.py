@@ -350,10 +350,11 @@ def _record_each(take: _Recording, results: Sequence[tuple[BatchResult, bytes]])
 def _told(result: BatchResult, line: bytes, secret: Credentials) -> EntryAnswer:
     """Return what a line says without secrets; the line too where it says more than was read."""
     answer, raw, request_id = shortened(result.answer), None, result.request_id
-    if answer.needs_raw or secrets_of(answer.envelope, answer.api):
+    wire = WIRES[answer.api]
+    if answer.needs_raw or secrets_of(answer.envelope, wire):
         if answer.needs_raw and line:
             raw = secret.out_of_answer(line, streamed=False)
-        answer = without_secrets(secret, answer)
+        answer = without_secrets(secret, answer, wire)
     if request_id is not None:
         request_id = secret.out_of_text(request_id)
     return EntryAnswer(result.name, answer, request_id, raw)

@@ -65,7 +65,7 @@ class Sending:
 
     def credentials(self, body: bytes, api: str, digest: Digest) -> Callable[[], Credentials]:
         """Return what tells its secrets; its headers are copied: a retry sets them anew."""
-        return partial(credentials_of, dict(self.headers), self.target, body, api, digest)
+        return partial(credentials_of, dict(self.headers), self.target, body, WIRES[api], digest)
 
 
 @contextmanager
@@ -108,11 +108,6 @@ _FLEETING: Final = ("eyJ", "ya29.", "bedrock-api-key-", "ASIA")
 _RETRIES: Final = "x-stainless-retry-count"
 _ATTEMPTS: Final = "amz-sdk-request"
 _ATTEMPT: Final = re.compile(r"\battempt=(\d+)")
-
-
-def kept(api: str, headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers that are recorded with a request of an API."""
-    return {name: headers[name] for name in WIRES[api].headers if name in headers}
 
 
 def account_in(headers: Mapping[str, str], target: str = "") -> str | None:
@@ -158,11 +153,11 @@ def outgoing_of(api: str, sending: Sending, body: bytes, recorder: Recorder) -> 
 
     What it shares with a body that had none is not looked through again.
     """
-    digest = recorder.digest
+    digest, wire = recorder.digest, WIRES[api]
     short = recorder.shortened(api, body)
-    clean, places = secrets.cut(read_bounded_object(short or body), api, digest)
+    clean, places = secrets.cut(read_bounded_object(short or body), wire, digest)
     if short is not None and places:
-        clean, places = secrets.cut(read_bounded_object(body), api, digest)
+        clean, places = secrets.cut(read_bounded_object(body), wire, digest)
     account = account_in(sending.headers, sending.target)
     return Outgoing(
         api=api,
@@ -170,5 +165,5 @@ def outgoing_of(api: str, sending: Sending, body: bytes, recorder: Recorder) -> 
         body=jsontext.write(clean) if places else body,
         cut=places,
         account=None if account is None else digest(account).hex(),
-        headers=kept(api, sending.headers),
+        headers={name: sending.headers[name] for name in wire.headers if name in sending.headers},
     )

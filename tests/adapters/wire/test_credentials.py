@@ -15,6 +15,7 @@ from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.adapters.wire.bodies.credentials import Credentials, credentials_of
 from onrecord.adapters.wire.clients.record import record
 from onrecord.adapters.wire.secrets import PLACEHOLDER
+from onrecord.adapters.wire.wires import WIRES
 from tests.adapters.recorded_calls import HELLO, MODEL, Recorded
 
 API = "anthropic-messages"
@@ -75,7 +76,7 @@ def digest(text: str) -> bytes:
 
 def known() -> Credentials:
     target = "/v1/messages?api_key=canary-query-01"
-    return credentials_of(SENT, target, json.dumps(BODY).encode(), API, digest)
+    return credentials_of(SENT, target, json.dumps(BODY).encode(), WIRES[API], digest)
 
 
 @pytest.mark.parametrize("secret", ECHOED)

@@ -9,6 +9,7 @@ import pytest
 from onrecord.adapters.wire.bodies.credentials import Credentials, credentials_of
 from onrecord.adapters.wire.eventstream import Decoder, Frame, failure_of
 from onrecord.adapters.wire.secrets import PLACEHOLDER
+from onrecord.adapters.wire.wires import WIRES
 from tests.anthropic_wire import message, stream_events
 from tests.anthropic_wire import text as said_text
 from tests.bedrock_wire import body, chunked, error, event, exception, frame, spelled, text
@@ -32,7 +33,7 @@ def digest(text: str) -> bytes:
 
 
 def known() -> Credentials:
-    return credentials_of(SENT, TARGET, b"{}", "anthropic-messages", digest)
+    return credentials_of(SENT, TARGET, b"{}", WIRES["anthropic-messages"], digest)
 
 
 def cleaned(data: bytes) -> bytes:

@@ -11,8 +11,8 @@ from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.demo.services.scenes import JsonObject
 from onrecord.adapters.recording.tenancy import Tenancy
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
-from onrecord.adapters.wire.secret_names import is_secret
-from onrecord.adapters.wire.secrets import PLACEHOLDER, cut, cut_all, cut_url
+from onrecord.adapters.wire.secrets import PLACEHOLDER, cut, cut_all, cut_url, is_secret
+from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.errors import StorageFull
 from onrecord.domain.request_template import prefix_of
 from onrecord.projections.matching.template import Stored, join
@@ -48,7 +48,7 @@ def marked(text: str) -> str:
 
 def test_tokens_are_cut_by_their_place_and_equal_ones_stay_equal() -> None:
     request = {"mcp_servers": [*SERVERS, *SERVERS], "messages": HELLO}
-    clean, places = cut(request, API, digest)
+    clean, places = cut(request, WIRES[API], digest)
     assert places == (
         "/mcp_servers/0/url",
         "/mcp_servers/0/authorization_token",
@@ -66,7 +66,7 @@ def test_tokens_are_cut_by_their_place_and_equal_ones_stay_equal() -> None:
     "name", ["api_key", "apiKey", "X-Api-Key", "Authorization", "access_token", "client_secret"]
 )
 def test_members_with_a_secret_name_are_cut_wherever_they_are(name: str) -> None:
-    clean, places = cut({"tools": [{"headers": {name: "canary"}}]}, API, digest)
+    clean, places = cut({"tools": [{"headers": {name: "canary"}}]}, WIRES[API], digest)
     assert clean["tools"][0]["headers"][name] == marked("canary")
     assert places == (f"/tools/0/headers/{name}",)
 
@@ -114,7 +114,7 @@ def test_all_that_stands_under_a_secret_name_is_cut() -> None:
         "use_token": True,
         "headers": [{"name": "X-Api-Key", "value": "canary"}, {"name": "Accept", "value": "x"}],
     }
-    clean, places = cut({"mcp_servers": [server]}, API, digest)
+    clean, places = cut({"mcp_servers": [server]}, WIRES[API], digest)
     assert clean["mcp_servers"][0] == {
         **server,
         "authorization": marked('{"type":"bearer","value":["canary"]}'),
@@ -126,7 +126,7 @@ def test_all_that_stands_under_a_secret_name_is_cut() -> None:
         "/mcp_servers/0/password",
         "/mcp_servers/0/headers/0/value",
     )
-    assert cut(clean, API, digest) == (clean, ())
+    assert cut(clean, WIRES[API], digest) == (clean, ())
 
 
 def test_a_schema_may_speak_of_secrets() -> None:
@@ -143,7 +143,7 @@ def test_a_schema_may_speak_of_secrets() -> None:
     toolset = {"type": "mcp_toolset", "configs": {"get_token": {"enabled": True}}}
     format = {"type": "json_schema", "schema": tool["input_schema"]}
     request = {"tools": [tool, toolset], "output_config": {"format": format}, "messages": HELLO}
-    assert cut(request, API, digest) == (request, ())
+    assert cut(request, WIRES[API], digest) == (request, ())
 
 
 def test_what_was_said_is_the_record_and_stays() -> None:
@@ -159,7 +159,7 @@ def test_what_was_said_is_the_record_and_stays() -> None:
             }
         ],
     }
-    assert cut(request, API, digest) == (request, ())
+    assert cut(request, WIRES[API], digest) == (request, ())
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from onrecord.adapters.wire.secrets import PLACEHOLDER, cut, cut_url, secrets_of
+from onrecord.adapters.wire.wires import WIRES
 
 CHAT, RESPONSES = "openai-chat", "openai-responses"
 SECRET = "canary-1234567890"
@@ -31,7 +32,7 @@ CUT_OF_MCP = ("server_url", "authorization", "headers/X-Team", "headers/Authoriz
 
 @pytest.mark.parametrize("api", [CHAT, RESPONSES])
 def test_what_a_tool_server_is_given_is_cut_all_headers_of_it(api: str) -> None:
-    clean, places = cut({"tools": [MCP]}, api, digest)
+    clean, places = cut({"tools": [MCP]}, WIRES[api], digest)
     assert places == tuple(f"/tools/0/{place}" for place in CUT_OF_MCP)
     assert SECRET not in str(clean)
     assert clean["tools"][0]["headers"].keys() == MCP["headers"].keys()
@@ -42,7 +43,7 @@ def test_tools_that_come_amid_the_input_are_searched_too() -> None:
     text = f"Use https://example.org?key={SECRET}"
     said = {"type": "message", "role": "user", "content": text}
     request = {"input": [said, {"type": "additional_tools", "role": "developer", "tools": [MCP]}]}
-    clean, places = cut(request, RESPONSES, digest)
+    clean, places = cut(request, WIRES[RESPONSES], digest)
     assert places == tuple(f"/input/1/tools/0/{place}" for place in CUT_OF_MCP)
     assert clean["input"][0] is said
     assert SECRET not in str(clean["input"][1])
@@ -56,7 +57,7 @@ def test_the_secrets_that_a_container_may_use_are_cut() -> None:
         {"type": "code_interpreter", "container": {"type": "auto", "network_policy": policy}},
         {"type": "shell", "environment": {"type": "container_auto", "network_policy": policy}},
     ]
-    clean, places = cut({"tools": tools}, RESPONSES, digest)
+    clean, places = cut({"tools": tools}, WIRES[RESPONSES], digest)
     assert places == (
         "/tools/0/container/network_policy/domain_secrets",
         "/tools/1/environment/network_policy/domain_secrets",
@@ -113,7 +114,7 @@ NAMES = {"prompt_cache_key": "team", "safety_identifier": "u1", "user": "u1", "m
     ],
 )
 def test_what_was_said_and_what_is_no_secret_stays_as_it_is(api: str, request_: Any) -> None:
-    assert cut(request_, api, digest) == (request_, ())
+    assert cut(request_, WIRES[api], digest) == (request_, ())
 
 
 def test_a_key_in_the_place_of_a_code_is_cut_and_codes_are_not() -> None:
@@ -123,4 +124,4 @@ def test_a_key_in_the_place_of_a_code_is_cut_and_codes_are_not() -> None:
 
 
 def test_all_that_is_cut_is_known_as_a_secret() -> None:
-    assert set(secrets_of({"tools": [MCP]}, CHAT)) == {SECRET, f"Bearer {SECRET}"}
+    assert set(secrets_of({"tools": [MCP]}, WIRES[CHAT])) == {SECRET, f"Bearer {SECRET}"}

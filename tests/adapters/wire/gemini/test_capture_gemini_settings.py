@@ -83,7 +83,7 @@ class TestSecrets:
                 {"mcpServers": [{"streamableHttpTransport": {"headers": {"X-Team": "t"}}}]},
             ],
         )
-        clean, places = cut(asked, WIRE.api, lambda secret: b"1")
+        clean, places = cut(asked, WIRE, lambda secret: b"1")
         assert (clean["contents"], clean["continuationToken"]) == (asked["contents"], "Abc")
         assert clean["tools"][1] == asked["tools"][1]
         assert set(places) == {
