@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.streams.event_reading import events_in
-from onrecord.adapters.wire.bodies.recorded import AnswerRecorder
+from onrecord.adapters.wire.bodies.attempt import AnswerRecorder
 from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder
 from onrecord.adapters.wire.clients.sending import Sending
 from onrecord.adapters.wire.requests import Sent

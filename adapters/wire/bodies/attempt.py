@@ -1,8 +1,9 @@
-"""One attempt of a request: what comes back for it, read from the wire beside the caller."""
+"""What comes back for a request, read from the wire beside the caller: one attempt of it."""
 
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,6 @@ from onrecord.adapters.wire.answer import Answer, Conclusion, Loss, events_of, s
 from onrecord.adapters.wire.api import AnswerStream, OpenEnded, Wire, attempt_failed
 from onrecord.adapters.wire.bodies.answer_body import AnswerBody
 from onrecord.adapters.wire.bodies.credentials import Credentials
-from onrecord.adapters.wire.bodies.recorded import AnswerRecorder
 from onrecord.adapters.wire.raw_bytes import LIMITS, Content, Limits, beginning, give_back
 from onrecord.adapters.wire.secrets import secrets_of
 from onrecord.adapters.wire.sse import BOM, EVENT_STREAM, begins_a_stream
@@ -29,6 +29,65 @@ _ERROR_AT_MOST: Final = 1024**2
 _REQUEST_IDS: Final = ("request-id", "x-request-id", "x-amzn-requestid")
 
 logger = logging.getLogger("onrecord")
+
+
+class AnswerRecorder:
+    """Takes one answer in as it comes, beside its caller. Nothing that it does raises into the caller.
+
+    This one reads nothing. `Attempt` is that of a turn, `ResultLines` that of a batch's results.
+    """
+
+    def __init__(self) -> None:
+        """Begin to wait for an answer."""
+        self._closing = threading.Lock()
+        self._is_closed = False
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing more is taken in."""
+        return self._is_closed
+
+    @property
+    def endings(self) -> int:
+        """How often all may have come, which only the end of the body tells; 0 where more must."""
+        return 0
+
+    @property
+    def must_write(self) -> bool:
+        """Whether there is something to write: call `write_out`, where it is no harm to wait."""
+        return False
+
+    def answered(self, status: int, headers: Mapping[str, str]) -> None:
+        """Take the head of the answer in; its body follows."""
+
+    def feed(self, chunk: bytes) -> bool:
+        """Take the next bytes in; return whether they end the answer, which is not closed yet."""
+        return False
+
+    def write_out(self) -> None:
+        """Write what is to be written, before the bytes that were taken in last go on."""
+
+    def finish(self) -> None:
+        """Record what is left: the last bytes have come."""
+        self._close_once()
+
+    def lose(self, loss: Loss) -> None:
+        """Record as much as came: nothing more will come."""
+        self._close_once()
+
+    def fail(self, error: BaseException) -> None:
+        """Record that there was no answer at all."""
+        self._close_once()
+
+    def _close_once(self) -> bool:
+        """Close; return whether this call was the first that did.
+
+        The caller's thread ends an answer, the garbage collector's may abandon it at the same time,
+        and the end of the interpreter does: one of them records it.
+        """
+        with self._closing:
+            first, self._is_closed = not self._is_closed, True
+        return first
 
 
 class Attempt(AnswerRecorder):

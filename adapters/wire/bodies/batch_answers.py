@@ -12,7 +12,7 @@ from typing import Final
 from onrecord.adapters.wire.answer import Answer, Loss
 from onrecord.adapters.wire.api import BatchResult, ResultsWire
 from onrecord.adapters.wire.bodies.answer_body import Unpacking
-from onrecord.adapters.wire.bodies.recorded import AnswerRecorder
+from onrecord.adapters.wire.bodies.attempt import AnswerRecorder
 from onrecord.adapters.wire.raw_bytes import LIMITS, Limits
 
 logger = logging.getLogger("onrecord")

@@ -13,12 +13,12 @@ from typing import Any, Final
 from aiohttp import ClientResponse, StreamReader
 from aiohttp.base_protocol import BaseProtocol
 
-from onrecord.adapters.wire.bodies import recorded_async
-from onrecord.adapters.wire.bodies.recorded import AnswerRecorder, abandon
-from onrecord.adapters.wire.bodies.recorded_async import AsyncRecordedBody
-from onrecord.adapters.wire.clients import unrecorded
+from onrecord.adapters.wire.bodies.attempt import AnswerRecorder
+from onrecord.adapters.wire.clients import recorded_async, unrecorded
 from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder
+from onrecord.adapters.wire.clients.recorded_async import AsyncRecordedBody
 from onrecord.adapters.wire.clients.sending import Sending, extensions_of_call, target_of
+from onrecord.adapters.wire.clients.transport import abandon
 
 _PACKED: Final = "content-encoding"
 _BUFFER: Final = 2**16

@@ -29,10 +29,9 @@ from onrecord.adapters.recording.recorder import Recorder
 from onrecord.adapters.recording.tenancy import Recorders
 from onrecord.adapters.wire.answer import Conclusion, closing_of, shortened
 from onrecord.adapters.wire.api import BatchEntry, BatchResult, BatchStatus, BatchWire, ResultsWire
-from onrecord.adapters.wire.bodies.attempt import Attempt, without_secrets
+from onrecord.adapters.wire.bodies.attempt import AnswerRecorder, Attempt, without_secrets
 from onrecord.adapters.wire.bodies.batch_answers import FirstLine, ResultLines, WholeBody
 from onrecord.adapters.wire.bodies.credentials import Credentials
-from onrecord.adapters.wire.bodies.recorded import AnswerRecorder
 from onrecord.adapters.wire.clients import unrecorded
 from onrecord.adapters.wire.clients.binding import CallBinding
 from onrecord.adapters.wire.clients.sending import Sending, outgoing_of, retry_count

@@ -14,11 +14,12 @@ from functools import partial
 from typing import Any, Final, cast
 
 from onrecord.adapters.recording.tenancy import HEADER
-from onrecord.adapters.wire.bodies.recorded import AnswerRecorder, RecordedBody, abandon
+from onrecord.adapters.wire.bodies.attempt import AnswerRecorder
 from onrecord.adapters.wire.clients import unrecorded
 from onrecord.adapters.wire.clients.binding import Binding
 from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder
 from onrecord.adapters.wire.clients.sending import Sending, target_of
+from onrecord.adapters.wire.clients.transport import RecordedBody, abandon
 
 SERVICE: Final = "bedrock-runtime"
 _BUILT: Final = f"request-created.{SERVICE}"

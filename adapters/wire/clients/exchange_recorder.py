@@ -17,9 +17,8 @@ from onrecord.adapters.recording.plan import Outgoing, respelled
 from onrecord.adapters.recording.recorder import Recorder
 from onrecord.adapters.recording.state import DeferredAnswers, OpenRequest
 from onrecord.adapters.wire.answer import Conclusion, closing_of, is_still_made
-from onrecord.adapters.wire.bodies.attempt import Attempt
+from onrecord.adapters.wire.bodies.attempt import AnswerRecorder, Attempt
 from onrecord.adapters.wire.bodies.credentials import Credentials
-from onrecord.adapters.wire.bodies.recorded import AnswerRecorder
 from onrecord.adapters.wire.clients.batches import Batches, Results
 from onrecord.adapters.wire.clients.binding import Binding, CallBinding
 from onrecord.adapters.wire.clients.sending import MARK, SPLICED, Sending, outgoing_of, retry_count

@@ -1,4 +1,4 @@
-"""Transports that record: each hands every request to the one it wraps.
+"""Transports that record: each hands every request to the one it wraps, and gives a recorded body.
 
 Pools, proxies, limits and certificates are those of the wrapped one. What comes back is read beside
 the caller, chunk by chunk. For httpx2, and for httpx, the older package of which that goes on: both
@@ -7,12 +7,18 @@ are alike in all that is used here, but each wants transports and bodies of its 
 
 from __future__ import annotations
 
+import atexit
+import os
+import sys
+import threading
+from collections.abc import Iterator
 from functools import cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, cast
+from weakref import WeakKeyDictionary
 
 from onrecord.adapters.recording.tenancy import HEADER
-from onrecord.adapters.wire.bodies.recorded import AnswerRecorder, Body, RecordedBody
+from onrecord.adapters.wire.bodies.attempt import AnswerRecorder
 from onrecord.adapters.wire.clients import unrecorded
 from onrecord.adapters.wire.clients.binding import CallBinding
 from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder
@@ -22,7 +28,126 @@ from onrecord.adapters.wire.forms import is_of_batch, is_passing
 if TYPE_CHECKING:
     import httpx2
 
-    from onrecord.adapters.wire.bodies.recorded_async import AsyncBody
+    from onrecord.adapters.wire.clients.recorded_async import AsyncBody
+
+
+# The body of a response, recorded as its caller reads it.
+#
+# Chunks pass on untouched as they come; the one that ends the response is handed on when that is
+# durable.
+
+_PATIENCE: Final = 5.0
+_OPEN: Final[WeakKeyDictionary[AnswerRecorder, int]] = WeakKeyDictionary()
+"""The recorders whose bodies somebody may still read, each with the process that made it."""
+
+
+class Body(Protocol):
+    """What comes over the wire, chunk by chunk."""
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield the chunks."""
+        ...
+
+    def close(self) -> None:
+        """Release the connection."""
+        ...
+
+
+class RecordedBody:
+    """A body that is recorded while it is read."""
+
+    def __init__(self, inner: Body, recorder: AnswerRecorder) -> None:
+        """Read a body for its caller and for the record."""
+        keep_open(recorder)
+        self._inner = inner
+        self._recorder = recorder
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield the chunks of the body, unchanged."""
+        recorder = self._recorder
+        held = HeldBack()
+        try:
+            for chunk in self._inner:
+                if recorder.feed(chunk):
+                    recorder.finish()
+                recorder.write_out()
+                yield from held.take(chunk, recorder.endings)
+            recorder.finish()
+            yield from held.rest()
+        except Exception:
+            recorder.lose("cut")
+            yield from held.rest()
+            raise
+        except BaseException:
+            abandon(recorder)
+            raise
+
+    def close(self) -> None:
+        """Release the connection; what was not read is recorded as abandoned."""
+        abandon(self._recorder)
+        self._inner.close()
+
+
+class HeldBack:
+    """The chunks that are not handed on yet, because all may have come with them.
+
+    The end of a body that does not say it is known only when nothing follows. What came since the
+    last time that all may have come is held; what came before goes on.
+    """
+
+    __slots__ = ("_endings", "_held")
+
+    def __init__(self) -> None:
+        """Hold nothing."""
+        self._held: list[bytes] = []
+        self._endings = 0
+
+    def take(self, chunk: bytes, endings: int) -> list[bytes]:
+        """Take a chunk, and how often all may have come by now; return the chunks that go on."""
+        is_new, self._endings = endings != self._endings, endings
+        if not endings:
+            return [*self.rest(), chunk]
+        ready = self.rest() if is_new else []
+        self._held.append(chunk)
+        return ready
+
+    def rest(self) -> list[bytes]:
+        """Return all that was held: nothing follows, or what is there is recorded."""
+        held, self._held = self._held, []
+        return held
+
+
+def keep_open(recorder: AnswerRecorder) -> None:
+    """Take note of a recorder whose body somebody reads."""
+    _OPEN[recorder] = os.getpid()
+
+
+def abandon(recorder: AnswerRecorder) -> None:
+    """Record what was not read of a response as abandoned, if it has not ended.
+
+    On a thread of its own: the garbage collector may be calling, amid an append.
+    """
+    if recorder.is_closed or sys.is_finalizing():
+        return  # A thread that is started at the end of the interpreter may never run.
+    worker = threading.Thread(target=recorder.lose, args=("abandoned",))
+    try:
+        worker.start()
+    except RuntimeError:  # There is no thread to be had.
+        recorder.lose("abandoned")
+    else:
+        worker.join(_PATIENCE)
+
+
+@atexit.register
+def _abandon_all() -> None:
+    """Record what is still open as abandoned, while the interpreter can: nobody will read on."""
+    while _OPEN:
+        recorder, process = _OPEN.popitem()
+        if process == os.getpid():  # What was open before a fork is the parent's.
+            recorder.lose("abandoned")
+
+
+# The transports.
 
 _PACKED: Final = "content-encoding"
 _LENGTH: Final = "content-length"
@@ -31,7 +156,7 @@ _LENGTH: Final = "content-length"
 @cache
 def transports_of(package: str) -> tuple[type[Any], type[Any]]:
     """Return the transports that record for clients of `httpx2` or `httpx`: sync, and async."""
-    from onrecord.adapters.wire.bodies.recorded_async import AsyncRecordedBody
+    from onrecord.adapters.wire.clients.recorded_async import AsyncRecordedBody
 
     kinds = import_module(package)
     body = type("RecordedStream", (RecordedBody, kinds.SyncByteStream), {})
@@ -112,7 +237,7 @@ class _AsyncRecorded(_Wrapper):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Record the request, send it, and return a response that is recorded as it is read."""
-        from onrecord.adapters.wire.bodies import recorded_async
+        from onrecord.adapters.wire.clients import recorded_async
 
         recorded = self._begun(request)
         if recorded is None:

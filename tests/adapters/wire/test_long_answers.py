@@ -20,8 +20,8 @@ from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.wire.bodies.attempt import Attempt
 from onrecord.adapters.wire.bodies.credentials import Credentials
-from onrecord.adapters.wire.bodies.recorded_async import AsyncRecordedBody
 from onrecord.adapters.wire.clients import exchange_recorder
+from onrecord.adapters.wire.clients.recorded_async import AsyncRecordedBody
 from onrecord.adapters.wire.eventstream import FRAMES
 from onrecord.adapters.wire.raw_bytes import FileBytes, Limits, RawBytes, filed
 from onrecord.adapters.wire.wires import WIRES

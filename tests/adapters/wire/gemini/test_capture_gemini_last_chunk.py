@@ -14,8 +14,8 @@ import pytest
 
 from onrecord.adapters.wire.bodies.attempt import Attempt
 from onrecord.adapters.wire.bodies.credentials import Credentials
-from onrecord.adapters.wire.bodies.recorded import RecordedBody
-from onrecord.adapters.wire.bodies.recorded_async import AsyncRecordedBody
+from onrecord.adapters.wire.clients.recorded_async import AsyncRecordedBody
+from onrecord.adapters.wire.clients.transport import RecordedBody
 from onrecord.adapters.wire.gemini.wire import WIRE
 from onrecord.domain.events import ToolCallRecorded
 from tests.adapters.wire.attempts import STREAM, Closed

@@ -1,4 +1,4 @@
-"""The body of a response, recorded as a coroutine reads it; see `recorded.py`.
+"""The body of a response, recorded as a coroutine reads it; see `transport.py`.
 
 Imports anyio, which the SDKs that have coroutines bring.
 """
@@ -14,7 +14,8 @@ import anyio.to_thread
 from anyio.lowlevel import RunVar
 
 from onrecord.adapters.wire.answer import Loss
-from onrecord.adapters.wire.bodies.recorded import AnswerRecorder, HeldBack, keep_open
+from onrecord.adapters.wire.bodies.attempt import AnswerRecorder
+from onrecord.adapters.wire.clients.transport import HeldBack, keep_open
 
 # What writes is done on threads, off the event loop, and to its end though the caller is
 # cancelled.
