@@ -8,20 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from onrecord.adapters.conversation.tails import tail_of
 from onrecord.adapters.inputs.document_inputs import Unstored, prompt
 from onrecord.adapters.streams.lineage import Stretch, parted
-from onrecord.adapters.streams.stream import Done, Stream
+from onrecord.adapters.streams.stream import Done, Stream, settle
 from onrecord.domain import conversation
 from onrecord.domain.content import Document, Native, Text
 from onrecord.domain.errors import InvalidContent, NothingToSend, VersionConflict
 from onrecord.domain.events import Event, MessageRecorded
 from onrecord.domain.head import Head
-
-_TRIES: Final = 8
-
 
 Decide: TypeAlias = Callable[[Stream, Head], tuple[Event, ...]]
 """Decides, from where a conversation stands, what to record."""
@@ -32,19 +29,15 @@ def retell(stream: Stream, decide: Decide, expected_version: int | None) -> Done
 
     VersionConflict if it does not stand at the version that is expected, or moves each time.
     """
-    for tries_left in reversed(range(_TRIES)):
-        head = stream.head()
+
+    def decided(head: Head) -> tuple[Event, ...]:
         if head.version == 0:
             raise NothingToSend("nothing was said in this conversation yet: say something first")
-        expected = head.version if expected_version is None else expected_version
-        if expected != head.version:
-            raise VersionConflict(expected, head.version)
-        try:
-            return stream.append(*decide(stream, head), expected_version=expected)
-        except VersionConflict:
-            if not tries_left or expected_version is not None:
-                raise
-    raise AssertionError("the last try returns or raises")
+        if expected_version is not None and expected_version != head.version:
+            raise VersionConflict(expected_version, head.version)
+        return decide(stream, head)
+
+    return settle(stream, decided).done
 
 
 def edit(

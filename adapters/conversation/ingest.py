@@ -15,7 +15,6 @@ from onrecord.adapters.conversation.signals import (
     as_recorded,
     content_given,
     given_up,
-    settle,
     signal_given,
     told_from_earlier,
 )
@@ -28,7 +27,7 @@ from onrecord.adapters.conversation.tool_results import (
 )
 from onrecord.adapters.inputs.arguments import text_if_given
 from onrecord.adapters.streams.results import record_result
-from onrecord.adapters.streams.stream import Stream, stored_again
+from onrecord.adapters.streams.stream import Stream, settle, stored_again
 from onrecord.domain import conversation
 from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.errors import InvalidContent, ResultsWithoutConversation

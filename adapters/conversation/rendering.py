@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, Final, Protocol
 from uuid import UUID
@@ -53,13 +53,18 @@ _TAKEN: Final = MappingProxyType(
 """What a request takes under each name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+@dataclass(frozen=True)
+class RenderedRequest:
     """A request, the recipe to make it again, and what reads the events that it was made of."""
 
     request: Request
     recipe: Recipe
     sources: Callable[[], tuple[Source, ...]]
+
+    @cached_property
+    def parts(self) -> Mapping[str, bytes]:
+        """The parts that the recipe makes again, by name, as compact JSON; told once, if at all."""
+        return self.request.body_parts()
 
 
 class Windows(Protocol):
@@ -71,7 +76,7 @@ class Windows(Protocol):
         version: int,
         options: Options,
         lineage: Callable[[], tuple[Stretch, ...]],
-    ) -> Asked:
+    ) -> RenderedRequest:
         """Return a conversation's request at a version; `lineage` tells what it is made of."""
         ...
 
@@ -92,7 +97,7 @@ def options_given(matrix: Mapping[str, JsonObject], **wishes: Any) -> Options:
 
 def ask_for(
     stream: Stream, version: int, head: Head, options: Options, windows: Windows | None
-) -> Asked:
+) -> RenderedRequest:
     """Return the request of a conversation at a version, kept in a hot window or rendered now.
 
     `head` is where the conversation stands.
@@ -103,11 +108,11 @@ def ask_for(
     return windows.ask(stream.conversation_id, version, options, lineage)
 
 
-def ask(backend: Backend, stretches: tuple[Stretch, ...], options: Options) -> Asked:
+def ask(backend: Backend, stretches: tuple[Stretch, ...], options: Options) -> RenderedRequest:
     """Return the request that these stretches of events make, under these options."""
     recipe = recipe_of(options, stretches[-1].until)
     request = request_of(backend, stretches, options)
-    return Asked(request, recipe, sources_of(backend, lambda: stretches, options))
+    return RenderedRequest(request, recipe, sources_of(backend, lambda: stretches, options))
 
 
 def recipe_of(options: Options, version: int) -> Recipe:

@@ -6,20 +6,19 @@ What comes meanwhile makes it look again: a result that was quicker stands.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, Literal, NamedTuple, TypeAlias, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, Literal, TypeAlias, cast
 
 from onrecord.adapters.conversation.tails import calls_open
 from onrecord.adapters.conversation.tool_results import GivenResult, given_result
 from onrecord.adapters.inputs.arguments import several, text_if_given
 from onrecord.adapters.inputs.document_inputs import Unstored, described, must_hold, stored
-from onrecord.adapters.streams.stream import Done, Stream, stored_again
+from onrecord.adapters.streams.stream import Done, Stream, settle, stored_again
 from onrecord.domain import conversation
 from onrecord.domain.content import Document, Text
 from onrecord.domain.errors import IdempotencyMismatch, VersionConflict
 from onrecord.domain.events import Event, SignalReceived, ToolResultRecorded
 from onrecord.domain.head import Head
-from onrecord.domain.log import Duplicate
 
 # What a conversation knows already: asked of its log without recording anything.
 
@@ -42,20 +41,6 @@ def knowledge_of(stream: Stream, event: Event) -> Knowledge:
     except IdempotencyMismatch:
         return "other"
     return "same"
-
-
-_TRIES: Final = 32
-
-
-Decide: TypeAlias = Callable[[Head], tuple[Event, ...]]
-"""Decides, from where a conversation stands, what to record."""
-
-
-class Settled(NamedTuple):
-    """What the log said, and the events that it said it of; nothing was left to record of none."""
-
-    done: Done
-    events: tuple[Event, ...]
 
 
 def signal_given(
@@ -123,21 +108,6 @@ def record_signal(
         return settle(stream, lambda head: _interrupting(stream, head, received)).done
 
     return stored_again(record)
-
-
-def settle(stream: Stream, decide: Decide) -> Settled:
-    """Record what is decided, if the conversation stands still meanwhile; else decide again."""
-    for tries_left in reversed(range(_TRIES)):
-        head = stream.head()
-        decided = decide(head)
-        if not decided:
-            return Settled(Duplicate(head.version, head.version), ())
-        try:
-            return Settled(stream.append(*decided, expected_version=head.version), decided)
-        except (VersionConflict, IdempotencyMismatch):
-            if not tries_left:
-                raise
-    raise AssertionError("the last try returns or raises")
 
 
 def given_up(stream: Stream, head: Head) -> list[ToolResultRecorded]:

@@ -7,12 +7,12 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import unquote
 from uuid import UUID
 
 from onrecord.adapters.recording.match import after_last, answers_itself
-from onrecord.adapters.recording.plan import Digests, Match, Outgoing, RenderedRequest, goes_on
+from onrecord.adapters.recording.plan import Digests, Match, Outgoing, goes_on
 from onrecord.adapters.recording.state import ConversationState
 from onrecord.adapters.wire.requests import Sent
 from onrecord.adapters.wire.wires import WIRES
@@ -22,6 +22,9 @@ from onrecord.domain.jsontext import JsonObject, read_bounded_object
 from onrecord.domain.request_template import Prefix
 from onrecord.projections.api import known_api
 from onrecord.projections.matching.template import Parent, common_start
+
+if TYPE_CHECKING:
+    from onrecord.adapters.conversation.rendering import RenderedRequest
 
 # The tail of a request: what it says behind the bytes that it shares with the one before it.
 #

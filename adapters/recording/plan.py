@@ -7,11 +7,10 @@ nothing of it is lost.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
@@ -32,39 +31,19 @@ from onrecord.domain.events import (
     ToolsDeclared,
 )
 from onrecord.domain.jsontext import read_bounded_object
-from onrecord.domain.request_template import Recipe, Template
+from onrecord.domain.request_template import Template
 from onrecord.domain.tools import tools_digest
 from onrecord.projections.api import known_api
 from onrecord.projections.matching.recorded_units import same_instructions, same_tools
 from onrecord.projections.matching.sources import Source
 from onrecord.projections.matching.units import Piece, digest_of
 
+if TYPE_CHECKING:
+    from onrecord.adapters.conversation.rendering import RenderedRequest
+
 _TOOLS: Final = frozenset({"tools", "toolConfig"})
 _INSTRUCTIONS: Final = frozenset({"system", "instructions", "systemInstruction"})
 """The members that hold a request's tools, and its instructions, whatever its API."""
-
-
-class RenderedRequest:
-    """A request that this conversation rendered: its recipe, and its parts as compact JSON.
-
-    `sources` gives the events that it was made of.
-    """
-
-    def __init__(
-        self,
-        recipe: Recipe,
-        parts: Callable[[], Mapping[str, bytes]],
-        sources: Callable[[], Iterable[Source]],
-    ) -> None:
-        """Hold a recipe and what gives the parts; they are asked for once, if at all."""
-        self.recipe = recipe
-        self.sources = sources
-        self._parts = parts
-
-    @cached_property
-    def parts(self) -> Mapping[str, bytes]:
-        """The parts that a recipe makes again, by name."""
-        return self._parts()
 
 
 @dataclass(frozen=True, slots=True)

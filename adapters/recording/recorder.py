@@ -24,7 +24,6 @@ from onrecord.adapters.recording.plan import (
     Match,
     Outgoing,
     Plan,
-    RenderedRequest,
     apart,
     beside,
     matching,
@@ -71,7 +70,7 @@ from onrecord.projections.matching.sources import Source
 from onrecord.projections.matching.template import split
 
 if TYPE_CHECKING:
-    from onrecord.adapters.conversation.rendering import Asked
+    from onrecord.adapters.conversation.rendering import RenderedRequest
 
 logger = logging.getLogger("onrecord")
 
@@ -101,9 +100,8 @@ class Recorder:
         self._deferred = DeferredAnswers[tuple[UUID, UUID | None, int]](_DEFERRED_AT_MOST)
         self._warnings: set[str] = set()
 
-    def remember(self, asked: Asked) -> None:
+    def remember(self, rendered: RenderedRequest) -> None:
         """Take note of a request that was rendered here: it may go out next."""
-        rendered = RenderedRequest(asked.recipe, asked.request.body_parts, asked.sources)
         with self._remembering:
             self._rendered.append(rendered)
 

@@ -22,7 +22,7 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Backend
 
 if TYPE_CHECKING:
-    from onrecord.adapters.conversation.rendering import Asked, Windows
+    from onrecord.adapters.conversation.rendering import RenderedRequest, Windows
     from onrecord.adapters.recording.recorder import Recorder
     from onrecord.adapters.wire.clients.binding import Scope
 
@@ -180,7 +180,7 @@ class ConversationWire:
         self.stream = stream
         self._recorders = recorders
         self._recorder: Recorder | None = None
-        self._asked: deque[Asked] = deque(maxlen=_REMEMBERED)
+        self._rendered: deque[RenderedRequest] = deque(maxlen=_REMEMBERED)
         self._accounts: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
 
@@ -188,8 +188,8 @@ class ConversationWire:
         """Return the recorder; what was rendered and expected before there was one, it knows."""
         with self._lock:
             recorder = self._recorder = self._recorders.of(self.stream)
-            while self._asked:
-                recorder.remember(self._asked.popleft())
+            while self._rendered:
+                recorder.remember(self._rendered.popleft())
             while self._accounts:
                 recorder.expect(*self._accounts.pop())
         return recorder
@@ -204,14 +204,14 @@ class ConversationWire:
         recorder = self.recorder() if self._accounts else self._known()
         return None if recorder is None else recorder.account(api)
 
-    def remember(self, asked: Asked) -> None:
+    def remember(self, rendered: RenderedRequest) -> None:
         """Take note of a request that was rendered: it may go out next, by whatever client."""
         with self._lock:
             recorder = self._known()
             if recorder is None:
-                self._asked.append(asked)
+                self._rendered.append(rendered)
         if recorder is not None:
-            recorder.remember(asked)
+            recorder.remember(rendered)
 
     def record(self, client: ClientT, after: int | None, *, splice: bool = False) -> ClientT:
         """Return a client of the same type whose wire is recorded; UnsupportedClient for others."""

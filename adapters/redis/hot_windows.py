@@ -19,7 +19,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from onrecord import __version__
-from onrecord.adapters.conversation.rendering import Asked, ask, recipe_of, sources_of
+from onrecord.adapters.conversation.rendering import RenderedRequest, ask, recipe_of, sources_of
 from onrecord.adapters.redis.connection import Command, Connection, Pace
 from onrecord.adapters.redis.tails import Followed, opened, seal
 from onrecord.adapters.storage.append import Proof
@@ -128,7 +128,7 @@ class HotWindows:
         version: int,
         options: Options,
         lineage: Callable[[], tuple[Stretch, ...]],
-    ) -> Asked:
+    ) -> RenderedRequest:
         """Return the request of a conversation at a version; `lineage` tells what it is made of.
 
         It is what `asking.ask` returns, and raises what that raises.
@@ -146,7 +146,7 @@ class HotWindows:
         kept, *rest = answers
         request = _opened(prove, f"{key} {field}", kept, erasures, options)
         if request is not None:
-            return Asked(request, recipe, sources_of(self._backend, lineage, options))
+            return RenderedRequest(request, recipe, sources_of(self._backend, lineage, options))
         stretches = lineage()
         fresh = ask(self._backend, stretches, options)
         if all(stretch.conversation_id == conversation_id for stretch in stretches):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, assert_never
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar, assert_never
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+
+_TRIES: Final = 32
 
 Done: TypeAlias = Recorded | Duplicate
 """What an append says: recorded now, or recorded before."""
@@ -110,6 +112,28 @@ def _done(append: Append, verdict: Verdict) -> Done:
             raise error_of(append.events[verdict.ordinal].needs)
         case _:
             assert_never(verdict)
+
+
+class Settled(NamedTuple):
+    """What the log said, and the events that it said it of; nothing was left to record of none."""
+
+    done: Done
+    events: tuple[Event, ...]
+
+
+def settle(stream: Stream, decide: Callable[[Head], tuple[Event, ...]]) -> Settled:
+    """Record what is decided from where a conversation stands; decide again where it moved on."""
+    for tries_left in reversed(range(_TRIES)):
+        head = stream.head()
+        events = decide(head)
+        if not events:
+            return Settled(Duplicate(head.version, head.version), ())
+        try:
+            return Settled(stream.append(*events, expected_version=head.version), events)
+        except (VersionConflict, IdempotencyMismatch):
+            if not tries_left:
+                raise
+    raise AssertionError("the last try returns or raises")
 
 
 # How a conversation began: under which key, and what it goes on from.

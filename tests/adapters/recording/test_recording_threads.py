@@ -7,7 +7,7 @@ from typing import Any, cast
 import anthropic
 import pytest
 
-from onrecord.adapters.conversation.rendering import Asked
+from onrecord.adapters.conversation.rendering import RenderedRequest
 from onrecord.adapters.recording import recorder
 from onrecord.adapters.recording.plan import Outgoing
 from onrecord.adapters.storage.memory.memory import Memory
@@ -37,7 +37,7 @@ def test_a_request_is_rendered_while_another_is_looked_for(tmp_path: Path) -> No
     request = tab.render()
     asked = tab.asked
     meddling = Meddling(dict(request), request.options, request.report)
-    tab.recorder.remember(Asked(meddling, asked.recipe, asked.sources))
+    tab.recorder.remember(RenderedRequest(meddling, asked.recipe, asked.sources))
     body = jsontext.write({"messages": [{"role": "user", "content": "something else"}]})
     tab.recorder.begin(Outgoing(API, "/v1/messages", body))
     assert compared == [True]

@@ -12,7 +12,7 @@ import pytest
 
 import onrecord
 from onrecord.adapters.conversation import rendering
-from onrecord.adapters.conversation.rendering import Asked
+from onrecord.adapters.conversation.rendering import RenderedRequest
 from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.redis import hot_windows
 from onrecord.adapters.redis.accelerator import Accelerator
@@ -62,7 +62,9 @@ class Rendered:
         self.times = 0
         monkeypatch.setattr(hot_windows, "ask", self._ask)
 
-    def _ask(self, backend: Backend, stretches: tuple[Stretch, ...], options: Options) -> Asked:
+    def _ask(
+        self, backend: Backend, stretches: tuple[Stretch, ...], options: Options
+    ) -> RenderedRequest:
         self.times += 1
         return rendering.ask(backend, stretches, options)
 

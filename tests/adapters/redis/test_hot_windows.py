@@ -242,7 +242,7 @@ def test_a_fork_of_what_is_redacted_is_what_rendering_gives(stores: Stores) -> N
 def test_what_is_erased_while_it_is_rendered_does_not_stay(
     own: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def erased_meanwhile(*given: Any) -> rendering.Asked:
+    def erased_meanwhile(*given: Any) -> rendering.RenderedRequest:
         asked = rendering.ask(*given)
         own.cold.forget(KEY, **BECAUSE)
         return asked
