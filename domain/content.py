@@ -5,8 +5,6 @@ that the caller made is kept in its neutral form. Values here carry no identity 
 those belong to the events that hold them.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field

@@ -8,8 +8,6 @@ that no tenant's and no conversation's may have (`is_marked`). An erasure is a s
 Who and why stand in the body, never in a header.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Final

@@ -9,8 +9,6 @@ and `index` its place there; both are absent from what the caller said. `line` n
 an event belongs to; absent, it is the main branch, the conversation's history.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 from uuid import UUID
 

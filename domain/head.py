@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from onrecord.domain import events
 from onrecord.domain.encoding import Unrecognised
@@ -26,8 +26,7 @@ MOST_TOKENS: Final = 2**53 - 1
 _NO_CALLS: Final[Mapping[str, int]] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(NamedTuple):
     """What one event does to the head of its conversation; nothing, by default.
 
     A prompt, or a signal, opens an exchange, unless calls are open: then it belongs to the round. `gives_up`

@@ -187,8 +187,7 @@ class Cursor:
     position: int
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogueEntry:
+class CatalogueEntry(NamedTuple):
     """A line of the catalogue: one conversation, where it stands and when it last moved."""
 
     conversation_id: UUID

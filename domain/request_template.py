@@ -1,7 +1,5 @@
 """What a request was made of: its body by reference to what is stored, and the recipe of it."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, cast
@@ -118,7 +116,7 @@ class Prefix:
         self._hash.update(block)
         self.blocks += 1
 
-    def copy(self) -> Prefix:
+    def copy(self) -> "Prefix":
         """Return a digest that goes on from here by itself."""
         copied = Prefix.__new__(Prefix)
         copied._hash = self._hash.copy()

@@ -1,7 +1,5 @@
 """Tool definitions: what a model is told of the caller's tools, and of those of its provider."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from typing import Literal

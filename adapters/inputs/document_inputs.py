@@ -6,9 +6,8 @@ import base64
 import logging
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
 from onrecord.adapters.inputs.arguments import kind_of, several, text_if_given
@@ -39,8 +38,7 @@ _PIECE: Final = 1024 * 1024
 _HEAD: Final = 512
 
 
-@dataclass(frozen=True, slots=True)
-class Unstored:
+class Unstored(NamedTuple):
     """A document whose bytes are not stored yet: they are given, or in a file."""
 
     source: bytes | Path

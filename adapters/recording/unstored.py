@@ -6,9 +6,8 @@ import base64
 import hashlib
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 from uuid import UUID
 
 from onrecord.adapters.wire.raw_bytes import Content, FileBytes
@@ -21,8 +20,7 @@ from onrecord.domain.log import Append, NewEvent
 from onrecord.domain.new_events import blobs_of, once_of
 
 
-@dataclass(frozen=True, slots=True)
-class PendingAppend:
+class PendingAppend(NamedTuple):
     """Events that the log could not take, and the blobs they refer to, by digest."""
 
     append: Append

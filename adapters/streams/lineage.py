@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from onrecord.domain.admission import refers_back
@@ -47,8 +47,7 @@ class Stretch:
     line: UUID | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Adoption:
+class Adoption(NamedTuple):
     """A `LineAdopted` and the version that it has."""
 
     version: int
@@ -160,8 +159,7 @@ def lineage(log: Log, conversation_id: UUID, until: int) -> tuple[Stretch, ...]:
 # begins with what it stands for, even where it was recorded on what is given up by now.
 
 
-@dataclass(frozen=True, slots=True)
-class Compaction:
+class Compaction(NamedTuple):
     """A `HistoryCompacted` that holds, as it was recorded."""
 
     recorded: RecordedEvent

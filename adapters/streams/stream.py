@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar, assert_never
 from uuid import UUID
@@ -141,8 +141,7 @@ def settle(stream: Stream, decide: Callable[[Head], tuple[Event, ...]]) -> Settl
 _BEGINNINGS: Final = ("conversation.started", "conversation.forked")
 
 
-@dataclass(frozen=True, slots=True)
-class Beginning:
+class Beginning(NamedTuple):
     """The key of a conversation, None before its first event and once it was forgotten.
 
     `origin` is the conversation that it was forked from, if it was.

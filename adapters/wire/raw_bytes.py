@@ -6,17 +6,14 @@ holds secrets that are not cut yet, so nothing of it may outlive the process, ho
 
 from __future__ import annotations
 
-import ctypes
 import sys
-import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from onrecord.domain.blobs import blob_of
 from onrecord.domain.content import Blob
@@ -27,8 +24,7 @@ PIECE: Final = 256 * 1024
 _WRITTEN_AT_ONCE: Final = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """How much of one answer is held, read and kept, in bytes.
 
     `held` of those that came stay in memory; more go to a file. `read` is how long an answer may
@@ -49,6 +45,9 @@ class UnnamedFile:
 
     def __init__(self, folder: Path) -> None:
         """Make it in a folder; OSError where it cannot be."""
+        # Loading it takes longer than most answers need: they stay in memory.
+        import tempfile
+
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._file: Any = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 - closed with this
 
@@ -235,5 +234,7 @@ def give_back() -> None:
 def _trim() -> Callable[[int], object] | None:
     if sys.platform != "linux":
         return None
+    import ctypes
+
     trim: Callable[[int], object] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
     return trim

@@ -9,8 +9,7 @@ refused, and one that came again for the same request, is no part of the history
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID
 
 from pydantic_core import from_json
@@ -68,8 +67,7 @@ Place = tuple[UUID | None, int]
 """Where an event is: its conversation, if that is known, and its version."""
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(NamedTuple):
     """One response: what was sent for it and what closed it, as far as these are known."""
 
     sent: RequestSent | None = None
