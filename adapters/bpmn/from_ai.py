@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, assert_never
 
-from onrecord.adapters.bpmn.feel import (
+from onrecord.adapters.bpmn.feel import parse
+from onrecord.adapters.bpmn.feel_nodes import (
     Boolean,
     Call,
     Context,
@@ -23,7 +24,6 @@ from onrecord.adapters.bpmn.feel import (
     Reference,
     String,
     kind_of,
-    parse,
     plain,
     spelled,
     walk,

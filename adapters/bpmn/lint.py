@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from onrecord.adapters.bpmn.feel import (
+from onrecord.adapters.bpmn.feel import parse
+from onrecord.adapters.bpmn.feel_nodes import (
     Call,
     Node,
     Null,
@@ -21,7 +22,6 @@ from onrecord.adapters.bpmn.feel import (
     Operation,
     Reference,
     String,
-    parse,
     walk,
 )
 from onrecord.adapters.bpmn.from_ai import (

@@ -32,10 +32,8 @@ class Unfolded(NamedTuple):
 
 # Objects of SDKs as the JSON that they stand for, without an import of any SDK.
 
-
-def is_protobuf(value: object) -> bool:
-    """Whether a value is a message of protobuf."""
-    return hasattr(value, "DESCRIPTOR")
+_PROTOBUF: Final = "DESCRIPTOR"
+"""What every message of protobuf has."""
 
 
 def plain(value: object) -> Any:
@@ -48,7 +46,7 @@ def plain(value: object) -> Any:
             return value.model_dump(mode="json", by_alias=True, exclude_none=True)
         case Mapping():
             return dict(cast("Mapping[str, Any]", value))
-        case _ if is_protobuf(value):
+        case _ if hasattr(value, _PROTOBUF):
             from google.protobuf import (  # type: ignore[import-untyped]  # it has no stubs
                 json_format,
             )

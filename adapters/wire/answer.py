@@ -171,6 +171,29 @@ def whole_blocks(values: Iterable[Any]) -> tuple[tuple[Block, ...], int]:
     return blocks, len(items) - len(blocks)
 
 
+def with_content(
+    answer: Answer,
+    content: object,
+    closed: Callable[[Answer], Answer],
+    *,
+    what: str,
+    has_stopped: bool,
+) -> Answer:
+    """Return an answer whose blocks are the objects in a list, which `closed` completes.
+
+    `what` names it where the list is none, or where it has not said why it stopped.
+    """
+    if not isinstance(content, list):
+        why = f"{what} without a list of content"
+        return replace(answer, interruption="malformed", detail=why)
+    blocks, broken = whole_blocks(cast("list[Any]", content))
+    if broken:
+        why = f"{broken} of the content is no block"
+        answer = replace(answer, interruption="malformed", detail=why)
+    odd = () if has_stopped else (Anomaly(f"{what} without a stop reason"),)
+    return closed(replace(answer, blocks=blocks, anomalies=odd))
+
+
 Conclusion: TypeAlias = tuple[tuple[Event, ...], Mapping[str, Content]]
 """A `Recording` of an answer, or a failure; the bytes of a long answer are in a file."""
 

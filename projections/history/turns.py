@@ -301,21 +301,25 @@ class _Fold:
     def document(self, version: int, plain: JsonObject, spilled: bool) -> None:
         if "path" in plain:
             return  # The result before it holds the document.
-        api = plain.get("api")
+        document, call_id, name = plain["document"], plain.get("call_id"), plain.get("tool_name")
+        request_count, api = len(self._requests), plain.get("api")
         self._has_made = self._has_made or api is not None
-        self._rounds.find(
-            Block(
+        block = Block(
+            *(
                 version,
                 self._at,
-                plain["document"],
+                document,
                 spilled,
-                asked=len(self._requests),
-                mark="document",
-                call_id=plain.get("call_id"),
-                name=plain.get("tool_name"),
-                made_by=api,
-            )
+                None,
+                request_count,
+                "document",
+                None,
+                call_id,
+                name,
+            ),
+            made_by=api,
         )
+        self._rounds.find(block)
 
     def _unread(self, version: int, event: Erased | Unrecognised) -> None:
         match event:

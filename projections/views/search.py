@@ -16,11 +16,12 @@ from onrecord.domain.errors import InvalidInput
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.api import outcome_of
-from onrecord.projections.history.timeline_text import Speaker, compact
+from onrecord.projections.history.timeline_text import Speaker
 from onrecord.projections.views.texts import (
     MOST_BYTES,
     arguments_in,
     beginning,
+    compact,
     gave,
     given,
     indexed,
@@ -30,7 +31,7 @@ from onrecord.projections.views.texts import (
     said,
     words_of,
 )
-from onrecord.projections.views.view import Changes, EventBatch, Row, members_in, storable
+from onrecord.projections.views.view import Changes, EventBatch, Row, storable
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,16 @@ class Hit:
 
 def hit_of(row: Row) -> Hit:
     """Return what a row of the page tells."""
-    return Hit(**members_in(row, Hit.__dataclass_fields__, ids=("conversation_id",)))
+    return Hit(
+        conversation_id=UUID(row["conversation_id"]),
+        version=row["version"],
+        position=row["position"],
+        recorded_at=row["recorded_at"],
+        type=row["type"],
+        role=row["role"],
+        tool=row["tool"],
+        excerpt=row["excerpt"],
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from onrecord.adapters.wire.answer import Answer
-from onrecord.adapters.wire.sse import Decoder
+from onrecord.adapters.wire.stream_reader import Decoder
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.projections.api import names
 from tests.bedrock_wire import frames_of

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from uuid import UUID
 
-from onrecord.adapters.wire.anthropic.answers import API, read_body
-from onrecord.adapters.wire.anthropic.stream import MessageStream
+from onrecord.adapters.wire.anthropic.stream import API, MessageStream, read_body
 from onrecord.adapters.wire.blocks import Recording
 from onrecord.domain.blobs import restore
 from onrecord.domain.events import Event, MessageRecorded, RequestSent, ToolResultRecorded

@@ -9,8 +9,7 @@ from uuid import UUID
 import pytest
 
 from onrecord.adapters.wire.answer import Answer
-from onrecord.adapters.wire.anthropic.answers import read_body
-from onrecord.adapters.wire.anthropic.stream import MessageStream
+from onrecord.adapters.wire.anthropic.stream import MessageStream, read_body
 from onrecord.adapters.wire.anthropic.wire import read_request
 from onrecord.adapters.wire.api import attempt_failed
 from onrecord.domain.blobs import restore

@@ -1,6 +1,6 @@
-"""A streamed answer of Anthropic's Messages API, put together from its bytes.
+"""The answers of Anthropic's Messages API, whole or streamed, put together from their bytes.
 
-Our own assembly, never an SDK's: those merge the texts of two messages when a gateway splices a
+Streams are assembled here, never by an SDK: those merge the texts of two messages when a gateway splices a
 second `message_start` in, drop deltas of types they do not know, and complete truncated tool input
 to something plausible. Order and shapes of events: platform.claude.com, "Streaming messages".
 """
@@ -11,15 +11,145 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, cast
 
-from onrecord.adapters.wire import eventstream
-from onrecord.adapters.wire.answer import Answer, Loss, named
-from onrecord.adapters.wire.anthropic.answers import API, closed, envelope_of, updated, with_model
-from onrecord.adapters.wire.eventstream import Frame, event_in, failure_of
-from onrecord.adapters.wire.sse import Decoder, ServerSentEvent, in_whole_characters
-from onrecord.adapters.wire.stream_reader import BlocksByIndex, StreamReader, broken_off, index_or
-from onrecord.domain import jsontext
-from onrecord.domain.events import Unfinished
+from onrecord.adapters.wire.answer import (
+    Answer,
+    Loss,
+    body_reader,
+    members_of,
+    named,
+    token_count,
+    token_sum,
+    with_content,
+)
+from onrecord.adapters.wire.api import error_kind
+from onrecord.adapters.wire.blocks import BlockContext
+from onrecord.adapters.wire.stream_reader import (
+    BlocksByIndex,
+    EventReader,
+    ServerSentEvent,
+    in_whole_characters,
+    index_or,
+)
+from onrecord.domain.events import Event, Unfinished
 from onrecord.domain.jsontext import JsonObject, read_bounded
+from onrecord.projections.apis.anthropic.read import called, is_result
+
+# The envelope of an Anthropic message: all of it but its content, merged from a stream's events.
+#
+# Rules: platform.claude.com, "Streaming messages". Token counts of a `message_delta` are totals,
+# so they replace; one that is left out or null keeps the value it had.
+
+API: Final = "anthropic-messages"
+"""The name of this wire format, in events and requests."""
+
+_STOPS: Final = frozenset({"stop_reason", "stop_sequence", "stop_details"})
+"""What a message_delta always replaces, by null too."""
+
+_CACHED: Final = ("cache_creation_input_tokens", "cache_read_input_tokens")
+"""Counts of tokens that stand beside `input_tokens`: together they are what the model read."""
+
+_OWN: Final = frozenset({"type", "delta", "usage"})
+
+
+def envelope_of(message: JsonObject) -> JsonObject:
+    """Return a message without its content."""
+    return {key: value for key, value in message.items() if key != "content"}
+
+
+def updated(envelope: JsonObject, event: JsonObject) -> JsonObject:
+    """Return the envelope after a message_delta event."""
+    beside = {key: value for key, value in event.items() if key not in _OWN}
+    merged = _merged(_merged(envelope, members_of(event.get("delta"))), beside)
+    usage = members_of(event.get("usage"))
+    return {**merged, "usage": _merged(members_of(merged.get("usage")), usage)} if usage else merged
+
+
+def with_model(envelope: JsonObject, block: JsonObject) -> JsonObject:
+    """Return the envelope after a block began: a fallback names the model that goes on."""
+    if block.get("type") != "fallback":
+        return envelope
+    model = members_of(block.get("to")).get("model")
+    return {**envelope, "model": model} if isinstance(model, str) else envelope
+
+
+def closed(answer: Answer) -> Answer:
+    """Return an answer with what its envelope says of it.
+
+    Results are awaited only of a complete answer that stopped for its calls. Those of a turn that
+    paused are not: it goes back as it is, to be continued, and a result after it would be refused.
+    Nor are those of calls whose model declined to go on before another took over.
+    """
+    reason = answer.text("stop_reason")
+    usage = members_of(answer.envelope.get("usage"))
+    return replace(
+        answer,
+        stop_reason=reason,
+        input_tokens=token_sum(usage, "input_tokens", *_CACHED),
+        output_tokens=token_count(usage.get("output_tokens")),
+        awaits_results=answer.is_complete and reason == "tool_use",
+        ran=_declined(answer),
+    )
+
+
+def _declined(answer: Answer) -> frozenset[str]:
+    """Return the ids of calls before the last fallback ("Refusals and fallback": drop them)."""
+    values = [block.value for block in answer.blocks]
+    kinds = [value.get("type") for value in values]
+    last = max((place for place, kind in enumerate(kinds) if kind == "fallback"), default=0)
+    ids = (value.get("id") for value in values[:last] if value.get("type") == "tool_use")
+    return frozenset(call for call in ids if isinstance(call, str))
+
+
+def _merged(known: JsonObject, later: JsonObject) -> JsonObject:
+    replacing = {
+        key: value
+        for key, value in later.items()
+        if value is not None or key in _STOPS or known.get(key) is None
+    }
+    return {**known, **replacing}
+
+
+def answer_of(message: JsonObject) -> Answer:
+    """Return what a message, or an error in its place, said."""
+    if message.get("type") == "error":
+        error = message.get("error", message)
+        return Answer(api=API, interruption="error", error=error, detail=error_kind(error))
+    has_stopped = message.get("stop_reason") is not None
+    whole = Answer(API, envelope=envelope_of(message))
+    return with_content(
+        whole, message.get("content"), closed, what="a message", has_stopped=has_stopped
+    )
+
+
+read_body: Final = body_reader(API, answer_of)
+
+
+# Which event records a block of Anthropic's Messages API.
+
+
+def event_of(block: BlockContext) -> Event:
+    """Return the event of a block; one that lacks what its event needs is opaque.
+
+    A call without an id is such a block: nobody could give its result.
+    """
+    match block.value:
+        case {"type": "text"}:
+            return block.message()
+        case {"type": "thinking" | "redacted_thinking"}:
+            return block.reasoning()
+        case {"type": "tool_use", "id": str(call), "name": str(name)} if call:
+            return block.tool_call(call, name)
+        case {"type": "server_tool_use" | "mcp_tool_use"} if (
+            asked := called(block.value)
+        ) and asked.id:
+            return block.server_tool_call(asked.id, asked.name)
+        case {"type": str(kind), "tool_use_id": str(call)} if call and is_result(kind):
+            return block.server_tool_result(call)
+        case {"type": "compaction"}:
+            return block.compaction()
+        case value:
+            return block.opaque(value.get("type"))
+
 
 _AMID_A_BLOCK: Final = ("max_tokens", "model_context_window_exceeded", "refusal")
 """Reasons to stop that may come at any moment, amid a block too."""
@@ -136,44 +266,25 @@ _MERGED: Final[Mapping[str, Callable[[JsonObject, JsonObject], bool]]] = {
 # The answer, event by event.
 
 
-class MessageStream(StreamReader):
-    """Reads one streamed response, chunk by chunk; nothing that arrives makes it raise."""
+class MessageStream(EventReader):
+    """Reads one streamed response; its last event is `message_stop`, or `error`."""
 
-    __slots__ = ("_blocks", "_decoder", "_envelope", "_started")
+    __slots__ = ("_blocks", "_envelope", "_started")
 
     def __init__(self) -> None:
         """Begin a response."""
         super().__init__()
-        self._decoder = Decoder()
         self._envelope: JsonObject = {}
         self._started = False
         self._blocks = BlocksByIndex[OpenBlock]()
 
-    def feed(self, chunk: bytes) -> bool:
-        """Take the next bytes in; return whether the response's last event has been seen.
-
-        The last event is `message_stop`, or `error`. Once seen, it stays seen.
-        """
-        for event in self._decoder.feed(chunk):
-            self._take(event)
-        return self._over
-
     def finish(self, loss: Loss = "cut", detail: str | None = None) -> Answer:
         """Return what the response said; `loss` is why, if its last event has not been seen."""
-        lost = detail or broken_off("event", self._decoder.tail.strip())
+        lost = detail or self._broken_off()
         answer = self._answer(API, self._envelope, self._ending(loss, lost), *self._blocks.gaps())
         return closed(
             replace(answer, blocks=self._blocks.blocks(), unfinished=self._blocks.unfinished())
         )
-
-    def take(self, event: ServerSentEvent) -> bool:
-        """Take the next event in, as `feed` does the bytes of several."""
-        self._take(event)
-        return self._over
-
-    def give_up(self, why: str, raw: bytes) -> None:
-        """Put nothing more in: what brings the events went bad."""
-        self._give_up(why, raw)
 
     def _take(self, event: ServerSentEvent) -> None:
         data = self._read(event.data)
@@ -278,45 +389,3 @@ class MessageStream(StreamReader):
         """Whether a block is not whole, and the reason to stop is none to stop amid one."""
         stopped_amid = self._envelope.get("stop_reason") in _AMID_A_BLOCK
         return bool(self._blocks.unfinished()) and not stopped_amid
-
-
-# The same as Bedrock brings it: each event in a frame.
-
-
-class FramedMessageStream:
-    """Reads one streamed response in frames, chunk by chunk; nothing that arrives makes it raise."""
-
-    __slots__ = ("_frames", "_is_given_up", "_message", "_over")
-
-    def __init__(self) -> None:
-        """Begin a response."""
-        self._frames = eventstream.Decoder()
-        self._message = MessageStream()
-        self._is_given_up = False
-        self._over = False
-
-    def feed(self, chunk: bytes) -> bool:
-        """Take the next bytes in; return whether the response's last event has been seen."""
-        for frame in self._frames.feed(chunk):
-            self._take(frame)
-        if self._frames.fault is not None and not self._is_given_up:
-            self._is_given_up = True
-            self._message.give_up(self._frames.fault, self._frames.tail)
-        return self._over
-
-    def finish(self, loss: Loss = "cut", detail: str | None = None) -> Answer:
-        """Return what the response said; `loss` is why, if its last event has not been seen."""
-        return self._message.finish(loss, detail or broken_off("frame", self._frames.tail))
-
-    def _take(self, frame: Frame) -> None:
-        failure = failure_of(frame)
-        if failure is not None:
-            payload = jsontext.write({"type": "error", "error": failure})
-            self._over = self._message.take(ServerSentEvent("error", payload))
-            return
-        data, kind = event_in(frame), frame.text(":event-type")
-        if data is None and kind == "chunk":
-            self._message.give_up("a chunk without an event", frame.payload)
-        else:
-            payload = frame.payload if data is None else data
-            self._over = self._message.take(ServerSentEvent(kind or "", payload))

@@ -8,9 +8,15 @@ from dataclasses import replace
 from typing import Any, Final, cast
 from urllib.parse import unquote
 
-from onrecord.adapters.wire.answer import Answer, text_or_none
-from onrecord.adapters.wire.anthropic.answers import API, answer_of, event_of, read_body
-from onrecord.adapters.wire.anthropic.stream import FramedMessageStream, MessageStream
+from onrecord.adapters.wire import eventstream
+from onrecord.adapters.wire.answer import Answer, Loss, text_or_none
+from onrecord.adapters.wire.anthropic.stream import (
+    API,
+    MessageStream,
+    answer_of,
+    event_of,
+    read_body,
+)
 from onrecord.adapters.wire.api import (
     BatchEntry,
     BatchResult,
@@ -22,7 +28,7 @@ from onrecord.adapters.wire.api import (
     creation_reader,
     family_of,
 )
-from onrecord.adapters.wire.eventstream import FRAMES
+from onrecord.adapters.wire.eventstream import FRAMES, Frame, event_in, failure_of
 from onrecord.adapters.wire.requests import (
     RequestReader,
     Result,
@@ -30,7 +36,7 @@ from onrecord.adapters.wire.requests import (
     objects,
     objects_or_none,
 )
-from onrecord.adapters.wire.sse import EVENT_STREAM
+from onrecord.adapters.wire.stream_reader import EVENT_STREAM, ServerSentEvent, broken_off
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, MalformedJson
 from onrecord.domain.jsontext import JsonObject, read_bounded_object
@@ -135,7 +141,45 @@ def _result_of(piece: Piece) -> Result | None:
 said: Final = RequestReader(event_of, _result_of, callers=("user", "system")).said
 
 
-# The wire.
+# The same as Bedrock brings it: each event in a frame.
+
+
+class FramedMessageStream(MessageStream):
+    """Reads one streamed response in frames, chunk by chunk; nothing that arrives makes it raise."""
+
+    __slots__ = ("_frames", "_is_broken")
+
+    def __init__(self) -> None:
+        """Begin a response."""
+        super().__init__()
+        self._frames = eventstream.Decoder()
+        self._is_broken = False
+
+    def feed(self, chunk: bytes) -> bool:
+        """Take the next bytes in; return whether the response's last event has been seen."""
+        for frame in self._frames.feed(chunk):
+            self._take_frame(frame)
+        if self._frames.fault is not None and not self._is_broken:
+            self._is_broken = True
+            self._give_up(self._frames.fault, self._frames.tail)
+        return self._over
+
+    def finish(self, loss: Loss = "cut", detail: str | None = None) -> Answer:
+        """Return what the response said; `loss` is why, if its last event has not been seen."""
+        return super().finish(loss, detail or broken_off("frame", self._frames.tail))
+
+    def _take_frame(self, frame: Frame) -> None:
+        failure = failure_of(frame)
+        if failure is not None:
+            payload = jsontext.write({"type": "error", "error": failure})
+            self._take(ServerSentEvent("error", payload))
+            return
+        data, kind = event_in(frame), frame.text(":event-type")
+        if data is None and kind == "chunk":
+            self._give_up("a chunk without an event", frame.payload)
+        else:
+            self._take(ServerSentEvent(kind or "", frame.payload if data is None else data))
+
 
 # How Anthropic's message batches are read.
 #

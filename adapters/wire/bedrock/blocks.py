@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol, cast
 
 from onrecord.adapters.wire import stream_reader
 from onrecord.adapters.wire.answer import named
-from onrecord.adapters.wire.sse import in_whole_characters
+from onrecord.adapters.wire.stream_reader import in_whole_characters
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject, read_bounded
 

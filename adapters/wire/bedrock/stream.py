@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any, Final, cast
 
 from onrecord.adapters.wire.answer import (
-    Anomaly,
     Answer,
     Loss,
     body_reader,
@@ -14,16 +13,14 @@ from onrecord.adapters.wire.answer import (
     named,
     token_count,
     token_sum,
-    whole_blocks,
+    with_content,
 )
 from onrecord.adapters.wire.api import error_kind
 from onrecord.adapters.wire.bedrock.blocks import OpenBlock, begun, begun_by
 from onrecord.adapters.wire.blocks import BlockContext
 from onrecord.adapters.wire.eventstream import Decoder, Frame, failure_of
 from onrecord.adapters.wire.stream_reader import BlocksByIndex, StreamReader, broken_off, index_or
-from onrecord.domain.events import (
-    Event,
-)
+from onrecord.domain.events import Event
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.bedrock.read import called
 
@@ -92,21 +89,9 @@ def _answer_of(body: JsonObject) -> Answer:
     if "output" not in body and body.keys() & _ERRORS:
         error = body.get("error", body)
         return Answer(API, interruption="error", error=error, detail=error_kind(error))
-    envelope, content = envelope_of(body), message_of(body).get("content")
-    if not isinstance(content, list):
-        why = "an answer without a list of content"
-        return Answer(API, envelope=envelope, interruption="malformed", detail=why)
-    blocks, broken = whole_blocks(cast("list[Any]", content))
-    stopped = body.get("stopReason") is not None
-    answer = Answer(
-        api=API,
-        blocks=blocks,
-        envelope=envelope,
-        interruption="malformed" if broken else None,
-        detail=f"{broken} of the content is no block" if broken else None,
-        anomalies=() if stopped else (Anomaly("an answer without a stop reason"),),
-    )
-    return closed(answer)
+    content, has_stopped = message_of(body).get("content"), body.get("stopReason") is not None
+    whole = Answer(API, envelope=envelope_of(body))
+    return with_content(whole, content, closed, what="an answer", has_stopped=has_stopped)
 
 
 read_body: Final = body_reader(API, _answer_of)

@@ -18,7 +18,7 @@ from onrecord.adapters.wire.bodies.answer_body import AnswerBody
 from onrecord.adapters.wire.bodies.credentials import Credentials
 from onrecord.adapters.wire.raw_bytes import LIMITS, Content, Limits, beginning, give_back
 from onrecord.adapters.wire.secrets import secrets_of
-from onrecord.adapters.wire.sse import BOM, EVENT_STREAM, begins_a_stream
+from onrecord.adapters.wire.stream_reader import BOM, EVENT_STREAM, begins_a_stream
 from onrecord.domain.events import AttemptFailed
 
 _ANSWERED: Final = range(200, 300)

@@ -24,7 +24,7 @@ from onrecord.adapters.wire.gemini.parts import (
     text_in,
     told_beside,
 )
-from onrecord.adapters.wire.sse import in_whole_characters
+from onrecord.adapters.wire.stream_reader import in_whole_characters
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
 

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from onrecord.adapters.wire.blocks import UnnamedCalls
 from onrecord.adapters.wire.gemini.parts import has, kind_of, member, object_in, objects, text_in
-from onrecord.adapters.wire.sse import in_whole_characters
+from onrecord.adapters.wire.stream_reader import in_whole_characters
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.gemini.server_tools import called, gave
 

@@ -19,8 +19,7 @@ from onrecord.adapters.wire.gemini.answers import (
     finish_reason,
 )
 from onrecord.adapters.wire.gemini.parts import API
-from onrecord.adapters.wire.sse import Decoder
-from onrecord.adapters.wire.stream_reader import broken_off, index_or
+from onrecord.adapters.wire.stream_reader import Decoder, broken_off, index_or
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.jsontext import JsonObject, read_bounded, read_bounded_object
 

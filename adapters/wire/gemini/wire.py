@@ -32,7 +32,7 @@ from onrecord.adapters.wire.gemini.parts import (
 )
 from onrecord.adapters.wire.gemini.stream import ContentStream, read_body
 from onrecord.adapters.wire.requests import RequestReader, Result, Sent, objects
-from onrecord.adapters.wire.sse import EVENT_STREAM
+from onrecord.adapters.wire.stream_reader import EVENT_STREAM
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject, read_bounded_object

@@ -14,10 +14,7 @@ from onrecord.adapters.wire.answer import Answer, Loss, named, text_or_none, tok
 from onrecord.adapters.wire.blocks import Block, BlockContext, UnnamedCalls
 from onrecord.adapters.wire.stream_reader import StreamReader, broken_off
 from onrecord.domain.errors import MalformedJson
-from onrecord.domain.events import (
-    Event,
-    Unfinished,
-)
+from onrecord.domain.events import Event, Unfinished
 from onrecord.domain.jsontext import JsonObject, read_bounded_object
 
 # The blocks of a message: what the model thought, what it says, each of its calls.

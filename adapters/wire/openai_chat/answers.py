@@ -15,10 +15,7 @@ from onrecord.adapters.wire.api import error_kind
 from onrecord.adapters.wire.blocks import Block, BlockContext
 from onrecord.adapters.wire.openai_chat.calls import is_whole
 from onrecord.adapters.wire.openai_chat.merging import says
-from onrecord.domain.events import (
-    Event,
-    Unfinished,
-)
+from onrecord.domain.events import Event, Unfinished
 from onrecord.domain.jsontext import JsonObject
 
 # The blocks of an assistant's message: its reasoning, what it says, each of its calls.

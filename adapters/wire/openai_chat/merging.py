@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol, TypeAlias, cast
 
-from onrecord.adapters.wire.sse import in_whole_characters
+from onrecord.adapters.wire.stream_reader import in_whole_characters
 from onrecord.domain.jsontext import JsonObject
 
 Complain: TypeAlias = Callable[[str], None]

@@ -13,8 +13,11 @@ from onrecord.adapters.wire.answer import Anomaly, Answer, Interruption, Loss, n
 from onrecord.adapters.wire.openai_chat.answers import API, Choice, completed
 from onrecord.adapters.wire.openai_chat.calls import FUNCTION, Calls, Content
 from onrecord.adapters.wire.openai_chat.merging import Elements, Members, Shape, Text, says
-from onrecord.adapters.wire.sse import Decoder, ServerSentEvent
-from onrecord.adapters.wire.stream_reader import StreamReader, broken_off, index_or
+from onrecord.adapters.wire.stream_reader import (
+    EventReader,
+    ServerSentEvent,
+    index_or,
+)
 from onrecord.domain.jsontext import JsonObject
 
 _DONE: Final = b"[DONE]"
@@ -36,27 +39,17 @@ _MESSAGE: Final[Shape] = {
 _CHOICE: Final[Shape] = {"delta": lambda: Members(_MESSAGE), "text": Text}
 
 
-class CompletionStream(StreamReader):
-    """Reads one streamed response, chunk by chunk; nothing that arrives makes it raise."""
+class CompletionStream(EventReader):
+    """Reads one streamed response; its last event is `[DONE]`, or an error."""
 
-    __slots__ = ("_choices", "_decoder", "_envelope", "_odd")
+    __slots__ = ("_choices", "_envelope", "_odd")
 
     def __init__(self) -> None:
         """Begin a response."""
         super().__init__()
-        self._decoder = Decoder()
         self._envelope = Members(appends=False)
         self._choices: dict[int, Members] = {}
         self._odd: set[str] = set()
-
-    def feed(self, chunk: bytes) -> bool:
-        """Take the next bytes in; return whether the response's last event has been seen.
-
-        The last event is `[DONE]`, or an error. Once seen, it stays seen.
-        """
-        for event in self._decoder.feed(chunk):
-            self._take(event)
-        return self._over
 
     def finish(self, loss: Loss = "cut", detail: str | None = None) -> Answer:
         """Return what the response said; `loss` is why, if its last event has not been seen."""
@@ -127,7 +120,7 @@ class CompletionStream(StreamReader):
             return "malformed", "a completion of no choice"
         if self._interruption is None and stopped and all(stopped):
             return None, None
-        return self._ending(loss, detail or broken_off("event", self._decoder.tail.strip()))
+        return self._ending(loss, detail or self._broken_off())
 
     def _left_over(self, stopped: list[bool]) -> list[Anomaly]:
         """Return what is odd about the end of a whole response."""

@@ -31,7 +31,7 @@ from onrecord.adapters.wire.requests import (
     objects,
     objects_or_none,
 )
-from onrecord.adapters.wire.sse import EVENT_STREAM
+from onrecord.adapters.wire.stream_reader import EVENT_STREAM
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, MalformedJson
 from onrecord.domain.jsontext import JsonObject, read_bounded_object

@@ -26,7 +26,7 @@ from onrecord.adapters.wire.openai_responses.pieces import (
     number,
     subject_of,
 )
-from onrecord.adapters.wire.sse import in_whole_characters
+from onrecord.adapters.wire.stream_reader import in_whole_characters
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
 

@@ -10,9 +10,7 @@ from collections.abc import Iterable
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from onrecord.adapters.wire.blocks import BlockContext
-from onrecord.domain.events import (
-    Event,
-)
+from onrecord.domain.events import Event
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.openai_responses.server_tools import name_of
 

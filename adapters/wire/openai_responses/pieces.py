@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
-from onrecord.adapters.wire.sse import in_whole_characters
+from onrecord.adapters.wire.stream_reader import in_whole_characters
 from onrecord.domain.jsontext import JsonObject
 
 Path: TypeAlias = tuple[str | int, ...]

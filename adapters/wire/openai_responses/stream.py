@@ -20,8 +20,7 @@ from onrecord.adapters.wire.openai_responses.answers import (
 )
 from onrecord.adapters.wire.openai_responses.items import Items
 from onrecord.adapters.wire.openai_responses.pieces import is_about_an_item
-from onrecord.adapters.wire.sse import Decoder, ServerSentEvent
-from onrecord.adapters.wire.stream_reader import StreamReader, broken_off
+from onrecord.adapters.wire.stream_reader import EventReader, ServerSentEvent
 from onrecord.domain.jsontext import JsonObject
 
 _LAST: Final = {
@@ -35,17 +34,14 @@ _DONE: Final = b"[DONE]"
 """What gateways put behind the last event, as other APIs of theirs do."""
 
 
-class ResponseStream(StreamReader):
-    """Reads one streamed response, chunk by chunk; nothing that arrives makes it raise."""
+class ResponseStream(EventReader):
+    """Reads one streamed response; its last event is that of the final response, or `error`."""
 
-    __slots__ = (
-        *("_decoder", "_envelope", "_items", "_number", "_skipped", "_status", "_taken_back"),
-    )
+    __slots__ = (*("_envelope", "_items", "_number", "_skipped", "_status", "_taken_back"),)
 
     def __init__(self) -> None:
         """Begin a response."""
         super().__init__()
-        self._decoder = Decoder()
         self._items = Items()
         self._envelope: JsonObject = {}
         self._taken_back: JsonObject = {}
@@ -53,18 +49,9 @@ class ResponseStream(StreamReader):
         self._number: int | None = None
         self._skipped = 0
 
-    def feed(self, chunk: bytes) -> bool:
-        """Take the next bytes in; return whether the response's last event has been seen.
-
-        The last event is that of the final response, or `error`. Once seen, it stays seen.
-        """
-        for event in self._decoder.feed(chunk):
-            self._take(event)
-        return self._over
-
     def finish(self, loss: Loss = "cut", detail: str | None = None) -> Answer:
         """Return what the response said; `loss` is why, if its last event has not been seen."""
-        ending = self._ending(loss, detail or broken_off("event", self._decoder.tail.strip()))
+        ending = self._ending(loss, detail or self._broken_off())
         if ending[0] is None and not self._items.are_whole() and self._status == "completed":
             ending = "malformed", "completed with an item that is not whole"
         answer = self._answer(API, self._envelope, ending, *self._numbering())

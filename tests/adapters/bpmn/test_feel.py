@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.bpmn.feel import (
-    LONGEST,
+from onrecord.adapters.bpmn.feel import LONGEST, parse
+from onrecord.adapters.bpmn.feel_nodes import (
     Boolean,
     Call,
     Context,
@@ -15,7 +15,6 @@ from onrecord.adapters.bpmn.feel import (
     Operation,
     Reference,
     String,
-    parse,
     spelled,
     walk,
 )

@@ -16,7 +16,7 @@ from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder
 from onrecord.adapters.wire.clients.sending import Sending
 from onrecord.adapters.wire.eventstream import FRAMES
-from onrecord.adapters.wire.sse import EVENT_STREAM
+from onrecord.adapters.wire.stream_reader import EVENT_STREAM
 from tests.adapters.recorded_calls import Recorded
 from tests.bedrock_wire import body as converse_body
 from tests.bedrock_wire import chunked, error, events, exception, text

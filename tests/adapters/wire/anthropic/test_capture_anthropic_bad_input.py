@@ -4,8 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.wire.anthropic.answers import read_body
-from onrecord.adapters.wire.anthropic.stream import MessageStream
+from onrecord.adapters.wire.anthropic.stream import MessageStream, read_body
 from onrecord.domain.encoding import decode, encode, name_of
 from onrecord.domain.jsontext import write
 from tests.adapters.wire.anthropic.anthropic_streams import blocks, delta, fed, start

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from onrecord.adapters.wire.answer import Answer
 from onrecord.adapters.wire.anthropic.wire import WIRE
 from onrecord.adapters.wire.eventstream import FRAMES
-from onrecord.adapters.wire.sse import Decoder
+from onrecord.adapters.wire.stream_reader import Decoder
 from onrecord.adapters.wire.wires import Purpose, endpoint_of
 from tests.adapters.wire.anthropic.anthropic_streams import fed
 from tests.anthropic_wire import SAMPLES, JsonObject, call, message, stream_events, text

@@ -7,8 +7,7 @@ from uuid import UUID
 import pytest
 
 from onrecord.adapters.wire.answer import Answer
-from onrecord.adapters.wire.anthropic.answers import closed, read_body
-from onrecord.adapters.wire.anthropic.stream import MessageStream
+from onrecord.adapters.wire.anthropic.stream import MessageStream, closed, read_body
 from onrecord.adapters.wire.api import attempt_failed
 from onrecord.adapters.wire.blocks import Block, Recording
 from onrecord.domain.content import Blob, Native

@@ -5,8 +5,7 @@ import json
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from onrecord.adapters.wire.anthropic.answers import read_body
-from onrecord.adapters.wire.anthropic.stream import MessageStream
+from onrecord.adapters.wire.anthropic.stream import MessageStream, read_body
 from onrecord.domain.content import Native
 from onrecord.domain.events import (
     CompactionRecorded,

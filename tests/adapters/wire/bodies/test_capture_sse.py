@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.wire.sse import Decoder, ServerSentEvent
+from onrecord.adapters.wire.stream_reader import Decoder, ServerSentEvent
 from tests.anthropic_wire import chunks
 
 

@@ -9,7 +9,7 @@ import openai
 import pytest
 
 import onrecord
-from onrecord.adapters.wire.sse import begins_a_stream
+from onrecord.adapters.wire.stream_reader import begins_a_stream
 from onrecord.domain.events import ResponseCompleted, ResponseInterrupted
 from tests.adapters.openai_clients import ANSWERED, HELLO, KEY, MODEL, types
 from tests.adapters.wire.attempts import attempted

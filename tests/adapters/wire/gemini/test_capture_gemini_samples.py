@@ -9,7 +9,7 @@ from google.genai.types import GenerateContentResponse, Part
 
 from onrecord.adapters.wire.answer import Answer
 from onrecord.adapters.wire.gemini.stream import read_body
-from onrecord.adapters.wire.sse import Decoder
+from onrecord.adapters.wire.stream_reader import Decoder
 from tests.adapters.wire.gemini.gemini_streams import fed
 from tests.gemini_wire import SAMPLES, JsonObject, chunks
 
