@@ -10,6 +10,7 @@ names the file that keeps it, and the digest of the sources is added to that nam
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -18,7 +19,8 @@ import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from difflib import unified_diff
 from hashlib import sha256
 from pathlib import Path
@@ -26,65 +28,107 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Final
 
-from coverage import CoverageData
-
-from tests.mutations import Mutation, mutations
+from tests.mutations import mutations
+from tests.tests_by_line import Drawn, LineMap
 
 ROOT: Final = Path(__file__).parents[1]
+PROGRAM: Final = Path(__file__).with_name("forked_tests.py")
 MUTATED: Final = ("domain", "projections", "adapters/recording")
-TESTS: Final = ("tests/domain", "tests/projections")
-# What a test in other folders names: it is asked about the recorder, views and what is verified.
-OTHERS: Final = ("tests/adapters", "tests/views")
-NAMED: Final = (
-    "onrecord.adapters.recording",
-    "onrecord.projections.verification",
-    "onrecord.projections.views",
-    "tests.adapters.recorded_calls",
-)
-MOST_TESTS: Final = 400
-CONTEXTS: Final = "[run]\nsource = onrecord\ndynamic_context = test_function\n"
+TESTS: Final = ("domain", "projections", "adapters", "views", "contract")
+# Not asked: what starts servers and programs. The same rules hold on SQLite and in this process.
+LEFT_OUT: Final = ("postgres", "redis", "citus", "bpmn", "test_cli", "test_demo")
+SLOW: Final = 3.0
+"""Seconds: a test that takes longer is asked only where no other one runs a line."""
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """A mutation of a file, by the file's path below the tree."""
+class Runner:
+    """A process that runs the tests of a tree, in a new child each time (tests/forked_tests.py)."""
 
-    path: str
-    mutation: Mutation
+    process: subprocess.Popen[str]
 
-    @property
-    def place(self) -> str:
-        """Where it is, for people."""
-        return f"{self.path}:{self.mutation.line}"
+    @classmethod
+    @contextmanager
+    def of(cls, root: Path, python: str) -> Iterator[Runner]:
+        """Start it, in a copy of a tree."""
+        path = os.pathsep.join((str(root / "src"), str(root)))
+        environment = {**os.environ, "PYTHONPATH": path}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        with subprocess.Popen(
+            [python, "-P", str(PROGRAM)],
+            cwd=root,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as process:
+            yield cls(process)
+
+    def ask(self, **request: object) -> tuple[int | None, list[str]]:
+        """How pytest ended, None if it was too slow, and the tests that failed."""
+        assert self.process.stdin
+        assert self.process.stdout
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        status, failed = json.loads(self.process.stdout.readline())
+        return status, failed
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
-    """A copy of a tree, which can be changed, and the Python that runs its tests."""
+class Trial:
+    """Tries mutants, one at a time, in a copy of a tree."""
 
     root: Path
-    python: str
+    tests: Runner
+    lines: LineMap
+    seconds: float
+    _sound: set[str] = field(default_factory=set[str])
 
-    def run(self, *command: str, seconds: float | None = None) -> subprocess.CompletedProcess[str]:
-        """Run a module of Python with the code of the copy."""
-        environment = {
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join((str(self.root / "src"), str(self.root))),
-            "PYTHONDONTWRITEBYTECODE": "1",
-        }
-        return subprocess.run(
-            [self.python, "-m", *command],
-            cwd=self.root,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=seconds,
-            check=False,
-        )
+    def outcome(self, one: Drawn) -> tuple[str, str]:
+        """Killed, survived, undecided or untested; and by which test, or by how many."""
+        chosen = self.lines.chosen(one, self.seconds / 3, SLOW)
+        while chosen:
+            with changed(self.root, one):
+                status, failed = self._run(chosen)
+            match status:
+                case 0:
+                    return "survived", f"{len(chosen)} tests"
+                case None:
+                    return "undecided", f"{len(chosen)} tests"
+                case _ if not failed:
+                    return "killed", "at import, or by its process"
+                case _ if self._passes(failed[0]):
+                    return "killed", failed[0]
+                case _:
+                    chosen.remove(failed[0])
+        return "untested", ""
+
+    def _passes(self, test: str) -> bool:
+        """Whether a test passes when nothing is changed, alone."""
+        if test not in self._sound and self._run([test]) == (0, []):
+            self._sound.add(test)
+        return test in self._sound
+
+    def _run(self, tests: list[str]) -> tuple[int | None, list[str]]:
+        longest = max(self.lines.seconds[name] for name in tests)
+        return self.tests.ask(tests=tests, seconds=self.seconds, longest=max(20, 5 * longest))
 
 
-def copied(tree: Path, folder: Path) -> Tree:
-    """Copy what git knows of a tree: its own Python runs it, if it has an environment."""
+@contextmanager
+def changed(root: Path, one: Drawn) -> Iterator[None]:
+    """Change a file for a while. The time of its last change returns too: what is compiled is as new."""
+    path = root / one.path
+    original, stat = path.read_bytes(), path.stat()
+    path.write_bytes(one.mutation.of(original))
+    try:
+        yield
+    finally:
+        path.write_bytes(original)
+        os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
+
+def copied(tree: Path, folder: Path) -> str:
+    """Copy what git knows of a tree, and return its own Python, if it has an environment."""
     listed = subprocess.run(
         ["git", "-C", str(tree), "ls-files", "-z"], capture_output=True, text=True, check=True
     )
@@ -93,19 +137,19 @@ def copied(tree: Path, folder: Path) -> Tree:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(tree / name, folder / name, follow_symlinks=False)
     own = tree / ".venv" / "bin" / "python"
-    return Tree(folder, str(own) if own.exists() else sys.executable)
+    return str(own) if own.exists() else sys.executable
 
 
 def drawn(root: Path, seed: int, lines: int) -> list[Drawn]:
     """Draw lines among all that can be changed, and of each one of its changes."""
     chance = random.Random(seed)
-    by_line: dict[tuple[str, int], list[Mutation]] = {}
+    by_line: dict[tuple[str, int], list[Drawn]] = {}
     for path in sorted(path for folder in MUTATED for path in (root / folder).rglob("*.py")):
         name = str(path.relative_to(root))
         for mutation in mutations(path.read_bytes()):
-            by_line.setdefault((name, mutation.line), []).append(mutation)
+            by_line.setdefault((name, mutation.line), []).append(Drawn(name, mutation))
     places = chance.sample(sorted(by_line), min(lines, len(by_line)))
-    return [Drawn(name, chance.choice(by_line[name, line])) for name, line in places]
+    return [chance.choice(by_line[place]) for place in places]
 
 
 def digest(root: Path) -> str:
@@ -118,79 +162,43 @@ def digest(root: Path) -> str:
     return hashed.hexdigest()[:12]
 
 
-def measured(tree: Tree, file: Path) -> CoverageData:
+def measured(root: Path, tests: Runner, file: Path) -> LineMap:
     """Which tests run which lines: as the file says, or else measured now and kept there."""
     if not file.exists():
-        (tree.root / "contexts.ini").write_text(CONTEXTS)
         print(f"measuring which tests run which lines; {file} keeps it", flush=True)
-        options = ("--rcfile=contexts.ini", f"--data-file={file}")
-        pytest = ("-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider")
-        done = tree.run("coverage", "run", *options, *pytest, *asked(tree.root))
-        if done.returncode:
+        status, failed = tests.ask(
+            files=asked(root), measured=MUTATED, map=str(file), left_out=LEFT_OUT
+        )
+        if status:
             file.unlink(missing_ok=True)
-            raise SystemExit(f"the tests fail before anything is changed:\n{done.stdout[-3000:]}")
-    data = CoverageData(str(file))
-    data.read()
-    return data
+            raise SystemExit(f"the tests fail before anything is changed: {failed[:3] or status}")
+    tests.ask(files=asked(root))
+    return LineMap.of(root, file)
 
 
 def asked(root: Path) -> list[str]:
-    """The folders and files of tests that are asked about mutants."""
-    others = (path for folder in OTHERS for path in (root / folder).rglob("test_*.py"))
-    found = [path for path in others if any(name in path.read_text() for name in NAMED)]
-    return [*TESTS, *sorted(str(path.relative_to(root)) for path in found)]
-
-
-def running(data: CoverageData, root: Path, one: Drawn) -> list[str]:
-    """The tests that run a line, those first whose names are like its file's.
-
-    A line that runs at import belongs to all tests of its file.
-    """
-    files = [name for name in data.measured_files() if name.endswith(f"/{one.path}")]
-    files += [name for name in data.measured_files() if name == one.path]
-    by_line = data.contexts_by_lineno(files[0]) if files else {}
-    contexts = set(filter(None, by_line.get(one.mutation.line, [])))
-    if not contexts and one.mutation.line in by_line:
-        contexts = {name for held in by_line.values() for name in held if name}
-    nodes = sorted(filter(None, (node(root, context) for context in contexts)))
-    stem = Path(one.path).stem
-    return sorted(nodes, key=lambda name: stem not in name)[:MOST_TESTS]
-
-
-def node(root: Path, context: str) -> str | None:
-    """The name that pytest gives a test, from that of its function; None if its file is gone."""
-    parts = context.split(".")
-    for end in range(len(parts) - 1, 0, -1):
-        path = Path(*parts[:end]).with_suffix(".py")
-        if (root / path).is_file():
-            return "::".join((str(path), *parts[end:]))
-    return None
-
-
-def outcome(tree: Tree, one: Drawn, tests: list[str], seconds: float) -> str:
-    """What the tests say of a mutant: killed, survived, undecided; or that none runs it.
-
-    Undecided are those that take too long, and those whose tests pytest cannot find.
-    """
-    if not tests:
-        return "untested"
-    path = tree.root / one.path
-    original = path.read_bytes()
-    path.write_bytes(one.mutation.of(original))
-    try:
-        options = ("-x", "-q", "-p", "no:xdist", "-p", "no:cacheprovider")
-        done = tree.run("pytest", *options, *tests, seconds=seconds)
-    except subprocess.TimeoutExpired:
-        return "undecided"
-    finally:
-        path.write_bytes(original)
-    match done.returncode:
-        case 0:
-            return "survived"
-        case 1 | 2:  # A test failed, or a file of tests cannot be imported any more.
-            return "killed"
-        case _:
-            return "undecided"
+    """The files of tests that are asked about mutants: no drills, which take minutes."""
+    drills = subprocess.run(
+        [
+            "make",
+            "-s",
+            "--no-print-directory",
+            "--eval",
+            "drills.txt: ; @echo $(DRILLS)",
+            "drills.txt",
+        ],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    files = (path for folder in TESTS for path in (root / "tests" / folder).rglob("test_*.py"))
+    names = sorted(str(path.relative_to(root)) for path in files)
+    return [
+        name
+        for name in names
+        if not name.startswith(tuple(drills)) and not any(word in name for word in LEFT_OUT)
+    ]
 
 
 def diff(root: Path, one: Drawn) -> Iterator[str]:
@@ -213,31 +221,34 @@ def arguments() -> Namespace:
     parser.add_argument("--lines", type=int, default=200)
     parser.add_argument("--tree", type=Path, default=ROOT, help="a checkout of any commit")
     parser.add_argument("--map", type=Path, default=Path(".mutants-map"))
-    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seconds", type=float, default=60, help="the most that a mutant takes")
     return parser.parse_args()
 
 
 def main() -> None:
-    """Draw, change, test, and tell."""
-    given = arguments()
+    """Draw, change, test, and print."""
+    options = arguments()
     counts, began = Counter[str](), monotonic()
     with TemporaryDirectory(prefix="mutants-") as folder:
-        tree = copied(given.tree.resolve(), Path(folder).resolve())
-        chosen = drawn(tree.root, given.seed, given.lines)
-        data = measured(tree, given.map.resolve().with_suffix(f".{digest(tree.root)}"))
-        tested = monotonic()
-        print(f"{len(chosen)} mutants; the map took {tested - began:.0f} s", flush=True)
-        for one in chosen:
-            tests, start = running(data, tree.root, one), monotonic()
-            verdict = outcome(tree, one, tests, given.seconds)
-            counts[verdict] += 1
-            took = f"{monotonic() - start:.1f} s, {len(tests)} tests"
-            print(f"{verdict:9} {one.place} {one.mutation.what} ({took})", flush=True)
-            if verdict != "killed":
-                print("\n".join(diff(tree.root, one)), flush=True)
+        root = Path(folder).resolve()
+        python = copied(options.tree.resolve(), root)
+        chosen = drawn(root, options.seed, options.lines)
+        with Runner.of(root, python) as tests:
+            file = options.map.resolve().with_suffix(f".{digest(root)}")
+            trial = Trial(root, tests, measured(root, tests, file), options.seconds)
+            tested = monotonic()
+            print(f"{len(chosen)} mutants; the map took {tested - began:.0f} s", flush=True)
+            for one in chosen:
+                start = monotonic()
+                outcome, why = trial.outcome(one)
+                counts[outcome] += 1
+                took = f"{monotonic() - start:.1f} s"
+                print(f"{outcome:9} {one.place} {one.mutation.what} ({took}; {why})", flush=True)
+                if outcome != "killed":
+                    print("\n".join(diff(root, one)), flush=True)
     each = (monotonic() - tested) / max(1, len(chosen))
-    told = ", ".join(f"{number} {verdict}" for verdict, number in counts.most_common())
-    print(f"{told}; {each:.1f} s a mutant")
+    totals = ", ".join(f"{number} {outcome}" for outcome, number in counts.most_common())
+    print(f"{totals}; {each:.1f} s a mutant")
 
 
 if __name__ == "__main__":
