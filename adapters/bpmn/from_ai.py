@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, assert_never
 
-from onrecord.adapters.bpmn.feel import parse
-from onrecord.adapters.bpmn.feel_nodes import (
+from onrecord.adapters.bpmn.feel import (
     Boolean,
     Call,
     Context,
@@ -24,6 +23,7 @@ from onrecord.adapters.bpmn.feel_nodes import (
     Reference,
     String,
     kind_of,
+    parse,
     plain,
     spelled,
     walk,

@@ -15,8 +15,7 @@ from typing import Any, Final
 from onrecord.adapters.bpmn.inputs import EngineInput, inputs_of
 from onrecord.adapters.inputs.document_inputs import linked
 from onrecord.adapters.tools.a2a import a2a_name, agent_card, parse_a2a_name
-from onrecord.adapters.tools.mcp import mcp_listing
-from onrecord.adapters.tools.mcp_results import document_in, document_of
+from onrecord.adapters.tools.mcp import document_in, document_of, mcp_listing
 from onrecord.adapters.tools.tool import Toolset, Unfolded
 from onrecord.domain import jsontext
 from onrecord.domain.content import Text

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from onrecord.adapters.bpmn.feel import parse
-from onrecord.adapters.bpmn.feel_nodes import (
+from onrecord.adapters.bpmn.feel import (
     Call,
     Node,
     Null,
@@ -22,6 +21,7 @@ from onrecord.adapters.bpmn.feel_nodes import (
     Operation,
     Reference,
     String,
+    parse,
     walk,
 )
 from onrecord.adapters.bpmn.from_ai import (

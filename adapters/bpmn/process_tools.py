@@ -14,8 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
 
-from onrecord.adapters.bpmn.feel import parse
-from onrecord.adapters.bpmn.feel_nodes import Context, walk
+from onrecord.adapters.bpmn.feel import Context, parse, walk
 from onrecord.adapters.bpmn.from_ai import Parameter, declares, parameters_of, schema_of
 from onrecord.adapters.bpmn.gateways import MCP_GATEWAY, Gateway, check_mcp_elements
 from onrecord.adapters.bpmn.model import Collecting, Element, Mapping, Model, bytes_of, model_of

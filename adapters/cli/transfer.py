@@ -1,15 +1,17 @@
-"""`onrecord export` and `onrecord import`: a conversation to a file and back."""
+"""`onrecord export` and `onrecord import`: a conversation to a file and back, and others' histories."""
 
 from __future__ import annotations
 
 import re
 import shutil
 import sys
-from collections.abc import Generator, Iterator
+from collections import Counter
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -29,6 +31,10 @@ from onrecord.adapters.store import Store, backend_of, spool_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import counted, named, size
 from onrecord.domain.errors import InvalidExport, InvalidInput
+
+if TYPE_CHECKING:
+    from onrecord.adapters.histories.foreign_history import Histories
+    from onrecord.adapters.histories.intake import TakenIn
 
 _LOOKED_AT: Final = 65536
 _EXPORT: Final = b'{"onrecord":'
@@ -120,10 +126,8 @@ def import_(
     if api is None and (dry_run or key is not None):
         raise typer.BadParameter("--dry-run and --key go with --api: use --check and --as")
     if api is not None:
-        from onrecord.adapters.cli.histories import ImportOptions, import_histories
-
-        options = ImportOptions(api, file, key, dry_run=dry_run, as_json=as_json)
-        if not import_histories(url or context.obj, options):
+        options = _ImportOptions(api, file, _base_key(file, key), dry_run, as_json)
+        if not _import_histories(url or context.obj, options):
             raise typer.Exit(1)
     elif check:
         _check(file, as_json=as_json)
@@ -162,7 +166,7 @@ def _import(url: str | None, file: Path, new_key: str | None, *, as_json: bool) 
     from onrecord.adapters.settings import settings
     from onrecord.adapters.transfer import importing
 
-    with local(file) as path, _hinted(path):
+    with _local(file) as path, _hinted(path):
         if not is_there(url):
             importing.must_fit_a_new_store(path, settings().tenant, new_key)
         with connect(url) as store, output.progress_of("Recording") as progress:
@@ -188,7 +192,7 @@ def _check(file: Path, *, as_json: bool) -> None:
     """Verify a file and say what it holds."""
     from onrecord.adapters.transfer import importing
 
-    with local(file) as path, _hinted(path), output.progress_of("Checking") as progress:
+    with _local(file) as path, _hinted(path), output.progress_of("Checking") as progress:
         checked = importing.check(path, progress)
     beginning = checked.beginning
     if as_json:
@@ -227,18 +231,13 @@ def _hinted(path: Path) -> Generator[None]:
         raise InvalidExport(f"{problem}, such as `--api openai-chat`") from exc
 
 
-def is_export(path: Path) -> bool:
-    """Return whether a file begins as what `onrecord export` writes does."""
-    return _beginning(path).startswith(_EXPORT)
-
-
 def _beginning(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.read(_LOOKED_AT)
 
 
 @contextmanager
-def local(file: Path) -> Generator[Path]:
+def _local(file: Path) -> Generator[Path]:
     """Yield a file that can be read twice: standard input is kept in one first."""
     if file != STANDARD_INPUT:
         yield file
@@ -247,3 +246,154 @@ def local(file: Path) -> Generator[Path]:
         shutil.copyfileobj(sys.stdin.buffer, copy)
         copy.flush()
         yield Path(copy.name)
+
+
+# `onrecord import --api`: the histories that other programs kept, and what of them is dubious.
+
+_DOUBTS_SHOWN: Final = 20
+_DONE: Final = {
+    "recorded": "recorded",
+    "extended": "went on",
+    "unchanged": "unchanged",
+    "refused": "refused",
+}
+_WOULD_BE_DONE: Final = {**_DONE, "recorded": "would be recorded", "extended": "would go on"}
+_WOULD_BE: Final = {"recorded": "would be recorded", "extended": "would be extended"}
+
+
+@dataclass(frozen=True, slots=True)
+class _ImportOptions:
+    """What is imported: a file of a kind of source, under which key; a `dry_run` records nothing."""
+
+    api: str
+    file: Path
+    base_key: str
+    dry_run: bool
+    as_json: bool
+
+
+def _base_key(file: Path, key: str | None) -> str:
+    if key is not None and key.strip():
+        return key
+    if file == STANDARD_INPUT:
+        raise InvalidInput("standard input has no name: give the conversation one with --key KEY")
+    return file.stem
+
+
+def _import_histories(url: str | None, options: _ImportOptions) -> bool:
+    """Record the histories of a file in a store; return whether none was refused.
+
+    A dry run makes no store, nor does a file of which nothing is taken: where there is none, all is
+    new.
+    """
+    with _local(options.file) as path:
+        is_for_nothing = not is_there(url) and (options.dry_run or not _is_any_taken(path, options))
+        with connect("memory://" if is_for_nothing else url) as store:
+            summary = _recorded(store, path, options)
+    if not options.as_json:
+        if output.is_drawn():
+            output.sentence(summary.sentence(dry_run=options.dry_run))
+        summary.write_doubts()
+    return not summary.outcomes["refused"]
+
+
+def _recorded(store: Store, path: Path, options: _ImportOptions) -> _Summary:
+    summary, histories = _Summary(), _histories(path, options)
+    with output.progress_of("Recording") as progress:
+        for number, done in enumerate(_taken_in(store, histories, options), 1):
+            progress(number, histories.count)
+            summary.add(done)
+            if options.as_json:
+                output.json_line(_document(done, dry_run=options.dry_run))
+            elif not output.is_drawn():
+                _print(done, dry_run=options.dry_run)
+    return summary
+
+
+def _histories(path: Path, options: _ImportOptions) -> Histories:
+    from onrecord.adapters.histories.intake import SOURCES
+
+    if _beginning(path).startswith(_EXPORT):
+        raise InvalidInput(f"{options.file} is an export of Onrecord: import it without --api")
+    try:
+        return SOURCES[options.api](path)
+    except InvalidInput as exc:
+        raise InvalidInput(f"{options.file}: {exc}") from exc
+
+
+def _is_any_taken(path: Path, options: _ImportOptions) -> bool:
+    """Return whether an empty store would take anything of a file."""
+    with connect("memory://") as trial:
+        outcomes = _taken_in(trial, _histories(path, options), replace(options, dry_run=True))
+        return any(done.outcome != "refused" for done in outcomes)
+
+
+def _taken_in(store: Store, histories: Histories, options: _ImportOptions) -> Iterator[TakenIn]:
+    from onrecord.adapters.histories.intake import key_of, take_in
+
+    for history in histories.read():
+        key = key_of(history, options.base_key, are_several=histories.are_several)
+        yield take_in(store, history, key, dry_run=options.dry_run)
+
+
+@dataclass(slots=True)
+class _Summary:
+    """What was done, for somebody who reads it."""
+
+    outcomes: Counter[str] = field(default_factory=Counter[str])
+    recorded: int = 0
+    doubts: int = 0
+    _lines: list[str] = field(default_factory=list[str])
+
+    def add(self, done: TakenIn) -> None:
+        """Take note of a history."""
+        self.outcomes[done.outcome] += 1
+        self.recorded += done.recorded
+        self.doubts += len(done.doubts)
+        for line in _dubious(done):
+            if len(self._lines) < _DOUBTS_SHOWN:
+                self._lines.append(line)
+
+    def sentence(self, *, dry_run: bool) -> str:
+        """Return what was done, on one line."""
+        words = _WOULD_BE_DONE if dry_run else _DONE
+        parts = [
+            f"{self.outcomes[name]:,} {word}" for name, word in words.items() if self.outcomes[name]
+        ]
+        total = counted(self.outcomes.total(), "conversation")
+        would = "would be " if dry_run else ""
+        new = f"{counted(self.recorded, 'event')} {would}new"
+        return f"{total}: {', '.join(parts) or 'nothing there'}; {new}."
+
+    def write_doubts(self) -> None:
+        """Say on standard error what is dubious and what was refused, up to a number of lines."""
+        for line in self._lines:
+            output.note(line)
+        more = self.doubts + self.outcomes["refused"] - len(self._lines)
+        if more > 0:
+            output.note(f"and {more:,} more: --json lists all")
+
+
+def _dubious(done: TakenIn) -> Iterable[str]:
+    if done.why is not None:
+        yield f"{done.key}: refused: {done.why}"
+    for doubt in done.doubts:
+        yield f"{done.key}, {doubt.place}: {doubt.kind}: {doubt.why}"
+
+
+def _print(done: TakenIn, *, dry_run: bool) -> None:
+    outcome = _WOULD_BE.get(done.outcome, done.outcome) if dry_run else done.outcome
+    output.plain(done.key, outcome, done.events, done.recorded, len(done.doubts), done.why)
+
+
+def _document(done: TakenIn, *, dry_run: bool) -> dict[str, object]:
+    return {
+        "key": done.key,
+        "conversation": None if done.conversation_id is None else str(done.conversation_id),
+        "outcome": done.outcome,
+        "events": done.events,
+        "recorded": done.recorded,
+        "why": done.why,
+        "doubts": [doubt._asdict() for doubt in done.doubts],
+        "dry_run": dry_run,
+    }

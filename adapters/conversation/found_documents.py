@@ -23,7 +23,7 @@ from pydantic_core import to_jsonable_python
 
 from onrecord.adapters.inputs.arguments import kind_of
 from onrecord.adapters.inputs.document_inputs import Unstored, described
-from onrecord.adapters.tools import a2a, mcp_results
+from onrecord.adapters.tools import a2a, mcp
 from onrecord.adapters.tools.tool import Unfolded
 from onrecord.domain import jsontext
 from onrecord.domain.content import Document, Text
@@ -39,8 +39,8 @@ Handler = tuple[Callable[[object], bool], Callable[[Any], Unfolded]]
 """Whether a value is one that it tells, and what the value says."""
 
 HANDLERS: Final[tuple[Handler, ...]] = (
-    (mcp_results.is_told, mcp_results.told),
-    (a2a.is_told, a2a.told),
+    (mcp.is_from_sdk, mcp.unfold),
+    (a2a.is_from_sdk, a2a.unfold),
 )
 
 

@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar, assert_never
 from uuid import UUID
@@ -162,9 +161,9 @@ def beginning_of(log: Log, conversation_id: UUID) -> Beginning:
     for recorded in log.read(conversation_id, limit=BEGINNING):
         match recorded.event() if recorded.type in _BEGINNINGS else None:
             case ConversationStarted() as started:
-                beginning = replace(beginning, key=started.key)
+                beginning = beginning._replace(key=started.key)
             case ConversationForked() as forked:
-                beginning = replace(beginning, origin=forked.origin)
+                beginning = beginning._replace(origin=forked.origin)
             case _:
                 break
     return beginning

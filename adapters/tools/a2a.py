@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 
 from onrecord.adapters.inputs.arguments import kind_of, text_given
 from onrecord.adapters.inputs.document_inputs import Unstored, decoded, from_outside, linked
-from onrecord.adapters.tools.tool import Toolset, Unfolded, plain
+from onrecord.adapters.tools.tool import Toolset, Unfolded, is_protobuf, plain
 from onrecord.domain import jsontext
 from onrecord.domain.content import Document
 from onrecord.domain.errors import InvalidContent
@@ -120,27 +120,24 @@ _FAILED: Final = frozenset({"TASK_STATE_FAILED", "TASK_STATE_REJECTED", "failed"
 _HOLDING: Final = ("artifacts", "history")
 """What of a task holds documents, in their order."""
 
-_PROTOBUF: Final = "DESCRIPTOR"
-"""What every message of protobuf has."""
-
 _OF_ANY_SHAPE: Final = frozenset({"data", "metadata"})
 _EXACT: Final = 2**53
 
 
-def is_told(value: object) -> bool:
+def is_from_sdk(value: object) -> bool:
     """Whether a value is a message, a task, or a part of one, of the `a2a-sdk`."""
     kind = type(value)
     return kind.__name__ in _KINDS and kind.__module__.partition(".")[0] in _MODULES
 
 
-def told(value: Any) -> Unfolded:
+def unfold(value: Any) -> Unfolded:
     """Return the JSON of a value, documents in the place of their bytes and addresses."""
     kind = type(value).__name__
-    held = plain(value)
-    said = _KINDS[kind](_settled(held) if hasattr(value, _PROTOBUF) else held)
-    about: Any = said.get("task") or said.get("statusUpdate") or said
+    json_value = plain(value)
+    unfolded = _KINDS[kind](_settled(json_value) if is_protobuf(value) else json_value)
+    about: Any = unfolded.get("task") or unfolded.get("statusUpdate") or unfolded
     status: Any = about.get("status", {})
-    return Unfolded(said, is_error=status.get("state") in _FAILED)
+    return Unfolded(unfolded, is_error=status.get("state") in _FAILED)
 
 
 def _part(part: JsonObject) -> JsonObject:
@@ -172,12 +169,10 @@ def _with_parts(message: JsonObject) -> JsonObject:
 
 
 def _task(task: JsonObject) -> JsonObject:
-    told = _with_status(task)
-    rest = {name: told[name] for name in told if name not in _HOLDING}
-    documents_by_name = (
-        (name, [_with_parts(each) for each in told[name]]) for name in _HOLDING if name in told
-    )
-    return {**rest, **dict[str, Any](documents_by_name)}
+    members = _with_status(task)
+    rest = {name: members[name] for name in members if name not in _HOLDING}
+    holding = [name for name in _HOLDING if name in members]
+    return {**rest, **{name: [*map(_with_parts, members[name])] for name in holding}}
 
 
 def _with_status(event: JsonObject) -> JsonObject:

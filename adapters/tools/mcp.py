@@ -1,30 +1,36 @@
-"""The tools of an MCP server, called through a session that the caller holds.
+"""The tools of an MCP server: its list of them, calls of them, and what they give.
 
-The session is the official `mcp` SDK's (`onrecord[mcp]`): a `ClientSession`, or a `Client`. It lives
-in the loop that it was opened in; calls from other threads are handed over to that loop.
+The shapes are those of the Model Context Protocol's schemas (2025-06-18 to 2026-07-28), as JSON or
+as objects of the official `mcp` SDK (`onrecord[mcp]`).
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from pydantic import ValidationError
 
 from onrecord.adapters.inputs.arguments import kind_of, text_given
-from onrecord.adapters.tools.tool import Failed, Tool, Toolset, plain
+from onrecord.adapters.inputs.document_inputs import (
+    Unstored,
+    decoded,
+    from_outside,
+    linked,
+    name_in,
+)
+from onrecord.adapters.tools.tool import Failed, Tool, Toolset, Unfolded, plain
 from onrecord.domain import jsontext
+from onrecord.domain.content import Text
 from onrecord.domain.errors import InvalidContent, MalformedJson, NotInstalled
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tool_context import ToolCallContext
 from onrecord.domain.tools import ToolDefinition, ToolSource
 
-# What an MCP server lists as its tools, as definitions for any model; nothing is asked of it.
-#
-# The shapes are those of the Model Context Protocol's schemas (2025-06-18 to 2026-07-28): `Tool`,
-# `ListToolsResult`, `Implementation`.
+# What an MCP server lists as its tools (`Tool`, `ListToolsResult`, `Implementation`), as
+# definitions for any model; nothing is asked of it.
 
 _MEMBERS: Final = {
     "title": "title",
@@ -148,7 +154,7 @@ NOTHING: Final[MetaFilter] = allow()
 """Tells a server nothing."""
 
 
-def meta_of(context: ToolCallContext, told: MetaFilter) -> JsonObject | None:
+def meta_of(context: ToolCallContext, tell: MetaFilter) -> JsonObject | None:
     """Return the `_meta` of a call: None where the context is empty, else what the filter tells.
 
     That may be an empty object. InvalidContent, with names and without values, for what is
@@ -156,7 +162,7 @@ def meta_of(context: ToolCallContext, told: MetaFilter) -> JsonObject | None:
     """
     if not context:
         return None
-    filtered = cast("object", told(context))
+    filtered = cast("object", tell(context))
     if not isinstance(filtered, Mapping):
         raise InvalidContent(f"a filter of `_meta` gives a mapping, not {kind_of(filtered)}")
     meta: JsonObject = {}
@@ -186,11 +192,14 @@ def _json(name: str, value: object) -> Any:
         ) from None
 
 
+# Calls through a session that the caller holds: a `ClientSession`, or a `Client`. It lives in the loop
+# that it was opened in; calls from other threads are handed over to that loop.
+
 if TYPE_CHECKING:
     import asyncio
 
     import mcp
-    from mcp.types import CallToolResult, ListToolsResult
+    from mcp.types import CallToolResult
     from mcp.types import Tool as ListedTool
 
     Session: TypeAlias = mcp.ClientSession | mcp.Client
@@ -237,18 +246,14 @@ class _Called:
         """Return what the server gives, as the SDK has it."""
         import asyncio
 
-        sent_meta = meta_of(context, self.meta)
-        called = self._called(arguments, sent_meta)
+        # The SDK's type of `_meta` names one key of the protocol's; any other may stand beside it.
+        meta: Any = meta_of(context, self.meta)
+        called = self.session.call_tool(self.name, arguments, meta=meta)
         if asyncio.get_running_loop() is self.loop:
             result = await called
         else:
             result = await _in_loop(self.loop, called)
         return Failed(result) if result.is_error else result
-
-    async def _called(self, arguments: JsonObject, told: JsonObject | None) -> CallToolResult:
-        # The SDK's type of `_meta` names one key of the protocol's; any other may stand beside it.
-        meta: Any = told
-        return await self.session.call_tool(self.name, arguments, meta=meta)
 
 
 async def _in_loop(
@@ -263,10 +268,16 @@ async def _in_loop(
 
 
 async def _listed(session: Session) -> list[ListedTool]:
+    from mcp import Client
+    from mcp.types import PaginatedRequestParams
+
     tools: list[ListedTool] = []
     cursors: list[str | None] = [None]
     while len(cursors) <= _MOST_PAGES:
-        page = await _page(session, cursors[-1])
+        if isinstance(session, Client):
+            page = await session.list_tools(cursor=cursors[-1])
+        else:
+            page = await session.list_tools(params=PaginatedRequestParams(cursor=cursors[-1]))
         tools += page.tools
         # An empty text is a cursor (MCP 2026-07-28, "Pagination"), though some servers end with
         # it: one that comes again leads to pages that are known.
@@ -274,15 +285,6 @@ async def _listed(session: Session) -> list[ListedTool]:
             return tools
         cursors.append(page.next_cursor)
     raise InvalidContent(f"the server's list of tools has more than {_MOST_PAGES} pages")
-
-
-async def _page(session: Session, cursor: str | None) -> ListToolsResult:
-    from mcp import Client
-    from mcp.types import PaginatedRequestParams
-
-    if isinstance(session, Client):
-        return await session.list_tools(cursor=cursor)
-    return await session.list_tools(params=PaginatedRequestParams(cursor=cursor))
 
 
 def _must_be_session(value: object) -> None:
@@ -294,3 +296,105 @@ def _must_be_session(value: object) -> None:
         raise InvalidContent(
             f"an MCP session is a ClientSession or a Client of the mcp SDK, not {kind_of(value)}"
         )
+
+
+# What the tools of MCP servers give (`CallToolResult`, `ReadResourceResult` and the blocks of
+# content), as texts and documents.
+
+_MODULES: Final = frozenset({"mcp", "mcp_types"})
+
+
+def is_from_sdk(value: object) -> bool:
+    """Whether a value is a result, or a block of content, of the `mcp` SDK."""
+    kind = type(value)
+    return kind.__name__ in _KINDS and kind.__module__.partition(".")[0] in _MODULES
+
+
+def unfold(value: Any) -> Unfolded:
+    """Return what a result or a block says."""
+    return _KINDS[type(value).__name__](value)
+
+
+def _result(result: Any) -> Unfolded:
+    """Return the blocks of a result, and its structured content where no text says the same.
+
+    A server "SHOULD also return the serialized JSON in a TextContent block" (MCP, "Tools"), so that
+    it would be told twice. Absent is not null there.
+    """
+    blocks = _blocks(result.content)
+    if "structured_content" in result.model_fields_set:
+        blocks += _structured(result.structured_content, blocks)
+    return Unfolded(blocks or None, "/content", is_error=bool(result.is_error))
+
+
+def _blocks(content: Sequence[object]) -> list[object]:
+    """Return the blocks of a result; those of a kind that is not known as their JSON."""
+    return [block if is_from_sdk(block) else _as_json(block) for block in content]
+
+
+def _structured(value: Any, blocks: list[object]) -> list[Text]:
+    structured = jsontext.write_canonical(value)
+    texts = (getattr(block, "text", None) for block in blocks)
+    if any(isinstance(text, str) and _canonical(text) == structured for text in texts):
+        return []
+    return [_as_json(value)]
+
+
+def _canonical(text: str) -> bytes | None:
+    try:
+        return jsontext.write_canonical(jsontext.read(text))
+    except MalformedJson:
+        return None
+
+
+def _contents(result: Any) -> Unfolded:
+    return Unfolded(_blocks(result.contents) or None, "/contents")
+
+
+def document_in(encoded: str, declared: str | None, uri: str = "") -> Unstored | None:
+    """Return the document that base64 holds; None where it is none: then it is told as it came."""
+    data = decoded(encoded)
+    return None if data is None else from_outside(data, declared, name_in(uri))
+
+
+def document_of(text: str, declared: str | None, uri: str) -> Unstored:
+    """Return the text of an embedded resource as a document."""
+    data = text.encode(errors="surrogatepass")
+    return from_outside(data, declared or "text/plain", name_in(uri))
+
+
+def _media(block: Any) -> Unfolded:
+    return Unfolded(document_in(block.data, block.mime_type) or _as_json(block))
+
+
+def _text_resource(resource: Any) -> Unfolded:
+    return Unfolded(document_of(resource.text, resource.mime_type, str(resource.uri)))
+
+
+def _blob_resource(resource: Any) -> Unfolded:
+    document = document_in(resource.blob, resource.mime_type, str(resource.uri))
+    return Unfolded(document or _as_json(resource))
+
+
+def _link(link: Any) -> Unfolded:
+    """Return a document at an address that a provider can read; other addresses stay words."""
+    named = link.name or link.title
+    return Unfolded(linked(str(link.uri), link.mime_type, named) or _as_json(link))
+
+
+def _as_json(value: object) -> Text:
+    return Text(text=jsontext.write(plain(value)).decode())
+
+
+_KINDS: Final[Mapping[str, Callable[[Any], Unfolded]]] = {
+    "CallToolResult": _result,
+    "ReadResourceResult": _contents,
+    "TextContent": lambda block: Unfolded(Text(text=block.text)),
+    "ImageContent": _media,
+    "AudioContent": _media,
+    "ResourceLink": _link,
+    "EmbeddedResource": lambda block: Unfolded(block.resource),
+    "TextResourceContents": _text_resource,
+    "BlobResourceContents": _blob_resource,
+}
+"""Names of types to what tells their values."""

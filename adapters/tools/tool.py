@@ -32,8 +32,10 @@ class Unfolded(NamedTuple):
 
 # Objects of SDKs as the JSON that they stand for, without an import of any SDK.
 
-_PROTOBUF: Final = "DESCRIPTOR"
-"""What every message of protobuf has."""
+
+def is_protobuf(value: object) -> bool:
+    """Whether a value is a message of protobuf."""
+    return hasattr(value, "DESCRIPTOR")
 
 
 def plain(value: object) -> Any:
@@ -46,7 +48,7 @@ def plain(value: object) -> Any:
             return value.model_dump(mode="json", by_alias=True, exclude_none=True)
         case Mapping():
             return dict(cast("Mapping[str, Any]", value))
-        case _ if hasattr(value, _PROTOBUF):
+        case _ if is_protobuf(value):
             from google.protobuf import (  # type: ignore[import-untyped]  # it has no stubs
                 json_format,
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 from onrecord.domain.content import Native, Text
@@ -12,6 +12,7 @@ from onrecord.domain.events import Event, MessageRecorded, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource, tools_digest
 from onrecord.projections.api import tool_of
+from onrecord.projections.apis.members import list_of, object_of
 from onrecord.projections.apis.request import Options, Report, render
 from onrecord.projections.history.timeline_text import compact, tool_name
 
@@ -88,8 +89,8 @@ def definition_of(tool: Tool) -> ToolDefinition | None:
 
 def parameters(tool: ToolDefinition) -> tuple[Parameter, ...]:
     """Return what a tool takes, in the order of its schema; what a schema says oddly is passed over."""
-    properties = _object(tool.input_schema.get("properties"))
-    required = _list(tool.input_schema.get("required"))
+    properties = object_of(tool.input_schema.get("properties"))
+    required = list_of(tool.input_schema.get("required"))
     return tuple(_parameter(name, item, required) for name, item in properties.items())
 
 
@@ -105,7 +106,7 @@ def told_to(tools: Iterable[Tool], api: str) -> tuple[JsonObject, Report]:
 
 
 def _parameter(name: str, value: object, required: Iterable[object]) -> Parameter:
-    schema = _object(value)
+    schema = object_of(value)
     about = schema.get("description")
     description = about if isinstance(about, str) and about.strip() else None
     return Parameter(name, _kind(schema), name in required, description)
@@ -114,17 +115,18 @@ def _parameter(name: str, value: object, required: Iterable[object]) -> Paramete
 def _kind(schema: Mapping[str, Any]) -> str:
     """Return in words what a schema allows: a type, one of some values, or anything."""
     match schema:
-        case {"enum": values} if _list(values):
-            return _either(compact(value) for value in _list(values))
+        case {"enum": values} if list_of(values):
+            return _either(compact(value) for value in list_of(values))
         case {"const": value}:
             return compact(value)
         case {"type": "array", "items": items}:
-            return f"array of {_kind(_object(items))}"
+            return f"array of {_kind(object_of(items))}"
         case {"type": str(one)}:
             return one
         case {"type": several} | {"anyOf": several} | {"oneOf": several}:
             return _either(
-                each if isinstance(each, str) else _kind(_object(each)) for each in _list(several)
+                each if isinstance(each, str) else _kind(object_of(each))
+                for each in list_of(several)
             )
         case {"$ref": str(place)}:
             return place.rpartition("/")[2]
@@ -134,11 +136,3 @@ def _kind(schema: Mapping[str, Any]) -> str:
 
 def _either(kinds: Iterable[str]) -> str:
     return " | ".join(dict.fromkeys(kinds)) or "anything"
-
-
-def _list(value: object) -> list[Any]:
-    return cast("list[Any]", value) if isinstance(value, list) else []
-
-
-def _object(value: object) -> JsonObject:
-    return cast("JsonObject", value) if isinstance(value, dict) else {}

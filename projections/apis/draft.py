@@ -136,6 +136,15 @@ class Draft:
         self.leave_out("document", block, why)
         return words_for(document)
 
+    def goes_late(self, block: Block) -> bool:
+        """Return whether a result that came too late goes as text, with a note on that."""
+        if block.cancelled:
+            why = "the call was given up, and was answered so before"
+            self.leave_out("late", block, why)
+            return False
+        self.note("moved", "late", block.version, "a result came late: it goes as text")
+        return True
+
     # Instructions and tools.
 
     def instructions(self) -> str | JsonObject:
@@ -157,18 +166,20 @@ class Draft:
                 self.notes.append(note)
                 return text
 
-    def tools_in_force(self) -> Iterator[ToolDefinition | JsonObject]:
+    def tools_in_force(
+        self, define: Callable[[ToolDefinition], JsonObject]
+    ) -> Iterator[JsonObject]:
         """Yield the tools in the order in which they were defined, this API's own as they came."""
         for tool in tools_for(self.history.tools, self.API):
             if isinstance(tool, ToolDefinition):
-                yield tool
+                yield define(tool)
             elif tool.api == self.API:
                 yield restore(tool.value, self.blobs)
             else:
                 definition, note = tool_told(whole(tool, self.blobs))
                 self.notes.append(note)
                 if definition is not None:
-                    yield definition
+                    yield define(definition)
 
     def definition(self, tool: ToolDefinition, wants: Wants) -> tuple[JsonObject, JsonObject]:
         """Return the name and the description of a tool, and its schema as the service takes it."""

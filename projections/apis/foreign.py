@@ -25,6 +25,7 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import instructions_of, neutral_of, outcome_of, parts_of, tool_of
 from onrecord.projections.apis.documents import words_for
+from onrecord.projections.apis.members import list_of
 from onrecord.projections.history import history
 from onrecord.projections.history.history import Note, NoteKind
 
@@ -163,7 +164,7 @@ def _said(native: Native, block: history.Block) -> Told:
 def _untold(value: JsonObject) -> str:
     """Return words for what stands beside a text, or among its parts, and goes nowhere."""
     content: Any = value.get("content")
-    parts = cast("list[Any]", content) if isinstance(content, list) else []
+    parts = list_of(content)
     within = [value, *value.values(), *parts]
     fields = [cast("JsonObject", each) for each in within if isinstance(each, dict)]
     names = [name for name in _BESIDE if any(part.get(name) for part in fields)]

@@ -13,10 +13,19 @@ def members(value: JsonObject, *names: str) -> JsonObject:
     return {name: value[name] for name in names if value.get(name) is not None}
 
 
-def objects(value: Any) -> list[JsonObject]:
+def object_of(value: object) -> JsonObject:
+    """Return an object; an empty one for anything else."""
+    return cast("JsonObject", value) if isinstance(value, dict) else {}
+
+
+def list_of(value: object) -> list[Any]:
+    """Return a list; an empty one for anything else."""
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def objects(value: object) -> list[JsonObject]:
     """Return the objects of a list; none of anything else."""
-    listed = cast("list[Any]", value) if isinstance(value, list) else []
-    return [cast("JsonObject", item) for item in listed if isinstance(item, dict)]
+    return [cast("JsonObject", item) for item in list_of(value) if isinstance(item, dict)]
 
 
 def texts(*values: Any) -> tuple[Text, ...]:

@@ -16,6 +16,7 @@ from onrecord.domain.events import ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import BuiltinTool, ToolDefinition
 from onrecord.projections.api import api_of, usable
+from onrecord.projections.apis.members import list_of, object_of
 
 _Encode: TypeAlias = Callable[[BuiltinTool, JsonObject], JsonObject]
 
@@ -208,10 +209,10 @@ def _flat(schema: JsonObject, bare: frozenset[str]) -> JsonObject:
 
     Required stays what each alternative requires, or one that holds in any case.
     """
-    properties = dict(_object(schema.get("properties")))
+    properties = dict(object_of(schema.get("properties")))
     required = _texts(schema.get("required"))
     for union in (word for word in _UNIONS if word in schema):
-        parts = [_resolved(schema, part) for part in _list(schema[union])]
+        parts = [_resolved(schema, part) for part in list_of(schema[union])]
         for name, kinds in _kinds(parts).items():
             properties.setdefault(name, kinds[0] if len(kinds) == 1 else {"anyOf": kinds})
         wanted = [_texts(part.get("required")) for part in parts]
@@ -227,7 +228,7 @@ def _kinds(parts: Iterable[JsonObject]) -> dict[str, list[Any]]:
     """Return what the parts say of each property, each saying once."""
     kinds: dict[str, list[Any]] = {}
     for part in parts:
-        for name, item in _object(part.get("properties")).items():
+        for name, item in object_of(part.get("properties")).items():
             if item not in kinds.setdefault(name, []):
                 kinds[name].append(item)
     return kinds
@@ -235,10 +236,10 @@ def _kinds(parts: Iterable[JsonObject]) -> dict[str, list[Any]]:
 
 def _resolved(schema: JsonObject, part: object) -> JsonObject:
     """Return a part, or the definition in the same schema that it names."""
-    value = _object(part)
+    value = object_of(part)
     match str(value.get("$ref", "")).split("/"):
         case ["#", ("$defs" | "definitions") as where, name]:
-            return _object(_object(schema.get(where)).get(name))
+            return object_of(object_of(schema.get(where)).get(name))
         case _:
             return value
 
@@ -276,16 +277,8 @@ def _places_in(schema: JsonObject) -> Iterator[tuple[Any, str | int]]:
             yield schema, word
 
 
-def _object(value: object) -> JsonObject:
-    return cast("JsonObject", value) if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[Any]:
-    return cast("list[Any]", value) if isinstance(value, list) else []
-
-
 def _texts(value: object) -> list[str]:
-    return [each for each in _list(value) if isinstance(each, str)]
+    return [each for each in list_of(value) if isinstance(each, str)]
 
 
 # Custom tools, which only OpenAI's two APIs know, as functions that any API can call.

@@ -162,12 +162,7 @@ class UserParts(ABC, Generic[DraftT]):
 
     def late(self, block: Block) -> list[JsonObject]:
         """Return a result that came too late, as the user's words."""
-        if block.cancelled:
-            why = "the call was given up, and was answered so before"
-            self.draft.leave_out("late", block, why)
-            return []
-        self.draft.note("moved", "late", block.version, "a result came late: it goes as text")
-        return self.result_in_words(block)
+        return self.result_in_words(block) if self.draft.goes_late(block) else []
 
     def stray(self, block: Block) -> list[JsonObject]:
         """Return a result whose call does not go, as the user's words."""

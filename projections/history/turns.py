@@ -301,25 +301,21 @@ class _Fold:
     def document(self, version: int, plain: JsonObject, spilled: bool) -> None:
         if "path" in plain:
             return  # The result before it holds the document.
-        document, call_id, name = plain["document"], plain.get("call_id"), plain.get("tool_name")
-        request_count, api = len(self._requests), plain.get("api")
+        api = plain.get("api")
         self._has_made = self._has_made or api is not None
-        block = Block(
-            *(
+        self._rounds.find(
+            Block(
                 version,
                 self._at,
-                document,
+                plain["document"],
                 spilled,
-                None,
-                request_count,
-                "document",
-                None,
-                call_id,
-                name,
-            ),
-            made_by=api,
+                asked=len(self._requests),
+                mark="document",
+                call_id=plain.get("call_id"),
+                name=plain.get("tool_name"),
+                made_by=api,
+            )
         )
-        self._rounds.find(block)
 
     def _unread(self, version: int, event: Erased | Unrecognised) -> None:
         match event:

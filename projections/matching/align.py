@@ -13,7 +13,7 @@ from itertools import takewhile
 from typing import Final, Literal
 
 from onrecord.projections.matching.recorded_units import RecordedUnit
-from onrecord.projections.matching.runs import ending_runs, longest_run, runs_back
+from onrecord.projections.matching.runs import ending_runs, longest_run
 from onrecord.projections.matching.units import Unit
 
 _CALL: Final = "call:"
@@ -54,7 +54,7 @@ def align(sent: Sequence[Unit], line: Sequence[RecordedUnit], gap: int | None = 
 
     Units before that place are the line's first, those from it on its last.
     """
-    return _Aligning(sent, line, gap).found()
+    return _Aligning(sent, line, gap).alignment()
 
 
 class _Aligning:
@@ -63,19 +63,19 @@ class _Aligning:
         self._line = line
         self._gap = len(line) if gap is None else gap
         numbers = _Numbers()
-        self._of_line = [numbers.of(recorded.unit) for recorded in line]
-        self._of_sent = [numbers.of(unit) for unit in sent]
+        self._line_numbers = [numbers.of(recorded.unit) for recorded in line]
+        self._sent_numbers = [numbers.of(unit) for unit in sent]
         self._spine = _spine(sent)
         self._line_spine = _spine([recorded.unit for recorded in line])
         self._owned = _owners([recorded.unit for recorded in line])
         self._results = _results(sent)
 
-    def found(self) -> Alignment:
+    def alignment(self) -> Alignment:
         """Return the alignment that says most."""
         best = self._best()
-        return replace(best, calls=dict(self._given(set(best.new))))
+        return replace(best, calls=dict(self._calls_of(set(best.new))))
 
-    def _given(self, new: set[int]) -> Iterator[tuple[int, str]]:
+    def _calls_of(self, new: set[int]) -> Iterator[tuple[int, str]]:
         """Yield which recorded calls new results are of that name them otherwise.
 
         Equal calls are told apart by their order, from the last one.
@@ -85,10 +85,10 @@ class _Aligning:
             return
         made = _calls(recorded.unit for recorded in self._line)
         sent = [place for place in _calls(self._sent) if place not in new]
-        known = _by_number(made, self._of_line)
+        known = _by_number(made, self._line_numbers)
         last = {
             place: known.get(number, [])[-count:]
-            for number, places in _by_number(sent, self._of_sent).items()
+            for number, places in _by_number(sent, self._sent_numbers).items()
             for count, place in enumerate(reversed(places), 1)
         }
         for place, owner in owned:
@@ -99,8 +99,7 @@ class _Aligning:
 
     def _best(self) -> Alignment:
         shared, places = self._prefix()
-        at_line_end = self._reaches_end(shared)
-        if at_line_end:
+        if shared == len(self._line_spine) and self._gap == len(self._line):
             return self._whole(places)
         if len(places) == len(self._spine):
             return self._branch(places)
@@ -118,23 +117,15 @@ class _Aligning:
         That is a place of the line to a place of the request.
         """
         places: dict[int, int] = {}
-        at = 0
-        for there in range(len(self._line_spine)):
-            own = self._line_spine[there]
-            if own >= self._gap:
-                return there, places
-            is_same = at < len(self._spine) and (
-                self._of_line[own] == self._of_sent[self._spine[at]]
-            )
-            if is_same:
-                places[own] = self._spine[at]
-                at += 1
-            elif not self._line[own].may_miss:
-                return there, places
+        for count, place in enumerate(self._line_spine):
+            if place >= self._gap:
+                return count, places
+            next_sent = self._spine[len(places)] if len(places) < len(self._spine) else None
+            if next_sent is not None and self._line_numbers[place] == self._sent_numbers[next_sent]:
+                places[place] = next_sent
+            elif not self._line[place].may_miss:
+                return count, places
         return len(self._line_spine), places
-
-    def _reaches_end(self, shared: int) -> bool:
-        return shared == len(self._line_spine) and self._gap == len(self._line)
 
     def _whole(self, places: dict[int, int]) -> Alignment:
         """Return how a request goes on that holds the whole spine of the line."""
@@ -166,7 +157,7 @@ class _Aligning:
     def _after_last(self, same: dict[int, int], known: set[int]) -> Alignment:
         """Return the view in which what follows the last unit of the spine that matches is new."""
         last = max(
-            (own for place, own in same.items() if not _is_result(self._line[place])), default=-1
+            (sent for place, sent in same.items() if not _is_result(self._line[place])), default=-1
         )
         new = tuple(p for p in range(last + 1, len(self._sent)) if p not in known)
         after = max((recorded.until for recorded in self._line), default=0)
@@ -179,8 +170,8 @@ class _Aligning:
         """
         ending = [place for place in self._line_spine if not self._line[place].may_miss]
         runs = ending_runs(
-            [self._of_sent[place] for place in self._spine],
-            [self._of_line[place] for place in ending],
+            [self._sent_numbers[place] for place in self._spine],
+            [self._line_numbers[place] for place in ending],
         )
         best = max(runs, default=0)
         if not best:
@@ -197,8 +188,10 @@ class _Aligning:
         """Whether an answer matches, and another one of the line is in the request besides."""
         if not any(self._is_answer(place) for place in places):
             return False
-        answers = {self._of_line[place] for place in self._line_spine if self._is_answer(place)}
-        return len(answers.intersection(self._of_sent)) > 1
+        answers = {
+            self._line_numbers[place] for place in self._line_spine if self._is_answer(place)
+        }
+        return len(answers.intersection(self._sent_numbers)) > 1
 
     def _is_answer(self, place: int) -> bool:
         return self._line[place].unit.is_answer
@@ -206,17 +199,17 @@ class _Aligning:
     def _branch(self, places: dict[int, int]) -> Alignment:
         same, _ = self._with_results(places)
         count = self._shared_in_order(same)
-        own_places = {own for place, own in same.items() if place < count}
-        last = max(own_places, default=-1)
+        kept = {sent for place, sent in same.items() if place < count}
+        last = max(kept, default=-1)
         new = tuple(
             place
             for place, unit in enumerate(self._sent)
-            if place not in own_places and not (unit.is_blank and place < last)
+            if place not in kept and not (unit.is_blank and place < last)
         )
         after = max((recorded.until for recorded in self._line[:count]), default=0)
         if not after:
             return Alignment("apart")
-        return Alignment("branches", new, after, len(own_places), self._is_sure(own_places))
+        return Alignment("branches", new, after, len(kept), self._is_sure(kept))
 
     def _amid(self, places: dict[int, int]) -> Alignment | None:
         """Return the longest run that the rest of the request shares with the line, if it is sure.
@@ -225,13 +218,14 @@ class _Aligning:
         """
         rest = self._spine[len(places) :]
         ahead = [place for place in self._line_spine if place > max(places, default=-1)]
-        wanted = [self._of_sent[place] for place in rest]
-        end, run = longest_run(wanted, [self._of_line[place] for place in ahead])
+        wanted = [self._sent_numbers[place] for place in rest]
+        line_ahead = [self._line_numbers[place] for place in ahead]
+        end, run = longest_run(wanted, line_ahead)
         if not run:
             return None
-        known = runs_back(wanted[end - run : end], [self._of_line[place] for place in ahead])
-        there = max(place for place, matched in enumerate(known) if matched == run)
-        pairs = {ahead[there - back]: rest[end - 1 - back] for back in range(run)}
+        known = ending_runs(line_ahead, wanted[end - run : end])
+        line_end = max(place for place, matched in enumerate(known) if matched == run)
+        pairs = {ahead[line_end - back]: rest[end - 1 - back] for back in range(run)}
         same, other = self._with_results(pairs)
         if not self._is_sure(same.values()):
             return None
@@ -245,11 +239,11 @@ class _Aligning:
         """Return what matches with the results of the line, and the results that were rewritten."""
         same, other = dict(places), dict[int, int]()
         for place, (call, owner) in self._owned.items():
-            there = places.get(owner, -1)
-            own = self._results.get((call if there < 0 else "", there))
-            if own is not None:
-                target = same if self._of_line[place] == self._of_sent[own] else other
-                target[place] = own
+            sent_call = places.get(owner, -1)
+            sent = self._results.get((call if sent_call < 0 else "", sent_call))
+            if sent is not None:
+                target = same if self._line_numbers[place] == self._sent_numbers[sent] else other
+                target[place] = sent
         return same, other
 
     def _shared_in_order(self, same: dict[int, int]) -> int:

@@ -12,11 +12,6 @@ def ending_runs(text: Sequence[int], other: Sequence[int]) -> list[int]:
     return runs[::-1]
 
 
-def runs_back(wanted: Sequence[int], text: Sequence[int]) -> list[int]:
-    """Return for each place of a text how much of the end of what is wanted ends there."""
-    return ending_runs(text, wanted)
-
-
 def longest_run(text: Sequence[int], other: Sequence[int]) -> tuple[int, int]:
     """Return the longest run of a text that the other one holds: the place after it, its length.
 

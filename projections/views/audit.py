@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
 from uuid import UUID
 
 from onrecord.domain.erasures import (
@@ -29,7 +29,7 @@ from onrecord.domain.events import (
     ToolCallRecorded,
 )
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.views.view import Changes, EventBatch, Row, storable
+from onrecord.projections.views.view import Changes, EventBatch, Row, members_in, storable
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +97,9 @@ class AuditEntry:
 
 def deed(row: Row) -> AuditEntry:
     """Return what was done, of a row of a page."""
-    members: dict[str, Any] = {name: row[name] for name in AuditEntry.__dataclass_fields__}
-    members["conversation_id"] = UUID(row["conversation_id"])
-    members["erasure"] = None if row["erasure"] is None else _erasure_deed(row["erasure"])
-    return AuditEntry(**members)
+    members = members_in(row, AuditEntry.__dataclass_fields__, ids=("conversation_id",))
+    erasure = None if row["erasure"] is None else _erasure_deed(row["erasure"])
+    return AuditEntry(**{**members, "erasure": erasure})
 
 
 def _erasure_deed(told: Row) -> ErasureDeed:

@@ -14,17 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Final
 from uuid import UUID
 
-from onrecord.domain.content import Text
 from onrecord.domain.head import MOST_TOKENS
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.history.responses import plain_of
-from onrecord.projections.views.texts import prompt_parts, title_of
+from onrecord.projections.views.texts import documents_in, members_of, said, title_of
 from onrecord.projections.views.usage import count_of, name_of
-from onrecord.projections.views.view import NOTHING, Changes, EventBatch, Row, storable
+from onrecord.projections.views.view import NOTHING, Changes, EventBatch, Row, members_in, storable
 
 MOST_NAMES: Final = 50
 """How many participants, APIs and models a row names at most: those that come first."""
@@ -101,13 +99,9 @@ class Overview:
 
 def overview(row: Row) -> Overview:
     """Return a conversation at a glance, of a row of a page."""
-    members: dict[str, Any] = {name: row[name] for name in Overview.__dataclass_fields__}
-    members |= {column: tuple(row[column]) for column in _LISTED}
-    origin: str | None = row["origin"]
-    members["conversation_id"] = UUID(row["conversation_id"])
-    members["origin"] = None if origin is None else UUID(origin)
-    members["closed"] = bool(row["closed"])
-    return Overview(**members)
+    names, ids = Overview.__dataclass_fields__, ("conversation_id", "origin")
+    members = members_in(row, names, ids=ids, flags=("closed",))
+    return Overview(**{**members, **{column: tuple(row[column]) for column in _LISTED}})
 
 
 _Names = dict[str, set[str]]
@@ -152,8 +146,8 @@ def _take(row: Row, names: _Names, event: RecordedEvent) -> None:
     if event.type in _COUNTED:
         row[_COUNTED[event.type]] += 1
     elif event.type in _READ:
-        plain = plain_of(event)
-        if isinstance(plain, dict):
+        plain = members_of(event)
+        if plain is not None:
             _READ[event.type](row, plain, event.version)
             _name(names, plain)
 
@@ -191,17 +185,14 @@ def _said(row: Row, plain: JsonObject, version: int) -> None:
     row[_SPEAKERS[plain["role"]]] += 1
     if plain["role"] != "user":
         return
-    parts = list(prompt_parts(plain["content"]))
-    texts = [part.text for part in parts if isinstance(part, Text)]
-    row["documents"] += len(parts) - len(texts)
+    row["documents"] += documents_in(plain["content"])
     if row["title_version"] is None and "line" not in plain:
-        title = next(filter(None, map(title_of, texts)), None)
+        title = title_of(said(plain["content"]))
         row["title"], row["title_version"] = title, version if title else None
 
 
 def _signalled(row: Row, plain: JsonObject, _version: int) -> None:
-    content = cast("list[JsonObject]", plain.get("content", ()))
-    row["documents"] += sum(part["kind"] == "document" for part in content)
+    row["documents"] += documents_in(plain.get("content", ()))
 
 
 def _sent(_row: Row, _plain: JsonObject, _version: int) -> None:

@@ -16,12 +16,11 @@ from onrecord.domain.errors import InvalidInput
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.api import outcome_of
-from onrecord.projections.history.timeline_text import Speaker
+from onrecord.projections.history.timeline_text import Speaker, compact
 from onrecord.projections.views.texts import (
     MOST_BYTES,
     arguments_in,
     beginning,
-    compact,
     gave,
     given,
     indexed,
@@ -31,7 +30,7 @@ from onrecord.projections.views.texts import (
     said,
     words_of,
 )
-from onrecord.projections.views.view import Changes, EventBatch, Row, storable
+from onrecord.projections.views.view import Changes, EventBatch, Row, members_in, storable
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +53,7 @@ class Hit:
 
 def hit_of(row: Row) -> Hit:
     """Return what a row of the page tells."""
-    return Hit(
-        conversation_id=UUID(row["conversation_id"]),
-        version=row["version"],
-        position=row["position"],
-        recorded_at=row["recorded_at"],
-        type=row["type"],
-        role=row["role"],
-        tool=row["tool"],
-        excerpt=row["excerpt"],
-    )
+    return Hit(**members_in(row, Hit.__dataclass_fields__, ids=("conversation_id",)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, Final, cast
 
-from onrecord.domain import jsontext
 from onrecord.domain.blobs import referenced, restore
 from onrecord.domain.content import (
     Block,
@@ -77,11 +76,6 @@ def arguments_in(content: JsonObject) -> Any:
     if isinstance(read, ToolCall | ServerToolCall):
         return read.arguments
     return value.get("input", value)
-
-
-def compact(value: Any) -> str:
-    """Return a value as compact JSON; a lone surrogate is its escape."""
-    return jsontext.write(value).decode()
 
 
 def given(content: JsonObject) -> str:
@@ -249,21 +243,6 @@ _READ: Final = 1000
 """Characters of a text that are looked at for its first line: prompts may be megabytes."""
 
 
-def prompt_parts(content: Iterable[JsonObject]) -> Iterator[Text | Document]:
-    """Yield the texts and documents of a prompt's blocks, which are given as they are stored.
-
-    What stands in an API's own JSON is read as well; strings of it that are in blobs are empty.
-    """
-    for block in content:
-        match block["kind"]:
-            case "text":
-                yield Text(text=block["text"])
-            case "document":
-                yield Document.model_validate(block)
-            case _:
-                yield from _read(block["api"], block["value"])
-
-
 def title_of(text: str) -> str | None:
     """Return the first line of a text, cut at a word; None where it says nothing."""
     start = storable(text.lstrip()[:_READ])
@@ -273,10 +252,3 @@ def title_of(text: str) -> str | None:
     words = line[:_LONGEST_TITLE].rpartition(" ")[0]
     # Some words, and whole lines of some languages, are longer than any title.
     return f"{words if len(words) > _LONGEST_TITLE // 2 else line[: _LONGEST_TITLE - 1]}…"
-
-
-def _read(api: str, value: JsonObject) -> Iterator[Text | Document]:
-    plain: JsonObject = restore(value, {blob.sha256: b"" for blob in referenced(value)})
-    for part in parts_of(api, plain) or (neutral_of(api, plain),):
-        if isinstance(part, Text | Document):
-            yield part

@@ -20,10 +20,10 @@ from onrecord.domain.events import ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.api import neutral_of, outcome_of, says_it_failed
+from onrecord.projections.history.timeline_text import compact
 from onrecord.projections.history.tool_names import given_names
 from onrecord.projections.views.texts import (
     arguments_in,
-    compact,
     documents_in,
     gave,
     given,

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 from uuid import UUID
 
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.texts import indexed, members_of
 from onrecord.projections.views.tool_call_rows import NAMES, LedgerRows
-from onrecord.projections.views.view import Changes, EventBatch, Row
+from onrecord.projections.views.view import Changes, EventBatch, Row, members_in
 
 Kind: TypeAlias = Literal["tool", "server tool"]
 """Whose tool it is: the caller's, or one that the provider runs."""
@@ -65,15 +65,12 @@ class ToolCallEntry:
 
 def ledger_call_of(row: Row) -> ToolCallEntry:
     """Return what a row of a page tells."""
-    members: dict[str, Any] = {name: row[name] for name in ToolCallEntry.__dataclass_fields__}
-    members.update((name, UUID(row[name])) for name in _IDS if row[name] is not None)
-    members.update((name, bool(row[name])) for name in _FLAGS)
-    members["duration"] = row["duration"] or None
-    return ToolCallEntry(**members)
-
-
-_IDS: Final = ("conversation_id", "line", "response")
-_FLAGS: Final = ("arguments_cut", "result_cut", "is_error")
+    ids, flags = (
+        ("conversation_id", "line", "response"),
+        ("arguments_cut", "result_cut", "is_error"),
+    )
+    members = members_in(row, ToolCallEntry.__dataclass_fields__, ids=ids, flags=flags)
+    return ToolCallEntry(**{**members, "duration": row["duration"] or None})
 
 
 @dataclass(frozen=True, slots=True)

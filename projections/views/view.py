@@ -7,7 +7,7 @@ the SQL of a database says what becomes of them (adapters/views/*/sql/queries_<v
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, cast
 from uuid import UUID
@@ -95,6 +95,15 @@ def storable(text: str) -> str:
     except UnicodeEncodeError:
         return whole.encode("utf-8", "replace").decode()
     return whole
+
+
+def members_in(
+    row: Row, names: Iterable[str], *, ids: Iterable[str] = (), flags: Iterable[str] = ()
+) -> dict[str, Any]:
+    """Return the named members of a row of a page: ids as such, and flags, which may be numbers."""
+    members = {name: row[name] for name in names}
+    members |= {name: UUID(row[name]) for name in ids if row[name] is not None}
+    return members | {name: bool(row[name]) for name in flags}
 
 
 # Rows as the JSON text that the queries of views take.

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final, Literal
 from uuid import UUID
 
 from onrecord.projections.views.texts import members_of
-from onrecord.projections.views.view import Changes, EventBatch, Row
+from onrecord.projections.views.view import Changes, EventBatch, Row, members_in
 from onrecord.projections.views.window_rows import MAIN, PROMPTS, WindowEntries, line_of
 
 
@@ -50,10 +50,8 @@ class Exchange:
 
 def exchange_of(row: Row) -> Exchange:
     """Return what a row of a page tells."""
-    members: dict[str, Any] = {name: row[name] for name in Exchange.__dataclass_fields__}
-    members["conversation_id"] = UUID(row["conversation_id"])
-    members["is_closed"] = bool(row["is_closed"])
-    return Exchange(**members)
+    names = Exchange.__dataclass_fields__
+    return Exchange(**members_in(row, names, ids=("conversation_id",), flags=("is_closed",)))
 
 
 def remembered(exchanges: Iterable[Exchange]) -> list[tuple[Literal["user", "assistant"], str]]:

@@ -14,16 +14,15 @@ from typing import Any, Final, NamedTuple
 
 from onrecord.domain.admission import refers_back
 from onrecord.domain.events import HistoryCompacted, LineAdopted
-from onrecord.domain.head import MOST_TOKENS
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.texts import documents_in, indexed, said
+from onrecord.projections.views.usage import count_of
 from onrecord.projections.views.view import EventBatch, Row, storable
 
 # Which events of a conversation its main branch is made of, told from what amends it alone.
 #
-# The rules are those by which a conversation is read (adapters/streams/lineage.py,
-# adapters/streams/lineage.py): an adoption goes on from an earlier place; a summary stands for a
+# The rules are those by which a conversation is read (adapters/streams/lineage.py): an adoption goes on from an earlier place; a summary stands for a
 # beginning as long as the main branch begins with what it stands for.
 
 FOR_EVER: Final = 2**62
@@ -274,8 +273,8 @@ class WindowEntries:
     def close(self, event: RecordedEvent, told: JsonObject) -> None:
         """Add what a response took."""
         entry = self._entry(event, told, "record")
-        entry["input_tokens"] = _count(told.get("input_tokens"))
-        entry["output_tokens"] = _count(told.get("output_tokens"))
+        entry["input_tokens"] = count_of(told.get("input_tokens"))
+        entry["output_tokens"] = count_of(told.get("output_tokens"))
 
     def adopt(self, event: RecordedEvent, told: JsonObject) -> None:
         """Let the main branch go on from an earlier place."""
@@ -355,11 +354,6 @@ class WindowEntries:
 
 def _text(content: Sequence[JsonObject]) -> str | None:
     return storable(said(content)[:MOST_CHARACTERS]) or None
-
-
-def _count(tokens: Any) -> int:
-    """Return a count that can be one, as the head does."""
-    return tokens if isinstance(tokens, int) and 0 <= tokens <= MOST_TOKENS else 0
 
 
 _TAKEN: Final[Mapping[str, Callable[[WindowEntries, RecordedEvent, JsonObject], None]]] = {

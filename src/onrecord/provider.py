@@ -36,11 +36,11 @@ from onrecord.domain.content import Opaque, ServerToolCall, ServerToolResult
 from onrecord.domain.jsontext import JsonObject, read_bounded_object
 from onrecord.projections.api import Api, Reader, Replay, UsagePlaces
 from onrecord.projections.apis.answers import headline, is_call, words_for_nothing
+from onrecord.projections.apis.documents import Router
 from onrecord.projections.apis.draft import Draft, RuleNames
 from onrecord.projections.apis.foreign import told_of
 from onrecord.projections.apis.members import placed_objects
 from onrecord.projections.apis.request import nothing_to_send, outside
-from onrecord.projections.apis.routing import Router
 from onrecord.projections.apis.rules import Found as Breach
 from onrecord.projections.apis.rules import Rule
 from onrecord.projections.apis.tools import Wants

@@ -12,7 +12,15 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from collections.abc import Set as AbstractSet
 from concurrent.futures import Future
 from contextlib import suppress
@@ -241,7 +249,7 @@ def outcomes(
     """
     _must_block_no_loop(work)
     together = {at: each for at, each in enumerate(work) if parallel and not each.waits}
-    futures = {at: in_thread(partial(call_here, each)) for at, each in together.items()}
+    futures = {at: in_thread(partial(_call_here, each)) for at, each in together.items()}
     begun = time.monotonic()
     for at, each in enumerate(work):
         if at in futures:
@@ -249,12 +257,12 @@ def outcomes(
         elif at and not is_awaited(each):
             continue
         elif each.timeout is None:
-            yield each, call_here(each)
+            yield each, _call_here(each)
         else:
-            yield each, _waited_for(each, in_thread(partial(call_here, each)), time.monotonic())
+            yield each, _waited_for(each, in_thread(partial(_call_here, each)), time.monotonic())
 
 
-def call_here(work: Work) -> Outcome:
+def _call_here(work: Work) -> Outcome:
     """Make a call in this thread, and wait for it; asynchronous ones get a loop of their own.
 
     InvalidInput for an asynchronous tool where a loop runs already.
@@ -265,11 +273,7 @@ def call_here(work: Work) -> Outcome:
         return failure(work, exc)
     if not isawaitable(result):
         return outcome(result)
-    # The loop takes a while to import, and most tools need none.
-    from onrecord.adapters.tools.runner.awaiting import settled_here
-
-    # For pyright this module and the one that is imported there by its link are two.
-    return settled_here(work, result)  # pyright: ignore[reportArgumentType, reportReturnType]
+    return _settled_here(work, result)
 
 
 def _waited_for(work: Work, future: Future[Outcome], begun: float) -> Outcome:
@@ -286,7 +290,102 @@ def _waited_for(work: Work, future: Future[Outcome], begun: float) -> Outcome:
 def _must_block_no_loop(work: tuple[Work, ...]) -> None:
     asynchronous = [each.tool for each in work if each.tool.is_async]
     if asynchronous:
-        # The loop takes a while to import, and most tools need none.
-        from onrecord.adapters.tools.runner.awaiting import must_be_free
+        _must_be_free(asynchronous[0])
 
-        must_be_free(asynchronous[0])
+
+# Calls of tools that are awaited. The loop takes a while to import, and most tools need none: so
+# each function that needs it imports it.
+
+
+def _settled_here(work: Work, awaitable: Awaitable[object]) -> Outcome:
+    """Return what a call gives that is to be awaited, in a loop of its own.
+
+    InvalidInput where a loop runs in this thread already.
+    """
+    import asyncio
+
+    settling = _settled(work, awaitable)
+    try:
+        _must_be_free(work.tool)
+        return asyncio.run(settling)
+    except OSError as exc:  # Not the tool's: there was no loop to be had.
+        return failure(work, exc)
+    finally:
+        settling.close()
+        _close(awaitable)
+
+
+def _must_be_free(tool: Tool) -> None:
+    """Raise InvalidInput, for an asynchronous tool, where a loop runs in this thread."""
+    import asyncio
+
+    with suppress(RuntimeError):
+        asyncio.get_running_loop()
+        raise InvalidInput(
+            f"the tool {tool.name!r} is asynchronous and a loop runs in this thread: "
+            "write `await runner.run_async()`"
+        )
+
+
+async def _call_async(work: Work) -> Outcome:
+    """Make a call without blocking the loop: what is not asynchronous runs in a thread."""
+    return await _settled(work, _begun(work))
+
+
+async def outcomes_async(
+    work: tuple[Work, ...], is_awaited: Callable[[Work], bool], *, parallel: bool
+) -> AsyncGenerator[tuple[Work, Outcome]]:
+    """Yield what calls give, in their order; one by one, or all begun together that do not wait.
+
+    One by one, those that nobody awaits any more by then are not made.
+    """
+    import asyncio
+
+    together = {at: each for at, each in enumerate(work) if parallel and not each.waits}
+    tasks = {at: asyncio.ensure_future(_call_async(each)) for at, each in together.items()}
+    try:
+        for at, each in enumerate(work):
+            if at in tasks:
+                yield each, await tasks[at]
+            elif not at or await asyncio.to_thread(is_awaited, each):
+                yield each, await _call_async(each)
+    finally:
+        for task in tasks.values():
+            task.cancel()
+        await asyncio.gather(*tasks.values(), return_exceptions=True)
+
+
+async def _begun(work: Work) -> object:
+    import asyncio
+
+    if work.tool.is_async:
+        result = begin(work)
+    else:
+        result = await asyncio.wrap_future(in_thread(partial(begin, work)))
+    return await result if isawaitable(result) else result
+
+
+async def _settled(work: Work, awaitable: Awaitable[object]) -> Outcome:
+    import asyncio
+
+    limit = asyncio.timeout(work.timeout)
+    try:
+        async with limit:
+            return outcome(await awaitable)
+    except TimeoutError as exc:
+        return timed_out(work) if limit.expired() else failure(work, exc)
+    except asyncio.CancelledError as exc:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        return failure(work, exc)  # Nobody cancelled us: what the tool relies on is gone.
+    except Exception as exc:  # noqa: BLE001 - it is the result of the call
+        return failure(work, exc)
+    finally:
+        _close(awaitable)
+
+
+def _close(awaitable: Awaitable[object]) -> None:
+    """End what was perhaps never begun: a coroutine that nobody awaits is a warning."""
+    if isinstance(awaitable, Coroutine):
+        cast("Coroutine[Any, Any, Any]", awaitable).close()

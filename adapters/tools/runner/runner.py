@@ -19,8 +19,13 @@ from onrecord.adapters.inputs.arguments import several
 from onrecord.adapters.streams.results import Rejected
 from onrecord.adapters.streams.stream import Done
 from onrecord.adapters.tools.python import tool
-from onrecord.adapters.tools.runner import calling as waiting
-from onrecord.adapters.tools.runner.calling import Outcome, Work, failure
+from onrecord.adapters.tools.runner.calling import (
+    Outcome,
+    Work,
+    failure,
+    outcomes,
+    outcomes_async,
+)
 from onrecord.adapters.tools.runner.exchange import (
     MOST_IN_A_ROW,
     given_in_exchange,
@@ -93,8 +98,8 @@ class ToolRunner:
         once the model has called tools that there are not too often, one behind the other.
         """
         begun = self._round(context)
-        given = waiting.outcomes(begun.work, self._is_awaited, parallel=self._parallel)
-        runs = [self._record(begun, work, outcome) for work, outcome in given]
+        results = outcomes(begun.work, self._is_awaited, parallel=self._parallel)
+        runs = [self._record(begun, work, outcome) for work, outcome in results]
         _must_be_known(begun)
         return tuple(runs)
 
@@ -103,13 +108,11 @@ class ToolRunner:
         # The loop takes a while to import, and most programs run no tools.
         import asyncio
 
-        from onrecord.adapters.tools.runner.awaiting import outcomes
-
         begun = await asyncio.to_thread(self._round, context)
         runs: list[ToolRun] = []
-        made = outcomes(begun.work, self._is_awaited, parallel=self._parallel)
-        async with aclosing(made) as given:
-            async for work, outcome in given:
+        results = outcomes_async(begun.work, self._is_awaited, parallel=self._parallel)
+        async with aclosing(results):
+            async for work, outcome in results:
                 runs.append(await asyncio.to_thread(self._record, begun, work, outcome))
         _must_be_known(begun)
         return tuple(runs)

@@ -25,6 +25,7 @@ from onrecord.projections.apis.anthropic.pairing import REFERENCE
 from onrecord.projections.apis.documents import Behind, texts_before
 from onrecord.projections.apis.draft import CallIds, IdForm
 from onrecord.projections.apis.foreign import Part, told_of, whole
+from onrecord.projections.apis.members import list_of
 from onrecord.projections.history.history import Block
 
 # Results of the caller's tools, and the documents that follow them.
@@ -231,12 +232,8 @@ class Encoder:
     def _late(self, block: Block) -> list[JsonObject]:
         """Return a result that came too late as the user's words."""
         value = self._draft.own(block)
-        if block.cancelled:
-            self._draft.leave_out(
-                "late", block, "the call was given up, and was answered so before"
-            )
+        if not self._draft.goes_late(block):
             return []
-        self._draft.note("moved", "late", block.version, "a result came late: it goes as text")
         if value is None:
             parts = [self._part(block, part) for part in self._draft.result_parts(block)]
             blocks = worded(self._draft, block, parts)
@@ -249,7 +246,7 @@ class Encoder:
         content = value.get("content")
         if isinstance(content, str):
             content = [text_block(content)]
-        parts = cast("list[Any]", content) if isinstance(content, list) else []
+        parts = list_of(content)
         blocks = [
             self._draft.unmarked(value, block.version)
             for part in parts

@@ -28,7 +28,14 @@ from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import Replay
-from onrecord.projections.apis.members import members, objects, text_or_none, texts
+from onrecord.projections.apis.members import (
+    list_of,
+    members,
+    object_of,
+    objects,
+    text_or_none,
+    texts,
+)
 
 # Documents and images of Anthropic's Messages API in neutral form.
 #
@@ -230,7 +237,7 @@ def _failure(value: JsonObject, code: str) -> _Gave:
 def _page(value: JsonObject) -> _Gave:
     """Return the page that was fetched, then its text or its bytes."""
     url, document = text_or_none(value.get("url")), value.get("content")
-    about = cast("JsonObject", document) if isinstance(document, dict) else {}
+    about = object_of(document)
     page = (Url(url=url, title=text_or_none(about.get("title"))),) if url else ()
     metadata = {**members(value, "retrieved_at"), **members(about, "title")}
     return _Gave((*page, *parts(document)), metadata)
@@ -252,7 +259,7 @@ def _edit(value: JsonObject) -> _Gave:
             about = members(value, "file_type", "num_lines", "start_line", "total_lines")
             return _Gave(parts(content), about)
         case {"lines": lines}:
-            listed = cast("list[Any]", lines) if isinstance(lines, list) else []
+            listed = list_of(lines)
             text = "\n".join(line for line in listed if isinstance(line, str))
             about = members(value, "new_lines", "new_start", "old_lines", "old_start")
             return _Gave(texts(text), about)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, cast
 
 from onrecord.domain.jsontext import JsonObject
@@ -67,11 +68,8 @@ def instructions_of(draft: AnthropicDraft) -> str | list[JsonObject] | None:
 
 def tools_of(draft: AnthropicDraft) -> list[JsonObject] | None:
     """Return what stands under `tools`, in the order in which they were defined."""
-    tools = [
-        _definition(draft, tool) if isinstance(tool, ToolDefinition) else draft.unmarked(tool, None)
-        for tool in draft.tools_in_force()
-    ]
-    return tools or None
+    tools = draft.tools_in_force(partial(_definition, draft))
+    return [draft.unmarked(tool, None) for tool in tools] or None
 
 
 def _system_blocks(value: JsonObject) -> list[JsonObject]:

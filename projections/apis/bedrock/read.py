@@ -27,7 +27,7 @@ from onrecord.domain.documents import UNKNOWN
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.apis.members import members, objects, text_or_none, texts
+from onrecord.projections.apis.members import members, object_of, objects, text_or_none, texts
 
 # Documents, pictures and pages of Bedrock's Converse API in neutral form.
 #
@@ -267,7 +267,7 @@ def kind_of(value: JsonObject) -> str:
 def held(value: JsonObject) -> JsonObject:
     """Return what the member of a block holds; nothing if that is no object."""
     content: Any = value.get(kind_of(value))
-    return cast("JsonObject", content) if isinstance(content, dict) else {}
+    return object_of(content)
 
 
 def _opaque(value: JsonObject) -> Opaque:

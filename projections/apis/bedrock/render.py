@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from onrecord.domain.events import ResponseCompleted
@@ -49,11 +50,8 @@ def instructions_of(draft: BedrockDraft) -> list[JsonObject]:
 
 def tools_of(draft: BedrockDraft) -> list[JsonObject]:
     """Return what stands under `toolConfig.tools`, in the order in which they were defined."""
-    return [
-        _definition(draft, tool) if isinstance(tool, ToolDefinition) else tool
-        for tool in draft.tools_in_force()
-        if isinstance(tool, ToolDefinition) or MARK not in tool
-    ]
+    tools = draft.tools_in_force(partial(_definition, draft))
+    return [tool for tool in tools if MARK not in tool]
 
 
 def declare_called(draft: BedrockDraft, ran: Iterable[str]) -> None:

@@ -29,11 +29,11 @@ from onrecord.projections.apis.gemini.server_tools import (
     kind_of,
     member,
     object_in,
-    objects_in,
     part,
     replay,
     without,
 )
+from onrecord.projections.apis.members import objects
 from onrecord.projections.apis.request import Where
 from onrecord.projections.apis.user_messages import UserMessages
 from onrecord.projections.history.held_documents import is_remote
@@ -198,7 +198,7 @@ def _token(closing: ResponseCompleted | ResponseInterrupted | None) -> str | Non
     """Return the token of an answer that is to be gone on with."""
     if closing is None or closing.api != NAME:
         return None
-    candidates = objects_in(closing.envelope.get("candidates"))
+    candidates = objects(closing.envelope.get("candidates"))
     if not candidates or member(candidates[0], "finishReason") not in _GOES_ON:
         return None
     token: Any = member(candidates[0], "continuationToken")
@@ -295,7 +295,7 @@ class GeminiMessages(UserMessages[GeminiDraft]):
             draft.note("translated", "G8", block.version, "what a function gives is an object")
             result = {} if content is None else {"result": content}
             answer = {**without(answer, "response"), "response": result}
-        files = objects_in(member(answer, "parts"))
+        files = objects(member(answer, "parts"))
         if any(map(is_held_by_the_service, files)):
             why = "refers to a file that the provider keeps: it may be gone"
             draft.note("noted", "G16", block.version, why)

@@ -24,10 +24,10 @@ from onrecord.projections.apis.gemini.server_tools import (
     kind_of,
     member,
     object_in,
-    objects_in,
     part,
     texts_in,
 )
+from onrecord.projections.apis.members import objects
 
 # Gemini's own schemas of parameters as JSON Schema, which all others take.
 #
@@ -107,7 +107,7 @@ def instructions(value: JsonObject) -> str:
 
 def tool(value: JsonObject) -> ToolDefinition | None:
     """Return the definition of a function; None for a tool that the service itself runs."""
-    declared = objects_in(member(value, "functionDeclarations"))
+    declared = objects(member(value, "functionDeclarations"))
     name = member(declared[0], "name") if declared else None
     if not isinstance(name, str):
         return None
@@ -144,7 +144,7 @@ def partial(unfinished: Unfinished) -> JsonObject | None:
 
 def result_content(response: JsonObject) -> tuple[Part, ...]:
     """Return what a function's response holds: what it says, then its files."""
-    files = (part(item) for item in objects_in(member(response, "parts")))
+    files = (part(item) for item in objects(member(response, "parts")))
     words = _told(member(response, "response"))
     return (*((Text(text=words),) if words else ()), *(item for item in files if item is not None))
 

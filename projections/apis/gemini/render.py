@@ -27,10 +27,10 @@ from onrecord.projections.apis.gemini.server_tools import (
     kind_of,
     member,
     object_in,
-    objects_in,
     replay,
     snake,
 )
+from onrecord.projections.apis.members import objects
 from onrecord.projections.apis.request import Options, Request, nothing_to_send, outside
 from onrecord.projections.apis.tools import GEMINI
 from onrecord.projections.apis.user_messages import messages_of
@@ -57,9 +57,8 @@ def tools_of(draft: GeminiDraft) -> list[JsonObject] | None:
     """
     tools: list[JsonObject] = []
     declared: list[JsonObject] = []
-    for value in draft.tools_in_force():
-        tool = _definition(draft, value) if isinstance(value, ToolDefinition) else value
-        functions = objects_in(member(tool, _DECLARED))
+    for tool in draft.tools_in_force(partial(_definition, draft)):
+        functions = objects(member(tool, _DECLARED))
         if not functions:
             tools.append(tool)
             continue

@@ -130,12 +130,6 @@ def texts_in(content: Any) -> list[str]:
             return []
 
 
-def objects_in(value: Any) -> list[JsonObject]:
-    """Return the objects in a list; none where it is no list."""
-    listed = cast("list[Any]", value) if isinstance(value, list) else []
-    return [cast("JsonObject", each) for each in listed if isinstance(each, dict)]
-
-
 def is_held_by_the_service(value: JsonObject) -> bool:
     """Whether a part names a file that was uploaded to the service, which keeps it for a while."""
     uri = member(object_in(value, "fileData") or {}, "fileUri")

@@ -21,6 +21,7 @@ from onrecord.domain.content import (
 from onrecord.domain.documents import media_type_of
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.members import list_of
 
 NAME: Final = "ollama"
 
@@ -74,14 +75,14 @@ def user_message(value: JsonObject) -> tuple[Text | Document, ...]:
 def pictures(value: JsonObject) -> tuple[Document, ...]:
     """Return the pictures of a message, which it has in base64."""
     images: Any = value.get("images")
-    listed = cast("list[Any]", images) if isinstance(images, list) else []
+    listed = list_of(images)
     return tuple(_picture(image) for image in listed if isinstance(image, str))
 
 
 def instructions(value: JsonObject) -> str:
     """Return the text of the messages that a conversation begins with: `{"messages": [...]}`."""
     content: Any = value.get("messages", [value])
-    listed = cast("list[Any]", content) if isinstance(content, list) else []
+    listed = list_of(content)
     messages = [cast("JsonObject", each) for each in listed if isinstance(each, dict)]
     return "\n\n".join(text.text for message in messages for text in _text(message) if text.text)
 

@@ -258,11 +258,7 @@ def instructing_messages(draft: OllamaDraft) -> list[JsonObject]:
 
 def tools_of(draft: OllamaDraft) -> list[JsonObject] | None:
     """Return what stands under `tools`, in the order in which they were defined."""
-    tools = [
-        _definition(draft, tool) if isinstance(tool, ToolDefinition) else tool
-        for tool in draft.tools_in_force()
-    ]
-    return tools or None
+    return list(draft.tools_in_force(partial(_definition, draft))) or None
 
 
 def _definition(draft: OllamaDraft, tool: ToolDefinition) -> JsonObject:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import binascii
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from onrecord.projections.apis.members import member, placed_objects
+from onrecord.projections.apis.members import list_of, member, placed_objects
 from onrecord.projections.apis.rules import Found, Rule
 
 _ROLES: Final = frozenset({"system", "user", "assistant", "tool"})
@@ -62,9 +62,7 @@ def images_not_base64(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find pictures that are no standard base64: an address, or a path."""
     for index, message in placed_objects(request.get("messages")):
         images: Any = message.get("images")
-        for place, image in enumerate(
-            cast("list[Any]", images) if isinstance(images, list) else ()
-        ):
+        for place, image in enumerate(list_of(images)):
             if not _is_base64(image):
                 yield ("messages", index, "images", place), "illegal base64 data at input byte 0"
 

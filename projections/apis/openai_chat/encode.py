@@ -13,6 +13,7 @@ from onrecord.domain.documents import Modality
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.answers import FAILURE, Answer, failed, paragraphs, words_for_nothing
 from onrecord.projections.apis.documents import Behind
+from onrecord.projections.apis.members import list_of, objects
 from onrecord.projections.apis.openai_chat.draft import ChatDraft, encode_document
 from onrecord.projections.apis.openai_chat.members import (
     call_back,
@@ -21,7 +22,7 @@ from onrecord.projections.apis.openai_chat.members import (
     says_nothing,
     with_reasoning,
 )
-from onrecord.projections.apis.openai_chat.read import kind_of, kind_of_part, objects_in, part
+from onrecord.projections.apis.openai_chat.read import kind_of, kind_of_part, part
 from onrecord.projections.apis.user_messages import UserMessages
 from onrecord.projections.history.history import Block
 
@@ -212,7 +213,7 @@ class ChatMessages(UserMessages[ChatDraft]):
 
     def _with_read_parts(self, block: Block, value: JsonObject) -> JsonObject:
         """Return a message with those parts in words that the model does not read."""
-        parts = objects_in(value.get("content"))
+        parts = objects(value.get("content"))
         if all(_is_read(self.draft, part) for part in parts):
             return value
         return {**value, "content": [read for part in parts for read in self._read(block, part)]}
@@ -249,7 +250,7 @@ class ChatMessages(UserMessages[ChatDraft]):
         content = value.get("content")
         if isinstance(content, str):
             return value
-        items = cast("list[Any]", content) if isinstance(content, list) else []
+        items = list_of(content)
         parts = [part for item in items for part in self._own_result_parts(block, item, behind)]
         return {**value, "content": parts or words_for_nothing(is_error=block.is_error)}
 

@@ -17,7 +17,7 @@ from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.apis.members import says
+from onrecord.projections.apis.members import objects, says
 from onrecord.projections.apis.tools import custom_tool
 
 # Parts of a Chat Completions message in neutral form: texts, images, files and sounds.
@@ -74,12 +74,6 @@ def kind_of_part(value: JsonObject) -> str:
 def text_of(content: Any) -> str:
     """Return the texts of `content`, joined; empty where it has none."""
     return "".join(each.text for each in parts(content) if isinstance(each, Text))
-
-
-def objects_in(value: Any) -> list[JsonObject]:
-    """Return the objects in a list; none where it is no list."""
-    listed = cast("list[Any]", value) if isinstance(value, list) else []
-    return [cast("JsonObject", each) for each in listed if isinstance(each, dict)]
 
 
 def _file(value: JsonObject) -> Part | None:
@@ -158,7 +152,7 @@ def user_message(value: JsonObject) -> tuple[Part, ...]:
 def instructions(value: JsonObject) -> str:
     """Return the text of the messages that a conversation begins with: `{"messages": [...]}`."""
     content: Any = value.get("messages", [value])
-    texts = (text_of(message.get("content")) for message in objects_in(content))
+    texts = (text_of(message.get("content")) for message in objects(content))
     return "\n\n".join(text for text in texts if text)
 
 

@@ -14,11 +14,11 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import Api, Reader, UsagePlaces
 from onrecord.projections.apis.draft import present
+from onrecord.projections.apis.members import objects
 from onrecord.projections.apis.openai_chat import read
 from onrecord.projections.apis.openai_chat.draft import ChatDraft, draft_of
 from onrecord.projections.apis.openai_chat.encode import ChatAnswer, ChatMessages, message_of
 from onrecord.projections.apis.openai_chat.members import plain_back
-from onrecord.projections.apis.openai_chat.read import objects_in
 from onrecord.projections.apis.request import Options, Request, nothing_to_send, outside
 from onrecord.projections.apis.tools import OPENAI
 from onrecord.projections.apis.user_messages import answered_messages, messages_of
@@ -33,19 +33,14 @@ def instructing_messages(draft: ChatDraft) -> list[JsonObject]:
     if isinstance(instructions, str):
         messages = [{"role": "system", "content": instructions}] if instructions else []
     else:
-        messages = objects_in(instructions.get("messages"))
+        messages = objects(instructions.get("messages"))
     return [_in_role(draft, message) for message in messages]
 
 
 def tools_of(draft: ChatDraft) -> list[JsonObject] | None:
     """Return what stands under `tools`, in the order in which they were defined."""
-    tools = [
-        _definition(draft, tool)
-        if isinstance(tool, ToolDefinition)
-        else _own_definition(draft, tool)
-        for tool in draft.tools_in_force()
-    ]
-    return tools or None
+    tools = draft.tools_in_force(partial(_definition, draft))
+    return [_strictly_named(draft, tool) for tool in tools] or None
 
 
 def _in_role(draft: ChatDraft, message: JsonObject) -> JsonObject:
@@ -57,8 +52,8 @@ def _in_role(draft: ChatDraft, message: JsonObject) -> JsonObject:
     return {**message, "role": speaks}
 
 
-def _own_definition(draft: ChatDraft, value: JsonObject) -> JsonObject:
-    """Return a definition as it came; only OpenAI's own service is known to be strict on names."""
+def _strictly_named(draft: ChatDraft, value: JsonObject) -> JsonObject:
+    """Return a definition under a name that the service takes; only OpenAI's own service is known to be strict on names."""
     match value:
         case {"function": {"name": str(name)}} if draft.reader.is_openai:
             function: JsonObject = value["function"]

@@ -5,20 +5,21 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final, NamedTuple, cast
+from typing import Any, ClassVar, Final, NamedTuple
 
 from onrecord.domain import jsontext
 from onrecord.domain.content import Document, Text
 from onrecord.domain.documents import Modality, modality_of
-from onrecord.domain.errors import CorruptRecord, MalformedJson
+from onrecord.domain.errors import MalformedJson
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.answers import FAILURE, failed, words_for_nothing
 from onrecord.projections.apis.documents import Behind, tag_of
 from onrecord.projections.apis.draft import Draft, RuleNames
 from onrecord.projections.apis.foreign import goes_on
+from onrecord.projections.apis.members import list_of
 from onrecord.projections.apis.openai_responses.items import OUTPUTS, kind_of, link_of
 from onrecord.projections.apis.openai_responses.read import NAME
-from onrecord.projections.history.held_documents import told_in
+from onrecord.projections.history.held_documents import bytes_of, is_remote, told_in
 from onrecord.projections.history.history import Block
 
 # Documents as OpenAI's Responses API reads them: images, PDFs, office files and texts.
@@ -44,7 +45,6 @@ _FILES: Final[Mapping[str, str]] = {
 
 _TEXT: Final = "text/plain"
 _TEXT_NAME: Final = "document.txt"
-_INLINE: Final = "data:"
 _LONGEST_IMAGE: Final = 20_971_520
 _LONGEST_FILE: Final = 73_400_320
 
@@ -60,7 +60,7 @@ def encode_document(document: Document, blobs: Mapping[str, bytes]) -> JsonObjec
     name = _name_of(document, media_type)
     if name is None:
         return None
-    if document.url is not None and not document.url.startswith(_INLINE):
+    if is_remote(document):
         return {"type": "input_file", "file_url": document.url}
     data = _data_url(document, media_type if media_type in _FILES else _TEXT, blobs)
     if data is None or len(data) > _LONGEST_FILE:
@@ -69,8 +69,8 @@ def encode_document(document: Document, blobs: Mapping[str, bytes]) -> JsonObjec
 
 
 def _image(document: Document, media_type: str, blobs: Mapping[str, bytes]) -> JsonObject | None:
-    url: str | None = document.url
-    if url is None or url.startswith(_INLINE):
+    url = document.url
+    if not is_remote(document):
         url = _data_url(document, media_type, blobs) if media_type in _IMAGES else None
     if url is None or len(url) > _LONGEST_IMAGE:
         return None
@@ -89,10 +89,7 @@ def _data_url(document: Document, media_type: str, blobs: Mapping[str, bytes]) -
     if document.url is not None:
         about, _, data = document.url.partition(",")
         return f"data:{media_type};base64,{data}" if about.endswith(";base64") and data else None
-    digest = document.blob.sha256 if document.blob else ""
-    if digest not in blobs:
-        raise CorruptRecord("the bytes of a document are missing")
-    content = blobs[digest]
+    content = bytes_of(document, blobs)
     return f"data:{media_type};base64,{b64encode(content).decode()}" if content else None
 
 
@@ -302,4 +299,4 @@ def _tools_in(text: str) -> list[Any]:
         value = jsontext.read(text)
     except MalformedJson:
         return []
-    return cast("list[Any]", value) if isinstance(value, list) else []
+    return list_of(value)

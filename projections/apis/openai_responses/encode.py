@@ -18,6 +18,7 @@ from onrecord.projections.apis.answers import headline
 from onrecord.projections.apis.documents import Behind, texts_before, words_for
 from onrecord.projections.apis.draft import CallIds, IdForm
 from onrecord.projections.apis.foreign import told_of, whole
+from onrecord.projections.apis.members import list_of
 from onrecord.projections.apis.openai_responses.draft import (
     Held,
     ResponsesDraft,
@@ -47,7 +48,7 @@ def without_own_keys(draft: ResponsesDraft, value: JsonObject, version: int) -> 
     "Unknown parameter: 'input[1].content[0].parsed'."
     """
     content = value.get("content")
-    parts = cast("list[Any]", content) if isinstance(content, list) else ()
+    parts = list_of(content)
     if _OWN.isdisjoint(value) and not any(map(_has_own, parts)):
         return value
     draft.note("repaired", "O12", version, "keys that the SDK added are not sent")
@@ -252,14 +253,9 @@ class Encoder:
 
     def _late(self, block: Block) -> None:
         """Add a result whose time is over as the user's words."""
-        if block.cancelled:
-            self._draft.leave_out(
-                "late", block, "the call was given up, and was answered so before"
-            )
-            return
-        self._draft.note("moved", "late", block.version, "a result came late: it goes as text")
-        parts = self._parts(block, self._draft.result_parts(block))
-        self._say("user", [headline(block), *parts], block)
+        if self._draft.goes_late(block):
+            parts = self._parts(block, self._draft.result_parts(block))
+            self._say("user", [headline(block), *parts], block)
 
     def _found(self, block: Block, before: Block | None) -> list[Said]:
         """Return the parts of a document that travels on its own."""

@@ -26,7 +26,7 @@ from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import Replay
-from onrecord.projections.apis.members import says
+from onrecord.projections.apis.members import list_of, member, says
 from onrecord.projections.apis.openai_responses.server_tools import called
 from onrecord.projections.apis.tools import custom_tool
 
@@ -178,7 +178,7 @@ def instructions(value: JsonObject) -> str:
     """Return the text of instructions: `instructions`, then the items that lead the input."""
     own_text = value.get("instructions")
     items = value.get("input")
-    leading = cast("list[Any]", items) if isinstance(items, list) else []
+    leading = list_of(items)
     texts = [own_text if isinstance(own_text, str) else "", *map(_text_in, leading)]
     return "\n\n".join(text for text in texts if text.strip())
 
@@ -276,7 +276,7 @@ def _held(value: JsonObject) -> tuple[Part, ...]:
 
 
 def _name_of(definition: Any) -> Any:
-    return cast("JsonObject", definition).get("name") if isinstance(definition, dict) else None
+    return member(definition, "name")
 
 
 def _was_stopped(run: Any) -> bool:

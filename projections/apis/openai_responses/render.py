@@ -8,13 +8,15 @@ docs/rendering.md lists them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from functools import partial
+from typing import Any, Final
 
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import Api, Reader, UsagePlaces
 from onrecord.projections.apis.documents import Router
 from onrecord.projections.apis.draft import present
+from onrecord.projections.apis.members import list_of
 from onrecord.projections.apis.openai_responses import read, server_tools
 from onrecord.projections.apis.openai_responses.draft import Piece, ResponsesDraft
 from onrecord.projections.apis.openai_responses.encode import Encoder
@@ -42,16 +44,13 @@ def instructions_of(draft: ResponsesDraft) -> tuple[str | None, list[JsonObject]
         return instructions or None, []
     text: Any = instructions.get("instructions")
     leading: Any = instructions.get("input")
-    items = cast("list[Any]", leading) if isinstance(leading, list) else []
+    items = list_of(leading)
     return text if isinstance(text, str) and text.strip() else None, items
 
 
 def tools_of(draft: ResponsesDraft) -> list[JsonObject] | None:
     """Return what stands under `tools`, in the order in which they were defined."""
-    tools = [
-        _definition(draft, tool) if isinstance(tool, ToolDefinition) else tool
-        for tool in draft.tools_in_force()
-    ]
+    tools = list(draft.tools_in_force(partial(_definition, draft)))
     return load_what_none_searches(draft, tools) or None
 
 

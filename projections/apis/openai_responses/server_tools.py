@@ -7,13 +7,13 @@ platform.openai.com, "Using tools"; the OpenAPI description of OpenAI's API, "Re
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, TypeAlias, cast
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from onrecord.domain import jsontext
 from onrecord.domain.content import Document, ServerToolCall, ServerToolResult, Text, Url
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import members, objects, text_or_none, texts
+from onrecord.projections.apis.members import members, object_of, objects, text_or_none, texts
 
 NAMES: Final[Mapping[str, str]] = {
     "web_search_call": "web_search",
@@ -196,7 +196,7 @@ def _output(value: JsonObject) -> tuple[Text | Document, ...]:
 
 def _action(value: JsonObject) -> JsonObject:
     action = value.get("action")
-    return cast("JsonObject", action) if isinstance(action, dict) else {}
+    return object_of(action)
 
 
 def _said(output: Any, error: Any) -> tuple[Text, ...]:

@@ -4,7 +4,7 @@ from typing import assert_never
 
 from hypothesis import strategies as st
 
-from onrecord.adapters.bpmn.feel_nodes import (
+from onrecord.adapters.bpmn.feel import (
     Boolean,
     Call,
     Context,

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.bpmn.feel import LONGEST, parse
-from onrecord.adapters.bpmn.feel_nodes import (
+from onrecord.adapters.bpmn.feel import (
+    LONGEST,
     Boolean,
     Call,
     Context,
@@ -15,6 +15,7 @@ from onrecord.adapters.bpmn.feel_nodes import (
     Operation,
     Reference,
     String,
+    parse,
     spelled,
     walk,
 )

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 
-from onrecord.adapters.bpmn.feel_nodes import Call, Node, Reference, String, walk
+from onrecord.adapters.bpmn.feel import Call, Node, Reference, String, walk
 from onrecord.adapters.bpmn.from_ai import Parameter, arguments_of, parameters_of
 from onrecord.domain.errors import InvalidModel
 from tests.adapters.bpmn.feel_texts import trees, written

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.projections.matching.runs import ending_runs, longest_run, runs_back
+from onrecord.projections.matching.runs import ending_runs, longest_run
 
 texts = st.lists(st.integers(0, 3), max_size=12)
 
@@ -34,4 +34,3 @@ def test_runs_that_end_both_are_found_at_each_place(text: list[int], other: list
     assert ending_runs(text, other) == [
         common_end(text[: place + 1], other) for place in range(len(text))
     ]
-    assert runs_back(other, text) == ending_runs(text, other)
