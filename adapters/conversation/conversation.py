@@ -272,9 +272,9 @@ class Conversation:
         All results of a round are in one turn of the user's, in the order of their calls. `at` is
         the version to tell it at.
         """
-        from onrecord.adapters.conversation.history_queries import main_line, turns_since
+        from onrecord.adapters.conversation.history_queries import main_branch, turns_since
 
-        stretches = main_line(self._stream, at)
+        stretches = main_branch(self._stream, at)
         return turns_since(self._stream.backend, stretches, version_given(since))
 
     def blob(self, blob: Blob) -> bytes:
@@ -296,9 +296,9 @@ class Conversation:
         Those of prompts and signals, of results of tools, and those that providers' tools made; `at` is
         the version to tell it at.
         """
-        from onrecord.adapters.conversation.history_queries import documents_held, main_line
+        from onrecord.adapters.conversation.history_queries import documents_held, main_branch
 
-        return documents_held(self._stream.backend, main_line(self._stream, at))
+        return documents_held(self._stream.backend, main_branch(self._stream, at))
 
     def request(
         self,

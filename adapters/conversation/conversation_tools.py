@@ -50,25 +50,25 @@ class ConversationTools:
         `sources` say where tools come from; what is given as a `Toolset` brings its own. What is in
         force already is not recorded again.
         """
-        return declare(self._stream, *given_tools(tools, sources))
+        return declare(self._stream, *checked_tools(tools, sources))
 
     def in_force(self, *, at: int | None = None) -> Declared:
         """Return the tools in force, where they come from, and which version declared them.
 
         `at` is the version to tell it at; none, at version 0, where none were declared by then.
         """
-        from onrecord.adapters.conversation.history_queries import declared, main_line
+        from onrecord.adapters.conversation.history_queries import declared, main_branch
 
-        return declared(self._stream.backend, main_line(self._stream, at))
+        return declared(self._stream.backend, main_branch(self._stream, at))
 
     def server_calls(self, *, at: int | None = None) -> tuple[Activity, ...]:
         """Return what tools did that providers ran, in order: what each was asked, and gave.
 
         `at` is the version to tell it at. Pictures and texts are whole.
         """
-        from onrecord.adapters.conversation.history_queries import activities, main_line
+        from onrecord.adapters.conversation.history_queries import activities, main_branch
 
-        return activities(self._stream.backend, main_line(self._stream, at))
+        return activities(self._stream.backend, main_branch(self._stream, at))
 
 
 # Putting tools in force: what is in force already is not recorded again.
@@ -107,7 +107,9 @@ def _recorded_before(stream: Stream, declared: ToolsDeclared) -> Duplicate | Non
 # What callers give as tools, as it is recorded.
 
 
-def given_tools(tools: object, sources: object) -> tuple[tuple[_Tool, ...], tuple[ToolSource, ...]]:
+def checked_tools(
+    tools: object, sources: object
+) -> tuple[tuple[_Tool, ...], tuple[ToolSource, ...]]:
     """Return tools and their sources as they are recorded.
 
     Those that a provider runs for any API have the provider as their source. InvalidContent where

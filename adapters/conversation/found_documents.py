@@ -63,7 +63,7 @@ _SPELLED: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundDocument:
     """A document of a result: where it stood (a JSON pointer, RFC 6901), and the object there now.
 
     `place` is to be filled with what refers to the document.
@@ -78,7 +78,7 @@ class LookedThrough(NamedTuple):
     """What a tool gave as plain JSON, and the documents in it, in order."""
 
     plain: Any
-    found: tuple[Found, ...]
+    documents: tuple[FoundDocument, ...]
 
 
 class _Step(NamedTuple):
@@ -123,15 +123,15 @@ def looked_through(value: object) -> LookedThrough:
     walk = _Walk([_Step(value, top, 0)])
     while walk.steps:
         walk.take(walk.steps.pop())
-    return LookedThrough(top[0], tuple(walk.found))
+    return LookedThrough(top[0], tuple(walk.documents))
 
 
 class _Walk:
-    """What is still to be looked at, the last one first, and what was found so far."""
+    """What is still to be looked at, the last one first, and the documents so far."""
 
     def __init__(self, steps: list[_Step]) -> None:
         self.steps = steps
-        self.found: list[Found] = []
+        self.documents: list[FoundDocument] = []
         self._room = _MOST
 
     def take(self, step: _Step) -> None:
@@ -140,7 +140,7 @@ class _Walk:
         if is_document(value):
             place: JsonObject = {}
             step.put(place)
-            self.found.append(Found(described(value), step.path(), place))
+            self.documents.append(FoundDocument(described(value), step.path(), place))
             return
         match value:
             case None | bool() | int() | float() | str():
@@ -188,8 +188,8 @@ class _Walk:
         self._go_in(step, len(members))
         plain: JsonObject = {}
         within: list[_Step] = []
-        for given, value in members.items():
-            key = given if type(given) is str else _key(step, given)
+        for name, value in members.items():
+            key = name if type(name) is str else _key(step, name)
             if key in plain:
                 raise _no_json(step, "a mapping with two keys that are the same")
             plain[key] = value

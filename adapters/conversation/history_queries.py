@@ -31,7 +31,7 @@ from onrecord.projections.history.turns import history
 # What tools of providers did, read from what a store holds.
 
 
-def main_line(stream: Stream, at: int | None) -> tuple[Stretch, ...]:
+def main_branch(stream: Stream, at: int | None) -> tuple[Stretch, ...]:
     """Return what the main branch is made of, or was at a version; nothing before it began."""
     head = stream.head()
     return stream.lineage(version_asked(head, at), head) if head.version else ()

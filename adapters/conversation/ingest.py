@@ -13,17 +13,17 @@ from typing import Literal, NamedTuple, TypeAlias
 from onrecord.adapters.bpmn.inputs import EngineInput, inputs_of
 from onrecord.adapters.conversation.signals import (
     as_recorded,
-    content_given,
     given_up,
-    signal_given,
-    told_from_earlier,
+    new_signal,
+    signal_content,
+    with_call_of_reused_id,
 )
 from onrecord.adapters.conversation.tails import calls_open, tail_of
 from onrecord.adapters.conversation.tool_results import (
-    GivenResult,
-    given_result,
+    ToolOutput,
     stored_result,
     summarise,
+    tool_output,
 )
 from onrecord.adapters.inputs.arguments import text_if_given
 from onrecord.adapters.streams.results import record_result
@@ -47,7 +47,7 @@ class _Entry(NamedTuple):
 
     id: str | None
     name: str | None
-    given: GivenResult
+    output: ToolOutput
     interrupted: bool
     is_bare: bool
     message_id: str | None
@@ -92,7 +92,7 @@ class _Taken:
             if result.event.call_id in awaited:
                 answers.setdefault(result.event.call_id, result)
         return {
-            call_id: result._replace(event=told_from_earlier(stream, head, result.event))
+            call_id: result._replace(event=with_call_of_reused_id(stream, head, result.event))
             for call_id, result in answers.items()
         }
 
@@ -106,25 +106,25 @@ def ingest(stream: Stream, inputs: object, behaviour: object) -> NextInput:
     """
     if behaviour not in ("wait", "interrupt"):
         raise InvalidContent('the behaviour of signals is "wait" or "interrupt"')
-    entries = [_entry(given, at) for at, given in enumerate(inputs_of(inputs))]
-    given = [entry for entry in entries if entry.id is not None]
+    entries = [_entry(each, at) for at, each in enumerate(inputs_of(inputs))]
+    results = [entry for entry in entries if entry.id is not None]
     head = stream.head()
     conversation.receive(head, ())
-    if given and head.version == 0:
+    if results and head.version == 0:
         raise ResultsWithoutConversation
-    for entry in given:
+    for entry in results:
         conversation.give_result(head, entry.id or "", ())
-    stored_again(lambda: _record(stream, entries, given, interrupts=behaviour == "interrupt"))
+    stored_again(lambda: _record(stream, entries, results, interrupts=behaviour == "interrupt"))
     return next_input_of(stream)
 
 
 def _record(
-    stream: Stream, entries: Sequence[_Entry], given: Sequence[_Entry], *, interrupts: bool
+    stream: Stream, entries: Sequence[_Entry], results: Sequence[_Entry], *, interrupts: bool
 ) -> None:
-    """Record entries, of which some are `given` as results, their documents stored first."""
+    """Record entries, of which some are `results`, their documents stored first."""
     taken = _Taken(
         stream,
-        [_result(stream, entry) for entry in given],
+        [_result(stream, entry) for entry in results],
         list(_once(_signal(stream, entry) for entry in entries if entry.id is None)),
         interrupts,
     )
@@ -152,12 +152,12 @@ def _result(stream: Stream, entry: _Entry) -> _Result:
     call_id = entry.id or ""
     if entry.interrupted and entry.is_bare:
         return _Result(*conversation.cancel_call(stream.known_head(), call_id), ())
-    event, documents = stored_result(stream, call_id, entry.given, is_error=entry.interrupted)
+    event, documents = stored_result(stream, call_id, entry.output, is_error=entry.interrupted)
     return _Result(event.model_copy(update={"cancelled": entry.interrupted}), documents)
 
 
 def _signal(stream: Stream, entry: _Entry) -> SignalReceived:
-    return signal_given(entry.given, stream, entry.name, entry.message_id)
+    return new_signal(entry.output, stream, entry.name, entry.message_id)
 
 
 def _once(signals: Iterable[SignalReceived]) -> Iterator[SignalReceived]:
@@ -169,14 +169,14 @@ def _once(signals: Iterable[SignalReceived]) -> Iterator[SignalReceived]:
         seen_signals.add(signal)
 
 
-def _entry(given: EngineInput, at: int) -> _Entry:
+def _entry(entry: EngineInput, at: int) -> _Entry:
     """Return an entry that a record can hold; InvalidContent, which says why not, for any other."""
-    said = given.properties.get("message_id")
+    message_id = entry.properties.get("message_id")
     return _Entry(
-        id=given.id,
-        name=given.name,
-        given=content_given(given.content) if given.is_signal else given_result(given.content),
-        interrupted=given.is_interrupted,
-        is_bare=given.content is None or given.content in ("", CANCELLED),
-        message_id=text_if_given(f"the message_id of entry {at} of the inputs", said),
+        id=entry.id,
+        name=entry.name,
+        output=signal_content(entry.content) if entry.is_signal else tool_output(entry.content),
+        interrupted=entry.is_interrupted,
+        is_bare=entry.content is None or entry.content in ("", CANCELLED),
+        message_id=text_if_given(f"the message_id of entry {at} of the inputs", message_id),
     )

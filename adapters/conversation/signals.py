@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, TypeAlias, cast
 
 from onrecord.adapters.conversation.tails import calls_open
-from onrecord.adapters.conversation.tool_results import GivenResult, given_result
+from onrecord.adapters.conversation.tool_results import ToolOutput, tool_output
 from onrecord.adapters.inputs.arguments import several, text_if_given
 from onrecord.adapters.inputs.document_inputs import Unstored, described, must_hold, stored
 from onrecord.adapters.streams.stream import Done, Stream, settle, stored_again
@@ -43,8 +43,8 @@ def knowledge_of(stream: Stream, event: Event) -> Knowledge:
     return "same"
 
 
-def signal_given(
-    given: GivenResult,
+def new_signal(
+    output: ToolOutput,
     stream: Stream,
     name: str | None,
     message_id: str | None,
@@ -53,20 +53,22 @@ def signal_given(
     """Return a signal that a caller gives: its text, then each document once, stored now."""
     attached = tuple(attached)
     must_hold(stream, attached)
-    said = given.stored(stream).parts
-    texts = [part for part in said if isinstance(part, Text)]
-    found = [part for part in said if isinstance(part, Document)]
-    held = (*found, *(stored(document, stream) for document in attached))
-    return SignalReceived(content=(*texts, *dict.fromkeys(held)), name=name, message_id=message_id)
+    parts = output.stored(stream).parts
+    texts = [part for part in parts if isinstance(part, Text)]
+    documents = [part for part in parts if isinstance(part, Document)]
+    documents += [stored(document, stream) for document in attached]
+    return SignalReceived(
+        content=(*texts, *dict.fromkeys(documents)), name=name, message_id=message_id
+    )
 
 
-def content_given(content: object) -> GivenResult:
+def signal_content(content: object) -> ToolOutput:
     """Return what a signal says, looked through; nothing of it is stored yet.
 
     A string is text, anything else its JSON; None, a blank text, an empty list or mapping is no
     content, 0 and False are. InvalidContent for what no record can hold.
     """
-    return given_result(None if is_empty(content) else content)
+    return tool_output(None if is_empty(content) else content)
 
 
 def is_empty(content: object) -> bool:
@@ -97,12 +99,12 @@ def record_signal(
     """
     named = text_if_given("the name of a signal", name)
     once = text_if_given("message_id", message_id)
-    given = content_given(content)
+    output = signal_content(content)
     attached = [described(document) for document in several("documents", documents)]
     conversation.receive(stream.known_head(), ())
 
     def record() -> Done:
-        received = signal_given(given, stream, named, once, attached)
+        received = new_signal(output, stream, named, once, attached)
         if not interrupts:
             return stream.append(*conversation.receive(stream.known_head(), (received,)))
         return settle(stream, lambda head: _interrupting(stream, head, received)).done
@@ -116,12 +118,14 @@ def given_up(stream: Stream, head: Head) -> list[ToolResultRecorded]:
         return []
     awaited = calls_open(stream.backend, stream.lineage(head.version, head), head)
     return [
-        told_from_earlier(stream, head, *conversation.cancel_call(head, call.call_id))
+        with_call_of_reused_id(stream, head, *conversation.cancel_call(head, call.call_id))
         for call in awaited
     ]
 
 
-def told_from_earlier(stream: Stream, head: Head, result: ToolResultRecorded) -> ToolResultRecorded:
+def with_call_of_reused_id(
+    stream: Stream, head: Head, result: ToolResultRecorded
+) -> ToolResultRecorded:
     """Return the result of an open call, with its version where an earlier call had its id."""
     if knowledge_of(stream, result) == "new":
         return result

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from onrecord.adapters.conversation.found_documents import (
-    Found,
+    FoundDocument,
     is_document,
     looked_through,
     unfolded,
@@ -56,35 +56,35 @@ class Stored(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class GivenResult:
+class ToolOutput:
     """A result that a record can hold; nothing of it is stored yet.
 
-    `told` is its plain JSON, in which each document has a place; `listed` says that it is a list of
+    `plain` is its JSON, in which each document has a place; `listed` says that it is a list of
     texts and documents, which keeps its order.
     """
 
-    told: Any
-    found: tuple[Found, ...]
+    plain: Any
+    documents: tuple[FoundDocument, ...]
     at: str
     listed: bool
     is_error: bool
 
     def stored(self, stream: Stream) -> Stored:
         """Store the documents, each once, and return the result with references in their place."""
-        documents = _put_all(self.found, stream)
+        documents = _put_all(self.documents, stream)
         first: dict[Document, str] = {}
-        for found, document in zip(self.found, documents, strict=True):
-            found.place.update(reference_to(document))
-            first.setdefault(document, f"{self.at}{found.path}")
+        for each, document in zip(self.documents, documents, strict=True):
+            each.place.update(reference_to(document))
+            first.setdefault(document, f"{self.at}{each.path}")
         placed = tuple(Placed(document, path) for document, path in first.items())
         if self.listed:
-            at = {id(found.place): documents[place] for place, found in enumerate(self.found)}
-            return Stored(_in_order(self.told, at), placed)
-        is_alone = any(found.place is self.told for found in self.found)
-        return Stored((*(() if is_alone else _words(self.told)), *first), placed)
+            at = {id(each.place): documents[place] for place, each in enumerate(self.documents)}
+            return Stored(_in_order(self.plain, at), placed)
+        is_alone = any(each.place is self.plain for each in self.documents)
+        return Stored((*(() if is_alone else _words(self.plain)), *first), placed)
 
 
-def given_result(given: object) -> GivenResult:
+def tool_output(value: object) -> ToolOutput:
     """Return what a tool gave, looked through; InvalidContent where no record can hold it.
 
     A string is a text, None and an empty string are nothing; a list of texts and documents alone
@@ -92,12 +92,14 @@ def given_result(given: object) -> GivenResult:
     reference in the place of each document: mappings, lists, dataclasses, pydantic's models,
     numbers, dates, UUIDs, enumerations. Paths and bytes are documents wherever they stand.
     """
-    opened = _opened(given)
+    opened = _opened(value)
     listed = _listed(opened.value)
     looked = looked_through(opened.value if listed is None else listed)
-    for said in (looked.plain,) if listed is None else looked.plain:
-        _check(said)
-    return GivenResult(looked.plain, looked.found, opened.at, listed is not None, opened.is_error)
+    for each in (looked.plain,) if listed is None else looked.plain:
+        _check(each)
+    return ToolOutput(
+        looked.plain, looked.documents, opened.at, listed is not None, opened.is_error
+    )
 
 
 def _check(value: Any) -> None:
@@ -130,21 +132,21 @@ def _listed(value: object) -> Sequence[object] | None:
     return items if has_blocks else None
 
 
-def _put_all(found: Sequence[Found], stream: Stream) -> list[Document]:
+def _put_all(documents: Sequence[FoundDocument], stream: Stream) -> list[Document]:
     """Return the documents, stored; a file that stands there twice is read once."""
-    must_hold(stream, (each.document for each in found))
+    must_hold(stream, (each.document for each in documents))
     stored_documents: dict[Document | Unstored, Document] = {}
-    for each in found:
+    for each in documents:
         if each.document not in stored_documents:
             stored_documents[each.document] = stored(each.document, stream)
-    return [stored_documents[each.document] for each in found]
+    return [stored_documents[each.document] for each in documents]
 
 
-def _in_order(told: Sequence[Any], at: Mapping[int, Document]) -> tuple[Part, ...]:
+def _in_order(items: Sequence[Any], at: Mapping[int, Document]) -> tuple[Part, ...]:
     """Return the parts of a list; a document that was there before is told by its reference."""
     parts: list[Part] = []
     shown: set[Document] = set()
-    for each in told:
+    for each in items:
         document = at.get(id(each))
         if document is not None and document not in shown:
             shown.add(document)
@@ -179,10 +181,10 @@ def give_result(
 
     InvalidInput where no record can hold it: then nothing is stored.
     """
-    given = given_result(content)
+    output = tool_output(content)
 
     def record() -> Done | Rejected:
-        result, extracted = stored_result(stream, call_id, given, is_error=is_error)
+        result, extracted = stored_result(stream, call_id, output, is_error=is_error)
         done = record_result(stream, result, extracted, metadata=metadata)
         if isinstance(done, Recorded):
             summarise(call_id, extracted)
@@ -192,12 +194,12 @@ def give_result(
 
 
 def stored_result(
-    stream: Stream, call_id: str, given: GivenResult, *, is_error: bool = False
+    stream: Stream, call_id: str, output: ToolOutput, *, is_error: bool = False
 ) -> tuple[ToolResultRecorded, tuple[DocumentExtracted, ...]]:
     """Return what a tool gave as events, its documents stored."""
-    is_error = is_error or given.is_error
+    is_error = is_error or output.is_error
     conversation.give_result(stream.known_head(), call_id, ())
-    parts = given.stored(stream)
+    parts = output.stored(stream)
     (result,) = conversation.give_result(
         stream.known_head(), call_id, parts.parts, is_error=is_error
     )

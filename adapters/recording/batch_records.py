@@ -10,7 +10,7 @@ import hashlib
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
@@ -186,6 +186,10 @@ def answers_of(
     return BatchAnswers(bound or recorders.keyed(key_of(name.batch_id)), name)
 
 
+_Drafted: TypeAlias = tuple[tuple[NewEvent, ...], Mapping[str, Content]]
+"""The events of an answer, ready for the log, and the blobs that they refer to, by digest."""
+
+
 class BatchAnswers:
     """Records what the requests of one batch were answered, each once; one thread at a time."""
 
@@ -229,34 +233,23 @@ class BatchAnswers:
         except IdempotencyMismatch:
             # Another process read the same lines, and was quicker with some of them.
             for answer_events in drafted:
-                self._store_once(answer_events)
+                try:
+                    self._store([answer_events])
+                except IdempotencyMismatch:
+                    logger.debug("an answer of a batch was recorded by another process meanwhile")
         self._answered.update(new)
 
-    def _store(self, drafted: Sequence[tuple[tuple[NewEvent, ...], Mapping[str, Content]]]) -> None:
-        events = tuple(event for events_of_one, _ in drafted for event in events_of_one)
-        blobs = {
-            digest: data for _, blobs_of_one in drafted for digest, data in blobs_of_one.items()
-        }
+    def _store(self, drafted: Sequence[_Drafted]) -> None:
+        events = tuple(event for new_events, _ in drafted for event in new_events)
+        blobs = {digest: data for _, contents in drafted for digest, data in contents.items()}
         _store(self.recorder, events, blobs)
 
-    def _store_once(
-        self, answer_events: tuple[tuple[NewEvent, ...], Mapping[str, Content]]
-    ) -> None:
-        try:
-            self._store([answer_events])
-        except IdempotencyMismatch:
-            logger.debug("an answer of a batch was recorded by another process meanwhile")
-
-    def _drafted(
-        self, entry_answer: EntryAnswer
-    ) -> tuple[tuple[NewEvent, ...], Mapping[str, Content]]:
+    def _drafted(self, entry_answer: EntryAnswer) -> _Drafted:
         """Draft the events of an answer; the last one has an id that every reader gives it."""
-        stream, entry, response = (
-            self.recorder.stream,
-            self._awaiting.get(entry_answer.name),
-            uuid7(),
-        )
+        stream, response = self.recorder.stream, uuid7()
+        entry = self._awaiting.get(entry_answer.name)
         request = None if entry is None else entry.begun
+        request_id = None if request is None else request.request
         answer = entry_answer.answer
         if entry is not None and not answer.blocks:
             answer = replace(answer, api=entry.api)  # An error alone does not tell of which it is.
@@ -264,16 +257,15 @@ class BatchAnswers:
             answer,
             WIRES[answer.api].event_of,
             response=response,
-            request=None if request is None else request.request,
+            request=request_id,
             request_id=entry_answer.request_id,
             line=response if request is None else request.line,
             raw=entry_answer.raw,
         )
         closing = _of_batch(events[-1], self._batch, entry_answer.name)
         once = _id_in(stream.conversation_id, f"batch {self._batch} {entry_answer.name}")
-        causation = None if request is None else request.request
-        drafted = [stream.draft(event, causation) for event in events[:-1]]
-        return (*drafted, stream.draft(closing, causation, event_id=once)), blobs
+        drafted = [stream.draft(event, request_id) for event in events[:-1]]
+        return (*drafted, stream.draft(closing, request_id, event_id=once)), blobs
 
 
 def _store(recorder: Recorder, drafted: tuple[NewEvent, ...], blobs: Mapping[str, Content]) -> None:

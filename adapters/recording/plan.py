@@ -263,15 +263,11 @@ def in_force_anew(
 def _is_in_force(
     asking: Recording, instructions: InstructionsSet | None, tools: ToolsDeclared | None
 ) -> bool:
-    for event in asking[0]:
-        match event:
-            case InstructionsSet() if same_instructions(instructions, event):
-                continue
-            case ToolsDeclared() if same_tools(tools, event):
-                continue
-            case _:
-                return False
-    return True
+    return all(
+        (isinstance(event, InstructionsSet) and same_instructions(instructions, event))
+        or (isinstance(event, ToolsDeclared) and same_tools(tools, event))
+        for event in asking[0]
+    )
 
 
 def _new_events(
