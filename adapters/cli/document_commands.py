@@ -16,7 +16,7 @@ from onrecord.adapters.cli.history_commands import state_document
 from onrecord.adapters.cli.program import AsJson, At, Key, Url, opened
 from onrecord.adapters.storage.atomic_files import write_atomically
 from onrecord.adapters.store import Store, backend_of, spool_of
-from onrecord.adapters.streams.lineage import Stretch, lineage
+from onrecord.adapters.streams.lineage import LineSegment, lineage
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import Named, counted, named, size
 from onrecord.domain.documents import essence_of, name_of
@@ -64,10 +64,10 @@ def documents(
     with opened(context, url) as store:
         conversation = named(store, key)
         version = conversation.version_at(at)
-        stretches = lineage(backend_of(store), conversation.conversation_id, version)
-        entries = documents_held(backend_of(store), stretches)
+        segments = lineage(backend_of(store), conversation.conversation_id, version)
+        entries = documents_held(backend_of(store), segments)
         rows = (
-            _saved(store, stretches, entries, save)
+            _saved(store, segments, entries, save)
             if save
             else [_Saved(each, None) for each in entries]
         )
@@ -79,7 +79,7 @@ def documents(
 
 
 def _saved(
-    store: Store, stretches: tuple[Stretch, ...], entries: Iterable[HeldDocument], folder: Path
+    store: Store, segments: tuple[LineSegment, ...], entries: Iterable[HeldDocument], folder: Path
 ) -> list[_Saved]:
     """Write each document into a file, the same one once; return where each is.
 
@@ -102,7 +102,7 @@ def _saved(
                 continue
             known = (each.document.name, each.blob.sha256)
             if known not in files:
-                pieces = partial(pieces_of, backend_of(store), stretches, each)
+                pieces = partial(pieces_of, backend_of(store), segments, each)
                 name = _file_name(each)
                 # The numbers before were tried for the documents before.
                 names = free.setdefault(name, _numbered(name))

@@ -9,7 +9,7 @@ import typer
 
 from onrecord.adapters.cli.program import AsJson, At, Key, Url, known_api, opened
 from onrecord.adapters.store import Store, backend_of
-from onrecord.adapters.streams.lineage import Stretch, lineage
+from onrecord.adapters.streams.lineage import LineSegment, lineage
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import Named, counted, named
 from onrecord.domain import jsontext
@@ -64,8 +64,8 @@ def _show(store: Store, key: str, at: int | None, *, api: str | None, as_json: b
     """Write the tools in force, or, for an API, the JSON that tells it of them."""
     from onrecord.adapters.conversation.history_queries import declared
 
-    conversation, stretches = _main_branch(store, key, at)
-    in_force = declared(backend_of(store), stretches)
+    conversation, segments = _main_branch(store, key, at)
+    in_force = declared(backend_of(store), segments)
     if api is not None:
         _tell(in_force, api, as_json=as_json)
     elif as_json:
@@ -79,8 +79,8 @@ def _show(store: Store, key: str, at: int | None, *, api: str | None, as_json: b
 
 def _show_history(store: Store, key: str, at: int | None, *, as_json: bool) -> None:
     """Write every declaration of tools, the first one first."""
-    conversation, stretches = _main_branch(store, key, at)
-    history = list(_declarations(store, stretches))
+    conversation, segments = _main_branch(store, key, at)
+    history = list(_declarations(store, segments))
     if as_json:
         for when, each in history:
             output.json_line({"recorded_at": when, **_document(each)})
@@ -91,19 +91,21 @@ def _show_history(store: Store, key: str, at: int | None, *, as_json: bool) -> N
             output.plain(each.version, when, _short(each.sha256), _origins(each), _names(each))
 
 
-def _main_branch(store: Store, key: str, at: int | None) -> tuple[Named, tuple[Stretch, ...]]:
+def _main_branch(store: Store, key: str, at: int | None) -> tuple[Named, tuple[LineSegment, ...]]:
     conversation = named(store, key)
     version = conversation.version_at(at)
     return conversation, lineage(backend_of(store), conversation.conversation_id, version)
 
 
-def _declarations(store: Store, stretches: tuple[Stretch, ...]) -> Iterator[tuple[str, Declared]]:
+def _declarations(
+    store: Store, segments: tuple[LineSegment, ...]
+) -> Iterator[tuple[str, Declared]]:
     """Yield each declaration with the time at which it was recorded, the first one first."""
     from onrecord.adapters.conversation.history_queries import declaration, declarations
 
-    for recorded in reversed(list(declarations(backend_of(store), stretches))):
+    for recorded in reversed(list(declarations(backend_of(store), segments))):
         when = timestamp(recorded.recorded_at)
-        yield when, declaration(backend_of(store), stretches, recorded)
+        yield when, declaration(backend_of(store), segments, recorded)
 
 
 def _tell(in_force: Declared, api: str, *, as_json: bool) -> None:

@@ -274,8 +274,8 @@ class Conversation:
         """
         from onrecord.adapters.conversation.history_queries import main_branch, turns_since
 
-        stretches = main_branch(self._stream, at)
-        return turns_since(self._stream.backend, stretches, version_given(since))
+        segments = main_branch(self._stream, at)
+        return turns_since(self._stream.backend, segments, version_given(since))
 
     def blob(self, blob: Blob) -> bytes:
         """Return the bytes of a blob of this conversation, or of one that it was forked from."""

@@ -91,9 +91,9 @@ def _recorded_before(stream: Stream, declared: ToolsDeclared) -> Duplicate | Non
     head = stream.head()
     if not head.tools:
         return None
-    stretches = stream.lineage(head.version, head)
-    redacted = amendments(stream.backend, stretches).redacted
-    recorded = in_force(stream.backend, stretches, "tools", redacted)
+    segments = stream.lineage(head.version, head)
+    redacted = amendments(stream.backend, segments).redacted
+    recorded = in_force(stream.backend, segments, "tools", redacted)
     if recorded is None or recorded.conversation_id != stream.conversation_id:
         return None
     match recorded.event():

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from onrecord.adapters.conversation.tails import tail_of
 from onrecord.adapters.inputs.document_inputs import Unstored, prompt
-from onrecord.adapters.streams.lineage import Stretch, parted
+from onrecord.adapters.streams.lineage import LineSegment, parted
 from onrecord.adapters.streams.stream import Done, Stream, settle
 from onrecord.domain import conversation
 from onrecord.domain.content import Document, Native, Text
@@ -54,8 +54,8 @@ def edit(
 
 def retracted(stream: Stream, head: Head) -> tuple[Event, ...]:
     """Return what gives up the last answer: all behind what was said, or what tools gave, before."""
-    stretches = stream.lineage(head.version, head)
-    tail = tail_of(stream.backend, stretches)
+    segments = stream.lineage(head.version, head)
+    tail = tail_of(stream.backend, segments)
     unanswered = tail.unanswered or (None if tail.answer else tail.prompt)
     if unanswered is not None:
         raise InvalidContent(
@@ -68,63 +68,67 @@ def retracted(stream: Stream, head: Head) -> tuple[Event, ...]:
             "the last answer was given before this conversation was forked: fork "
             f"{tail.answer.conversation_id} at version {tail.answer.version - 1} instead"
         )
-    return _back_before(stream, stretches, tail.answer.version, head)
+    return _back_before(stream, segments, tail.answer.version, head)
 
 
 def edited(
     stream: Stream, head: Head, version: int, said: Iterable[Text | Document | Native]
 ) -> tuple[Event, ...]:
     """Return what puts another prompt in the place of the one at a version."""
-    stretches = stream.lineage(head.version, head)
-    _must_be_prompt(stream, stretches, version, head)
-    back = _back_before(stream, stretches, version, head)
+    segments = stream.lineage(head.version, head)
+    _must_be_prompt(stream, segments, version, head)
+    back = _back_before(stream, segments, version, head)
     return (*back, *conversation.say(head, said))
 
 
 def compacted(stream: Stream, head: Head, summary: str, until: int | None) -> tuple[Event, ...]:
     """Return what lets a summary stand for all up to a version; None: all exchanges that are over."""
-    stretches = stream.lineage(head.version, head)
+    segments = stream.lineage(head.version, head)
     if until is None:
-        until = _over(stream, stretches, head)
+        until = _over(stream, segments, head)
     else:
         conversation.must_exist(head, until)
-        _must_be_between_rounds(stream, stretches, until)
+        _must_be_between_rounds(stream, segments, until)
     return conversation.compact(head, summary, until)
 
 
 def _back_before(
-    stream: Stream, stretches: Sequence[Stretch], version: int, head: Head
+    stream: Stream, segments: Sequence[LineSegment], version: int, head: Head
 ) -> tuple[Event, ...]:
     """Return what lets the main branch go on from what stands before a version of it."""
-    own = [stretch for stretch in stretches if stretch.conversation_id == stream.conversation_id]
-    stretch = next(stretch for stretch in reversed(own) if stretch.after < version - 1)
-    after = min(version - 1, stretch.until)
-    return conversation.go_back(head, after, None if stretch.line is None else head.version)
+    own = [segment for segment in segments if segment.conversation_id == stream.conversation_id]
+    segment = next(segment for segment in reversed(own) if segment.after < version - 1)
+    after = min(version - 1, segment.until)
+    return conversation.go_back(head, after, None if segment.line is None else head.version)
 
 
-def _must_be_prompt(stream: Stream, stretches: Sequence[Stretch], version: int, head: Head) -> None:
+def _must_be_prompt(
+    stream: Stream, segments: Sequence[LineSegment], version: int, head: Head
+) -> None:
     conversation.must_exist(head, version)
-    stretch = _stretch_of(stream, stretches, version)
+    segment = _segment_of(stream, segments, version)
     for recorded in stream.backend.read(stream.conversation_id, after=version - 1, until=version):
         event = recorded.event()
         if not isinstance(event, MessageRecorded) or event.role != "user":
             whose = f" of the {event.role}" if isinstance(event, MessageRecorded) else ""
             raise InvalidContent(f"version {version} is no prompt, but {recorded.type}{whose}")
-        if stretch is None or event.line != stretch.line:
+        if segment is None or event.line != segment.line:
             raise InvalidContent(
                 f"version {version} is not on the main branch: `onrecord show KEY --lines` says why"
             )
 
 
-def _stretch_of(stream: Stream, stretches: Sequence[Stretch], version: int) -> Stretch | None:
-    own = (stretch for stretch in stretches if stretch.conversation_id == stream.conversation_id)
-    return next((s for s in own if s.after < version <= s.until), None)
+def _segment_of(
+    stream: Stream, segments: Sequence[LineSegment], version: int
+) -> LineSegment | None:
+    own = (segment for segment in segments if segment.conversation_id == stream.conversation_id)
+    return next((segment for segment in own if segment.has(version)), None)
 
 
-def _over(stream: Stream, stretches: tuple[Stretch, ...], head: Head) -> int:
+def _over(stream: Stream, segments: tuple[LineSegment, ...], head: Head) -> int:
     """Return the version up to which all exchanges are over: answered, and no call open."""
     until = head.version
-    before = stretches
+    before = segments
     tail = tail_of(stream.backend, before)
     is_over = tail.is_over
     while not is_over:
@@ -137,19 +141,19 @@ def _over(stream: Stream, stretches: tuple[Stretch, ...], head: Head) -> int:
                 "until it is answered"
             )
         until = prompt.version - 1
-        before, _ = parted(stretches, stream.conversation_id, until)
+        before, _ = parted(segments, stream.conversation_id, until)
         tail = tail_of(stream.backend, before)
         # What came of an exchange that others followed is all that will come.
         is_over = tail.prompt is not None and not (tail.open_calls or tail.is_out)
     return until
 
 
-def _must_be_between_rounds(stream: Stream, stretches: tuple[Stretch, ...], until: int) -> None:
-    if _stretch_of(stream, stretches, until) is None:
+def _must_be_between_rounds(stream: Stream, segments: tuple[LineSegment, ...], until: int) -> None:
+    if _segment_of(stream, segments, until) is None:
         raise InvalidContent(
             f"version {until} is not on the main branch: `onrecord show KEY --lines` says why"
         )
-    before, _ = parted(stretches, stream.conversation_id, until)
+    before, _ = parted(segments, stream.conversation_id, until)
     tail = tail_of(stream.backend, before)
     if tail.open_calls:
         raise InvalidContent(

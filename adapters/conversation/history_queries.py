@@ -15,7 +15,7 @@ from onrecord.adapters.streams.event_reading import (
     owners_of,
     told_whole,
 )
-from onrecord.adapters.streams.lineage import Stretch, amendments, parted
+from onrecord.adapters.streams.lineage import LineSegment, amendments, parted
 from onrecord.adapters.streams.stream import Stream
 from onrecord.domain.blobs import referenced, restore
 from onrecord.domain.content import Native
@@ -31,31 +31,31 @@ from onrecord.projections.history.turns import history
 # What tools of providers did, read from what a store holds.
 
 
-def main_branch(stream: Stream, at: int | None) -> tuple[Stretch, ...]:
+def main_branch(stream: Stream, at: int | None) -> tuple[LineSegment, ...]:
     """Return what the main branch is made of, or was at a version; nothing before it began."""
     head = stream.head()
     return stream.lineage(version_asked(head, at), head) if head.version else ()
 
 
-def activities(backend: Backend, stretches: tuple[Stretch, ...]) -> tuple[Activity, ...]:
-    """Return what providers' tools did in these stretches, each block whole."""
+def activities(backend: Backend, segments: tuple[LineSegment, ...]) -> tuple[Activity, ...]:
+    """Return what providers' tools did in these segments, each block whole."""
     return activity(
-        told_whole(backend, stretches), lambda native: _with_blobs(backend, stretches, native)
+        told_whole(backend, segments), lambda native: _with_blobs(backend, segments, native)
     )
 
 
 # Which tools were declared, and when: read from the log by the head's pointer.
 
 
-def declared(backend: Backend, stretches: tuple[Stretch, ...]) -> Declared:
-    """Return the tools in force at the end of these stretches, each whole."""
-    redacted = amendments(backend, stretches).redacted
-    event = in_force(backend, stretches, "tools", redacted)
-    return Declared() if event is None else declaration(backend, stretches, event)
+def declared(backend: Backend, segments: tuple[LineSegment, ...]) -> Declared:
+    """Return the tools in force at the end of these segments, each whole."""
+    redacted = amendments(backend, segments).redacted
+    event = in_force(backend, segments, "tools", redacted)
+    return Declared() if event is None else declaration(backend, segments, event)
 
 
 def declaration(
-    backend: Backend, stretches: tuple[Stretch, ...], recorded: RecordedEvent
+    backend: Backend, segments: tuple[LineSegment, ...], recorded: RecordedEvent
 ) -> Declared:
     """Return what a recorded declaration put in force; nothing where it was erased."""
     event = recorded.event()
@@ -63,50 +63,50 @@ def declaration(
         return Declared()
     declaration = declared_in(event, recorded.version, recorded.conversation_id)
     tools = (
-        _with_blobs(backend, stretches, tool) if isinstance(tool, Native) else tool
+        _with_blobs(backend, segments, tool) if isinstance(tool, Native) else tool
         for tool in declaration.tools
     )
     return replace(declaration, tools=tuple(tools))
 
 
-def declarations(log: Log, stretches: tuple[Stretch, ...]) -> Iterator[RecordedEvent]:
-    """Yield all that were made in these stretches, the last one first; reads nothing else."""
-    for stretch in reversed(stretches):
-        event = in_force(log, (stretch,), "tools")
+def declarations(log: Log, segments: tuple[LineSegment, ...]) -> Iterator[RecordedEvent]:
+    """Yield all that were made in these segments, the last one first; reads nothing else."""
+    for segment in reversed(segments):
+        event = in_force(log, (segment,), "tools")
         while event is not None:
             yield event
-            before = replace(stretch, until=event.version - 1, head=None)
+            before = segment.cut_at(event.version - 1)
             event = in_force(log, (before,), "tools")
 
 
-def _with_blobs(backend: Backend, stretches: tuple[Stretch, ...], native: Native) -> Native:
+def _with_blobs(backend: Backend, segments: tuple[LineSegment, ...], native: Native) -> Native:
     """Return an API's own JSON with the strings that were moved to blobs."""
     blobs = tuple(referenced(native.value))
     if not blobs:
         return native
-    data = {blob.sha256: blob_among(backend, stretches, blob) for blob in blobs}
+    data = {blob.sha256: blob_among(backend, segments, blob) for blob in blobs}
     return Native(api=native.api, value=restore(native.value, data))
 
 
 # The documents of a conversation, read from what a store holds, and their bytes.
 
 
-def documents_held(backend: Backend, stretches: tuple[Stretch, ...]) -> tuple[HeldDocument, ...]:
-    """Return the documents of these stretches, in order."""
+def documents_held(backend: Backend, segments: tuple[LineSegment, ...]) -> tuple[HeldDocument, ...]:
+    """Return the documents of these segments, in order."""
     return documents(
-        told_whole(backend, stretches), lambda native: _with_blobs(backend, stretches, native)
+        told_whole(backend, segments), lambda native: _with_blobs(backend, segments, native)
     )
 
 
 def pieces_of(
-    blobs: Blobs, stretches: tuple[Stretch, ...], held: HeldDocument
+    blobs: Blobs, segments: tuple[LineSegment, ...], held: HeldDocument
 ) -> Iterator[bytes] | None:
     """Return the bytes of a document in pieces of at most 1 MiB; None for one at an address."""
     if held.blob is None:
         return None
     if held.document.blob is None:
         return iter((bytes_of(held.document, {}),))
-    for owner in owners_of(stretches):
+    for owner in owners_of(segments):
         pieces = blobs.get_blob(owner, held.document.blob)
         try:
             first = next(pieces, b"")
@@ -119,16 +119,18 @@ def pieces_of(
 # What is new in a conversation: its turns since a version, as a model is told them.
 
 
-def turns_since(backend: Backend, stretches: tuple[Stretch, ...], since: int) -> tuple[Turn, ...]:
+def turns_since(
+    backend: Backend, segments: tuple[LineSegment, ...], since: int
+) -> tuple[Turn, ...]:
     """Return the turns of what came after a version, whole; reads back to the prompt before it.
 
     All results of a round are in one turn, in the order of its calls; a call that awaits its result
     has none yet. What it was forked from is there only where all is asked for (0).
     """
-    if not stretches:
+    if not segments:
         return ()
-    own = stretches[-1].conversation_id
-    awaited = tail_of(backend, stretches).open_calls
+    own = segments[-1].conversation_id
+    awaited = tail_of(backend, segments).open_calls
 
     def is_new(block: Block) -> bool:
         if block.mark == "missing" and block.call_id in awaited:
@@ -138,10 +140,10 @@ def turns_since(backend: Backend, stretches: tuple[Stretch, ...], since: int) ->
     def whole(block: Block) -> Block:
         if not block.spilled or block.plain["kind"] != "native":
             return block
-        native = _with_blobs(backend, stretches, Native.model_validate(block.plain))
+        native = _with_blobs(backend, segments, Native.model_validate(block.plain))
         return replace(block, plain={**block.plain, "value": native.value}, spilled=False)
 
-    folded = history(events_for(backend, _behind(backend, stretches, since), None))
+    folded = history(events_for(backend, _behind(backend, segments, since), None))
     new = (
         Turn(turn.role, [whole(block) for block in turn.blocks if is_new(block)])
         for turn in folded.turns
@@ -149,12 +151,12 @@ def turns_since(backend: Backend, stretches: tuple[Stretch, ...], since: int) ->
     return tuple(with_answers(turn, folded.responses) for turn in new if turn.blocks)
 
 
-def _behind(log: Log, stretches: tuple[Stretch, ...], since: int) -> tuple[Stretch, ...]:
-    """Return the stretches from the exchange on in which a version is."""
-    before, behind = parted(stretches, stretches[-1].conversation_id, since)
+def _behind(log: Log, segments: tuple[LineSegment, ...], since: int) -> tuple[LineSegment, ...]:
+    """Return the segments from the exchange on in which a version is."""
+    before, behind = parted(segments, segments[-1].conversation_id, since)
     if not behind:
-        return stretches
+        return segments
     first = next(iter(since_prompt(log, before)), None)
     if first is None:
-        return stretches
-    return parted(stretches, first.conversation_id, first.version - 1)[1]
+        return segments
+    return parted(segments, first.conversation_id, first.version - 1)[1]

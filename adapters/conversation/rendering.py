@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.streams.event_reading import blob_among, events_for
-from onrecord.adapters.streams.lineage import Stretch
+from onrecord.adapters.streams.lineage import LineSegment
 from onrecord.adapters.streams.stream import Stream
 from onrecord.adapters.wire.respelling import are_respelled
 from onrecord.domain.errors import InvalidInput, OnrecordError
@@ -75,7 +75,7 @@ class Windows(Protocol):
         conversation_id: UUID,
         version: int,
         options: Options,
-        lineage: Callable[[], tuple[Stretch, ...]],
+        lineage: Callable[[], tuple[LineSegment, ...]],
     ) -> RenderedRequest:
         """Return a conversation's request at a version; `lineage` tells what it is made of."""
         ...
@@ -108,11 +108,11 @@ def ask_for(
     return windows.ask(stream.conversation_id, version, options, lineage)
 
 
-def ask(backend: Backend, stretches: tuple[Stretch, ...], options: Options) -> RenderedRequest:
-    """Return the request that these stretches of events make, under these options."""
-    recipe = recipe_of(options, stretches[-1].until)
-    request = request_of(backend, stretches, options)
-    return RenderedRequest(request, recipe, sources_of(backend, lambda: stretches, options))
+def ask(backend: Backend, segments: tuple[LineSegment, ...], options: Options) -> RenderedRequest:
+    """Return the request that these segments of events make, under these options."""
+    recipe = recipe_of(options, segments[-1].until)
+    request = request_of(backend, segments, options)
+    return RenderedRequest(request, recipe, sources_of(backend, lambda: segments, options))
 
 
 def recipe_of(options: Options, version: int) -> Recipe:
@@ -122,17 +122,17 @@ def recipe_of(options: Options, version: int) -> Recipe:
 
 
 def sources_of(
-    backend: Backend, lineage: Callable[[], tuple[Stretch, ...]], options: Options
+    backend: Backend, lineage: Callable[[], tuple[LineSegment, ...]], options: Options
 ) -> Callable[[], tuple[Source, ...]]:
     """Return what reads the events that a request is made of; `lineage` tells where they are."""
     return lambda: sources_in(events_for(backend, lineage(), exchanges_of(options.window)))
 
 
-def request_of(backend: Backend, stretches: tuple[Stretch, ...], options: Options) -> Request:
+def request_of(backend: Backend, segments: tuple[LineSegment, ...], options: Options) -> Request:
     """Return the request alone."""
-    folded = history(events_for(backend, stretches, exchanges_of(options.window)), options.missing)
+    folded = history(events_for(backend, segments, exchanges_of(options.window)), options.missing)
     needed = needed_blobs(folded, options)
-    data = {blob.sha256: blob_among(backend, stretches, blob) for blob in needed}
+    data = {blob.sha256: blob_among(backend, segments, blob) for blob in needed}
     return render(folded, options, data)
 
 

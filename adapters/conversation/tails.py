@@ -14,7 +14,7 @@ from onrecord.adapters.streams.event_reading import (
     since_request,
     was_asked,
 )
-from onrecord.adapters.streams.lineage import Stretch
+from onrecord.adapters.streams.lineage import LineSegment
 from onrecord.domain import events
 from onrecord.domain.blobs import referenced, restore
 from onrecord.domain.content import Opaque, ToolCall
@@ -99,30 +99,30 @@ class Tail:
             self.unanswered = item
 
 
-def tail_of(log: Log, stretches: tuple[Stretch, ...]) -> Tail:
+def tail_of(log: Log, segments: tuple[LineSegment, ...]) -> Tail:
     """Return the tail of a main branch; reads back to the prompt that began it, no further."""
-    return _tail(since_prompt(log, stretches))
+    return _tail(since_prompt(log, segments))
 
 
-def since_prompt(log: Log, stretches: tuple[Stretch, ...]) -> list[Told]:
+def since_prompt(log: Log, segments: tuple[LineSegment, ...]) -> list[Told]:
     """Return the last exchange; from the last request on, if the prompt was said while that was out.
 
     What a fork says amid a round of its origin's is of that round, as long as it asked nothing.
     """
-    before, own = stretches[:-1], stretches[-1:]
+    before, own = segments[:-1], segments[-1:]
     if before and not was_asked(log, own):
         earlier = since_prompt(log, before)
         if _tail(earlier).open_calls:
             return [*earlier, *(recorded.told() for recorded in events_in(log, own[0]))]
     told: list[Told] = []
-    for stretch in reversed(stretches):
-        told = [*(recorded.told() for recorded in last_exchange(log, stretch)), *told]
+    for segment in reversed(segments):
+        told = [*(recorded.told() for recorded in last_exchange(log, segment)), *told]
         if any(_is_prompt(event) for _, event in _known(told)):
             break
     sent = [item for item, event in _known(told) if isinstance(event, events.RequestSent)]
-    if _saw_prompt(told, sent[-1]) if sent else not was_asked(log, stretches):
+    if _saw_prompt(told, sent[-1]) if sent else not was_asked(log, segments):
         return told
-    return [recorded.told() for recorded in since_request(log, stretches)]
+    return [recorded.told() for recorded in since_request(log, segments)]
 
 
 def _tail(events: Iterable[Told]) -> Tail:
@@ -169,32 +169,34 @@ def _known(events: Iterable[Told]) -> Iterable[tuple[Told, Event]]:
 # Calls that await a result: which they are, and what they ask for.
 
 
-def awaited_calls(backend: Backend, stretches: tuple[Stretch, ...], head: Head) -> list[ToolCall]:
+def awaited_calls(
+    backend: Backend, segments: tuple[LineSegment, ...], head: Head
+) -> list[ToolCall]:
     """Return the calls that await a result, in the order in which they were made.
 
     A fork still awaits those of its origin, as long as it sent no request itself. A call has the
     name that the caller gave its tool, under whatever name the model was told of it.
     """
-    calls = [_call(backend, stretches, event) for event in calls_open(backend, stretches, head)]
+    calls = [_call(backend, segments, event) for event in calls_open(backend, segments, head)]
     if not any(is_spelled_anew(call.name) for call in calls):
         return calls
-    names = names_in_force(backend, stretches)
+    names = names_in_force(backend, segments)
     return [call.model_copy(update={"name": names.get(call.name, call.name)}) for call in calls]
 
 
-def names_in_force(log: Log, stretches: tuple[Stretch, ...]) -> Mapping[str, str]:
+def names_in_force(log: Log, segments: tuple[LineSegment, ...]) -> Mapping[str, str]:
     """Return the caller's own names of the tools in force, by those that a model is told."""
-    declared = in_force(log, stretches, "tools")
+    declared = in_force(log, segments, "tools")
     tools = declared.event() if declared else None
     return given_names(tools if isinstance(tools, ToolsDeclared) else None)
 
 
 def calls_open(
-    backend: Backend, stretches: tuple[Stretch, ...], head: Head
+    backend: Backend, segments: tuple[LineSegment, ...], head: Head
 ) -> list[ToolCallRecorded]:
     """Return the events of the calls that await a result, in the order in which they were made."""
-    own = stretches[-1].conversation_id
-    made = [] if head.request else _of_origin(backend, stretches)
+    own = segments[-1].conversation_id
+    made = [] if head.request else _of_origin(backend, segments)
     versions = sorted(head.open_calls.values())
     if versions:
         recorded = backend.read(own, after=versions[0] - 1, until=versions[-1])
@@ -203,8 +205,8 @@ def calls_open(
     return made
 
 
-def _of_origin(backend: Backend, stretches: tuple[Stretch, ...]) -> list[ToolCallRecorded]:
-    *origins, own = stretches
+def _of_origin(backend: Backend, segments: tuple[LineSegment, ...]) -> list[ToolCallRecorded]:
+    *origins, own = segments
     if not origins:
         return []
     calls: dict[str, ToolCallRecorded] = {}
@@ -221,23 +223,23 @@ def _of_origin(backend: Backend, stretches: tuple[Stretch, ...]) -> list[ToolCal
     return list(calls.values())
 
 
-def _last_round(log: Log, stretches: Sequence[Stretch]) -> list[RecordedEvent]:
+def _last_round(log: Log, segments: Sequence[LineSegment]) -> list[RecordedEvent]:
     """Return the events in which the last round is: a fork that asked nothing may go on with one."""
     recorded: list[RecordedEvent] = []
-    for number, stretch in reversed(list(enumerate(stretches))):
-        is_begun_here = number == 0 or was_asked(log, (stretch,))
-        read = last_exchange(log, stretch) if is_begun_here else events_in(log, stretch)
+    for number, segment in reversed(list(enumerate(segments))):
+        is_begun_here = number == 0 or was_asked(log, (segment,))
+        read = last_exchange(log, segment) if is_begun_here else events_in(log, segment)
         recorded = [*read, *recorded]
         if is_begun_here:
             break
     return recorded
 
 
-def _call(backend: Backend, stretches: tuple[Stretch, ...], event: ToolCallRecorded) -> ToolCall:
+def _call(backend: Backend, segments: tuple[LineSegment, ...], event: ToolCallRecorded) -> ToolCall:
     if isinstance(event.content, ToolCall):
         return event.content
     spilled = referenced(event.content.value)
-    data = {blob.sha256: blob_among(backend, stretches, blob) for blob in spilled}
+    data = {blob.sha256: blob_among(backend, segments, blob) for blob in spilled}
     call = neutral_of(event.content.api, restore(event.content.value, data))
     if isinstance(call, ToolCall):
         # Gemini's calls, and Ollama's, may have no id of their own.

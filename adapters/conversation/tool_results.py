@@ -225,14 +225,14 @@ def _called_name(stream: Stream, call_id: str) -> str | None:
     head = stream.head()
     if head.version == 0:
         return None
-    stretches = stream.lineage(head.version, head)
-    awaited = {call.id: call.name for call in awaited_calls(stream.backend, stretches, head)}
+    segments = stream.lineage(head.version, head)
+    awaited = {call.id: call.name for call in awaited_calls(stream.backend, segments, head)}
     if call_id in awaited:
         return awaited[call_id]
     for recorded in backwards(stream.backend, stream.lineages().whole(head.version)):
         event = recorded.event() if recorded.type == _CALL else None
         if isinstance(event, ToolCallRecorded) and event.call_id == call_id:
-            return names_in_force(stream.backend, stretches).get(event.name, event.name)
+            return names_in_force(stream.backend, segments).get(event.name, event.name)
     return None
 
 

@@ -7,7 +7,7 @@ one only its ends are read, as much as a request of so many blocks can tell abou
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice
 from typing import Final
@@ -22,7 +22,7 @@ from onrecord.adapters.streams.event_reading import (
     line_of,
     on_main,
 )
-from onrecord.adapters.streams.lineage import BEGINNING, Lineages, Stretch, amendments
+from onrecord.adapters.streams.lineage import BEGINNING, Lineages, LineSegment, amendments
 from onrecord.adapters.wire.requests import Sent
 from onrecord.domain.events import LineAdopted, Relation
 from onrecord.domain.log import Log, RecordedEvent, Told
@@ -40,26 +40,26 @@ _A_BLOCK: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """What a line says, by the stretches that it is made of.
+    """What a line says, by the segments that it is made of.
 
     `sides` are the side branches that it is on and that were not promoted, the outermost first; none:
-    it is the main branch. `as_of` is when the main branch was what the other stretches are.
+    it is the main branch. `as_of` is when the main branch was what the other segments are.
     """
 
-    stretches: tuple[Stretch, ...]
+    segments: tuple[LineSegment, ...]
     as_of: int
     sides: tuple[SideBranch, ...] = ()
 
     @property
     def is_fork(self) -> bool:
         """Whether it begins in another conversation than it ends in."""
-        return self.stretches[0].conversation_id != self.stretches[-1].conversation_id
+        return self.segments[0].conversation_id != self.segments[-1].conversation_id
 
     def as_of_place(self, after: int) -> int | None:
         """Return what `as_of` is to say of a place on this path: see `LineAdopted`."""
         lines = {side.line for side in self.sides}
-        stretch = next(s for s in reversed(self.stretches) if s.after < after)
-        return None if stretch.line is None or stretch.line in lines else self.as_of
+        segment = next(s for s in reversed(self.segments) if s.after < after)
+        return None if segment.line is None or segment.line in lines else self.as_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,26 +113,26 @@ class Paths:
 
     def of(self, side: SideBranch, branches: SideBranches) -> Path | None:
         """Return the path of a side branch; None if a line that it left is not known any more."""
-        own = Stretch(self._own, self._version, after=side.begun - 1, line=side.line)
+        own = LineSegment(self._own, self._version, after=side.begun - 1, line=side.line)
         if side.after is None:
             return Path((own,), self._version, (side,))
         before = self._before(side, side.after, branches)
         if before is None:
             return None
-        shared = self._cut(before.stretches, side.after)
+        shared = self._cut(before.segments, side.after)
         return Path((*shared, own), before.as_of, (*before.sides, side))
 
-    def _cut(self, stretches: tuple[Stretch, ...], after: int) -> Iterator[Stretch]:
-        for stretch in stretches:
-            if stretch.conversation_id != self._own:
-                yield stretch
-            elif stretch.after < after:
-                yield replace(stretch, until=min(stretch.until, after), head=None)
+    def _cut(self, segments: tuple[LineSegment, ...], after: int) -> Iterator[LineSegment]:
+        for segment in segments:
+            if segment.conversation_id != self._own:
+                yield segment
+            elif segment.after < after:
+                yield segment.cut_at(min(segment.until, after))
 
     def _before(self, side: SideBranch, after: int, branches: SideBranches) -> Path | None:
         if side.as_of is None:
             left = next(
-                (line_of(e) for e in self._in(Stretch(self._own, after, after=after - 1))), None
+                (line_of(e) for e in self._in(LineSegment(self._own, after, after=after - 1))), None
             )
             if left is not None:
                 parent = branches.get(left)
@@ -144,10 +144,10 @@ class Paths:
     def read(self, path: Path, blocks: int) -> PathRead:
         """Return what a path says, as far as a request of so many blocks needs it."""
         most = _A_BLOCK * blocks + RECENT
-        if sum(stretch.until - stretch.after for stretch in path.stretches) <= 2 * most:
-            return self._read(self._all(path.stretches))
-        first = self._read(islice(self._all(path.stretches), most))
-        last = self._read(self._last(path.stretches, most))
+        if sum(segment.until - segment.after for segment in path.segments) <= 2 * most:
+            return self._read(self._all(path.segments))
+        first = self._read(islice(self._all(path.segments), most))
+        last = self._read(self._last(path.segments, most))
         return PathRead(
             [*first.units, *last.units],
             len(first.units),
@@ -157,34 +157,34 @@ class Paths:
 
     def compacted(self, path: Path) -> PathRead | None:
         """Return what a path says where a summary stands for its beginning; None where none does."""
-        if amendments(self._log, path.stretches).compaction is None:
+        if amendments(self._log, path.segments).compaction is None:
             return None
         items = [
-            item for item in events_for(self._log, path.stretches, None) if line_of(item) is None
+            item for item in events_for(self._log, path.segments, None) if line_of(item) is None
         ]
         compaction = amended(items).compaction
         ordered = items if compaction is None else as_compacted(items, compaction)
         return self._read_told([item for item in ordered if isinstance(item, Told)])
 
-    def _all(self, stretches: Sequence[Stretch]) -> Iterator[RecordedEvent]:
-        return chain.from_iterable(self._in(stretch) for stretch in stretches)
+    def _all(self, segments: Sequence[LineSegment]) -> Iterator[RecordedEvent]:
+        return chain.from_iterable(self._in(segment) for segment in segments)
 
-    def _last(self, stretches: Sequence[Stretch], most: int) -> list[RecordedEvent]:
+    def _last(self, segments: Sequence[LineSegment], most: int) -> list[RecordedEvent]:
         last: list[RecordedEvent] = []
-        for stretch in reversed(stretches):
-            last = [*self._in(stretch, stretch.until - most), *last]
-            most -= stretch.until - max(stretch.after, stretch.until - most)
+        for segment in reversed(segments):
+            last = [*self._in(segment, segment.until - most), *last]
+            most -= segment.until - max(segment.after, segment.until - most)
             if most <= 0:
                 break
         return last
 
-    def _in(self, stretch: Stretch, after: int = 0) -> Iterator[RecordedEvent]:
-        """Yield the events of a stretch behind a version; the last ones are read for all lines."""
-        start = max(after, stretch.after)
-        if stretch.conversation_id != self._own or start < self._first_recent:
-            return events_in(self._log, stretch, after)
-        events = (event for event in self.recent() if start < event.version <= stretch.until)
-        return events if stretch.line is None else on_main(events, stretch)
+    def _in(self, segment: LineSegment, after: int = 0) -> Iterator[RecordedEvent]:
+        """Yield the events of a segment behind a version; the last ones are read for all lines."""
+        start = max(after, segment.after)
+        if segment.conversation_id != self._own or start < self._first_recent:
+            return events_in(self._log, segment, after)
+        events = (event for event in self.recent() if start < event.version <= segment.until)
+        return events if segment.line is None else on_main(events, segment)
 
     def _read(self, recorded: Iterable[RecordedEvent]) -> PathRead:
         return self._read_told([event.told() for event in recorded if line_of(event) is None])
@@ -263,7 +263,7 @@ class Comparison:
             new=new,
             parent=parent,
             adopts=tuple(self._adoptions(path.sides)),
-            stretches=path.stretches,
+            segments=path.segments,
             otherwise=side,
         )
 

@@ -42,7 +42,7 @@ class Matcher(Comparison):
     def going_on(self, after: int) -> Match:
         """Return how the request goes on from a version of the main branch, as its sender says."""
         main = self.paths.main()
-        present = [s for s in main.stretches if s.conversation_id == self.own and s.after < after]
+        present = [s for s in main.segments if s.conversation_id == self.own and s.after < after]
         as_of = main.as_of_place(after) if present and present[-1].until >= after else None
         path = self.paths.main_up_to(after, as_of)
         read = self.paths.read(path, len(self.units))
@@ -53,7 +53,7 @@ class Matcher(Comparison):
             new=self.pieces_at(new),
             parent=read.request_at(after),
             adopts=() if after >= self.version else (LineAdopted(after=after, as_of=as_of),),
-            stretches=path.stretches,
+            segments=path.segments,
         )
 
     # -- the last request of a line, and what came since ---------------------------------------
@@ -209,11 +209,7 @@ class Matcher(Comparison):
         return Match(relation, new=new, is_new=not is_first, is_unknown=is_unknown)
 
     def _is_present(self, path: Path, version: int) -> bool:
-        return any(
-            stretch.after < version <= stretch.until
-            for stretch in path.stretches
-            if stretch.conversation_id == self.own
-        )
+        return any(s.has(version) for s in path.segments if s.conversation_id == self.own)
 
     def _is_meant(self, recorded: RecordedEvent) -> bool:
         event = closing_of(recorded)
@@ -378,7 +374,7 @@ def _back_on(
 ) -> Match:
     """Return how the main branch goes on from what it was up to a version."""
     adoption = LineAdopted(after=after, as_of=as_of)
-    return Match("extends", new, parent=parent, adopts=(adoption,), stretches=path.stretches)
+    return Match("extends", new, parent=parent, adopts=(adoption,), segments=path.segments)
 
 
 def _relation(alignment: Alignment) -> Relation:

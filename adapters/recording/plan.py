@@ -16,7 +16,7 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from onrecord.adapters.recording.state import ConversationState, SideBranch
-from onrecord.adapters.streams.lineage import Stretch
+from onrecord.adapters.streams.lineage import LineSegment
 from onrecord.adapters.wire import respelling
 from onrecord.adapters.wire.blocks import Recording
 from onrecord.adapters.wire.requests import Sent, instructions_set, tools_declared
@@ -76,7 +76,7 @@ class Match:
     """How a request goes on from what is recorded; `new` are its blocks that no line holds yet.
 
     It is on the line `side`, or begins one (`is_new`, at `after` and `as_of`), else on the main
-    line, which `adopts` what it went on from: then the line is made of `stretches`. Where that
+    line, which `adopts` what it went on from: then the line is made of `segments`. Where that
     cannot be, it stays on the line `otherwise`. `sources` are events that it was compared with.
     `is_unknown`: it names what it goes on from, and that was never recorded here.
     """
@@ -89,7 +89,7 @@ class Match:
     after: int = 0
     as_of: int | None = None
     adopts: tuple[LineAdopted, ...] = ()
-    stretches: tuple[Stretch, ...] = ()
+    segments: tuple[LineSegment, ...] = ()
     otherwise: SideBranch | None = None
     sources: tuple[Source, ...] = ()
     is_unknown: bool = False
@@ -114,7 +114,7 @@ def beside(match: Match, state: ConversationState) -> Match:
     if match.side is not None or match.is_new:
         return match
     if match.otherwise is not None:
-        return replace(match, side=match.otherwise, adopts=(), stretches=())
+        return replace(match, side=match.otherwise, adopts=(), segments=())
     after = max((unit.until for unit in state.since), default=state.last_version)
     as_of = None
     if match.adopts:

@@ -307,7 +307,7 @@ class Recorder:
         """Return where the conversation stands once a line is adopted."""
         if not match.adopts:
             return state
-        in_force = self._states.in_force(state.head, match.stretches)
+        in_force = self._states.in_force(state.head, match.segments)
         return replace(state, instructions=in_force[0], tools=in_force[1])
 
     def _drafted(

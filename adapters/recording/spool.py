@@ -291,10 +291,8 @@ def _is_given_up(log: Log, request: RecordedEvent, version: int) -> bool:
     adopted = log.latest(own, "adopted", version)
     if adopted is None or adopted.version < request.version:
         return False
-    stretches = (
-        s for s in lineage(log, own, version) if s.conversation_id == own and s.line is None
-    )
-    return not any(s.after < request.version <= s.until for s in stretches)
+    on_main = (s for s in lineage(log, own, version) if s.conversation_id == own and s.line is None)
+    return not any(segment.has(request.version) for segment in on_main)
 
 
 def _on_line(drafted: NewEvent, line: UUID) -> NewEvent:

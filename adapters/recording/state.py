@@ -21,7 +21,7 @@ from onrecord.adapters.streams.event_reading import (
     line_of,
     since_request,
 )
-from onrecord.adapters.streams.lineage import BEGINNING, Stretch
+from onrecord.adapters.streams.lineage import BEGINNING, LineSegment
 from onrecord.adapters.streams.stream import Stream
 from onrecord.adapters.wire.answer import is_still_made
 from onrecord.domain.admission import error_of, refers_back
@@ -105,20 +105,20 @@ class StateReader:
         head = self._stream.head()
         if head.closed:
             raise error_of("open")
-        stretches = self._stream.lineage(head.version, head)
+        segments = self._stream.lineage(head.version, head)
         backend = self._stream.backend
-        recorded = since_request(backend, stretches)
+        recorded = since_request(backend, segments)
         # What other lines say has no part in it, however much that is; the next request repeats it.
         items = [event.told() for event in recorded if line_of(event) is None]
         latest = [event.told() for event in recorded[-_LATEST:] if line_of(event) is not None]
         ordered = [item for item in as_seen(items)[0] if isinstance(item, Told)]
         events = list(known_events(ordered))
         place, last = _last_request(events)
-        here = stretches[-1].conversation_id
+        here = segments[-1].conversation_id
         own = [(i, e) for i, e in events[place:] if e.line is None and i.conversation_id == here]
         sent = events[place - 1][0] if last else None
         last_id = UUID(bytes=sent.event_id) if sent else None
-        instructions, tools = self.in_force(head, stretches)
+        instructions, tools = self.in_force(head, segments)
         return ConversationState(
             head=head,
             last=last,
@@ -134,25 +134,25 @@ class StateReader:
         )
 
     def in_force(
-        self, head: Head, stretches: tuple[Stretch, ...]
+        self, head: Head, segments: tuple[LineSegment, ...]
     ) -> tuple[InstructionsSet | None, ToolsDeclared | None]:
         """Return the instructions and the tools in force at the end of a lineage."""
-        instructions = self._pointed("instructions", head.instructions, stretches)
-        tools = self._pointed("tools", head.tools, stretches)
+        instructions = self._pointed("instructions", head.instructions, segments)
+        tools = self._pointed("tools", head.tools, segments)
         return (
             instructions if isinstance(instructions, InstructionsSet) else None,
             tools if isinstance(tools, ToolsDeclared) else None,
         )
 
     def _pointed(
-        self, pointer: Pointer, version: int, stretches: tuple[Stretch, ...]
+        self, pointer: Pointer, version: int, segments: tuple[LineSegment, ...]
     ) -> Event | Unrecognised | Erased | None:
         """Return what is in force; it is read again only when another version sets it."""
-        place = (version, tuple((s.conversation_id, s.after, s.line) for s in stretches))
+        place = (version, tuple((s.conversation_id, s.after, s.line) for s in segments))
         in_memory = self._in_force.get(pointer)
         if in_memory is not None and in_memory[0] == place:
             return in_memory[1]
-        recorded = in_force(self._stream.backend, stretches, pointer)
+        recorded = in_force(self._stream.backend, segments, pointer)
         event = None if recorded is None else recorded.event()
         self._in_force[pointer] = (place, event)
         return event

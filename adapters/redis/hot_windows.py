@@ -23,7 +23,7 @@ from onrecord.adapters.conversation.rendering import RenderedRequest, ask, recip
 from onrecord.adapters.redis.connection import Command, Connection, Pace
 from onrecord.adapters.redis.tails import Followed, opened, seal
 from onrecord.adapters.storage.append import Proof
-from onrecord.adapters.streams.lineage import Stretch
+from onrecord.adapters.streams.lineage import LineSegment
 from onrecord.domain import jsontext
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.request_template import Recipe
@@ -127,7 +127,7 @@ class HotWindows:
         conversation_id: UUID,
         version: int,
         options: Options,
-        lineage: Callable[[], tuple[Stretch, ...]],
+        lineage: Callable[[], tuple[LineSegment, ...]],
     ) -> RenderedRequest:
         """Return the request of a conversation at a version; `lineage` tells what it is made of.
 
@@ -147,9 +147,9 @@ class HotWindows:
         request = _opened(prove, f"{key} {field}", kept, erasures, options)
         if request is not None:
             return RenderedRequest(request, recipe, sources_of(self._backend, lineage, options))
-        stretches = lineage()
-        fresh = ask(self._backend, stretches, options)
-        if all(stretch.conversation_id == conversation_id for stretch in stretches):
+        segments = lineage()
+        fresh = ask(self._backend, segments, options)
+        if all(segment.conversation_id == conversation_id for segment in segments):
             self._keep(prove, (key, field), fresh.request, erasures, *rest)
         return fresh
 

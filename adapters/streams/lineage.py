@@ -1,4 +1,4 @@
-"""What a conversation's main branch is made of: stretches of events, of several lines maybe.
+"""What a conversation's main branch is made of: segments of events, of several lines maybe.
 
 A conversation may go on from another one (a fork), and its main branch may go on from an earlier
 place, with what a side branch said there (`LineAdopted`). Both are settled facts: they are read once.
@@ -33,7 +33,7 @@ Whether it goes on from another is among them, and so known for good once they a
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class LineSegment:
     """A part of a lineage: the events of one line of a conversation, after < version <= until.
 
     `line` is None for what was recorded on the main branch. `head` is where the conversation stood
@@ -45,6 +45,14 @@ class Stretch:
     head: Head | None = None
     after: int = 0
     line: UUID | None = None
+
+    def has(self, version: int) -> bool:
+        """Whether a version of its conversation is in it."""
+        return self.after < version <= self.until
+
+    def cut_at(self, until: int) -> LineSegment:
+        """Return the same segment up to another version."""
+        return replace(self, until=until, head=None)
 
 
 class Adoption(NamedTuple):
@@ -61,45 +69,45 @@ class Lineages:
         """Tell of a conversation."""
         self._log = log
         self._id = conversation_id
-        self._origin: tuple[Stretch, ...] | None = None
+        self._origin: tuple[LineSegment, ...] | None = None
         self._adoptions: dict[int, Adoption | None] = {}
 
-    def at(self, version: int, head: Head | None = None) -> tuple[Stretch, ...]:
-        """Return the stretches of the main branch at a version, the oldest first.
+    def at(self, version: int, head: Head | None = None) -> tuple[LineSegment, ...]:
+        """Return the segments of the main branch at a version, the oldest first.
 
         `head` is where the conversation stands, if that is known.
         """
         known = head if head is not None and head.version == version else None
-        stretches = [*self._origins(version), *self._own(version, version, known)]
-        return (*stretches[:-1], replace(stretches[-1], head=known))
+        segments = [*self._origins(version), *self._own(version, version, known)]
+        return (*segments[:-1], replace(segments[-1], head=known))
 
-    def whole(self, version: int) -> tuple[Stretch, ...]:
+    def whole(self, version: int) -> tuple[LineSegment, ...]:
         """Return all that was recorded up to a version, on any line, and in what it goes on from."""
-        return (*self._origins(version), Stretch(self._id, version))
+        return (*self._origins(version), LineSegment(self._id, version))
 
-    def up_to(self, after: int, as_of: int | None = None) -> tuple[Stretch, ...]:
-        """Return the stretches of the main branch as it stood at `as_of`, up to version `after`."""
+    def up_to(self, after: int, as_of: int | None = None) -> tuple[LineSegment, ...]:
+        """Return the segments of the main branch as it stood at `as_of`, up to version `after`."""
         return (*self._origins(after), *self._own(as_of or after, after, None))
 
-    def own(self, version: int) -> tuple[list[Stretch], ConversationForked | None]:
-        """Return the conversation's own stretches at a version, and what it goes on from."""
+    def own(self, version: int) -> tuple[list[LineSegment], ConversationForked | None]:
+        """Return the conversation's own segments at a version, and what it goes on from."""
         return self._own(version, version, None), self._fork(version)
 
-    def _own(self, as_of: int, cut: int, head: Head | None) -> list[Stretch]:
-        stretches: list[Stretch] = []
+    def _own(self, as_of: int, cut: int, head: Head | None) -> list[LineSegment]:
+        segments: list[LineSegment] = []
         while (adoption := self._last_adoption(as_of, head)) is not None:
             version, event = adoption.version, adoption.event
             if cut >= version:
-                stretches.append(Stretch(self._id, cut, after=version - 1))
+                segments.append(LineSegment(self._id, cut, after=version - 1))
                 cut = version - 1
             if event.begun is not None and cut >= event.begun:
-                side = Stretch(self._id, cut, after=event.begun - 1, line=event.adopted)
-                stretches.append(side)
+                side = LineSegment(self._id, cut, after=event.begun - 1, line=event.adopted)
+                segments.append(side)
             cut = min(cut, event.after)
             as_of, head = event.as_of or event.after, None
-        stretches.append(Stretch(self._id, cut))
-        stretches.reverse()
-        return stretches
+        segments.append(LineSegment(self._id, cut))
+        segments.reverse()
+        return segments
 
     def _last_adoption(self, as_of: int, head: Head | None) -> Adoption | None:
         if head is not None:
@@ -110,20 +118,20 @@ class Lineages:
             self._adoptions[as_of] = next(adoptions_before(self._log, self._id, as_of), None)
         return self._adoptions[as_of]
 
-    def _origins(self, version: int) -> tuple[Stretch, ...]:
+    def _origins(self, version: int) -> tuple[LineSegment, ...]:
         if self._origin is not None:
             return self._origin
         # A loop, not a recursion: forks of forks may be many, and forged ones may lead back here.
         known, fork = {self._id}, self._fork(version)
-        parts: list[list[Stretch]] = []
+        parts: list[list[LineSegment]] = []
         while fork is not None and fork.origin not in known:
             known.add(fork.origin)
             part, fork = Lineages(self._log, fork.origin).own(fork.version)
             parts.append(part)
-        stretches = tuple(stretch for part in reversed(parts) for stretch in part)
+        segments = tuple(segment for part in reversed(parts) for segment in part)
         if version >= BEGINNING:
-            self._origin = stretches
-        return stretches
+            self._origin = segments
+        return segments
 
     def _fork(self, version: int) -> ConversationForked | None:
         """Return what says that the conversation goes on from another one; None if nothing does."""
@@ -147,8 +155,8 @@ def adoptions_before(log: Log, conversation_id: UUID, until: int) -> Iterator[Ad
         until = recorded.version - 1
 
 
-def lineage(log: Log, conversation_id: UUID, until: int) -> tuple[Stretch, ...]:
-    """Return the stretches that a conversation's main branch is made of at a version."""
+def lineage(log: Log, conversation_id: UUID, until: int) -> tuple[LineSegment, ...]:
+    """Return the segments that a conversation's main branch is made of at a version."""
     return Lineages(log, conversation_id).at(until)
 
 
@@ -191,12 +199,12 @@ _AT_ONCE: Final = 256
 """How many events are read at once: all are needed, and there may be thousands of redactions."""
 
 
-def amendments(log: Log, stretches: tuple[Stretch, ...]) -> Amendments:
-    """Return what holds for these stretches of a main branch; reads what amends, nothing else."""
+def amendments(log: Log, segments: tuple[LineSegment, ...]) -> Amendments:
+    """Return what holds for these segments of a main branch; reads what amends, nothing else."""
     redactions: list[RecordedEvent] = []
     redacted: set[Place] = set()
     compaction: Compaction | None = None
-    for last in _last_of_each(stretches):
+    for last in _last_of_each(segments):
         for recorded in _backwards(log, last):
             place = recorded.conversation_id, recorded.version
             match recorded.event():
@@ -211,72 +219,72 @@ def amendments(log: Log, stretches: tuple[Stretch, ...]) -> Amendments:
                     and refers_back(event, recorded.version)
                 ):
                     candidate = Compaction(recorded, event)
-                    compaction = candidate if _holds(log, stretches, candidate) else None
+                    compaction = candidate if _holds(log, segments, candidate) else None
                 case _:
                     continue
     return Amendments(tuple(reversed(redactions)), frozenset(redacted), compaction)
 
 
 def parted(
-    stretches: tuple[Stretch, ...], own: UUID, until: int
-) -> tuple[tuple[Stretch, ...], tuple[Stretch, ...]]:
-    """Return the stretches up to a version of a conversation, and those behind it."""
-    before: list[Stretch] = []
-    behind: list[Stretch] = []
-    for stretch in stretches:
-        is_own = stretch.conversation_id == own
-        if behind or (is_own and stretch.after >= until):
-            behind.append(stretch)
-        elif not is_own or stretch.until <= until:
-            before.append(stretch)
+    segments: tuple[LineSegment, ...], own: UUID, until: int
+) -> tuple[tuple[LineSegment, ...], tuple[LineSegment, ...]]:
+    """Return the segments up to a version of a conversation, and those behind it."""
+    before: list[LineSegment] = []
+    behind: list[LineSegment] = []
+    for segment in segments:
+        is_own = segment.conversation_id == own
+        if behind or (is_own and segment.after >= until):
+            behind.append(segment)
+        elif not is_own or segment.until <= until:
+            before.append(segment)
         else:
-            before.append(replace(stretch, until=until, head=None))
-            behind.append(replace(stretch, after=until))
+            before.append(segment.cut_at(until))
+            behind.append(replace(segment, after=until))
     return tuple(before), tuple(behind)
 
 
-def _last_of_each(stretches: tuple[Stretch, ...]) -> Iterator[Stretch]:
-    """Yield the last stretch of each conversation, that which was said last first."""
+def _last_of_each(segments: tuple[LineSegment, ...]) -> Iterator[LineSegment]:
+    """Yield the last segment of each conversation, that which was said last first."""
     ids: set[UUID] = set()
-    for stretch in reversed(stretches):
-        if stretch.conversation_id not in ids:
-            ids.add(stretch.conversation_id)
-            yield stretch
+    for segment in reversed(segments):
+        if segment.conversation_id not in ids:
+            ids.add(segment.conversation_id)
+            yield segment
 
 
-def _backwards(log: Log, last: Stretch) -> Iterator[RecordedEvent]:
-    """Yield what amends the events of a conversation up to the end of its last stretch."""
+def _backwards(log: Log, last: LineSegment) -> Iterator[RecordedEvent]:
+    """Yield what amends the events of a conversation up to the end of its last segment."""
     until = last.until if last.head is None else min(last.until, last.head.amended)
     while until and (page := log.pointed(last.conversation_id, "amended", until, _AT_ONCE)):
         yield from page
         until = page[-1].version - 1 if len(page) == _AT_ONCE else 0
 
 
-def _holds(log: Log, stretches: tuple[Stretch, ...], compaction: Compaction) -> bool:
+def _holds(log: Log, segments: tuple[LineSegment, ...], compaction: Compaction) -> bool:
     """Whether the main branch begins with what a summary stands for, as it was recorded."""
     recorded, until = compaction.recorded, compaction.event.until
-    if any(_has(stretch, recorded) for stretch in stretches):
+    if any(_has(segment, recorded) for segment in segments):
         return True
     then = lineage(log, recorded.conversation_id, recorded.version)
     return _up_to(then, recorded.conversation_id, until) == _up_to(
-        stretches, recorded.conversation_id, until
+        segments, recorded.conversation_id, until
     )
 
 
-def _has(stretch: Stretch, recorded: RecordedEvent) -> bool:
-    """Whether a stretch of what was said on the main branch has an event."""
-    is_own = stretch.conversation_id == recorded.conversation_id and stretch.line is None
-    return is_own and stretch.after < recorded.version <= stretch.until
+def _has(segment: LineSegment, recorded: RecordedEvent) -> bool:
+    """Whether a segment of what was said on the main branch has an event."""
+    is_own = segment.conversation_id == recorded.conversation_id and segment.line is None
+    return is_own and segment.has(recorded.version)
 
 
 def _up_to(
-    stretches: tuple[Stretch, ...], own: UUID, until: int
+    segments: tuple[LineSegment, ...], own: UUID, until: int
 ) -> list[tuple[int, int, UUID | None]]:
-    """Return the places of a conversation's stretches up to a version, none of them empty."""
+    """Return the places of a conversation's segments up to a version, none of them empty."""
     return [
-        (stretch.after, min(stretch.until, until), stretch.line)
-        for stretch in stretches
-        if stretch.conversation_id == own and stretch.after < until
+        (segment.after, min(segment.until, until), segment.line)
+        for segment in segments
+        if segment.conversation_id == own and segment.after < until
     ]
 
 
@@ -285,15 +293,15 @@ def _up_to(
 _A_PAGE: Final = 256
 
 
-def backwards(log: Log, stretches: Iterable[Stretch], after: int = 0) -> Iterator[RecordedEvent]:
-    """Yield the events of stretches, the oldest of which is first, from the last one back.
+def backwards(log: Log, segments: Iterable[LineSegment], after: int = 0) -> Iterator[RecordedEvent]:
+    """Yield the events of segments, the oldest of which is first, from the last one back.
 
-    Of the last stretch only those after a version, and of the others none, where one is given.
+    Of the last segment only those after a version, and of the others none, where one is given.
     """
-    *before, last = stretches
-    for stretch in (last,) if after else (last, *reversed(before)):
-        until, first = stretch.until, max(stretch.after, after)
+    *before, last = segments
+    for segment in (last,) if after else (last, *reversed(before)):
+        until, first = segment.until, max(segment.after, after)
         while until > first:
             start = max(first, until - _A_PAGE)
-            yield from reversed(list(log.read(stretch.conversation_id, after=start, until=until)))
+            yield from reversed(list(log.read(segment.conversation_id, after=start, until=until)))
             until = start

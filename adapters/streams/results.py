@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 from uuid import UUID
 
-from onrecord.adapters.streams.lineage import Stretch, backwards
+from onrecord.adapters.streams.lineage import LineSegment, backwards
 from onrecord.adapters.streams.stream import Done, Stream
 from onrecord.domain.errors import IdempotencyMismatch, VersionConflict
 from onrecord.domain.events import (
@@ -113,7 +113,7 @@ def _reject(
 
 def _found_before(stream: Stream, result: ToolResultRecorded, version: int) -> Duplicate | Reason:
     """Return the result itself, kept before, or why it is no part of the history."""
-    for recorded in backwards(stream.backend, (Stretch(stream.conversation_id, version),)):
+    for recorded in backwards(stream.backend, (LineSegment(stream.conversation_id, version),)):
         if recorded.type not in _GIVEN:
             continue
         match recorded.event():
@@ -145,7 +145,7 @@ def told_apart(
 
 def _last_named(log: Log, conversation_id: UUID, version: int, call_id: str) -> int | None:
     """Return which call of an id was made or answered last; None if it is told by its id alone."""
-    for recorded in backwards(log, (Stretch(conversation_id, version),)):
+    for recorded in backwards(log, (LineSegment(conversation_id, version),)):
         if recorded.type not in _CALLS:
             continue
         match recorded.event():

@@ -13,7 +13,7 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from onrecord.adapters.streams.event_reading import blob_among, has_blob, owners_of, read_through
-from onrecord.adapters.streams.lineage import BEGINNING, Lineages, Stretch
+from onrecord.adapters.streams.lineage import BEGINNING, Lineages, LineSegment
 from onrecord.domain import conversation
 from onrecord.domain.admission import Refused, error_of, must_refer_back, names_versions
 from onrecord.domain.content import Blob
@@ -357,11 +357,11 @@ class Stream:
         """Yield the events up to a version, on any line; those of what it was forked from first."""
         return read_through(self.backend, self.lineages().whole(until))
 
-    def _whole(self) -> tuple[Stretch, ...]:
+    def _whole(self) -> tuple[LineSegment, ...]:
         """Return all that was recorded until now, on any line, and in what this was forked from."""
         return self.lineages().whole(self.head().version)
 
-    def lineage(self, version: int, head: Head | None = None) -> tuple[Stretch, ...]:
+    def lineage(self, version: int, head: Head | None = None) -> tuple[LineSegment, ...]:
         """Return what the conversation is made of at a version; `head` is where it stands now."""
         return self.lineages().at(version, head)
 

@@ -13,7 +13,7 @@ from uuid import UUID
 from onrecord.adapters.streams.event_reading import read_through
 from onrecord.adapters.streams.lineage import (
     Adoption,
-    Stretch,
+    LineSegment,
     adoptions_before,
     amendments,
     lineage,
@@ -128,36 +128,38 @@ def events_shown(
     conversation = named.conversation_id
     if everything:
         return log.read(conversation, until=version)
-    stretches = lineage(log, conversation, version)
-    own = tuple(s for s in stretches if s.conversation_id == conversation)
-    beside = [event for event in _holding(log, stretches, conversation) if not _has(own, event)]
+    segments = lineage(log, conversation, version)
+    own = tuple(s for s in segments if s.conversation_id == conversation)
+    beside = [event for event in _holding(log, segments, conversation) if not _has(own, event)]
     return merge(read_through(log, own), beside, key=attrgetter("version"))
 
 
 def losses_at(log: Log, conversation: UUID, version: int) -> Standing:
     """Return what tells why an event is no history at a version."""
     main = lineage(log, conversation, version)
-    stretches = [s for s in main if s.conversation_id == conversation]
+    segments = [s for s in main if s.conversation_id == conversation]
     holding = {event.version for event in _holding(log, main, conversation)}
     adoptions = list(adoptions_before(log, conversation, version))
 
     def lost(at: int, line: UUID | None) -> Lost | None:
-        if at in holding or any(s.line == line and s.after < at <= s.until for s in stretches):
+        if at in holding or any(s.line == line and s.after < at <= s.until for s in segments):
             return None
         return "given up" if line is None or any(_took(a, at, line) for a in adoptions) else "aside"
 
     return lost
 
 
-def _holding(log: Log, stretches: tuple[Stretch, ...], conversation: UUID) -> list[RecordedEvent]:
+def _holding(
+    log: Log, segments: tuple[LineSegment, ...], conversation: UUID
+) -> list[RecordedEvent]:
     """Return what amends a main branch, of the conversation's own events, in order."""
-    recorded = amendments(log, stretches).recorded()
+    recorded = amendments(log, segments).recorded()
     own = (event for event in recorded if event.conversation_id == conversation)
     return sorted(own, key=attrgetter("version"))
 
 
-def _has(stretches: tuple[Stretch, ...], event: RecordedEvent) -> bool:
-    return any(s.line is None and s.after < event.version <= s.until for s in stretches)
+def _has(segments: tuple[LineSegment, ...], event: RecordedEvent) -> bool:
+    return any(s.line is None and s.after < event.version <= s.until for s in segments)
 
 
 def _took(adoption: Adoption, at: int, line: UUID) -> bool:

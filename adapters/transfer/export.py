@@ -74,8 +74,8 @@ def _lines(
     }
     # A fork's requests may hold what its origin owns; its file holds that too, and needs no other.
     owners = [
-        stretch.conversation_id
-        for stretch in reversed(Lineages(backend, conversation_id).whole(until))
+        segment.conversation_id
+        for segment in reversed(Lineages(backend, conversation_id).whole(until))
     ]
     seen: set[str] = set()
     for recorded in backend.read(conversation_id, until=until):

@@ -49,9 +49,9 @@ class Played:
 
     def history(self) -> Iterator[RecordedEvent]:
         """The events of the main branch."""
-        for stretch in stream_of(self.chat).lineage(self.chat.head().version):
-            told = events_in(stream_of(self.chat).backend, stretch)
-            yield from (event for event in told if known(event).line == stretch.line)
+        for segment in stream_of(self.chat).lineage(self.chat.head().version):
+            told = events_in(stream_of(self.chat).backend, segment)
+            yield from (event for event in told if known(event).line == segment.line)
 
     def blocks(self, event: Event) -> list[JsonObject]:
         """The API's own blocks of an event, with what was moved to blobs in its place."""

@@ -30,10 +30,10 @@ def open_exchange(conversation: Conversation) -> Iterator[Event]:
     head = conversation.head()
     if not head.version:
         return
-    stretches = stream_of(conversation).lineage(head.version, head)
-    amending = amendments(stream_of(conversation).backend, stretches)
-    lines = {None, *(stretch.line for stretch in stretches)}
-    for recorded in backwards(stream_of(conversation).backend, stretches):
+    segments = stream_of(conversation).lineage(head.version, head)
+    amending = amendments(stream_of(conversation).backend, segments)
+    lines = {None, *(segment.line for segment in segments)}
+    for recorded in backwards(stream_of(conversation).backend, segments):
         if recorded.exchange < head.exchange or _is_summarised(recorded, amending.compaction):
             return
         if (recorded.conversation_id, recorded.version) in amending.redacted:
@@ -86,8 +86,8 @@ def given_in_exchange(conversation: Conversation) -> frozenset[str]:
     if not called:
         return frozenset()
     head = conversation.head()
-    stretches = stream_of(conversation).lineage(head.version, head)
-    names = names_in_force(stream_of(conversation).backend, stretches)
+    segments = stream_of(conversation).lineage(head.version, head)
+    names = names_in_force(stream_of(conversation).backend, segments)
     return frozenset(names.get(name, name) for name in called)
 
 

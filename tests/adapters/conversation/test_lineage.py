@@ -51,9 +51,9 @@ def words(
     told: onrecord.Conversation, window: Window | None = None, at: int | None = None
 ) -> list[str]:
     """What the main branch says at a version, in order."""
-    stretches = stream_of(told).lineage(told.head().version if at is None else at)
+    segments = stream_of(told).lineage(told.head().version if at is None else at)
     return [
-        said(item) for item in events_for(stream_of(told).backend, stretches, window) if said(item)
+        said(item) for item in events_for(stream_of(told).backend, segments, window) if said(item)
     ]
 
 

@@ -59,8 +59,8 @@ def grown(deeds: Sequence[Step], forked_at: int | None = None) -> onrecord.Conve
 
 
 def kept(chat: onrecord.Conversation, window: Window | None) -> list[Told]:
-    stretches = lineage(stream_of(chat).backend, chat.conversation_id, chat.head().version)
-    return list(events_for(stream_of(chat).backend, stretches, window))
+    segments = lineage(stream_of(chat).backend, chat.conversation_id, chat.head().version)
+    return list(events_for(stream_of(chat).backend, segments, window))
 
 
 @given(deeds, st.none() | st.integers(0, 5), windows)

@@ -144,12 +144,12 @@ def rendered(chat: Conversation, api: str, at: int | None = None) -> bytes:
 
 def rendered_whole(chat: Conversation, api: str) -> bytes:
     """What a request is if all of the main branch is read, what a summary stands for too."""
-    stretches = stream_of(chat).lineage(chat.head().version)
-    told = [recorded.told() for recorded in read_through(stream_of(chat).backend, stretches)]
+    segments = stream_of(chat).lineage(chat.head().version)
+    told = [recorded.told() for recorded in read_through(stream_of(chat).backend, segments)]
     given_ids = {event.event_id for event in told}
     amended = [
         event
-        for event in amendments(stream_of(chat).backend, stretches).told()
+        for event in amendments(stream_of(chat).backend, segments).told()
         if event.event_id not in given_ids
     ]
     try:

@@ -20,7 +20,7 @@ from onrecord.adapters.redis.connection import Connection
 from onrecord.adapters.redis.tails import Followed
 from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.store import Store
-from onrecord.adapters.streams.lineage import Stretch
+from onrecord.adapters.streams.lineage import LineSegment
 from onrecord.domain.events import MessageRecorded
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
 from onrecord.projections.apis.request import Options, Request
@@ -63,10 +63,10 @@ class Rendered:
         monkeypatch.setattr(hot_windows, "ask", self._ask)
 
     def _ask(
-        self, backend: Backend, stretches: tuple[Stretch, ...], options: Options
+        self, backend: Backend, segments: tuple[LineSegment, ...], options: Options
     ) -> RenderedRequest:
         self.times += 1
-        return rendering.ask(backend, stretches, options)
+        return rendering.ask(backend, segments, options)
 
 
 class Reads:
