@@ -7,7 +7,7 @@ import binascii
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 from uuid import UUID
 
 from onrecord.domain import content, jsontext
@@ -127,6 +127,16 @@ class BlockContext:
             content=self.content,
             line=self.line,
         )
+
+
+def calls_of(message: JsonObject) -> list[JsonObject] | None:
+    """Return the `tool_calls` of a message, none if there are none; None if they are no calls."""
+    calls = message.get("tool_calls", [])
+    if calls is None:
+        return []
+    if isinstance(calls, list) and all(isinstance(call, dict) for call in cast("list[Any]", calls)):
+        return cast("list[JsonObject]", calls)
+    return None
 
 
 EventOf: TypeAlias = Callable[[BlockContext], Event]

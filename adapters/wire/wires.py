@@ -86,10 +86,10 @@ def endpoint_of(method: str, path: str) -> Purpose:
     /openai/deployments/NAME (openai 3.52.0, lib/azure.py). What no API names (count_tokens,
     /responses/*/cancel, embeddings, models, images, audio, moderations) passes through.
     """
-    segments = [unquote(segment) for segment in path.strip("/").split("/")]
+    segments = segments_of(path)
     for endpoints in (_endpoints_built_in, _endpoints_added):
         for api, endpoint, end in endpoints():
-            if method == endpoint.method and _matches(segments, end):
+            if method == endpoint.method and ends_with(segments, end):
                 return Purpose(api, endpoint.kind, endpoint.compacts)
     return _NONE
 
@@ -115,7 +115,13 @@ def _endpoints(apis: Iterable[str]) -> _Endpoints:
     )
 
 
-def _matches(segments: Sequence[str], end: Sequence[str]) -> bool:
+def segments_of(path: str) -> list[str]:
+    """Return the segments of a path of a URL, unquoted."""
+    return [unquote(segment) for segment in path.strip("/").split("/")]
+
+
+def ends_with(segments: Sequence[str], end: Sequence[str]) -> bool:
+    """Whether a path ends so; in `end`, `*` is any text within one segment."""
     tail = segments[-len(end) :]
     return len(tail) == len(end) and all(map(fnmatchcase, tail, end))
 

@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 from urllib.parse import unquote
 
 from onrecord.adapters.wire import eventstream
-from onrecord.adapters.wire.answer import Answer, Loss, text_or_none
+from onrecord.adapters.wire.answer import Answer, Loss, members_of, text_or_none
 from onrecord.adapters.wire.anthropic.stream import (
     API,
     MessageStream,
@@ -230,7 +230,7 @@ def _result(name: str, result: JsonObject) -> BatchResult:
 
 
 def _entry(item: Any) -> BatchEntry:
-    entry = as_object(item) or {}
+    entry = members_of(item)
     name, params = entry.get("custom_id"), as_object(entry.get("params"))
     if not isinstance(name, str) or params is None:
         raise InvalidContent("an item of `requests` is no request: give it its custom_id, params")

@@ -14,12 +14,11 @@ from collections.abc import Mapping, MutableMapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import CodeType, FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias, get_args
 
 from onrecord.adapters.recording.recorder import Recorder
 from onrecord.adapters.recording.spool import RecordingWarning
-from onrecord.adapters.recording.tenancy import HEADER, Recorders
-from onrecord.adapters.streams.stream import Stream
+from onrecord.adapters.recording.tenancy import HEADER, ConversationWire, Recorders
 from onrecord.domain.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -267,25 +266,6 @@ def _stack(frame: FrameType | None) -> set[int]:
 Unbound: TypeAlias = Literal["record", "refuse"]
 """What becomes of calls that nothing binds: a conversation of their own, or an error."""
 
-UNBOUND: Final = "record"
-
-
-class RecordedConversation(Protocol):
-    """A conversation that clients are recorded for."""
-
-    @property
-    def stream(self) -> Stream:
-        """The conversation itself."""
-        ...
-
-    def recorder(self) -> Recorder:
-        """Return its recorder; begins the conversation's row in the catalogue if there is none."""
-        ...
-
-    def expect(self, api: str, key: str) -> None:
-        """Take note of the key under which a client sends requests of an API."""
-        ...
-
 
 @dataclass(frozen=True, slots=True)
 class CallBinding:
@@ -293,7 +273,7 @@ class CallBinding:
 
     recorders: Recorders
     header: str | None
-    recorded: RecordedConversation | None
+    recorded: ConversationWire | None
     unbound: Unbound
 
     def known(self) -> Recorder | None:
@@ -322,8 +302,8 @@ class Binding:
     """
 
     recorders: Recorders
-    recorded: RecordedConversation | None = None
-    unbound: Unbound = UNBOUND
+    recorded: ConversationWire | None = None
+    unbound: Unbound = "record"
     after: int | None = None
     splice: bool = False
 

@@ -11,16 +11,13 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable
-from fnmatch import fnmatchcase
 from functools import wraps
 from typing import Any, Final
-from urllib.parse import unquote
 from weakref import WeakSet
 
 from onrecord.adapters.recording.spool import RecordingWarning
 from onrecord.adapters.wire.clients import binding
-from onrecord.adapters.wire.clients import binding as requirement
-from onrecord.adapters.wire.wires import refusal_of
+from onrecord.adapters.wire.wires import ends_with, refusal_of, segments_of
 
 _BATCHES: Final = "a batch"
 _EMBEDDINGS: Final = "an embedding"
@@ -87,8 +84,8 @@ def kind_of(method: str, path: str) -> str | None:
     """Return what a request is that asks a model something and is no turn; None for any other."""
     if method != "POST":
         return None
-    segments = [unquote(segment) for segment in path.strip("/").split("/")]
-    return next((what for end, what in UNRECORDED if _matches(segments, end.split("/"))), None)
+    segments = segments_of(path)
+    return next((what for end, what in UNRECORDED if ends_with(segments, end.split("/"))), None)
 
 
 def say_agent_process() -> None:
@@ -117,11 +114,6 @@ def _say_once(key: str, text: str) -> None:
             return
         _said.add(key)
     warnings.warn(text, RecordingWarning, stacklevel=3)
-
-
-def _matches(segments: list[str], end: list[str]) -> bool:
-    tail = segments[-len(end) :]
-    return len(tail) == len(end) and all(map(fnmatchcase, tail, end))
 
 
 # Websockets bypass HTTP, and so the record: a client that opens one says so, once.
@@ -180,11 +172,11 @@ def _is_recorded(client: Any) -> bool:
 def _warning(opening: Any, is_recorded: Callable[[Any], bool], api: str) -> Any:
     @wraps(opening)
     def opened(client: Any, *args: Any, **kwargs: Any) -> Any:
-        if requirement.required() == "raise":
+        if binding.required() == "raise":
             raise refusal_of(api)(_REFUSED)
         sends = _sends(client)
         is_meant = is_recorded(client) or binding.current() is not None
-        if sends not in _warned and (is_meant or requirement.required() is not None):
+        if sends not in _warned and (is_meant or binding.required() is not None):
             _warned.add(sends)
             warnings.warn(
                 "what goes over a websocket is not recorded: call the API over HTTP instead",

@@ -25,7 +25,6 @@ from weakref import WeakSet
 
 from onrecord.adapters.recording.spool import RecordingWarning
 from onrecord.adapters.wire.clients import binding, unrecorded
-from onrecord.adapters.wire.clients import binding as requirement
 from onrecord.adapters.wire.clients.record import PACKAGES, kinds
 from onrecord.adapters.wire.clients.sending import target_of
 from onrecord.adapters.wire.wires import endpoint_of, refusal_of
@@ -54,7 +53,7 @@ def begun(thread: threading.Thread) -> None:
 
 def may_object() -> bool:
     """Whether a call that nothing binds is to be looked at."""
-    return requirement.required() is not None or threading.current_thread() in _begun_within
+    return binding.required() is not None or threading.current_thread() in _begun_within
 
 
 def check(method: str, path: str) -> None:
@@ -64,7 +63,7 @@ def check(method: str, path: str) -> None:
     family of the API's SDK. What asks a model something and is no turn is said once a process.
     """
     api, kind, _ = endpoint_of(method, path)
-    on_missing = requirement.required()
+    on_missing = binding.required()
     if kind not in ("turn", "batch", "later"):
         # No conversation could be bound to it: it passes, and is said once.
         if on_missing is not None:
@@ -74,9 +73,9 @@ def check(method: str, path: str) -> None:
         _say_in_thread()
         return
     if on_missing == "warn":
-        requirement.say_missing(f"a call to {path}")
+        binding.say_missing(f"a call to {path}")
         return
-    why = f"the request was not sent, for recording is required, and {requirement.why_refused()}"
+    why = f"the request was not sent, for recording is required, and {binding.why_refused()}"
     raise refusal_of(api)(why)
 
 

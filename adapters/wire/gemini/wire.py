@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, takewhile
 from typing import Any, Final, cast
 
-from onrecord.adapters.wire.answer import Answer, text_or_none
+from onrecord.adapters.wire.answer import Answer, members_of, text_or_none
 from onrecord.adapters.wire.api import (
     BatchEntry,
     BatchResult,
@@ -218,7 +218,7 @@ def entries(body: bytes) -> tuple[BatchEntry, ...]:
     source = _at(read_bounded_object(body), ("batch", "inputConfig", "requests"))
     if source is None:
         return ()
-    listed = _objects_at(as_object(source) or {}, ("requests",))
+    listed = _objects_at(members_of(source), ("requests",))
     requests = [as_object(it.get("request")) for it in listed]
     known = [request for request in requests if request is not None]
     if not known or len(known) != len(requests):
@@ -257,13 +257,13 @@ def _objects_at(value: JsonObject, path: tuple[str, ...]) -> list[JsonObject]:
     """Return the objects in the list at a path; one that is no object is empty."""
     found = _at(value, path)
     items = cast("list[Any]", found) if isinstance(found, list) else []
-    return [as_object(item) or {} for item in items]
+    return [members_of(item) for item in items]
 
 
 def _at(value: JsonObject, path: tuple[str, ...]) -> object:
     place: object = value
     for step in path:
-        place = (as_object(place) or {}).get(step)
+        place = members_of(place).get(step)
     return place
 
 

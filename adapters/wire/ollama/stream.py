@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Final, cast
 
 from onrecord.adapters.wire.answer import Answer, Loss, named, text_or_none, token_count
-from onrecord.adapters.wire.blocks import Block, BlockContext, UnnamedCalls
+from onrecord.adapters.wire.blocks import Block, BlockContext, UnnamedCalls, calls_of
 from onrecord.adapters.wire.stream_reader import StreamReader, broken_off
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import Event, Unfinished
@@ -56,16 +56,6 @@ def event_of(block: BlockContext) -> Event:
     if name is None or not isinstance(call_id, str):
         return block.opaque("function")
     return block.tool_call(call_id, name)
-
-
-def calls_of(message: JsonObject) -> list[JsonObject] | None:
-    """Return the calls of a message, none if there are none; None if they are no calls."""
-    calls = message.get(CALLS, [])
-    if calls is None:
-        return []
-    if isinstance(calls, list) and all(isinstance(call, dict) for call in cast("list[Any]", calls)):
-        return cast("list[JsonObject]", calls)
-    return None
 
 
 def is_thinking(block: JsonObject) -> bool:

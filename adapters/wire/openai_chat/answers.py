@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from onrecord.adapters.wire.answer import Anomaly, Answer, body_reader, members_of, token_count
 from onrecord.adapters.wire.api import error_kind
-from onrecord.adapters.wire.blocks import Block, BlockContext
+from onrecord.adapters.wire.blocks import Block, BlockContext, calls_of
 from onrecord.adapters.wire.openai_chat.calls import is_whole
 from onrecord.adapters.wire.openai_chat.merging import says
 from onrecord.domain.events import Event, Unfinished
@@ -47,16 +47,6 @@ def blocks_of(message: JsonObject) -> list[JsonObject]:
     apart = {*thought, *old, *(() if calls is None else ("tool_calls",))}
     spoken = {name: value for name, value in message.items() if name not in apart}
     return [*([thought] if thought else []), spoken, *(calls or []), *([old] if old else [])]
-
-
-def calls_of(message: JsonObject) -> list[JsonObject] | None:
-    """Return the tool calls of a message, none if there are none; None if they are no calls."""
-    calls = message.get("tool_calls", [])
-    if calls is None:
-        return []
-    if isinstance(calls, list) and all(isinstance(call, dict) for call in cast("list[Any]", calls)):
-        return cast("list[JsonObject]", calls)
-    return None
 
 
 def _is_old_call(value: Any) -> bool:
