@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 
 from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.conversation.rendering import replays
-from onrecord.adapters.demo.clients import DemoFailed, ModelClient, answered, say, voice
+from onrecord.adapters.demo.clients import DemoFailed, ModelClient, say, voice
 from onrecord.adapters.demo.report_pdf import one_page_pdf, torn_box
 from onrecord.adapters.demo.screen import Screen
 from onrecord.adapters.demo.services.scenes import Answer, JsonObject, PlainAnswer, encoded
@@ -62,22 +62,19 @@ class ForkProof:
     outcomes: tuple[Outcome, ...]
 
 
-def shown_in(
-    request: Request, version: int, document: Document, data: bytes
-) -> ShownDocument | None:
-    """Return where a request shows a document of the result at a version; None where it does not.
+def _shown_in(request: Request, version: int, document: Document, data: bytes) -> ShownDocument:
+    """Return where a request shows a document of the result at a version; `data` is its bytes.
 
-    `data` is the document's bytes.
+    Raises DemoFailed where it does not show it.
     """
-    routes = (route for route in request.report.routes if route.version == version)
-    route = next((route for route in routes if route.media_type == document.media_type), None)
-    if route is None:
-        return None
-    sought = words_for(document) if route.where == "words" else b64encode(data).decode()
-    for place, text in _texts(dict(request.body), ()):
-        if sought in text:
-            return ShownDocument(request.api, document.name or "", route.where, pointer(place))
-    return None
+    for route in request.report.routes:
+        if (route.version, route.media_type) != (version, document.media_type):
+            continue
+        sought = words_for(document) if route.where == "words" else b64encode(data).decode()
+        for place, text in _texts(dict(request.body), ()):
+            if sought in text:
+                return ShownDocument(request.api, document.name or "", route.where, pointer(place))
+    raise DemoFailed(f"a request for {request.api} does not show a document of the result")
 
 
 def _texts(value: Any, place: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
@@ -205,24 +202,12 @@ def fork_proofs(
         with voice(api, model, fork, server) as speaker:
             request = fork.request(api, model=speaker.model)
             shown = tuple(
-                _must_show(request, result.version, document, value)
+                _shown_in(request, result.version, document, value)
                 for document, value in zip(result.documents, data, strict=True)
             )
             if not speaker.ask(request, _QUIET).text:
                 raise DemoFailed(f"nothing was answered on {api}")
         yield ForkProof(api, shown, tuple(replays(fork)))
-
-
-def end_claim(conversation: Conversation, voice: ModelClient, screen: Screen) -> None:
-    """Let the model answer where the conversation itself goes on."""
-    answered(conversation, voice, screen, {})
-
-
-def _must_show(request: Request, version: int, document: Document, data: bytes) -> ShownDocument:
-    shown = shown_in(request, version, document, data)
-    if shown is None:
-        raise DemoFailed(f"a request for {request.api} does not show a document of the result")
-    return shown
 
 
 def _result(conversation: Conversation, after: int) -> Result:

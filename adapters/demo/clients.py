@@ -228,12 +228,6 @@ def advice(api: str) -> str:
     return f"pip install 'onrecord[{SDKS[api][1]}]'"
 
 
-def need(api: str) -> None:
-    """Raise InvalidInput where the SDK of an API is missing."""
-    if not is_installed(api):
-        raise InvalidInput(f"the demo talks through the official SDKs: {advice(api)}")
-
-
 @contextmanager
 def voice(
     api: str, model: str, conversation: Conversation, server: DemoServer | None

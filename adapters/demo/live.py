@@ -67,7 +67,7 @@ class Check:
 
 
 def run_live(telling: DemoOptions) -> bool:
-    """Conversation to the real services, and tell how it went; whether all checks hold.
+    """Talk to the real services, and tell how it went; whether all checks hold.
 
     Raises InvalidInput where no key is set: nothing could be said of any service.
     """
@@ -90,7 +90,7 @@ def run_live(telling: DemoOptions) -> bool:
 
 
 def _missing(api: str) -> str | None:
-    """Return what is missing to conversation to a service; None: nothing is."""
+    """Return what is missing to talk to a service; None: nothing is."""
     if not any(os.environ.get(name) for name in KEYS[api]):
         return f"{' or '.join(KEYS[api])} is not set"
     return None if is_installed(api) else advice(api)

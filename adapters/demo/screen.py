@@ -132,7 +132,7 @@ class Screen:
             case "content_block_stop":
                 self._block(event.content_block)
             case "message_stop" if event.message.stop_reason == "pause_turn":
-                self._note("pause_turn: the service searches on; the turn goes back as it is")
+                self.remark("pause_turn: the service searches on; the turn goes back as it is")
             case _:
                 pass
 
@@ -148,21 +148,21 @@ class Screen:
 
     def called(self, name: str, arguments: str) -> None:
         """Show a call that the model makes."""
-        self._speaks_on("assistant")
+        self._assistant_speaks()
         self._indented(f"→ {name}({arguments})", "yellow")
 
     def sealed_thought(self) -> None:
         """Show that the model thinks, which only its service can read."""
-        self._speaks_on("assistant")
+        self._assistant_speaks()
         self._indented("(thinks; only the service can read it)", "dim italic")
 
     def report(self, made: Request) -> None:
         """Say in a line what of the record a request could not hold, and what it holds otherwise."""
-        self._note(in_a_line(made.report))
+        self.remark(in_a_line(made.report))
 
     def remark(self, text: str) -> None:
         """Say what else there is to know."""
-        self._note(text)
+        self._indented(text, "bold yellow")
 
     def checked(self, what: str, *, holds: bool) -> None:
         """Say what was looked for in an answer, and whether it is so."""
@@ -176,7 +176,7 @@ class Screen:
     def broke(self, error: Exception) -> None:
         """Show that a stream broke."""
         self._close()
-        self._note(f"the connection broke ({type(error).__name__}); what came is recorded")
+        self.remark(f"the connection broke ({type(error).__name__}); what came is recorded")
 
     def timeline(self, named: Named, rows: Iterable[Row], left_out: int) -> None:
         """Show the record; `left_out` events more are only counted."""
@@ -232,12 +232,12 @@ class Screen:
             self._line(speaker, STYLES[speaker])
 
     def _piece(self, style: str, text: str) -> None:
-        self._speaks_on("assistant")
+        self._assistant_speaks()
         self._wrapped(style).add(text)
 
-    def _speaks_on(self, speaker: Speaker) -> None:
-        if speaker != self._speaker:
-            self._speaks(speaker)
+    def _assistant_speaks(self) -> None:
+        if self._speaker != "assistant":
+            self._speaks("assistant")
 
     def _block(self, block: Any) -> None:
         """Show a block that is whole; text and thinking were shown already."""
@@ -251,9 +251,6 @@ class Screen:
             self.sealed_thought()
         elif block.type == "thinking":
             self._close()
-
-    def _note(self, text: str) -> None:
-        self._indented(text, "bold yellow")
 
     def _indented(self, text: str, style: str) -> None:
         self._close()

@@ -14,8 +14,7 @@ from onrecord.adapters.app import connect
 from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.conversation.rendering import replays
 from onrecord.adapters.demo import support_agent
-from onrecord.adapters.demo import support_agent as handover
-from onrecord.adapters.demo.claim import ForkProof, claims_desk, end_claim, fork_proofs, tell_claim
+from onrecord.adapters.demo.claim import ForkProof, claims_desk, fork_proofs, tell_claim
 from onrecord.adapters.demo.clients import (
     SDKS,
     DemoFailed,
@@ -23,7 +22,6 @@ from onrecord.adapters.demo.clients import (
     advice,
     answered,
     is_installed,
-    need,
     say,
     voice,
 )
@@ -36,6 +34,7 @@ from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import Named
 from onrecord.adapters.terminal.request_listings import replay_document
 from onrecord.domain.content import Native
+from onrecord.domain.errors import InvalidInput
 from onrecord.projections.apis.request import Request
 from onrecord.projections.history.timeline import timeline
 from onrecord.projections.history.windows import Window
@@ -84,15 +83,17 @@ def _told(
 ) -> tuple[list[Outcome], list[ForkProof]]:
     conversation = store.conversation(KEY)
     screen.hello(store.url, live=False)
-    need(API)
+    if not is_installed(API):
+        raise InvalidInput(f"the demo talks through the official SDKs: {advice(API)}")
     agent, desk = support_agent.SupportAgent(), claims_desk(folder)
-    with DemoServer(agent, openai=handover.other_answer, others=handover.other_answer) as server:
+    others = support_agent.other_answer
+    with DemoServer(agent, openai=others, others=others) as server:
         with voice(API, telling.models[API], conversation, server) as first:
             screen.heading("1  Anthropic", _call(first.api, first.model))
             conversation.instruct(support_agent.SYSTEM)
             conversation.tools.declare([*_tools(support_agent.TOOLS), desk])
             _converse(conversation, first, _file(folder, DOCUMENT, support_agent.REPORT), screen)
-        for place, crossing in enumerate(handover.CROSSINGS, start=2):
+        for place, crossing in enumerate(support_agent.CROSSINGS, start=2):
             model = telling.models[crossing.api]
             screen.heading(f"{place}  {crossing.service}", _call(crossing.api, model))
             if not is_installed(crossing.api):
@@ -106,7 +107,7 @@ def _told(
             models = {api: telling.models[api] for api in SDKS if is_installed(api)}
             everywhere = list(fork_proofs(conversation, result, models, server))
             screen.shown(everywhere)
-            end_claim(conversation, first, screen)
+            answered(conversation, first, screen, {})
         screen.heading("And what comes next")
         say(conversation, screen, "Thank you. What should I do if she writes again?")
         _look_back(conversation, screen)
@@ -128,7 +129,7 @@ def _converse(conversation: Conversation, voice: ModelClient, report: Path, scre
 def _cross(
     conversation: Conversation,
     voice: ModelClient,
-    crossing: handover.Crossing,
+    crossing: support_agent.Crossing,
     folder: Path,
     screen: Screen,
 ) -> None:
@@ -136,7 +137,7 @@ def _cross(
     files = [_file(folder, PICTURE, parcels_in_a_van())] if crossing.pictured else []
     say(conversation, screen, crossing.prompt, files)
     screen.report(conversation.request(voice.api, model=voice.model))
-    answered(conversation, voice, screen, handover.LATER_RESULTS)
+    answered(conversation, voice, screen, support_agent.LATER_RESULTS)
 
 
 def _call(api: str, model: str) -> str:

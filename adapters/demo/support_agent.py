@@ -372,16 +372,3 @@ def _first_exchange(turns: int, last_speaker: str) -> Scene:
     if turns == 1:
         return _READ
     return _SEARCH if last_speaker == "user" else _REPORT_BACK
-
-
-def first_prompt() -> list[JsonObject]:
-    """Return the content of the first message: the report and the question."""
-    pdf: JsonObject = {
-        "type": "base64",
-        "media_type": "application/pdf",
-        "data": base64.b64encode(REPORT).decode(),
-    }
-    return [
-        {"type": "document", "source": pdf, "title": "delivery-report-week-37.pdf"},
-        {"type": "text", "text": QUESTION},
-    ]

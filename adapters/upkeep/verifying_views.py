@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
-from onrecord.adapters.storage.sqlite.connection import Session
+from onrecord.adapters.storage.sqlite.connection import Connections, Session
 from onrecord.adapters.upkeep.verifying import Progress, Verified, VerifiedView, no_progress
 from onrecord.adapters.views.ports import KeptMoment, KeptViews
-from onrecord.adapters.views.sqlite.kept import PAGE, Folding, Scratch, paged, scratch
+from onrecord.adapters.views.sqlite.kept import PAGE, Folding, kept_sums, paged, scratch
 from onrecord.domain.errors import StorageError
 from onrecord.domain.inventory import StoredHead
 from onrecord.domain.log import Backend, RecordedEvent
@@ -104,7 +104,7 @@ class _Check:
     """What was compared and found so far."""
 
     def __init__(
-        self, backend: Backend, kept: KeptViews, space: Scratch, progress: Progress
+        self, backend: Backend, kept: KeptViews, space: Connections, progress: Progress
     ) -> None:
         self._backend, self._kept, self._scratch = backend, kept, space
         self._progress = progress
@@ -138,7 +138,7 @@ class _Check:
 
     def one(self, conversation_id: UUID) -> None:
         """Compare the rows of one conversation."""
-        with self._kept.moment() as moment, self._scratch.session() as session:
+        with self._kept.moment() as moment, self._scratch.transaction() as session:
             self._begin(moment)
             self._usage = None
             head = moment.log.head(conversation_id)
@@ -207,7 +207,7 @@ class _Check:
         total = sum(end.position for end in self._backend.cursors())
         after: UUID | None = None
         while True:
-            with self._kept.moment() as moment, self._scratch.session() as session:
+            with self._kept.moment() as moment, self._scratch.transaction() as session:
                 heads, live = moment.log.heads(after, _HEADS), _live(moment)
                 enough = self._looked_at + _EVENTS
                 for head in heads:
@@ -285,7 +285,8 @@ class _Check:
 
     def _sums(self, build: Build, kept: list[Row], erasures: Erasures) -> None:
         self._rows[build.view] += len(kept)
-        self._faults += sum_faults(self._scratch.sums(build), kept, erasures)
+        with self._scratch.borrowed() as session:
+            self._faults += sum_faults(kept_sums(session, build), kept, erasures)
 
 
 def _live(moment: KeptMoment) -> dict[str, _Live]:

@@ -13,6 +13,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
+from onrecord.adapters.demo.services.connection import pieces, tokens
 from onrecord.adapters.demo.services.scenes import (
     Answer,
     HttpError,
@@ -37,7 +38,6 @@ _CALLS = SERVER_CALLS | {"tool_use"}
 # Fields of the envelope that a stream carries in its message_delta: inside `delta`, or beside it.
 _IN_DELTA = frozenset({"container"})
 
-_PIECE = 17
 _PING = b'event: ping\ndata: {"type": "ping"}\n\n'
 
 
@@ -70,14 +70,14 @@ def message(
 
 
 def _usage(answer: Answer, request: JsonObject) -> JsonObject:
-    """Return token counts: the answer's own, else made from sizes, four bytes a token."""
+    """Return token counts: the answer's own, else made from sizes."""
     searches = sum(block.get("name") == "web_search" for block in answer.content)
     return {
-        "input_tokens": len(encoded(request)) // 4 + 1,
+        "input_tokens": tokens(request),
         "cache_creation_input_tokens": 0,
         "cache_read_input_tokens": 0,
         "cache_creation": {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0},
-        "output_tokens": len(encoded([*answer.content])) // 4 + 1,
+        "output_tokens": tokens([*answer.content]),
         **({"server_tool_use": {"web_search_requests": searches}} if searches else {}),
         "service_tier": "standard",
         "inference_geo": "not_available",
@@ -143,9 +143,9 @@ def _in_pieces(block: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
         case {"type": "text", "text": str(text)}:
             return _text_in_pieces(block, text)
         case {"type": "thinking", "thinking": str(text), "signature": str(signature)}:
-            pieces = _deltas("thinking_delta", "thinking", text)
+            deltas = _deltas("thinking_delta", "thinking", text)
             sealed: JsonObject = {"type": "signature_delta", "signature": signature}
-            return {**block, "thinking": "", "signature": ""}, [*pieces, sealed]
+            return {**block, "thinking": "", "signature": ""}, [*deltas, sealed]
         case {"type": "compaction", "content": content}:
             return {**block, "content": None}, [{"type": "compaction_delta", "content": content}]
         case {"type": str(kind), "input": arguments} if kind in _CALLS and not _by_program(block):
@@ -162,20 +162,18 @@ def _by_program(block: JsonObject) -> bool:
 
 
 def _text_in_pieces(block: JsonObject, text: str) -> tuple[JsonObject, list[JsonObject]]:
-    pieces = _deltas("text_delta", "text", text)
+    deltas = _deltas("text_delta", "text", text)
     citations = block.get("citations")
     if not isinstance(citations, list):
-        return {**block, "text": ""}, pieces
+        return {**block, "text": ""}, deltas
     cited: list[JsonObject] = [
         {"type": "citations_delta", "citation": citation} for citation in citations
     ]
-    return {**block, "citations": [], "text": ""}, [*cited, *pieces]
+    return {**block, "citations": [], "text": ""}, [*cited, *deltas]
 
 
 def _deltas(kind: str, field: str, text: str) -> list[JsonObject]:
-    return [
-        {"type": kind, field: text[start : start + _PIECE]} for start in range(0, len(text), _PIECE)
-    ]
+    return [{"type": kind, field: piece} for piece in pieces(text)]
 
 
 # Signatures of thinking blocks: each is bound to all that the model was shown before it.

@@ -8,7 +8,14 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from onrecord.adapters.demo.services.connection import Received, Reply, at_once, streamed, tokens
+from onrecord.adapters.demo.services.connection import (
+    Received,
+    Reply,
+    at_once,
+    pieces,
+    streamed,
+    tokens,
+)
 from onrecord.adapters.demo.services.scenes import JsonObject, OtherScript, PlainAnswer, encoded
 from onrecord.adapters.wire.eventstream import FRAMES, Frame, text_header, written
 from onrecord.projections.apis.bedrock import rules
@@ -16,7 +23,6 @@ from onrecord.projections.apis.rules import violations
 
 _PATH = re.compile(r"/model/([^/]+)/(converse|converse-stream)")
 _ALLOWED = ("AWS4-HMAC-SHA256 ", "Bearer ")
-_PIECE = 17
 _LATENCY: JsonObject = {"latencyMs": 512}
 
 
@@ -99,16 +105,12 @@ def _in_pieces(block: JsonObject) -> tuple[JsonObject | None, list[JsonObject]]:
     match block:
         case {"toolUse": dict(use)}:
             start: JsonObject = {name: value for name, value in use.items() if name != "input"}
-            pieces = _pieces(encoded(use["input"]).decode())
-            return {"toolUse": start}, [{"toolUse": {"input": piece}} for piece in pieces]
+            arguments = encoded(use["input"]).decode()
+            return {"toolUse": start}, [{"toolUse": {"input": each}} for each in pieces(arguments)]
         case {"text": str(text)}:
-            return None, [{"text": piece} for piece in _pieces(text)]
+            return None, [{"text": piece} for piece in pieces(text)]
         case _:
             raise AssertionError(f"no block of the demo's: {block}")
-
-
-def _pieces(text: str) -> list[str]:
-    return [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]
 
 
 def _frame(kind: str, data: JsonObject) -> bytes:

@@ -12,6 +12,8 @@ from threading import Event, Lock
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
+from pydantic import JsonValue
+
 from onrecord.adapters.demo.services.scenes import Cut, Fault, Gzip, JsonObject, Stall, encoded
 
 # A prime, so that the pieces of a body drift across the borders of its events.
@@ -173,9 +175,12 @@ def _pieces(size: int, stalls: list[Stall]) -> Iterator[tuple[int, int]]:
 SSE = "text/event-stream"
 
 
-def at_once(status: int, body: JsonObject, headers: Mapping[str, str]) -> Reply:
+def at_once(
+    status: int, body: JsonObject, headers: Mapping[str, str], faults: tuple[Fault, ...] = ()
+) -> Reply:
     """Return an answer that comes at once."""
-    return Reply(status, {**headers, "content-type": "application/json"}, encoded(body))
+    as_json = {**headers, "content-type": "application/json"}
+    return Reply(status, as_json, encoded(body), faults=faults)
 
 
 def streamed(pieces: Iterable[bytes], content_type: str, headers: Mapping[str, str]) -> Reply:
@@ -183,6 +188,11 @@ def streamed(pieces: Iterable[bytes], content_type: str, headers: Mapping[str, s
     return Reply(200, {**headers, "content-type": content_type}, b"".join(pieces), chunked=True)
 
 
-def tokens(value: JsonObject) -> int:
+def tokens(value: JsonValue) -> int:
     """Return a count of tokens made from a size, four bytes a token."""
     return len(encoded(value)) // 4 + 1
+
+
+def pieces(text: str, size: int = 17) -> Iterator[str]:
+    """Yield a text piece by piece, as streams bring it."""
+    return (text[start : start + size] for start in range(0, len(text), size))

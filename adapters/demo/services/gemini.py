@@ -14,6 +14,7 @@ from onrecord.adapters.demo.services.connection import (
     Received,
     Reply,
     at_once,
+    pieces,
     streamed,
     tokens,
 )
@@ -52,9 +53,9 @@ def _chunks(
 ) -> Iterator[bytes]:
     """Yield the events that say these parts; the last says why the model stopped."""
     usage = _usage(parts, request)
-    pieces = [piece for part in parts for piece in _part_pieces(part)]
-    for place, piece in enumerate(pieces, start=1):
-        finish = "STOP" if place == len(pieces) else None
+    arriving = [piece for part in parts for piece in _part_pieces(part)]
+    for place, piece in enumerate(arriving, start=1):
+        finish = "STOP" if place == len(arriving) else None
         yield b"data: %s\r\n\r\n" % encoded(_response([piece], finish, usage, model, own_id))
 
 
@@ -85,8 +86,8 @@ def _part_pieces(part: JsonObject) -> Iterator[JsonObject]:
     """Yield a part as it arrives: a text piece by piece, what is signed and a call whole."""
     match part:
         case {"text": str(text)} if "thoughtSignature" not in part:
-            for start in range(0, len(text), _PIECE):
-                yield {**part, "text": text[start : start + _PIECE]}
+            for piece in pieces(text, _PIECE):
+                yield {**part, "text": piece}
         case _:
             yield part
 

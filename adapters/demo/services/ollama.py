@@ -6,7 +6,14 @@ it is told not to.
 
 from collections.abc import Iterator
 
-from onrecord.adapters.demo.services.connection import Received, Reply, at_once, streamed, tokens
+from onrecord.adapters.demo.services.connection import (
+    Received,
+    Reply,
+    at_once,
+    pieces,
+    streamed,
+    tokens,
+)
 from onrecord.adapters.demo.services.scenes import JsonObject, OtherScript, PlainAnswer, encoded
 from onrecord.projections.apis.ollama import rules
 from onrecord.projections.apis.rules import violations
@@ -14,7 +21,6 @@ from onrecord.projections.apis.rules import violations
 _PATH = "/api/chat"
 _LINES = "application/x-ndjson"
 _CREATED = "2026-09-22T08:00:00.123456789Z"
-_PIECE = 17
 
 
 class OllamaService:
@@ -44,8 +50,8 @@ class OllamaService:
 
 def _lines(answer: PlainAnswer, request: JsonObject, own_id: str) -> Iterator[bytes]:
     for member, words in (("thinking", answer.thought), ("content", answer.text)):
-        for start in range(0, len(words), _PIECE):
-            yield _line({"content": "", member: words[start : start + _PIECE]}, request)
+        for piece in pieces(words):
+            yield _line({"content": "", member: piece}, request)
     calls = _calls(answer, own_id)
     if calls:
         yield _line({"content": "", "tool_calls": [*calls]}, request)

@@ -11,7 +11,15 @@ from typing import assert_never, cast
 from pydantic import JsonValue
 
 from onrecord.adapters.demo.services import openai_responses as openai_responses_wire
-from onrecord.adapters.demo.services.connection import SSE, Received, Reply, at_once, streamed
+from onrecord.adapters.demo.services.connection import (
+    SSE,
+    Received,
+    Reply,
+    at_once,
+    pieces,
+    streamed,
+    tokens,
+)
 from onrecord.adapters.demo.services.openai_responses import Complaint, Reasoning
 from onrecord.adapters.demo.services.scenes import (
     JsonObject,
@@ -30,7 +38,6 @@ from onrecord.projections.apis.rules import violations
 # Shapes: platform.openai.com, "Chat", and recorded answers.
 
 _CREATED = 1_790_000_000
-_PIECE = 17
 _DONE = b"data: [DONE]\n\n"
 
 
@@ -89,25 +96,22 @@ def _calls(answer: PlainAnswer, own_id: str) -> list[JsonValue]:
 
 
 def _usage(request: JsonObject, message: JsonObject) -> JsonObject:
-    """Return token counts made from sizes, four bytes a token."""
-    prompt, answer = len(encoded(request)) // 4 + 1, len(encoded(message)) // 4 + 1
+    prompt, answer = tokens(request), tokens(message)
     return {"prompt_tokens": prompt, "completion_tokens": answer, "total_tokens": prompt + answer}
 
 
 def _deltas(message: JsonObject) -> Iterator[JsonObject]:
     answer = text(message["content"])
     yield {"role": "assistant", "content": "" if answer else None, "refusal": None}
-    for start in range(0, len(answer), _PIECE):
-        yield {"content": answer[start : start + _PIECE]}
+    for piece in pieces(answer):
+        yield {"content": piece}
     for index, call in enumerate(objects(message.get("tool_calls"))):
         function = call["function"]
         assert isinstance(function, dict)
         begun: JsonObject = {**call, "index": index, "function": {**function, "arguments": ""}}
         yield {"tool_calls": [begun]}
-        arguments = text(function["arguments"])
-        for start in range(0, len(arguments), _PIECE):
-            piece: JsonObject = {"arguments": arguments[start : start + _PIECE]}
-            yield {"tool_calls": [{"index": index, "function": piece}]}
+        for piece in pieces(text(function["arguments"])):
+            yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
 
 
 def _choice(delta: JsonObject, finish: JsonValue) -> JsonObject:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TypeAlias
 
+from onrecord.adapters.demo.services.connection import pieces, tokens
 from onrecord.adapters.demo.services.scenes import JsonObject, PlainAnswer, encoded, frame
 from onrecord.projections.apis.members import objects, text
 
 _CREATED = 1_790_000_000
-_PIECE = 17
 # What a response repeats of its request, and what stands there where the request is silent.
 _REPEATED: JsonObject = {
     "instructions": None,
@@ -95,14 +95,13 @@ def _message(content: str, own_id: str) -> JsonObject:
 
 
 def _usage(request: JsonObject, output: Sequence[JsonObject]) -> JsonObject:
-    """Return token counts made from sizes, four bytes a token."""
-    given, made = len(encoded(request)) // 4 + 1, len(encoded([*output])) // 4 + 1
+    prompt, answer = tokens(request), tokens([*output])
     return {
-        "input_tokens": given,
+        "input_tokens": prompt,
         "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
-        "output_tokens": made,
+        "output_tokens": answer,
         "output_tokens_details": {"reasoning_tokens": 0},
-        "total_tokens": given + made,
+        "total_tokens": prompt + answer,
     }
 
 
@@ -157,8 +156,8 @@ def _text_pieces(message: JsonObject, at: JsonObject) -> Iterator[JsonObject]:
 
 
 def _deltas(kind: str, content: str, at: JsonObject) -> Iterator[JsonObject]:
-    for start in range(0, len(content), _PIECE):
-        yield {"type": f"{kind}.delta", **at, "delta": content[start : start + _PIECE]}
+    for piece in pieces(content):
+        yield {"type": f"{kind}.delta", **at, "delta": piece}
 
 
 # Reasoning that only the service can read, and what came of it: the service holds none of it.

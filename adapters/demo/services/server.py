@@ -15,7 +15,7 @@ from typing import Protocol, Self, assert_never, cast
 from onrecord.adapters.demo.services import anthropic
 from onrecord.adapters.demo.services.anthropic import Signer, Threads
 from onrecord.adapters.demo.services.bedrock import BedrockService
-from onrecord.adapters.demo.services.connection import Listener, Received, Reply
+from onrecord.adapters.demo.services.connection import SSE, Listener, Received, Reply, at_once
 from onrecord.adapters.demo.services.gemini import GeminiService
 from onrecord.adapters.demo.services.ollama import OllamaService
 from onrecord.adapters.demo.services.openai import OpenAIService
@@ -32,7 +32,6 @@ from onrecord.adapters.demo.services.scenes import (
     Scene,
     Script,
     Splice,
-    encoded,
     invalid_request,
     unauthorized,
 )
@@ -44,8 +43,7 @@ ORGANIZATION = "5f1c7a3e-2b94-4d0c-9a6e-0d3b8c41e7f2"
 _MESSAGES = "/v1/messages"
 _REQUIRED = ("model", "max_tokens", "messages")
 _COUNT_TOKENS = "/v1/messages/count_tokens"
-_JSON = "application/json"
-_SSE = "text/event-stream; charset=utf-8"
+_SSE = f"{SSE}; charset=utf-8"
 _POLL = 0.02
 
 
@@ -141,7 +139,7 @@ class DemoServer:
         if request is None:
             return _error(invalid_request("The request body is not valid JSON"), headers)
         if received.path == _COUNT_TOKENS:
-            return _json(200, {"input_tokens": len(received.body) // 4 + 1}, headers)
+            return at_once(200, {"input_tokens": len(received.body) // 4 + 1}, headers)
         whole = self.threads.whole(request)
         if isinstance(whole, HttpError):
             return _error(whole, headers)
@@ -198,7 +196,7 @@ class DemoServer:
         self.threads.keep(request, message_id, content)
         whole = anthropic.message(answer, content, message_id, request)
         if not request.get("stream"):
-            return _json(200, whole, headers, answer)
+            return at_once(200, whole, headers, answer.faults)
         changes = [f for f in answer.faults if isinstance(f, Repeat | Splice | ErrorEvent)]
         body = b"".join(anthropic.frames(whole, changes))
         sse = {"content-type": _SSE, "cache-control": "no-cache"}
@@ -237,17 +235,4 @@ def _error(error: HttpError, headers: Mapping[str, str]) -> Reply:
     body = anthropic.error_body(error, headers["request-id"])
     if error.retry_after is not None:
         headers = {**headers, "retry-after": f"{error.retry_after:g}"}
-    return _json(error.status, body, headers)
-
-
-def _json(
-    status: int, body: JsonObject, headers: Mapping[str, str], answer: Answer | None = None
-) -> Reply:
-    faults = answer.faults if answer else ()
-    return Reply(
-        status,
-        {**headers, "content-type": _JSON},
-        encoded(body),
-        chunked=False,
-        faults=faults,
-    )
+    return at_once(error.status, body, headers)

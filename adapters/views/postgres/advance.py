@@ -42,6 +42,8 @@ from onrecord.projections.views.step import (
 )
 from onrecord.projections.views.view import Changes, EventBatch, Feed, Row, rows_json
 
+_OF_A_VALUE: Final = (errors.DataError, errors.IntegrityError, errors.ProgramLimitExceeded)
+
 # The rows of views on PostgreSQL, inside one transaction of a worker.
 
 
@@ -80,7 +82,7 @@ class PostgresRows:
         try:
             with self._connection.transaction():
                 yield
-        except (errors.DataError, errors.IntegrityError, errors.ProgramLimitExceeded) as exc:
+        except _OF_A_VALUE as exc:
             raise Refused(type(exc).__name__) from exc
         except psycopg.Error as exc:
             raise translated(exc) from exc
@@ -144,10 +146,7 @@ class SwiftRows:
             raise translated(exc) from exc
 
 
-_OF_A_VALUE: Final = (errors.DataError, errors.IntegrityError, errors.ProgramLimitExceeded)
-
 _STALLED: Final = str(LEASE_SECONDS * 1000)
-
 
 _BEHIND: Final = 1000
 """How many events of a parked conversation are tried at once."""
@@ -187,7 +186,7 @@ class PostgresAdvance:
     def advance(self, batch: Batch, lease: Lease | None) -> Folded:
         """Fold a batch, all or nothing. Without a lease, the locks of its checkpoints are enough.
 
-        Raises Overtaken and StandsStill, and StorageError where the database itself fails.
+        Raises LeaseLost and StrictViewStopped, and StorageError where the database itself fails.
         """
         try:
             return self._folded(batch, lease, is_swift=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
@@ -193,15 +193,13 @@ class Lease:
 class Parts:
     """What one worker holds. Safe for threads: one beats, others ask what is theirs."""
 
-    def __init__(
-        self, connections: Connections, owner: str, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, connections: Connections, owner: str) -> None:
         """Hold nothing yet. `owner` is the worker's name, one that no other worker ever had."""
-        self._connections, self._owner, self._clock = connections, owner, clock
+        self._connections, self._owner = connections, owner
         self._lock = threading.Lock()
         self._held: dict[Part, int] = {}
         self._surplus: set[Part] = set()
-        self._renewed_at = clock()
+        self._renewed_at = time.monotonic()
         self._losses = 0
 
     def beat(self) -> bool:
@@ -209,7 +207,7 @@ class Parts:
 
         Raises StorageError; what was held stays held until the lease runs out.
         """
-        began = self._clock()
+        began = time.monotonic()
         with self._connections.transaction() as connection:
             fetched(connection, "worker_seen", (self._owner,))
             fetched(connection, "workers_gone", (LEASE,))
@@ -223,7 +221,7 @@ class Parts:
     def lease(self, thread: int = 0, threads: int = 1) -> Lease:
         """Return what a thread works on now; nothing once the leases were not renewed in time."""
         with self._lock:
-            if self._clock() - self._renewed_at > LEASE_SECONDS:
+            if time.monotonic() - self._renewed_at > LEASE_SECONDS:
                 return Lease(self._owner)
             mine = self._held.items()
             return Lease(

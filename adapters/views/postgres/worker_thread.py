@@ -8,11 +8,15 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Protocol
-from uuid import UUID
+from typing import Final
 
-from onrecord.adapters.views.postgres.advance import Folded, LeaseLost, StrictViewStopped
-from onrecord.adapters.views.postgres.builds import Lease
+from onrecord.adapters.views.postgres.advance import (
+    Folded,
+    LeaseLost,
+    PostgresAdvance,
+    StrictViewStopped,
+)
+from onrecord.adapters.views.postgres.builds import Lease, PostgresBuilds
 from onrecord.domain.errors import StorageError
 from onrecord.projections.views.planning import Batch, Part, Room, foremost, trailing
 from onrecord.projections.views.step import (
@@ -84,38 +88,6 @@ CHORES_SECONDS: Final = 0.5
 """How often a thread looks for parked events that are due, where there were none."""
 
 
-class Advance(Protocol):
-    """Folds a batch in one transaction; see PostgresAdvance."""
-
-    def advance(self, batch: Batch, lease: Lease | None) -> Folded:
-        """Fold a batch, all or nothing."""
-        ...
-
-    def retry(self, feed: Feed, place: Part, at: int, conversation: UUID, lease: Lease) -> Folded:
-        """Try a parked event again."""
-        ...
-
-
-class Builds(Protocol):
-    """How far the builds of views are; see PostgresBuilds."""
-
-    def positions(self, feeds: frozenset[Feed]) -> dict[Part, dict[Feed, int]]:
-        """Return how far builds have come in each part."""
-        ...
-
-    def ends(self) -> dict[int, int]:
-        """Return the last position of each shard."""
-        ...
-
-    def due(self, feeds: frozenset[Feed], places: list[Part]) -> list[tuple[Feed, Part, UUID]]:
-        """Return the parked conversations that are to be tried again now."""
-        ...
-
-    def stop(self, feed: Feed, why: str) -> None:
-        """Let a build stand still until somebody resumes its view."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class _Trouble:
     """What a strict view could not fold, how often that was, and when it is tried again."""
@@ -130,8 +102,8 @@ class WorkerThread:
 
     def __init__(
         self,
-        advance: Advance,
-        builds: Builds,
+        advance: PostgresAdvance,
+        builds: PostgresBuilds,
         tally: Tally,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -153,7 +125,11 @@ class WorkerThread:
             return False
         self._look_again_if_changed(lease, feeds)
         ends = self._builds.ends()
-        self._tell_how_far(ends)
+        behind = {
+            place: {feed: max(0, ends[place.shard] - at) for feed, at in feeds.items()}
+            for place, feeds in self._positions.items()
+        }
+        self._tally.stands(self, behind)
         room = self._room.positions
         busy = self._fold(foremost(self._ready(), ends, room), lease)
         busy |= self._fold(trailing(self._ready(), room), lease)
@@ -245,15 +221,6 @@ class WorkerThread:
             for _, failure in came_to.parked:
                 _tell_parked(feed, failure)
         return has_tried
-
-    def _tell_how_far(self, ends: Mapping[int, int]) -> None:
-        self._tally.stands(
-            self,
-            {
-                place: {feed: max(0, ends[place.shard] - at) for feed, at in feeds.items()}
-                for place, feeds in self._positions.items()
-            },
-        )
 
 
 def _tell_stopped(feed: Feed, why: str) -> None:

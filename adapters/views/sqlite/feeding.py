@@ -111,7 +111,7 @@ class Feeding:
     def fold(self, feed: Feed, events: Sequence[RecordedEvent], position: int) -> list[Failure]:
         """Fold events that come after a position, move the checkpoint, and park what fails.
 
-        Returns what failed. Raises Overtaken, and StandsStill where a strict view fails.
+        Returns what failed. Raises CheckpointMoved, and StrictViewStopped where a strict view fails.
         """
         began = self.clock()
         with self.file.transaction() as session:

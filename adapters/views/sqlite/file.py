@@ -13,7 +13,7 @@ import threading
 from collections.abc import Generator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 from uuid import UUID, uuid4
 
 import apsw
@@ -43,10 +43,6 @@ from onrecord.projections.views.registry import VIEWS
 
 DIALECT: Final = "sqlite_views"
 """The folder of its SQL."""
-
-
-class _Turns(Protocol):
-    def turn(self, wait: float) -> AbstractContextManager[None]: ...
 
 
 class ViewsFile:
@@ -148,7 +144,7 @@ class ViewsFile:
         """Close every connection."""
         self.connections.close()
 
-    def _turns(self) -> _Turns:
+    def _turns(self) -> LockFile | _Threads:
         if self.path is None:
             return self._threads
         place = self.path.with_name(f"{self.path.name}-lock")

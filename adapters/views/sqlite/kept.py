@@ -202,33 +202,14 @@ class Folding:
         self._session.run(f"{self.build.view}_sweep", self.build.number, _ALL)
 
 
-class Scratch:
-    """The rows in memory; a session is in a transaction of its own."""
-
-    def __init__(self, connections: Connections) -> None:
-        """Use a database that was made for this."""
-        self._connections = connections
-
-    @contextmanager
-    def session(self) -> Generator[Session]:
-        """Lend a session to fold with."""
-        with self._connections.transaction() as session:
-            yield session
-
-    def sums(self, build: Build) -> list[Row]:
-        """Return the rows of `usage` that came of all conversations so far."""
-        with self._connections.borrowed() as session:
-            return kept_sums(session, build)
-
-
 @contextmanager
-def scratch() -> Generator[Scratch]:
-    """Lend a database in memory that is gone afterwards."""
+def scratch() -> Generator[Connections]:
+    """Lend a database in memory, to fold in, that is gone afterwards."""
     with closing(Connections(f"file:/onrecord-{uuid4().hex}?vfs=memdb", 10.0, DIALECT)) as made:
         with made.transaction() as session:
             for migration in load_migrations(DIALECT):
                 session.migrate(migration.sql)
-        yield Scratch(made)
+        yield made
 
 
 def paged(page: Callable[[int], list[Row]]) -> Iterator[Row]:

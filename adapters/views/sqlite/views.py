@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import Final, TypeVar, cast
+from typing import Concatenate, Final, ParamSpec, TypeVar, cast
 from uuid import UUID
 
 from pydantic_core import from_json
@@ -49,12 +50,25 @@ BRIEFLY: Final = 1.0
 """How many seconds a reader waits while another process catches the view up, which takes half of it;
 then it answers with what is there."""
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
 def microseconds() -> int:
     """Return the time, in microseconds since 1970-01-01 UTC."""
     return time.time_ns() // 1000
+
+
+def _on_a_whole_file(
+    verb: Callable[Concatenate[SqliteViews, P], T],
+) -> Callable[Concatenate[SqliteViews, P], T]:
+    """Let a verb mend a damaged file: see `SqliteViews.on_a_whole_file`."""
+
+    @wraps(verb)
+    def call(views: SqliteViews, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return views.on_a_whole_file(lambda: verb(views, *args, **kwargs))
+
+    return call
 
 
 class SqliteViews:
@@ -81,90 +95,9 @@ class SqliteViews:
         self._clock = clock
         self._now = now
 
+    @_on_a_whole_file
     def page(self, query: PageQuery) -> PageRows:
         """Return a page of a view, caught up by a bounded step."""
-        return self._whole(lambda: self._page(query))
-
-    def erase(self) -> None:
-        """Return once no row says any more what the log has erased."""
-        if self._file.is_there():
-            self._whole(self._erase)
-
-    def residue(self) -> tuple[str, ...]:
-        """Say where rows that were erased may still be on the disk, and what to do."""
-        if self._file.path is None or not self._file.is_there():
-            return ()
-        has_residue = self._whole(self._has_residue)
-        return (residue_of(self._file.path),) if has_residue else ()
-
-    def rewrite(self) -> tuple[str, ...]:
-        """Write the file anew if it may hold rows that were erased; return its name if none are left."""
-        if self._file.path is None or not self._file.is_there():
-            return ()
-        return (self._file.path.name,) if self._whole(self._rewrite) else ()
-
-    def kept(self) -> SqliteKept:
-        """Return what is kept, row by row."""
-        return SqliteKept(self._log, self._file)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-    def status(self) -> list[ViewStatus]:
-        """Return how each view stands, by name."""
-        return self._whole(lambda: [self._status(name) for name in sorted(VIEWS)])
-
-    def at_work(self) -> None:
-        """Return nothing: who reads a view catches it up."""
-
-    def parked(self, view: str | None = None) -> list[Parked]:
-        """Return the parked events of a view, or of all."""
-        name = None if view is None else view_of(view).name
-        return self._whole(lambda: self._parked(name))
-
-    @releasing
-    def pause(self, view: str) -> None:
-        """Let a view stand still until it is resumed."""
-        with self._changing(view_of(view)) as session:
-            session.run("pause_view", view)
-
-    @releasing
-    def resume(self, view: str) -> None:
-        """Let a view go on from where it stands."""
-        with self._changing(view_of(view)) as session:
-            session.run("resume_view", view, self._now())
-
-    def retry(self, view: str, conversation: UUID | None = None) -> int:
-        """Try the parked events of a view, or of one conversation, again; return how many."""
-        known = view_of(view)
-        which = None if conversation is None else str(id_given("a conversation", conversation))
-        return self._whole(lambda: self._retry(known, which))
-
-    def rebuild(self, view: str, progress: Progress | None = None) -> None:
-        """Make a view anew beside the one that is read, and return when they are switched."""
-        known = view_of(view)
-        self._whole(lambda: self._rebuild(known, progress))
-
-    def abandon(self, view: str) -> bool:
-        """Drop what an unfinished rebuild has made; return whether there was one."""
-        known = view_of(view)
-        return self._whole(lambda: self._abandon(known))
-
-    @releasing
-    def _whole(self, work: Callable[[], T]) -> T:
-        """Do what is to be done; once more, on a file made anew, where this one is damaged."""
-        try:
-            return work()
-        except CorruptRecord:
-            # It may as well be the log that is damaged, whose views are then the last good thing.
-            if not self._file.is_damaged():
-                raise
-        with self._turn():
-            self._file.begin_anew(self._incarnation())
-        return work()
-
-    def _page(self, query: PageQuery) -> PageRows:
         self._catch_up(query.view)
         name, last = query.view.name, self._log.cursors()[0].position
         with self._reading() as session:
@@ -180,6 +113,122 @@ class SqliteViews:
         behind = max(0, last - live.position)
         why = standstill(name, state.standstill(query.view), paused=state.paused)
         return PageRows(rows, live.position, behind, parked, why)
+
+    @_on_a_whole_file
+    def erase(self) -> None:
+        """Return once no row says any more what the log has erased."""
+        if not self._file.is_there():
+            return
+        with self._turn():
+            if not erase(self._log, self._file, patiently=True):
+                raise StorageBusy(
+                    "it is erased, but a program reads from the views, whose write-ahead log still "
+                    "holds it: end that program, then forget the conversation again"
+                )
+
+    @_on_a_whole_file
+    def residue(self) -> tuple[str, ...]:
+        """Say where rows that were erased may still be on the disk, and what to do."""
+        if self._file.path is None or not self._file.is_there():
+            return ()
+        with self._turn():
+            return (residue_of(self._file.path),) if self._file.has_residue() else ()
+
+    @_on_a_whole_file
+    def rewrite(self) -> tuple[str, ...]:
+        """Write the file anew if it may hold rows that were erased; return its name if none are left."""
+        if self._file.path is None or not self._file.is_there():
+            return ()
+        with self._turn():
+            is_anew = self._file.has_residue() and self._file.write_anew()
+            return (self._file.path.name,) if is_anew else ()
+
+    @releasing
+    def on_a_whole_file(self, work: Callable[[], T]) -> T:
+        """Do what is to be done; once more, on a file made anew, where this one is damaged."""
+        try:
+            return work()
+        except CorruptRecord:
+            # It may as well be the log that is damaged, whose views are then the last good thing.
+            if not self._file.is_damaged():
+                raise
+        with self._turn():
+            self._file.begin_anew(self._incarnation())
+        return work()
+
+    def kept(self) -> SqliteKept:
+        """Return what is kept, row by row."""
+        return SqliteKept(self._log, self._file)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    @_on_a_whole_file
+    def status(self) -> list[ViewStatus]:
+        """Return how each view stands, by name."""
+        return [self._status(name) for name in sorted(VIEWS)]
+
+    def at_work(self) -> None:
+        """Return nothing: who reads a view catches it up."""
+
+    @_on_a_whole_file
+    def parked(self, view: str | None = None) -> list[Parked]:
+        """Return the parked events of a view, or of all."""
+        name = None if view is None else view_of(view).name
+        if not self._file.is_there():
+            return []
+        with self._turn(), self._file.borrowed() as session:
+            return [_parked(row) for row in session.all("parked_of", name)]
+
+    @releasing
+    def pause(self, view: str) -> None:
+        """Let a view stand still until it is resumed."""
+        with self._changing(view_of(view)) as session:
+            session.run("pause_view", view)
+
+    @releasing
+    def resume(self, view: str) -> None:
+        """Let a view go on from where it stands."""
+        with self._changing(view_of(view)) as session:
+            session.run("resume_view", view, self._now())
+
+    @_on_a_whole_file
+    def retry(self, view: str, conversation: UUID | None = None) -> int:
+        """Try the parked events of a view, or of one conversation, again; return how many."""
+        known = view_of(view)
+        which = None if conversation is None else str(id_given("a conversation", conversation))
+        with self._changing(known) as session:
+            session.run("retry_parked", view, which)
+            marked = session.changed()
+        self._catch_up(known)
+        return marked
+
+    @_on_a_whole_file
+    def rebuild(self, view: str, progress: Progress | None = None) -> None:
+        """Make a view anew beside the one that is read, and return when they are switched."""
+        known = view_of(view)
+        with self._changing(known) as session:
+            state = state_of(session, view)
+            building = state.building
+            if state.paused:
+                raise InvalidInput(f"{view} is paused: resume it, then rebuild it")
+            if building is None or building.revision != known.revision:
+                begin_building(session, known, self._now())
+                building = state_of(session, view).building
+        assert building is not None
+        while not self._built(known, building.number, progress):
+            pass
+        self._sweep(known)
+
+    @_on_a_whole_file
+    def abandon(self, view: str) -> bool:
+        """Drop what an unfinished rebuild has made; return whether there was one."""
+        known = view_of(view)
+        with self._changing(known) as session:
+            dropped = abandon(session, view)
+        self._sweep(known)
+        return dropped
 
     def _catch_up(self, view: View) -> None:
         try:
@@ -197,22 +246,6 @@ class SqliteViews:
         with self._file.borrowed() as session:
             (done, _) = session.one("erasing") or (0, 0)
         return bool(self._log.erasures() == done)
-
-    def _erase(self) -> None:
-        with self._turn():
-            if not erase(self._log, self._file, patiently=True):
-                raise StorageBusy(
-                    "it is erased, but a program reads from the views, whose write-ahead log still "
-                    "holds it: end that program, then forget the conversation again"
-                )
-
-    def _has_residue(self) -> bool:
-        with self._turn():
-            return self._file.has_residue()
-
-    def _rewrite(self) -> bool:
-        with self._turn():
-            return self._file.has_residue() and self._file.write_anew()
 
     def _status(self, name: str) -> ViewStatus:
         last = self._log.cursors()[0].position
@@ -235,39 +268,6 @@ class SqliteViews:
             building=None if building is None else building.number,
             built=None if building is None else building.position,
         )
-
-    def _parked(self, name: str | None) -> list[Parked]:
-        if not self._file.is_there():
-            return []
-        with self._turn(), self._file.borrowed() as session:
-            return [_parked(row) for row in session.all("parked_of", name)]
-
-    def _retry(self, view: View, which: str | None) -> int:
-        with self._changing(view) as session:
-            session.run("retry_parked", view.name, which)
-            marked = session.changed()
-        self._catch_up(view)
-        return marked
-
-    def _rebuild(self, view: View, progress: Progress | None) -> None:
-        with self._changing(view) as session:
-            state = state_of(session, view.name)
-            building = state.building
-            if state.paused:
-                raise InvalidInput(f"{view.name} is paused: resume it, then rebuild it")
-            if building is None or building.revision != view.revision:
-                begin_building(session, view, self._now())
-                building = state_of(session, view.name).building
-        assert building is not None
-        while not self._built(view, building.number, progress):
-            pass
-        self._sweep(view)
-
-    def _abandon(self, view: View) -> bool:
-        with self._changing(view) as session:
-            dropped = abandon(session, view.name)
-        self._sweep(view)
-        return dropped
 
     def _built(self, view: View, number: int, progress: Progress | None) -> bool:
         with self._turn():

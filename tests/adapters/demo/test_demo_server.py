@@ -1,5 +1,6 @@
 """The demo server, driven by the official SDK as a user would."""
 
+import base64
 import json
 
 import anthropic
@@ -25,6 +26,19 @@ from tests.adapters.demo.demo_client import (
 )
 
 FOLLOW_UP: JsonObject = {"role": "user", "content": support_agent.FOLLOW_UP}
+
+
+def first_prompt() -> list[JsonObject]:
+    """The content of the first message: the report and the question."""
+    pdf: JsonObject = {
+        "type": "base64",
+        "media_type": "application/pdf",
+        "data": base64.b64encode(support_agent.REPORT).decode(),
+    }
+    return [
+        {"type": "document", "source": pdf, "title": "delivery-report-week-37.pdf"},
+        {"type": "text", "text": support_agent.QUESTION},
+    ]
 
 
 @pytest.fixture
@@ -53,7 +67,7 @@ def results_of(message: JsonObject) -> JsonObject:
 
 class TestTheDemoConversation:
     def test_five_requests_lead_through_every_turn(self) -> None:
-        prompt: JsonObject = {"role": "user", "content": [*support_agent.first_prompt()]}
+        prompt: JsonObject = {"role": "user", "content": [*first_prompt()]}
         with serving(support_agent.SupportAgent()) as (client, server):
             history: list[JsonObject] = [prompt]
             reading = stream(client, history)
@@ -95,7 +109,7 @@ class TestTheDemoConversation:
 
     def test_json_and_stream_say_the_same(self) -> None:
         with serving(support_agent.SupportAgent()) as (client, _):
-            prompt: JsonObject = {"role": "user", "content": [*support_agent.first_prompt()]}
+            prompt: JsonObject = {"role": "user", "content": [*first_prompt()]}
             assert ask(client, [prompt])["content"] == stream(client, [prompt])["content"]
 
     def test_the_report_is_a_pdf_that_a_reader_can_walk(self) -> None:
@@ -110,7 +124,7 @@ class TestTheDemoConversation:
 
 def through_the_first_exchange(client: anthropic.Anthropic) -> list[JsonObject]:
     """Return the history up to and including the second prompt."""
-    history: list[JsonObject] = [{"role": "user", "content": [*support_agent.first_prompt()]}]
+    history: list[JsonObject] = [{"role": "user", "content": [*first_prompt()]}]
     reading = stream(client, history)
     history += [said(reading), results_of(reading)]
     history += [said(stream(client, history))]
