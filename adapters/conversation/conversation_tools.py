@@ -12,13 +12,19 @@ from onrecord.adapters.streams.event_reading import in_force
 from onrecord.adapters.streams.lineage import amendments, backwards
 from onrecord.adapters.streams.stream import Done, Stream
 from onrecord.adapters.tools.tool import Tool, Toolset
-from onrecord.domain import conversation
+from onrecord.domain import admission
 from onrecord.domain.content import Native
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.events import ToolsDeclared
 from onrecord.domain.log import Duplicate
-from onrecord.domain.tool_context import EMPTY, ToolCallContext
-from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource, tools_digest
+from onrecord.domain.tools import (
+    EMPTY,
+    BuiltinTool,
+    ToolCallContext,
+    ToolDefinition,
+    ToolSource,
+    tools_digest,
+)
 from onrecord.projections.api import known_api
 
 if TYPE_CHECKING:
@@ -82,7 +88,7 @@ def declare(
     sources: Iterable[ToolSource],
 ) -> Done:
     """Record that these tools are in force; where the conversation says so, nothing changes."""
-    (event,) = conversation.declare_tools(stream.known_head(), tools, sources)
+    (event,) = admission.declare_tools(stream.known_head(), tools, sources)
     return _recorded_before(stream, event) or stream.append(event)
 
 
@@ -245,7 +251,7 @@ def carry(stream: Stream, entries: Mapping[str, Any] | ToolCallContext, persist:
     InvalidContent where one of them is not to be kept.
     """
     metadata = persisted_entries(ToolCallContext.of(entries), persist)
-    return stream.append(*conversation.carry(stream.head()), metadata=metadata)
+    return stream.append(*admission.carry(stream.head()), metadata=metadata)
 
 
 def carried(stream: Stream) -> ToolCallContext:

@@ -14,8 +14,7 @@ from uuid_utils.compat import uuid7
 
 from onrecord.adapters.streams.event_reading import blob_among, has_blob, owners_of, read_through
 from onrecord.adapters.streams.lineage import BEGINNING, Lineages, LineSegment
-from onrecord.domain import conversation
-from onrecord.domain.admission import Refused, error_of, must_refer_back, names_versions
+from onrecord.domain.admission import Refused, error_of, must_refer_back, names_versions, start
 from onrecord.domain.content import Blob
 from onrecord.domain.errors import (
     ConversationForgotten,
@@ -62,10 +61,10 @@ def append_first(
     stream: Stream, drafted: tuple[NewEvent, ...], expected_version: int | None
 ) -> Done:
     """Append as a holder's first; begin the conversation unless someone did before."""
-    start = conversation.start(stream.head(), stream.key)
-    if not start:
+    beginning = start(stream.head(), stream.key)
+    if not beginning:
         return stream.append_drafted(drafted, expected_version)
-    events = (*(stream.draft(event) for event in start), *drafted)
+    events = (*(stream.draft(event) for event in beginning), *drafted)
     try:
         return stream.append_drafted(events, expected_version or 0)
     except VersionConflict:

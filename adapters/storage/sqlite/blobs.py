@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import chain
+from pathlib import Path
+from typing import Final
 from uuid import UUID
 
 from onrecord.adapters.storage.append import PIECE_SIZE, pieces, verified
-from onrecord.adapters.storage.clocks import elapsed
 from onrecord.adapters.storage.sqlite.append import must_take
 from onrecord.adapters.storage.sqlite.connection import Session
 from onrecord.adapters.storage.sqlite.file import SqliteFile
@@ -117,7 +119,38 @@ def _piece(file: SqliteFile, number: int, ordinal: int) -> bytes | None:
     return None if row is None else row[0]
 
 
+# How long a document has waited.
+#
+# The time of day jumps: it is set by hand, by a service, by a battery that died. So the time that
+# has passed since the machine started is noted too, by a clock that nobody sets. Where both can
+# tell how long it was, the shorter time holds.
+
+_BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
+# Not clock_gettime(2): what fakes the time of a process (libfaketime) fakes all clocks of that call.
+_UPTIME: Final = Path("/proc/uptime")
+
+
 def _now() -> tuple[int, str | None, int]:
-    """Return the time of day, and how long the machine has run since which start."""
-    boot, uptime = elapsed()
-    return time.time_ns() // 1000, boot, uptime
+    """Return the time of day in microseconds, and what `elapsed` tells."""
+    return time.time_ns() // 1000, *elapsed()
+
+
+def elapsed() -> tuple[str | None, int]:
+    """Return which start of the machine it is, and how many microseconds ago that was.
+
+    None and 0 where the machine does not tell.
+    """
+    boot = _boot()
+    if boot is None:
+        return None, 0
+    seconds, _, fraction = _UPTIME.read_text("ascii").split()[0].partition(".")
+    return boot, int(seconds) * 1_000_000 + int(f"{fraction:0<6}"[:6])
+
+
+@cache
+def _boot() -> str | None:
+    try:
+        _UPTIME.read_text("ascii")
+        return _BOOT.read_text("ascii").strip()
+    except OSError:
+        return None
