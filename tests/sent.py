@@ -8,13 +8,13 @@ from uuid import UUID
 from onrecord.adapters.wire import answer as answers
 from onrecord.adapters.wire.answer import Answer
 from onrecord.adapters.wire.blocks import Recording
-from onrecord.adapters.wire.requests import Sent, instructions_set, tools_declared
+from onrecord.adapters.wire.requests import WireRequest, instructions_set, tools_declared
 from onrecord.adapters.wire.wires import WIRES
 
 ANTHROPIC = "anthropic-messages"
 
 
-def sent(api: str = ANTHROPIC, **members: Any) -> Sent:
+def sent(api: str = ANTHROPIC, **members: Any) -> WireRequest:
     """A request with these members, as its API's wire reads it."""
     return WIRES[api].read_request(json.dumps(members).encode())
 
@@ -46,7 +46,7 @@ def said(
 ) -> Recording:
     """The events of a request's messages, of which the log has none."""
     asked = sent(messages=list(messages))
-    return WIRES[ANTHROPIC].said(asked, asked.pieces, responses, line)
+    return WIRES[ANTHROPIC].request_events(asked, asked.pieces, responses, line)
 
 
 def instructions(system: Any) -> Recording:

@@ -25,7 +25,7 @@ from onrecord.adapters.histories.foreign_history import (
 )
 from onrecord.adapters.recording.plan import with_digest
 from onrecord.adapters.wire import secrets
-from onrecord.adapters.wire.requests import Sent, instructions_set, tools_declared
+from onrecord.adapters.wire.requests import WireRequest, instructions_set, tools_declared
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidInput, MalformedJson, UnknownApi
@@ -72,7 +72,7 @@ def _transcript(
             events, spilled = events_of(sent)
             settings += tuple(map(with_digest, events))
             blobs.update(spilled)
-    events, spilled = wire.said(sent, sent.pieces, context.responses, None)
+    events, spilled = wire.request_events(sent, sent.pieces, context.responses, None)
     blobs.update(spilled)
     skipped = _length(request.get(known_api(api).messages)) - len(sent.messages)
     entries = _placed(sent, events, skipped, times)
@@ -80,7 +80,7 @@ def _transcript(
 
 
 def _placed(
-    sent: Sent, events: Sequence[Event], skipped: int, times: Sequence[int | None]
+    sent: WireRequest, events: Sequence[Event], skipped: int, times: Sequence[int | None]
 ) -> Iterator[Entry]:
     """Yield each event with the place of its message: a message of the caller's has many blocks."""
     pieces = iter(sent.pieces)
@@ -100,7 +100,7 @@ def _time(times: Sequence[int | None], at: int) -> int | None:
     return times[at] if at < len(times) else None
 
 
-def _doubts(sent: Sent, skipped: int) -> Iterator[Doubt]:
+def _doubts(sent: WireRequest, skipped: int) -> Iterator[Doubt]:
     transcript = {piece.message for piece in sent.pieces}
     for at, message in enumerate(sent.messages):
         place = f"{_noun(sent.api)} {at + skipped + 1}"
@@ -119,7 +119,7 @@ def _first_wrong(api: str, request: JsonObject) -> int | None:
     for number, message in enumerate(cast("list[Any]", messages), 1):
         try:
             sent = WIRES[api].read_request(jsontext.write({known_api(api).messages: [message]}))
-            WIRES[api].said(sent, sent.pieces, repeat(_NOBODY), None)
+            WIRES[api].request_events(sent, sent.pieces, repeat(_NOBODY), None)
         except (InvalidInput, ValidationError):
             return number
     return None

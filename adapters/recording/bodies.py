@@ -14,7 +14,7 @@ from uuid import UUID
 from onrecord.adapters.recording.match import after_last, answers_itself
 from onrecord.adapters.recording.plan import Digests, Match, Outgoing, goes_on
 from onrecord.adapters.recording.state import ConversationState
-from onrecord.adapters.wire.requests import Sent
+from onrecord.adapters.wire.requests import WireRequest
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, OnrecordError
@@ -47,7 +47,7 @@ class ReadBody:
     start: int
     end: int
     role: object
-    sent: Sent
+    sent: WireRequest
     history: Prefix
     prefix: Prefix
 
@@ -73,10 +73,10 @@ class Tail:
 
     before: ReadBody
     short: bytes
-    sent: Sent
+    sent: WireRequest
 
 
-def read_tail(before: ReadBody, body: bytes, read: Callable[[bytes], Sent]) -> Tail | None:
+def read_tail(before: ReadBody, body: bytes, read: Callable[[bytes], WireRequest]) -> Tail | None:
     """Return what a body says behind the messages of another one, if it goes on from that.
 
     None where it does not, where nothing follows, where instructions or tools are others, or where
@@ -96,13 +96,13 @@ def read_tail(before: ReadBody, body: bytes, read: Callable[[bytes], Sent]) -> T
     return Tail(before, short, sent)
 
 
-def _leans_back(before: ReadBody, sent: Sent) -> bool:
+def _leans_back(before: ReadBody, sent: WireRequest) -> bool:
     """Whether a tail begins amid a turn: with results, or with more of what the model said."""
     role = sent.messages[0].get("role")
     return sent.answers_earlier or (role == before.role and role in _MODELS)
 
 
-def begun_with(body: bytes, sent: Sent, history: Prefix, prefix: Prefix) -> ReadBody | None:
+def begun_with(body: bytes, sent: WireRequest, history: Prefix, prefix: Prefix) -> ReadBody | None:
     """Return what is to be known of a body to go on from it; None where that cannot be told."""
     span = _span(body, sent)
     if span is None:
@@ -120,16 +120,16 @@ def gone_on(tail: Tail, body: bytes, history: Prefix, prefix: Prefix) -> ReadBod
     return ReadBody(body, before.start, end, role, before.sent, history, prefix)
 
 
-def _last_role(sent: Sent) -> object:
+def _last_role(sent: WireRequest) -> object:
     return sent.messages[-1].get("role")
 
 
-def _head(sent: Sent) -> Sent:
+def _head(sent: WireRequest) -> WireRequest:
     """Return what is to be the same the next time; the rest is let go of."""
-    return Sent(sent.api, {}, system=sent.system, tools=sent.tools)
+    return WireRequest(sent.api, {}, system=sent.system, tools=sent.tools)
 
 
-def _span(body: bytes, sent: Sent) -> tuple[int, int] | None:
+def _span(body: bytes, sent: WireRequest) -> tuple[int, int] | None:
     """Return where a body's messages begin and end, if they are JSON as SDKs write it.
 
     That is compact, or spaced as Python's `json.dumps` does: botocore and google-genai have that.
@@ -239,16 +239,16 @@ class Reading:
         self._tail: Tail | None = None
         self._parent: Parent | None = None
         self._depth = 0
-        self._whole: Sent | None = None
+        self._whole: WireRequest | None = None
         self._is_read = False
 
     @property
-    def asked(self) -> Sent:
+    def asked(self) -> WireRequest:
         """What the request asks: of its messages only the last, if the others are known."""
         sent = self._tail.sent if self._tail else self.whole()
-        return sent or Sent(self.outgoing.api, read_bounded_object(self.outgoing.body))
+        return sent or WireRequest(self.outgoing.api, read_bounded_object(self.outgoing.body))
 
-    def whole(self) -> Sent | None:
+    def whole(self) -> WireRequest | None:
         """Return all that the request asks; None where it makes no sense."""
         self._tail = None
         if not self._is_read:
@@ -275,7 +275,7 @@ class Reading:
         match = None if tail is None else after_last(tail, 0, state)
         return None if match is None or answers_itself(match) else match
 
-    def tail(self, state: ConversationState) -> Sent | None:
+    def tail(self, state: ConversationState) -> WireRequest | None:
         """Return what the request asks behind the messages of the main branch's last one.
 
         None where it does not begin with these. Then, and once `whole` is asked for, all is read.
@@ -326,7 +326,7 @@ class Reading:
             return Body(parent, None)
         return Body(parent, begun_with(outgoing.body, self._whole, *self._running()))
 
-    def _read(self, body: bytes) -> Sent:
+    def _read(self, body: bytes) -> WireRequest:
         return WIRES[self.outgoing.api].read_request(body, unquote(self.outgoing.path))
 
     @property
@@ -346,7 +346,7 @@ class Reading:
             history, prefix = before.history.copy(), before.prefix.copy()
             pieces, is_beginning = self._tail.sent.pieces, True
         else:
-            whole = self._whole or Sent(self.outgoing.api, {})
+            whole = self._whole or WireRequest(self.outgoing.api, {})
             history, prefix = Prefix(), Prefix(whole.system, whole.tools)
             pieces, is_beginning = whole.pieces, not whole.compacts
         for piece in pieces:

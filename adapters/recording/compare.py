@@ -23,7 +23,7 @@ from onrecord.adapters.streams.event_reading import (
     on_main,
 )
 from onrecord.adapters.streams.lineage import BEGINNING, Lineages, LineSegment, amendments
-from onrecord.adapters.wire.requests import Sent
+from onrecord.adapters.wire.requests import WireRequest
 from onrecord.domain.events import LineAdopted, Relation
 from onrecord.domain.log import Log, RecordedEvent, Told
 from onrecord.projections.history.amendments import amended, as_compacted, as_seen
@@ -221,7 +221,7 @@ class Comparison:
         own: UUID,
         sides: SideBranches,
         state: ConversationState,
-        sent: Sent,
+        sent: WireRequest,
     ) -> None:
         """Compare what is asked with what is known of the conversation `own`."""
         self.log = log

@@ -17,7 +17,7 @@ from onrecord.adapters.recording.plan import Match, branch, in_force_anew
 from onrecord.adapters.recording.state import IN_FLIGHT, ConversationState, SideBranch
 from onrecord.adapters.streams.event_reading import closing_of, line_of
 from onrecord.adapters.streams.lineage import FIRST
-from onrecord.adapters.wire.requests import Sent
+from onrecord.adapters.wire.requests import WireRequest
 from onrecord.domain import jsontext
 from onrecord.domain.events import LineAdopted, Relation
 from onrecord.domain.log import RecordedEvent
@@ -352,7 +352,7 @@ def new_pieces(pieces: Sequence[Piece], alignment: Alignment) -> tuple[Piece, ..
     )
 
 
-def after_last(sent: Sent, start: int, state: ConversationState) -> Match | None:
+def after_last(sent: WireRequest, start: int, state: ConversationState) -> Match | None:
     """Return how a request extends the main branch; None if it does not.
 
     Its blocks from `start` on are those behind what the last request of that line said.

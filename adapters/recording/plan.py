@@ -19,7 +19,7 @@ from onrecord.adapters.recording.state import ConversationState, SideBranch
 from onrecord.adapters.streams.lineage import LineSegment
 from onrecord.adapters.wire import respelling
 from onrecord.adapters.wire.blocks import Recording
-from onrecord.adapters.wire.requests import Sent, instructions_set, tools_declared
+from onrecord.adapters.wire.requests import WireRequest, instructions_set, tools_declared
 from onrecord.adapters.wire.wires import WIRES, endpoint_of
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import (
@@ -124,7 +124,7 @@ def beside(match: Match, state: ConversationState) -> Match:
     return branch(match.parent, after, as_of, match.new, "branches" if after else "unrelated")
 
 
-def apart(match: Match, state: ConversationState, sent: Sent | None) -> Match:
+def apart(match: Match, state: ConversationState, sent: WireRequest | None) -> Match:
     """Return where a request of a batch goes: to a line of its own, whatever others say.
 
     It leaves the main branch where it can, so that what it repeats is not recorded again; it goes on
@@ -164,7 +164,7 @@ class Digests:
 
 def plan(
     outgoing: Outgoing,
-    asked: Sent,
+    asked: WireRequest,
     state: ConversationState,
     match: Match,
     rendered: RenderedRequest | None,
@@ -227,7 +227,7 @@ def respelled(body: bytes, rendered: Sequence[RenderedRequest]) -> RenderedReque
     return None
 
 
-def goes_on(sent: Sent, state: ConversationState, version: int) -> bool:
+def goes_on(sent: WireRequest, state: ConversationState, version: int) -> bool:
     """Whether a request that was rendered at a version goes on from the main branch's last one.
 
     It does if it saw that request, or repeats it since that has no answer and awaits none; not if
@@ -249,7 +249,7 @@ def goes_on(sent: Sent, state: ConversationState, version: int) -> bool:
 
 
 def in_force_anew(
-    sent: Sent, instructions: InstructionsSet | None, tools: ToolsDeclared | None
+    sent: WireRequest, instructions: InstructionsSet | None, tools: ToolsDeclared | None
 ) -> list[Recording]:
     """Return what puts a request's instructions and tools in force, as far as these are not."""
     recordings: list[Recording] = []
@@ -272,7 +272,7 @@ def _is_in_force(
 
 def _new_events(
     outgoing: Outgoing,
-    sent: Sent,
+    sent: WireRequest,
     state: ConversationState,
     match: Match,
     line: UUID | None,
@@ -286,7 +286,7 @@ def _new_events(
             for recording in in_force_anew(sent, state.instructions, state.tools)
             if not _is_as_rendered(recording, sent, outgoing.body, rendered)
         )
-    recordings.append(WIRES[sent.api].said(sent, match.new, _ids(), line))
+    recordings.append(WIRES[sent.api].request_events(sent, match.new, _ids(), line))
     events = tuple(with_digest(event) for new, _ in recordings for event in new)
     return events, {digest: data for _, blobs in recordings for digest, data in blobs.items()}
 
@@ -299,7 +299,7 @@ def with_digest(event: Event) -> Event:
 
 
 def _is_as_rendered(
-    recording: Recording, sent: Sent, body: bytes, rendered: RenderedRequest | None
+    recording: Recording, sent: WireRequest, body: bytes, rendered: RenderedRequest | None
 ) -> bool:
     """Whether a request holds instructions, or tools, just as they were rendered."""
     if rendered is None:
@@ -326,10 +326,10 @@ _UNKNOWN: Final = (
 _HELD: Final = "a request names {}, which the provider holds: what that says is not recorded"
 
 
-def unrecorded_references(match: Match, sent: Sent) -> Iterator[str]:
+def unrecorded_references(match: Match, sent: WireRequest) -> Iterator[str]:
     """Yield what to warn of where a request names what the provider holds and nobody recorded."""
     if match.is_unknown:
         yield _UNKNOWN
-    for member, what in WIRES[sent.api].held.items():
+    for member, what in WIRES[sent.api].held_by_provider.items():
         if sent.body.get(member) is not None:
             yield _HELD.format(what)

@@ -52,7 +52,7 @@ from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.streams.results import told_apart
 from onrecord.adapters.streams.stream import Done, Stream, append_first, append_to, stored_again
 from onrecord.adapters.wire.answer import Conclusion, is_oversized
-from onrecord.adapters.wire.requests import Sent
+from onrecord.adapters.wire.requests import WireRequest
 from onrecord.domain import admission
 from onrecord.domain.errors import (
     DocumentMissing,
@@ -355,7 +355,7 @@ class Recorder:
         with self._remembering:
             return tuple(self._rendered)
 
-    def _warn(self, match: Match, sent: Sent) -> None:
+    def _warn(self, match: Match, sent: WireRequest) -> None:
         """Say what the provider holds of a request and nobody recorded, once a conversation each."""
         for text in unrecorded_references(match, sent):
             if text not in self._warnings:

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from onrecord.adapters.wire.answer import Answer, Loss, ReadBody
 from onrecord.adapters.wire.blocks import EventOf, Recording
-from onrecord.adapters.wire.requests import ReadRequest, Sent
+from onrecord.adapters.wire.requests import ReadRequest, WireRequest
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import AttemptFailed
 from onrecord.domain.jsontext import JsonObject, read_bounded, read_bounded_object
@@ -162,14 +162,14 @@ class Wire:
     `streams` gives for a content type what reads a streamed answer, the usual one first; `read_body`
     reads a whole one (`loss` and a detail say why it may not be whole; neither raises). `event_of`
     tells which event records a block. `read_request` raises MalformedJson for what is no JSON,
-    InvalidContent for what is no request of this API. `said` gives the events of pieces
-    of a request that are new: an assistant's message takes the next of the responses' ids;
+    InvalidContent for what is no request of this API. `request_events` gives the events
+    of pieces of a request that are new: an assistant's message takes the next of the responses' ids;
     the UUID or None at the end is the line.
 
-    `endpoints` are the ends of paths that it is spoken at, the longest first. `told` are the parts
-    of a request that tell the model something, as JSON pointers with `*` for any place in a list:
-    they are kept word for word, all else is searched for secrets. `defined` is where definitions of
-    tools stand amid what was said. `held` are members that name what the provider holds
+    `endpoints` are the ends of paths that it is spoken at, the longest first. `content_paths` are the
+    parts of a request that tell the model something, as JSON pointers with `*` for any place in a list:
+    they are kept word for word, all else is searched for secrets. `tools_path` is where definitions of
+    tools stand amid the content. `held_by_provider` are members that name what the provider holds
     and the record does not, and what that is. `headers` are those that change what a request means.
     `family` returns the error that its SDK's errors descend from, once something imported that. `batches` is
     how its batches are read, where these are recorded. `is_respelled` says that its SDK spells
@@ -181,11 +181,11 @@ class Wire:
     read_body: Callable[[bytes, Loss, str | None], Answer]
     event_of: EventOf
     read_request: ReadRequest
-    said: Callable[[Sent, Sequence[Piece], Iterator[UUID], UUID | None], Recording]
+    request_events: Callable[[WireRequest, Sequence[Piece], Iterator[UUID], UUID | None], Recording]
     endpoints: tuple[Endpoint, ...]
-    told: frozenset[str]
-    defined: str | None = None
-    held: Mapping[str, str] = field(default_factory=dict[str, str])
+    content_paths: frozenset[str]
+    tools_path: str | None = None
+    held_by_provider: Mapping[str, str] = field(default_factory=dict[str, str])
     headers: tuple[str, ...] = ()
     family: Callable[[], type[Exception] | None] = no_family
     batches: BatchWire | None = None

@@ -24,7 +24,7 @@ from onrecord.projections.matching.units import Piece
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class WireRequest:
     """What a request asks; `body` is all of it.
 
     `system` are the instructions as the API spells them, None where there are none; so `tools`.
@@ -56,7 +56,7 @@ class Sent:
 class ReadRequest(Protocol):
     """Reads the body of a request; some APIs name the model in the path of the URL alone."""
 
-    def __call__(self, body: bytes, path: str = "", /) -> Sent:
+    def __call__(self, body: bytes, path: str = "", /) -> WireRequest:
         """Return what a request asks."""
         ...
 
@@ -76,7 +76,7 @@ def objects_or_none(value: object, member: str) -> list[JsonObject] | None:
 # What a request asks, as events.
 
 
-def instructions_set(sent: Sent) -> Recording:
+def instructions_set(sent: WireRequest) -> Recording:
     """Return the event that puts a request's instructions in force, a text or JSON as it was sent.
 
     A list is kept as the object {"system": [...]}, for a native value is an object.
@@ -90,7 +90,7 @@ def instructions_set(sent: Sent) -> Recording:
     return (InstructionsSet(content=Native(api=sent.api, value=value)),), spilled
 
 
-def tools_declared(sent: Sent) -> Recording:
+def tools_declared(sent: WireRequest) -> Recording:
     """Return the event that puts a request's tools in force, each as it was spelled."""
     values, spilled = spill(sent.tools or [])
     natives = tuple(Native(api=sent.api, value=value) for value in values)
@@ -110,11 +110,11 @@ def content_text(message: JsonObject, block: JsonObject) -> str | None:
     return content if isinstance(content, str) and block is not message else None
 
 
-def _turn_a_message(sent: Sent) -> Sequence[int]:
+def _turn_a_message(sent: WireRequest) -> Sequence[int]:
     return range(len(sent.messages))
 
 
-def answered_turns(sent: Sent) -> Sequence[int]:
+def answered_turns(sent: WireRequest) -> Sequence[int]:
     """Return the turns of messages of which all that the model says at once is one, others each."""
     turns = [*range(len(sent.messages))]
     for before, piece in pairwise(sent.pieces):
@@ -123,13 +123,13 @@ def answered_turns(sent: Sent) -> Sequence[int]:
     return turns
 
 
-def _no_calls(_run: Sequence[Piece], _sent: Sent) -> frozenset[str]:
+def _no_calls(_run: Sequence[Piece], _sent: WireRequest) -> frozenset[str]:
     return frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class RequestReader:
-    """What of the requests of an API becomes events.
+class RequestEvents:
+    """Makes events of the requests of an API.
 
     `event_of` tells which event records a block of the model's. `result_of` gives the result that a
     block of the caller's is, None where it is none; `text_of` the text of a block, with its message
@@ -141,12 +141,16 @@ class RequestReader:
     event_of: EventOf
     result_of: Callable[[Piece], Result | None]
     text_of: Callable[[JsonObject, JsonObject], str | None] = content_text
-    turns: Callable[[Sent], Sequence[int]] = _turn_a_message
-    ran: Callable[[Sequence[Piece], Sent], frozenset[str]] = _no_calls
+    turns: Callable[[WireRequest], Sequence[int]] = _turn_a_message
+    ran: Callable[[Sequence[Piece], WireRequest], frozenset[str]] = _no_calls
     callers: tuple[str, ...] = ("user", "system", "tool")
 
-    def said(
-        self, sent: Sent, new: Sequence[Piece], responses: Iterator[UUID], line: UUID | None = None
+    def __call__(
+        self,
+        sent: WireRequest,
+        new: Sequence[Piece],
+        responses: Iterator[UUID],
+        line: UUID | None = None,
     ) -> Recording:
         """Return the events of blocks of a request that the log does not have, in order.
 
@@ -173,7 +177,7 @@ class RequestReader:
             spilled.update(recording[1])
         return tuple(events), spilled
 
-    def _by_caller(self, turn: Sequence[Piece], sent: Sent, line: UUID | None) -> Recording:
+    def _by_caller(self, turn: Sequence[Piece], sent: WireRequest, line: UUID | None) -> Recording:
         """Return an event a tool result, and one for what is said between them."""
         role: Role = "system" if turn[0].role == "system" else "user"
         events: list[Event] = []

@@ -105,7 +105,7 @@ def cut(request: JsonObject, wire: Wire, digest: Digest) -> tuple[JsonObject, tu
 
     The request itself is not changed; without a secret it is returned as it is.
     """
-    cutting = _Cutting(digest, cut_url, wire.told)
+    cutting = _Cutting(digest, cut_url, wire.content_paths)
     clean = cutting.request(request, wire)
     return (clean, tuple(cutting.places)) if cutting.places else (request, ())
 
@@ -118,7 +118,7 @@ def secrets_of(request: JsonObject, wire: Wire) -> list[str]:
         texts.append(secret)
         return b""
 
-    cutting = _Cutting(digest, cut_url, wire.told)
+    cutting = _Cutting(digest, cut_url, wire.content_paths)
     cutting.request(request, wire)
     return texts + cutting.leaves
 
@@ -183,8 +183,8 @@ class _Cutting:
     def request(self, request: JsonObject, wire: Wire) -> JsonObject:
         """Return a request without its secrets."""
         clean: JsonObject = self.walk(request)
-        if wire.defined is not None:
-            clean = self._defined(clean, "", wire.defined.split("/")[1:])
+        if wire.tools_path is not None:
+            clean = self._defined(clean, "", wire.tools_path.split("/")[1:])
         return clean
 
     def walk(self, value: Any, place: str = "", path: _Path = ("",)) -> Any:

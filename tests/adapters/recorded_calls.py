@@ -2,7 +2,6 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast
@@ -15,7 +14,7 @@ from onrecord.adapters.demo.services.scenes import Answer, JsonObject, Script
 from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.recording.recorder import Recorder
 from onrecord.adapters.recording.spool import Spool
-from onrecord.adapters.recording.tenancy import Tenancy
+from onrecord.adapters.recording.tenancy import ConversationWire, Recorders, Tenancy
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.streams.stream import Stream
 from onrecord.adapters.wire.clients.binding import Binding
@@ -62,12 +61,12 @@ class Counting(Memory):
         return super().put_blob(tenant, conversation_id, chunks)
 
 
-@dataclass(frozen=True)
-class OwnRecorder:
+class OwnRecorder(ConversationWire):
     """A conversation that is recorded by a recorder of the test's own."""
 
-    stream: Stream
-    made: Recorder
+    def __init__(self, stream: Stream, recorders: Recorders, made: Recorder) -> None:
+        super().__init__(stream, recorders)
+        self.made = made
 
     def recorder(self) -> Recorder:
         return self.made
@@ -94,7 +93,8 @@ class Recorded:
         return self.binding_of(self.new_recorder())
 
     def binding_of(self, recorder: Recorder) -> Binding:
-        return Binding(tenancy_of(self.chat).recorders, OwnRecorder(stream_of(self.chat), recorder))
+        recorders = tenancy_of(self.chat).recorders
+        return Binding(recorders, OwnRecorder(stream_of(self.chat), recorders, recorder))
 
     def new_recorder(self) -> Recorder:
         """As another process would have it: it knows nothing of what this one did."""

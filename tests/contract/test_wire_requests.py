@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.adapters.wire.api import Endpoint
-from onrecord.adapters.wire.requests import Sent, instructions_set, tools_declared
+from onrecord.adapters.wire.requests import WireRequest, instructions_set, tools_declared
 from onrecord.adapters.wire.wires import WIRES, endpoint_of
 from onrecord.domain import jsontext
 from onrecord.domain.content import Native
@@ -57,7 +57,7 @@ def test_no_request_makes_its_reader_raise_anything_but_its_errors(
     try:
         sent = wire.read_request(write(body), path_of(api))
         responses = (UUID(int=number) for number in count(1))
-        wire.said(sent, sent.pieces, responses, None)
+        wire.request_events(sent, sent.pieces, responses, None)
     except (InvalidContent, MalformedJson):
         return
     assert all(piece.encoded for piece in sent.pieces)
@@ -78,10 +78,12 @@ def rendered(api: str, outcome: str = "Rain and wind.") -> JsonObject:
     return {"model": "m", "max_tokens": 9, **body}
 
 
-def said_of(api: str, body: JsonObject) -> tuple[Sent, str]:
+def said_of(api: str, body: JsonObject) -> tuple[WireRequest, str]:
     """What a request is read as, and the texts of the events of all that it says."""
     sent = WIRES[api].read_request(write(body), path_of(api))
-    events, blobs = WIRES[api].said(sent, sent.pieces, (UUID(int=at) for at in count(1)), None)
+    events, blobs = WIRES[api].request_events(
+        sent, sent.pieces, (UUID(int=at) for at in count(1)), None
+    )
     known = texts([json.loads(encode(event)) for event in events], frozenset())
     return sent, "\n".join((*known, *(data.decode() for data in blobs.values()), *ROLES))
 
@@ -112,7 +114,9 @@ def natives_of(declared: Event) -> list[Native]:
 @each_api
 def test_long_strings_of_a_request_move_out_of_its_events(api: str) -> None:
     sent = WIRES[api].read_request(write(rendered(api, "x" * 100_000)), path_of(api))
-    events, blobs = WIRES[api].said(sent, sent.pieces, (UUID(int=at) for at in count(1)), None)
+    events, blobs = WIRES[api].request_events(
+        sent, sent.pieces, (UUID(int=at) for at in count(1)), None
+    )
     assert list(blobs.values()) == [b"x" * 100_000]
     assert {blob.sha256 for event in events for blob in blobs_of(event)} == set(blobs)
 

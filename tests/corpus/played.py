@@ -13,7 +13,7 @@ from onrecord.adapters.streams.event_reading import events_in
 from onrecord.adapters.wire.bodies.attempt import AnswerRecorder
 from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder
 from onrecord.adapters.wire.clients.sending import Sending
-from onrecord.adapters.wire.requests import Sent
+from onrecord.adapters.wire.requests import WireRequest
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.blobs import referenced, restore
 from onrecord.domain.content import Native, Text
@@ -29,7 +29,7 @@ class Step:
     """A turn, and what was recorded of it before it went out: `said` anew, and the request."""
 
     call: Call
-    sent: Sent
+    sent: WireRequest
     said: tuple[Event, ...]
     request: RequestSent
     version: int

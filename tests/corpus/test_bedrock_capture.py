@@ -182,7 +182,7 @@ def test_every_recorded_request_says_what_was_sent(
         assert sent.model is not None
         assert "/" not in sent.model
         responses = (UUID(int=number) for number in count(1))
-        said = restored(*WIRE.said(sent, sent.pieces, responses, None))
+        said = restored(*WIRE.request_events(sent, sent.pieces, responses, None))
         assert as_text(list(messages_sent(said))) == as_text(unmarked(request["messages"]))
         assert instructed(restored(*instructions_set(sent))) == unmarked_blocks(
             request.get("system", [])

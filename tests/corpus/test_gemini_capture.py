@@ -204,7 +204,7 @@ def test_every_recorded_request_says_what_was_sent(
         sent = WIRE.read_request(json.dumps(request).encode(), exchange.path)
         assert f"models/{sent.model}:" in exchange.path
         responses = (UUID(int=number) for number in count(1))
-        events = restored(*WIRE.said(sent, sent.pieces, responses, None))
+        events = restored(*WIRE.request_events(sent, sent.pieces, responses, None))
         instructed = [
             value for event in restored(*instructions_set(sent)) for value in texts_of(event)
         ]

@@ -174,7 +174,7 @@ def test_every_recorded_request_says_what_was_sent(
     for request in filter(None, (exchange.request for exchange in exchanges(name))):
         sent = WIRE.read_request(json.dumps(request).encode())
         responses = (UUID(int=number) for number in count(1))
-        said = restored(*WIRE.said(sent, sent.pieces, responses, None))
+        said = restored(*WIRE.request_events(sent, sent.pieces, responses, None))
         leading = instructed(restored(*instructions_set(sent)))
         defined = [tool for event in restored(*tools_declared(sent)) for tool in blocks_of(event)]
         assert list(map(plain, [*leading, *messages_sent(said)])) == list(

@@ -66,7 +66,7 @@ class Record:
         )
         self._add(instructions_set(sent))
         self._add(tools_declared(sent))
-        self._add(WIRE.said(sent, sent.pieces, responses, None))
+        self._add(WIRE.request_events(sent, sent.pieces, responses, None))
         self._add(((asked,), {}))
         self._add(events_of(read(exchange), response=UUID(int=1)))
         self._add(((MessageRecorded(role="user", content=(Text(text="Go on."),)),), {}))

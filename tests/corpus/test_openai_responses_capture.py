@@ -138,7 +138,7 @@ def test_every_recorded_request_says_what_was_sent(
         for wanted, (recorded, blobs) in [
             (
                 parts_sent(listed(request["input"])[len(leading) :]),
-                WIRE.said(sent, sent.pieces, responses, None),
+                WIRE.request_events(sent, sent.pieces, responses, None),
             ),
             ([told(request, leading)], instructions_set(sent)),
             (request.get("tools") or [], tools_declared(sent)),

@@ -66,7 +66,7 @@ class Record:
         self._add(instructions_set(sent))
         self._add(tools_declared(sent))
         responses = (UUID(int=number) for number in count(100))
-        self._add(WIRE.said(sent, sent.pieces, responses, None))
+        self._add(WIRE.request_events(sent, sent.pieces, responses, None))
         asked = RequestSent(api=API, endpoint=call.path, model=sent.model, template=NO_TEMPLATE)
         self._add(((asked,), {}))
         self._add(events_of(read(call), response=UUID(int=1)))

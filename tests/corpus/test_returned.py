@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import pytest
 
-from onrecord.adapters.wire.requests import Sent
+from onrecord.adapters.wire.requests import WireRequest
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.request import Request
@@ -89,7 +89,7 @@ def expected(name: str) -> list[JsonObject]:
     return [piece.block for piece in last.sent.pieces] + answers
 
 
-def asked(name: str) -> tuple[Request, Sent]:
+def asked(name: str) -> tuple[Request, WireRequest]:
     found = played(name)
     api = found.steps[-1].call.api
     request = found.chat.request(api)

@@ -30,9 +30,9 @@ from onrecord.adapters.wire.api import (
 )
 from onrecord.adapters.wire.eventstream import FRAMES, Frame, event_in, failure_of
 from onrecord.adapters.wire.requests import (
-    RequestReader,
+    RequestEvents,
     Result,
-    Sent,
+    WireRequest,
     objects,
     objects_or_none,
 )
@@ -94,7 +94,7 @@ ENDPOINTS: Final = (
 """Its own, Vertex's and Bedrock's."""
 
 
-def read_request(body: bytes, path: str = "", /) -> Sent:
+def read_request(body: bytes, path: str = "", /) -> WireRequest:
     """Return what a request's body asks; on Bedrock and Vertex its path names the model.
 
     Raises MalformedJson where it is not JSON, InvalidContent where it is no request of this API.
@@ -105,7 +105,7 @@ def read_request(body: bytes, path: str = "", /) -> Sent:
         raise InvalidContent("`system` is neither a string nor a list: send one of them")
     messages = objects(sent.get("messages"), "messages")
     continued = _continued(sent.get("thread"))
-    return Sent(
+    return WireRequest(
         api=API,
         body=sent,
         model=model_in(path) if model is None else model,
@@ -138,7 +138,7 @@ def _result_of(piece: Piece) -> Result | None:
             return None
 
 
-said: Final = RequestReader(event_of, _result_of, callers=("user", "system")).said
+request_events: Final = RequestEvents(event_of, _result_of, callers=("user", "system"))
 
 
 # The same as Bedrock brings it: each event in a frame.
@@ -250,9 +250,9 @@ WIRE: Final = Wire(
     read_body=read_body,
     event_of=event_of,
     read_request=read_request,
-    said=said,
+    request_events=request_events,
     endpoints=ENDPOINTS,
-    told=frozenset(
+    content_paths=frozenset(
         {
             "/messages",
             "/system",

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from onrecord.adapters.wire.api import Endpoint, Wire, family_of
 from onrecord.adapters.wire.bedrock.stream import API, ConverseStream, event_of, read_body
 from onrecord.adapters.wire.eventstream import FRAMES
-from onrecord.adapters.wire.requests import RequestReader, Result, Sent, objects
+from onrecord.adapters.wire.requests import RequestEvents, Result, WireRequest, objects
 from onrecord.domain.blobs import spill
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject, read_bounded_object
@@ -31,14 +31,14 @@ def model_in(path: str) -> str | None:
     return match["model"] if match else None
 
 
-def read_request(body: bytes, path: str = "", /) -> Sent:
+def read_request(body: bytes, path: str = "", /) -> WireRequest:
     """Return what a request's body and path ask.
 
     Raises MalformedJson where it is not JSON, InvalidContent where it is no request of this API.
     """
     sent = read_bounded_object(body)
     messages = tuple(objects(sent.get("messages", []), "messages"))
-    return Sent(
+    return WireRequest(
         api=API,
         body=sent,
         model=model_in(path),
@@ -102,7 +102,7 @@ def _text_of(_message: JsonObject, block: JsonObject) -> str | None:
             return None
 
 
-said: Final = RequestReader(event_of, _result_of, _text_of, callers=("user", "system")).said
+request_events: Final = RequestEvents(event_of, _result_of, _text_of, callers=("user", "system"))
 
 
 # The wire.
@@ -117,13 +117,13 @@ WIRE: Final = Wire(
     read_body=read_body,
     event_of=event_of,
     read_request=read_request,
-    said=said,
+    request_events=request_events,
     endpoints=tuple(
         Endpoint("POST", f"{model}/{call}", "turn")
         for model in _MODELS
         for call in ("converse", "converse-stream")
     ),
-    told=frozenset(
+    content_paths=frozenset(
         {
             "/messages",
             "/system",

@@ -31,7 +31,7 @@ from onrecord.adapters.wire.gemini.parts import (
     text_in,
 )
 from onrecord.adapters.wire.gemini.stream import ContentStream, read_body
-from onrecord.adapters.wire.requests import RequestReader, Result, Sent, objects
+from onrecord.adapters.wire.requests import RequestEvents, Result, WireRequest, objects
 from onrecord.adapters.wire.stream_reader import EVENT_STREAM
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent
@@ -65,7 +65,7 @@ _TOKEN: Final = "continuationToken"
 _INSTRUCTIONS: Final = "systemInstruction"
 
 
-def read_request(body: bytes, path: str = "", /) -> Sent:
+def read_request(body: bytes, path: str = "", /) -> WireRequest:
     """Return what a request's body asks.
 
     Raises MalformedJson where it is not JSON, InvalidContent where it is no request of this API.
@@ -74,7 +74,7 @@ def read_request(body: bytes, path: str = "", /) -> Sent:
     contents = objects(_listed(sent.get("contents")), "contents")
     settings = object_in(sent, "generationConfig") or {}
     token = member(sent, _TOKEN) or member(settings, _TOKEN)
-    return Sent(
+    return WireRequest(
         api=API,
         body=sent,
         model=model_in(path) or _model(sent.get("model")),
@@ -87,7 +87,7 @@ def read_request(body: bytes, path: str = "", /) -> Sent:
     )
 
 
-def _turns(sent: Sent) -> list[int]:
+def _turns(sent: WireRequest) -> list[int]:
     """Return for each content the place at which its turn begins."""
     turns: list[int] = []
     contents = sent.messages
@@ -197,7 +197,7 @@ def _text_of(_content: JsonObject, part: JsonObject) -> str | None:
             return None
 
 
-said: Final = RequestReader(event_of, _result_of, _text_of, _turns).said
+request_events: Final = RequestEvents(event_of, _result_of, _text_of, _turns)
 
 
 # The wire.
@@ -290,7 +290,7 @@ WIRE: Final = Wire(
     read_body=read_body,
     event_of=event_of,
     read_request=read_request,
-    said=said,
+    request_events=request_events,
     endpoints=(
         *(
             Endpoint("POST", f"{models}/*:{verb}", kind)
@@ -299,7 +299,7 @@ WIRE: Final = Wire(
         ),
         Endpoint("GET", "batches/*", "status"),
     ),
-    told=frozenset(
+    content_paths=frozenset(
         {
             "/contents",
             "/systemInstruction",
@@ -318,7 +318,7 @@ WIRE: Final = Wire(
             ),
         }
     ),
-    held={"cachedContent": "a cached content", "cached_content": "a cached content"},
+    held_by_provider={"cachedContent": "a cached content", "cached_content": "a cached content"},
     family=family_of("google.genai.errors", "APIError"),
     batches=BATCHES,
     is_respelled=True,

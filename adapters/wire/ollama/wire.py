@@ -11,9 +11,9 @@ from onrecord.adapters.wire.api import Endpoint, Wire, family_of
 from onrecord.adapters.wire.blocks import UnnamedCalls
 from onrecord.adapters.wire.ollama.stream import API, ChatStream, blocks_of, event_of, read_body
 from onrecord.adapters.wire.requests import (
-    RequestReader,
+    RequestEvents,
     Result,
-    Sent,
+    WireRequest,
     objects,
     objects_or_none,
 )
@@ -30,7 +30,7 @@ _PLAIN: Final = {"role", "content"}
 """The members of a message that says no more than its content."""
 
 
-def read_request(body: bytes, _path: str = "", /) -> Sent:
+def read_request(body: bytes, _path: str = "", /) -> WireRequest:
     """Return what a request's body asks.
 
     Raises MalformedJson where it is not JSON, InvalidContent where it is no request of this API.
@@ -39,7 +39,7 @@ def read_request(body: bytes, _path: str = "", /) -> Sent:
     messages = objects(sent.get("messages", []), "messages")
     leading = list(takewhile(lambda message: message.get("role") == "system", messages))
     following = messages[len(leading) :]
-    return Sent(
+    return WireRequest(
         api=API,
         body=sent,
         model=text_or_none(sent.get("model")),
@@ -110,7 +110,7 @@ def _result_of(piece: Piece) -> Result | None:
     return Result(piece.call or piece.block["tool_call_id"]) if piece.role == "tool" else None
 
 
-said: Final = RequestReader(event_of, _result_of).said
+request_events: Final = RequestEvents(event_of, _result_of)
 
 
 # The wire.
@@ -124,9 +124,9 @@ WIRE: Final = Wire(
     read_body=read_body,
     event_of=event_of,
     read_request=read_request,
-    said=said,
+    request_events=request_events,
     endpoints=(Endpoint("POST", "api/chat", "turn"),),
-    told=frozenset(
+    content_paths=frozenset(
         {"/messages", "/format", "/options", *(f"/tools/*/function/{told}" for told in _TOLD)}
     ),
     family=family_of("ollama", "ResponseError"),

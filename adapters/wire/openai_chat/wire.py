@@ -25,9 +25,9 @@ from onrecord.adapters.wire.openai_responses.answers import error_code
 from onrecord.adapters.wire.openai_responses.answers import read_body as read_response
 from onrecord.adapters.wire.openai_responses.wire import FAMILY, HEADERS, TOLD_OF_A_TOOL
 from onrecord.adapters.wire.requests import (
-    RequestReader,
+    RequestEvents,
     Result,
-    Sent,
+    WireRequest,
     objects,
     objects_or_none,
 )
@@ -49,7 +49,7 @@ _PLAIN: Final = {"role", "content"}
 _INSTRUCTING: Final = ("system", "developer")
 
 
-def read_request(body: bytes, _path: str = "", /) -> Sent:
+def read_request(body: bytes, _path: str = "", /) -> WireRequest:
     """Return what a request's body asks.
 
     Raises MalformedJson where it is not JSON, InvalidContent where it is no request of this API.
@@ -58,7 +58,7 @@ def read_request(body: bytes, _path: str = "", /) -> Sent:
     messages = objects(sent.get("messages"), "messages")
     leading = list(takewhile(lambda message: message.get("role") in _INSTRUCTING, messages))
     following = messages[len(leading) :]
-    return Sent(
+    return WireRequest(
         api=API,
         body=sent,
         model=text_or_none(sent.get("model")),
@@ -119,7 +119,7 @@ def _result_of(piece: Piece) -> Result | None:
     return Result(piece.block["tool_call_id"]) if piece.role == "tool" else None
 
 
-said: Final = RequestReader(event_of, _result_of).said
+request_events: Final = RequestEvents(event_of, _result_of)
 
 
 # The wire.
@@ -220,7 +220,7 @@ WIRE: Final = Wire(
     read_body=read_body,
     event_of=event_of,
     read_request=read_request,
-    said=said,
+    request_events=request_events,
     endpoints=(
         Endpoint("POST", "chat/completions", "turn"),
         # Batches may hold requests of either API.
@@ -231,7 +231,7 @@ WIRE: Final = Wire(
         Endpoint("GET", "batches", "status"),
         Endpoint("GET", "files/*/content", "results"),
     ),
-    told=frozenset(
+    content_paths=frozenset(
         {
             "/messages",
             "/response_format",

@@ -20,9 +20,9 @@ from onrecord.adapters.wire.openai_responses.kinds import (
 )
 from onrecord.adapters.wire.openai_responses.stream import ResponseStream
 from onrecord.adapters.wire.requests import (
-    RequestReader,
+    RequestEvents,
     Result,
-    Sent,
+    WireRequest,
     answered_turns,
     objects,
     objects_or_none,
@@ -48,7 +48,7 @@ _PLAIN: Final = frozenset({"type", "role", "content"})
 _HELD: Final = ("previous_response_id", "conversation", "prompt")
 
 
-def read_request(body: bytes, _path: str = "", /) -> Sent:
+def read_request(body: bytes, _path: str = "", /) -> WireRequest:
     """Return what a request's body asks, of /responses or of /responses/compact.
 
     Which of them it is asked of, its body does not say. Raises MalformedJson where it is not JSON,
@@ -59,7 +59,7 @@ def read_request(body: bytes, _path: str = "", /) -> Sent:
     items = _input(sent)
     leading = list(takewhile(is_leading, items)) if refers_to is None else []
     messages = items[len(leading) :]
-    return Sent(
+    return WireRequest(
         api=API,
         body=sent,
         model=text_or_none(sent.get("model")),
@@ -127,7 +127,7 @@ def _thread(conversation: Any) -> str | None:
     return thread if isinstance(thread, str) else None
 
 
-def _ran(turn: Sequence[Piece], sent: Sent) -> frozenset[str]:
+def _ran(turn: Sequence[Piece], sent: WireRequest) -> frozenset[str]:
     return ran_by_provider((piece.block for piece in turn), sent.tools)
 
 
@@ -137,7 +137,7 @@ def _result_of(piece: Piece) -> Result | None:
     return Result(call_id(piece.block) or "", is_error=says_it_failed(piece.block))
 
 
-said: Final = RequestReader(event_of, _result_of, turns=answered_turns, ran=_ran).said
+request_events: Final = RequestEvents(event_of, _result_of, turns=answered_turns, ran=_ran)
 
 
 # The wire.
@@ -161,13 +161,13 @@ WIRE: Final = Wire(
     read_body=read_body,
     event_of=event_of,
     read_request=read_request,
-    said=said,
+    request_events=request_events,
     endpoints=(
         Endpoint("POST", "responses/compact", "turn", compacts=True),
         Endpoint("POST", "responses", "turn"),
         Endpoint("GET", "responses/*", "answer"),
     ),
-    told=frozenset(
+    content_paths=frozenset(
         {
             "/input",
             "/instructions",
@@ -178,8 +178,8 @@ WIRE: Final = Wire(
             *(f"/tools/*/tools/*/{told}" for told in TOLD_OF_A_TOOL),  # Of a namespace.
         }
     ),
-    defined="/input/*/tools",
-    held={"prompt": "a stored prompt"},
+    tools_path="/input/*/tools",
+    held_by_provider={"prompt": "a stored prompt"},
     headers=HEADERS,
     family=FAMILY,
 )

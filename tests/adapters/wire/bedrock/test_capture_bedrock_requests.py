@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from onrecord.adapters.wire.bedrock.wire import WIRE
-from onrecord.adapters.wire.requests import Sent, instructions_set, tools_declared
+from onrecord.adapters.wire.requests import WireRequest, instructions_set, tools_declared
 from onrecord.adapters.wire.wires import Purpose, endpoint_of
 from onrecord.domain.blobs import LIMIT, restore
 from onrecord.domain.content import Native, Text
@@ -51,13 +51,13 @@ def native(value: JsonObject) -> Native:
     return Native(api=API, value=value)
 
 
-def sent(*messages: Any, path: str = "/model/m/converse", **more: Any) -> Sent:
+def sent(*messages: Any, path: str = "/model/m/converse", **more: Any) -> WireRequest:
     return WIRE.read_request(json.dumps({"messages": messages, **more}).encode(), path)
 
 
 def events(*messages: Any) -> list[Any]:
     asked = sent(*messages)
-    recorded, _ = WIRE.said(asked, asked.pieces, ids(), None)
+    recorded, _ = WIRE.request_events(asked, asked.pieces, ids(), None)
     return list(recorded)
 
 
@@ -246,7 +246,7 @@ class TestSaid:
 
     def test_only_what_is_new_is_told(self) -> None:
         asked = sent(USER, assistant(text("Hi"), call()), user(result(), text("Go on.")))
-        told, _ = WIRE.said(asked, asked.pieces[2:], ids(), LINE)
+        told, _ = WIRE.request_events(asked, asked.pieces[2:], ids(), LINE)
         assert [type(event) for event in told] == [
             ToolCallRecorded,
             ToolResultRecorded,
@@ -257,7 +257,7 @@ class TestSaid:
     def test_long_texts_move_to_blobs(self) -> None:
         block: JsonObject = {"image": {"format": "png", "source": {"bytes": "QUJD" * LIMIT}}}
         asked = sent(user(block))
-        (event,), blobs = WIRE.said(asked, asked.pieces, ids(), None)
+        (event,), blobs = WIRE.request_events(asked, asked.pieces, ids(), None)
         assert len(blobs) == 1
         assert isinstance(event, MessageRecorded)
         (held,) = event.content

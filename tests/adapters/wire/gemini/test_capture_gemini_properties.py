@@ -9,7 +9,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.adapters.wire.gemini.wire import read_request, said
+from onrecord.adapters.wire.gemini.wire import read_request, request_events
 from onrecord.domain.events import ToolCallRecorded, ToolResultRecorded
 from tests.adapters.wire.gemini.gemini_streams import blocks, body, events, fed, odd
 from tests.gemini_wire import (
@@ -121,7 +121,7 @@ def test_a_body_gives_its_parts(parts: list[JsonObject]) -> None:
 @given(PARTS)
 def test_a_request_that_repeats_an_answer_says_the_same_events(parts: list[JsonObject]) -> None:
     asked = read_request(json.dumps(request(user(text("a")), model(*parts))).encode(), PATH)
-    told, _ = said(asked, asked.pieces[1:], (UUID(int=number) for number in count(1)))
+    told, _ = request_events(asked, asked.pieces[1:], (UUID(int=number) for number in count(1)))
     answer = events(body(answered(*parts)))
     assert told == tuple(answer)
 
@@ -132,7 +132,7 @@ def test_results_find_their_calls_by_name_and_order(calls: list[JsonObject], mix
     mixed.shuffle(named)
     contents = [model(*calls), user(*(result(name) for name in named))]
     asked = read_request(json.dumps(request(*contents)).encode(), PATH)
-    told, _ = said(asked, asked.pieces, iter([UUID(int=1)]))
+    told, _ = request_events(asked, asked.pieces, iter([UUID(int=1)]))
     made = {one.call_id: one.name for one in told if isinstance(one, ToolCallRecorded)}
     given_to = [one.call_id for one in told if isinstance(one, ToolResultRecorded)]
     assert sorted(given_to) == sorted(made)

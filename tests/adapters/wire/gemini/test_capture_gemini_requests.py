@@ -8,8 +8,8 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.wire.gemini.wire import read_request, said
-from onrecord.adapters.wire.requests import Sent
+from onrecord.adapters.wire.gemini.wire import read_request, request_events
+from onrecord.adapters.wire.requests import WireRequest
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native, Text
 from onrecord.domain.errors import InvalidContent, MalformedJson
@@ -42,7 +42,7 @@ LINE = UUID(int=7)
 HELLO = user(text("Hello"))
 
 
-def sent(*contents: Any, path: str = PATH, **more: Any) -> Sent:
+def sent(*contents: Any, path: str = PATH, **more: Any) -> WireRequest:
     return read_request(json.dumps(request(*contents, **more)).encode(), path)
 
 
@@ -52,7 +52,7 @@ def ids() -> Iterator[UUID]:
 
 def told(*contents: Any) -> list[Any]:
     asked = sent(*contents)
-    return list(said(asked, asked.pieces, ids())[0])
+    return list(request_events(asked, asked.pieces, ids())[0])
 
 
 def pieces(*contents: Any) -> list[tuple[int, str, JsonObject]]:
@@ -158,14 +158,14 @@ class TestSaid:
 
     def test_only_what_is_new_is_said(self) -> None:
         asked = sent(HELLO, model(call()), user(result()))
-        events, _ = said(asked, asked.pieces[1:], ids(), LINE)
+        events, _ = request_events(asked, asked.pieces[1:], ids(), LINE)
         assert [type(event) for event in events] == [ToolCallRecorded, ToolResultRecorded]
         assert {event.line for event in events} == {LINE}
 
     def test_long_strings_move_to_blobs(self) -> None:
         image = {"inlineData": {"mimeType": "image/png", "data": "A" * 2_000_000}}
         asked = sent(user(image))
-        (event,), blobs = said(asked, asked.pieces, ids())
+        (event,), blobs = request_events(asked, asked.pieces, ids())
         assert isinstance(event, MessageRecorded)
         (kept,) = event.content
         assert isinstance(kept, Native)

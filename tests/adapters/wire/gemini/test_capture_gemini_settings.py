@@ -5,7 +5,7 @@ import json
 import pytest
 
 from onrecord.adapters.wire.gemini.wire import WIRE, read_request
-from onrecord.adapters.wire.requests import Sent, instructions_set, tools_declared
+from onrecord.adapters.wire.requests import WireRequest, instructions_set, tools_declared
 from onrecord.adapters.wire.secrets import PLACEHOLDER, cut
 from onrecord.adapters.wire.wires import endpoint_of
 from onrecord.domain.content import Native
@@ -15,11 +15,11 @@ from tests.gemini_wire import PATH, JsonObject, request, result, text, user
 HELLO = user(text("Hello"))
 
 
-def sent(**more: object) -> Sent:
+def sent(**more: object) -> WireRequest:
     return read_request(json.dumps({**request(HELLO), **more}).encode(), PATH)
 
 
-def instructed(name: str, system: JsonObject) -> Sent:
+def instructed(name: str, system: JsonObject) -> WireRequest:
     return read_request(json.dumps({**request(HELLO), name: system}).encode(), PATH)
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from onrecord.adapters.wire.ollama.wire import WIRE
-from onrecord.adapters.wire.requests import Sent, instructions_set, tools_declared
+from onrecord.adapters.wire.requests import WireRequest, instructions_set, tools_declared
 from onrecord.domain.content import Native, Text
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.events import (
@@ -25,7 +25,7 @@ HELLO: JsonObject = {"role": "user", "content": "Hello"}
 ASKED: JsonObject = {"role": "assistant", "content": "", "tool_calls": [call("f", a=1), call("g")]}
 
 
-def sent(*messages: JsonObject, **more: Any) -> Sent:
+def sent(*messages: JsonObject, **more: Any) -> WireRequest:
     body = {"model": "qwen3", "messages": list(messages), **more}
     return WIRE.read_request(json.dumps(body).encode())
 
@@ -33,7 +33,7 @@ def sent(*messages: JsonObject, **more: Any) -> Sent:
 def said(*messages: JsonObject) -> tuple[Event, ...]:
     asked = sent(*messages)
     ids = iter([UUID(int=1), UUID(int=2)])
-    return WIRE.said(asked, asked.pieces, ids, None)[0]
+    return WIRE.request_events(asked, asked.pieces, ids, None)[0]
 
 
 def test_a_request_names_its_model() -> None:

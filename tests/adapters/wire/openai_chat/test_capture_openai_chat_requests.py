@@ -8,8 +8,8 @@ from uuid import UUID
 
 import pytest
 
-from onrecord.adapters.wire.openai_chat.wire import read_request, said
-from onrecord.adapters.wire.requests import Sent, instructions_set, tools_declared
+from onrecord.adapters.wire.openai_chat.wire import read_request, request_events
+from onrecord.adapters.wire.requests import WireRequest, instructions_set, tools_declared
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native, Text
 from onrecord.domain.errors import InvalidContent, MalformedJson
@@ -28,13 +28,13 @@ USER: JsonObject = {"role": "user", "content": "Hello"}
 RESULT: JsonObject = {"role": "tool", "tool_call_id": "call_1", "content": "6"}
 
 
-def sent(*messages: Any, **more: Any) -> Sent:
+def sent(*messages: Any, **more: Any) -> WireRequest:
     return read_request(json.dumps({"model": "gpt-5", "messages": messages, **more}).encode())
 
 
 def events(*messages: Any) -> list[Any]:
     asked = sent(*messages)
-    recorded, _ = said(asked, asked.pieces, ids())
+    recorded, _ = request_events(asked, asked.pieces, ids())
     return list(recorded)
 
 
@@ -201,7 +201,7 @@ class TestSaid:
 
     def test_of_a_message_that_is_known_in_part_only_the_rest_is_new(self) -> None:
         asked = sent(message("Looking.", tool_calls=[call(1)]), RESULT, USER)
-        recorded, _ = said(asked, asked.pieces[2:], ids(), LINE)
+        recorded, _ = request_events(asked, asked.pieces[2:], ids(), LINE)
         assert [type(event) for event in recorded] == [ToolResultRecorded, MessageRecorded]
         assert {event.line for event in recorded} == {LINE}
 
@@ -214,7 +214,7 @@ class TestSaid:
     def test_long_texts_go_to_blobs(self) -> None:
         image = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 99_999}}
         asked = sent({"role": "user", "content": [image]})
-        (recorded,), blobs = said(asked, asked.pieces, ids())
+        (recorded,), blobs = request_events(asked, asked.pieces, ids())
         assert isinstance(recorded, MessageRecorded)
         (native,) = recorded.content
         assert isinstance(native, Native)
@@ -222,4 +222,4 @@ class TestSaid:
         assert restore(native.value, blobs) == image
 
     def test_nothing_new_is_nothing(self) -> None:
-        assert said(sent(USER), [], ids()) == ((), {})
+        assert request_events(sent(USER), [], ids()) == ((), {})

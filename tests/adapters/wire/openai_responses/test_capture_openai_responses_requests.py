@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from onrecord.adapters.wire.openai_responses.wire import WIRE
-from onrecord.adapters.wire.requests import Sent, instructions_set, tools_declared
+from onrecord.adapters.wire.requests import WireRequest, instructions_set, tools_declared
 from onrecord.domain.content import Native, Text
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.events import (
@@ -31,14 +31,14 @@ API = "openai-responses"
 PROMPT: JsonObject = {"role": "user", "content": "Hello"}
 
 
-def sent(**members: Any) -> Sent:
+def sent(**members: Any) -> WireRequest:
     return WIRE.read_request(json.dumps({"model": "gpt-5.4", **members}).encode())
 
 
 def said(*items: JsonObject, **members: Any) -> list[Event]:
     asked = sent(input=list(items), **members)
     responses = (UUID(int=number) for number in count(1))
-    events, _ = WIRE.said(asked, asked.pieces, responses, None)
+    events, _ = WIRE.request_events(asked, asked.pieces, responses, None)
     return list(events)
 
 
@@ -57,7 +57,7 @@ def test_a_string_is_one_message_of_the_user() -> None:
     [piece] = asked.pieces
     assert piece.block == {"type": "input_text", "text": "Hello"}
     assert piece[:4] == (0, "user", piece.block, encoded("user", piece.block))
-    events, _ = WIRE.said(asked, asked.pieces, iter(()), None)
+    events, _ = WIRE.request_events(asked, asked.pieces, iter(()), None)
     assert events == (MessageRecorded(role="user", content=(Text(text="Hello"),)),)
 
 
@@ -146,7 +146,7 @@ def test_items_of_the_assistant_take_one_response_a_run() -> None:
 def test_runs_on_both_sides_of_what_is_known_are_two() -> None:
     asked = sent(input=[message("a"), PROMPT, message("b")])
     new = [piece for piece in asked.pieces if piece.role == "assistant"]
-    events, _ = WIRE.said(asked, new, (UUID(int=number) for number in count(1)), None)
+    events, _ = WIRE.request_events(asked, new, (UUID(int=number) for number in count(1)), None)
     assert [getattr(event, "response", None) for event in events] == [UUID(int=1), UUID(int=2)]
 
 
