@@ -110,6 +110,13 @@ class Responses:
             closing = self._closed().get(response)
         return self._response(closing, asked)
 
+    def is_of_another(self, response: str | None, asked: int, account: str | None) -> bool:
+        """Whether a response was given to another account than this one; False: nobody told."""
+        if response is None or account is None:
+            return False
+        sent = self.of(response, asked).sent
+        return sent is not None and sent.account not in (None, account)
+
     def model_of(self, response: str) -> str | None:
         """Return the model that gave a response; None: nobody told.
 

@@ -234,10 +234,8 @@ def container_of(history: History, options: Options) -> str | None:
     container_id = fields.get("id")
     if not isinstance(container_id, str) or _is_over(fields.get("expires_at"), history.as_of):
         return None
-    if options.account is not None:
-        sent = history.responses.of(str(closing.response), 0).sent
-        if sent is not None and sent.account not in (None, options.account):
-            return None
+    if history.responses.is_of_another(str(closing.response), 0, options.account):
+        return None
     return container_id
 
 

@@ -335,7 +335,7 @@ def _pair_and_place(draft: AnthropicDraft, history: History, options: Options) -
         mend_references(draft)
     mend_endings(draft, history)
     if types & THINKING:
-        check_signed(draft, history.responses, options)
+        check_signed(draft)
         draft.messages = joined(draft.messages)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from itertools import groupby
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from onrecord.domain.request_template import Prefix
 from onrecord.projections.apis.anthropic.draft import (
@@ -18,9 +19,10 @@ from onrecord.projections.apis.anthropic.draft import (
     message_of,
     text_member,
 )
+from onrecord.projections.apis.draft import Draft
 from onrecord.projections.apis.request import Options
 from onrecord.projections.history.history import Block
-from onrecord.projections.history.responses import Response, Responses
+from onrecord.projections.history.responses import Responses
 
 # Compaction: the provider's own summary stands for all that came before it (R18).
 
@@ -72,12 +74,11 @@ def _last(draft: AnthropicDraft) -> tuple[int, int] | None:
 def _leave_out_foreign(draft: AnthropicDraft, responses: Responses, options: Options) -> None:
     def stays(piece: Piece) -> bool:
         block = piece.block
-        if not _is_summary(piece) or block.response is None or options.account is None:
+        if not _is_summary(piece) or not responses.is_of_another(
+            block.response, block.asked, options.account
+        ):
             return True
-        sent = responses.of(block.response, block.asked).sent
-        if sent is None or sent.account in (None, options.account):
-            return True
-        draft.leave_out("R18", piece.block, "the compaction was made for another account")
+        draft.leave_out("R18", block, "the compaction was made for another account")
         return False
 
     draft.messages = [
@@ -153,41 +154,88 @@ def _is_void(piece: Piece, ended: set[str | None]) -> bool:
 # block is bound to a different conversation."
 
 
-def check_signed(draft: AnthropicDraft, responses: Responses, options: Options) -> None:
+def check_signed(draft: AnthropicDraft) -> None:
     """Leave out the thinking that would be refused."""
-    checked = _Signed(draft, responses, options)
+    checked = _Thinking(draft)
     draft.messages = [message_of(message.role, checked.kept(message)) for message in draft.messages]
     if checked.is_loop_bare():
         why = "the tool loop goes on without its thinking: older models want thinking disabled"
         draft.note("noted", "R6", None, why)
 
 
-class _Signed:
-    """The prefix of what is about to be sent, as far as the messages were looked at."""
+class SignedPrefix(ABC):
+    """The prefix of what is about to be sent, as far as the messages were looked at.
 
-    def __init__(self, draft: AnthropicDraft, responses: Responses, options: Options) -> None:
+    Claude checks what it signed alike behind each API that serves it.
+    """
+
+    NAME: ClassVar[str]
+    """What is signed, as the API calls it."""
+    RULES: ClassVar[tuple[str, str]]
+    """The rules by which it stays away: it is not the reader's own, or not behind its prefix."""
+
+    def __init__(self, draft: Draft, prefix: Prefix) -> None:
+        """Begin before the first message."""
+        self.prefix = prefix
+        # Whether something signed was left out before: then an unknown prefix is not this one.
+        self.is_broken = False
+        self._options = draft.options
+        self._responses = draft.history.responses
+
+    @abstractmethod
+    def is_anothers(self, models: frozenset[str]) -> bool:
+        """Whether the model of a response, by its names, is not the one that reads the request."""
+
+    def objection(self, block: Block) -> tuple[str, str] | None:
+        """Return the rule by which what a response signed stays away, and why; None: it goes."""
+        name, (of_another, behind_another) = self.NAME, self.RULES
+        if self._options.thinking == "drop":
+            return "thinking", f"{name} is dropped, as asked"
+        if block.response is None:
+            return of_another, f"the {name} is of no recorded response"
+        response = self._responses.of(block.response, block.asked)
+        if self.is_anothers(response.models):
+            return of_another, f"the {name} is another model's"
+        if self._responses.is_of_another(block.response, block.asked, self._options.account):
+            return of_another, f"the {name} was made for another account"
+        bound = response.sent.prefix if response.sent else None
+        if bound is None:
+            why = f"{name} before it was left out"
+            return (behind_another, why) if self.is_broken else None
+        if bound != self.prefix.digest():
+            return behind_another, "what stands before it is not what it was made under"
+        return None
+
+
+class _Thinking(SignedPrefix):
+    """Which thinking goes, in the order of the messages."""
+
+    NAME = "thinking"
+    RULES = ("R9", "R8")
+
+    def __init__(self, draft: AnthropicDraft) -> None:
+        super().__init__(draft, Prefix(draft.system, draft.tools))
         self._draft = draft
-        self._responses = responses
-        self._options = options
-        self._readers = responses.readers(API, options.model)
-        self._prefix = Prefix(draft.system, draft.tools)
-        # Whether thinking was left out before: then an unknown prefix is not this one.
-        self._is_broken = False
+        self._readers = draft.history.responses.readers(API, draft.options.model)
         self._place = -1
         self._bare = -1
+
+    def is_anothers(self, models: frozenset[str]) -> bool:
+        """Whether both are known, and share no name."""
+        return bool(models and self._readers) and self._readers.isdisjoint(models)
 
     def kept(self, message: Message) -> Iterator[Piece]:
         """Yield the pieces of the next message that go."""
         self._place += 1
         if message.role != "assistant":
-            self._prefix.add(message.role, message.content)
+            self.prefix.add(message.role, message.content)
             yield from message.pieces
             return
         for _, group in groupby(message.pieces, lambda piece: piece.block.response):
             pieces = list(group)
             if any(piece.type in THINKING for piece in pieces):
                 pieces = self._checked(pieces)
-            self._prefix.add("assistant", [piece.value for piece in pieces])
+            self.prefix.add("assistant", [piece.value for piece in pieces])
             yield from pieces
 
     def is_loop_bare(self) -> bool:
@@ -197,37 +245,13 @@ class _Signed:
         )
 
     def _checked(self, pieces: list[Piece]) -> list[Piece]:
-        objection = self._objection(pieces[0].block)
+        objection = self.objection(pieces[0].block)
         if objection is None:
             return pieces
         rule, why = objection
-        self._is_broken = True
+        self.is_broken = True
         self._bare = self._place
         for piece in pieces:
             if piece.type in THINKING:
                 self._draft.leave_out(rule, piece.block, why)
         return [piece for piece in pieces if piece.type not in THINKING]
-
-    def _objection(self, block: Block) -> tuple[str, str] | None:
-        """Return the rule by which a response's thinking stays away, and why; None: it goes."""
-        if self._options.thinking == "drop":
-            return "thinking", "thinking is dropped, as asked"
-        if block.response is None:
-            return "R9", "the thinking is of no recorded response"
-        response = self._responses.of(block.response, block.asked)
-        if self._readers.isdisjoint(models := response.models) and models and self._readers:
-            return "R9", "the thinking is another model's"
-        if _is_anothers(response, self._options):
-            return "R9", "the thinking was made for another account"
-        bound = response.sent.prefix if response.sent else None
-        if bound is None:
-            why = "thinking before it was left out"
-            return ("R8", why) if self._is_broken else None
-        if bound != self._prefix.digest():
-            return "R8", "what stands before it is not what it was made under"
-        return None
-
-
-def _is_anothers(response: Response, options: Options) -> bool:
-    account = response.sent.account if response.sent else None
-    return None not in (options.account, account) and options.account != account

@@ -16,10 +16,10 @@ from onrecord.projections.apis.anthropic.draft import (
     joined,
     message_of,
 )
+from onrecord.projections.apis.anthropic.repair import SignedPrefix
 from onrecord.projections.apis.bedrock.draft import BedrockDraft, model_of
 from onrecord.projections.apis.bedrock.read import held, kind_of
 from onrecord.projections.history.history import Block
-from onrecord.projections.history.responses import Response
 
 _A_BEGINNING: Final[JsonObject] = {"text": "Go on."}
 _HAS_RESULTS: Final[JsonObject] = {"text": "I have the results."}
@@ -243,74 +243,52 @@ REASONING = "reasoningContent"
 
 def refused_reasoning(draft: BedrockDraft, messages: Sequence[Message]) -> set[int]:
     """Return the identities of those values in the messages that would be refused."""
-    checked = _Signed(draft)
+    checked = _Reasoning(draft)
     for message in messages:
         checked.take(message)
     return checked.refused
 
 
-class _Signed:
-    """The prefix of what is about to be sent, as far as the messages were looked at."""
+class _Reasoning(SignedPrefix):
+    """Which reasoning would be refused, in the order of the messages."""
+
+    NAME = "reasoning"
+    RULES = ("B10", "B10")
 
     def __init__(self, draft: BedrockDraft) -> None:
+        super().__init__(draft, Prefix(_system(draft.system), draft.tools))
         self._draft = draft
-        self._prefix = Prefix(_system(draft.system), draft.tools)
-        # Whether reasoning was left out before: then an unknown prefix is not this one.
-        self._is_broken = False
         self.refused: set[int] = set()
+
+    def is_anothers(self, models: frozenset[str]) -> bool:
+        """Whether both are known, and are not the same but for regions."""
+        reader = self._draft.model.name
+        return bool(reader and models) and reader not in {model_of(name).name for name in models}
 
     def take(self, message: Message) -> None:
         """Look at the next message."""
         if message.role != "assistant":
-            self._prefix.add(message.role, message.content)
+            self.prefix.add(message.role, message.content)
             return
         for _, group in groupby(message.pieces, lambda piece: piece.block.response):
             pieces = list(group)
             if any(map(_is_reasoning, pieces)):
                 self._check(pieces)
-            self._prefix.add("assistant", list(self._kept(pieces)))
+            self.prefix.add("assistant", list(self._kept(pieces)))
 
     def _kept(self, pieces: Iterable[Piece]) -> Iterator[JsonObject]:
         return (piece.value for piece in pieces if id(piece.value) not in self.refused)
 
     def _check(self, pieces: list[Piece]) -> None:
         thoughts = list(filter(_is_reasoning, pieces))
-        objection = self._objection(pieces[0].block)
+        objection = self.objection(pieces[0].block)
         for piece in thoughts:
             rule, why = objection or ("B10", "no model has signed the reasoning")
             if objection is None and _is_signed(piece.value):
                 continue
-            self._is_broken = True
+            self.is_broken = True
             self.refused.add(id(piece.value))
             self._draft.leave_out(rule, piece.block, why)
-
-    def _objection(self, block: Block) -> tuple[str, str] | None:
-        """Return the rule by which a response's reasoning stays away, and why; None: it goes."""
-        options = self._draft.options
-        if options.thinking == "drop":
-            return "thinking", "reasoning is dropped, as asked"
-        if block.response is None:
-            return "B10", "the reasoning is of no recorded response"
-        response = self._draft.history.responses.of(block.response, block.asked)
-        if (other := self._other_reader(response)) is not None:
-            return "B10", other
-        bound = response.sent.prefix if response.sent else None
-        if bound is None:
-            why = "reasoning before it was left out"
-            return ("B10", why) if self._is_broken else None
-        if bound != self._prefix.digest():
-            return "B10", "what stands before it is not what it was made under"
-        return None
-
-    def _other_reader(self, response: Response) -> str | None:
-        models = {model_of(name).name for name in response.models}
-        reader, options = self._draft.model.name, self._draft.options
-        if reader and models and reader not in models:
-            return "the reasoning is another model's"
-        account = response.sent.account if response.sent else None
-        if options.account and account and options.account != account:
-            return "the reasoning was made for another account"
-        return None
 
 
 def _is_reasoning(piece: Piece) -> bool:

@@ -148,10 +148,8 @@ class GeminiDraft(Draft):
             return None
         if self._is_anothers(responses.model_of(block.response), block.asked):
             return Objection("G5", "the signature is another model's")
-        if options.account is not None:
-            sent = responses.of(block.response, block.asked).sent
-            if sent is not None and sent.account not in (None, options.account):
-                return Objection("G5", "the signature was made for another account")
+        if responses.is_of_another(block.response, block.asked, options.account):
+            return Objection("G5", "the signature was made for another account")
         return None
 
     def _is_anothers(self, answered: str | None, request_count: int) -> bool:

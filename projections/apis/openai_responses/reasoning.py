@@ -194,7 +194,8 @@ class _Checked:
         """Return why items of a response cannot go as they came; None where all of them can."""
         if response in self._bare or self._is_torn(pieces):
             return _Objection(0, "O3", "other items of the response are gone")
-        if self._is_anothers(pieces[0].block):
+        first, account = pieces[0].block, self._options.account
+        if self._responses.is_of_another(response, first.asked, account):
             return _Objection(0, "O4", "the response was made for another account")
         places = [place for place, piece in enumerate(pieces) if piece.kind == _REASONING]
         if not places:
@@ -220,12 +221,6 @@ class _Checked:
         first, last = pieces[0].block, pieces[-1].block
         versions = range(first.version - 1, last.version + 1)
         return any((first.conversation, version) in self._gone for version in versions)
-
-    def _is_anothers(self, block: Block) -> bool:
-        if self._options.account is None:
-            return False
-        sent = self._responses.of(block.response or "", block.asked).sent
-        return sent is not None and sent.account not in (None, self._options.account)
 
     def _is_anothers_model(self, block: Block) -> bool:
         if not self._readers or self._responses.model_of(block.response or "") in self._readers:

@@ -52,12 +52,11 @@ def begin_at_compaction(draft: ResponsesDraft, responses: Responses, options: Op
 
 
 def _leave_out_foreign(draft: ResponsesDraft, responses: Responses, options: Options) -> None:
-    if options.account is None:
-        return
     foreign = {
         piece.block.response: _is_whole(piece, responses)
         for piece in draft.pieces
-        if _is_summary(piece) and _account_of(piece, responses) not in (None, options.account)
+        if _is_summary(piece)
+        and responses.is_of_another(piece.block.response, piece.block.asked, options.account)
     }
     rest: list[Piece] = []
     for piece in draft.pieces:
@@ -69,12 +68,6 @@ def _leave_out_foreign(draft: ResponsesDraft, responses: Responses, options: Opt
         else:
             rest.append(piece)
     draft.pieces = rest
-
-
-def _account_of(piece: Piece, responses: Responses) -> str | None:
-    block = piece.block
-    sent = responses.of(block.response, block.asked).sent if block.response else None
-    return sent.account if sent else None
 
 
 def _is_whole(piece: Piece, responses: Responses) -> bool:
