@@ -64,8 +64,12 @@ class Draft:
     history: History
     options: Options
     blobs: Mapping[str, bytes]
-    router: Router
+    router: Router = field(init=False)
     notes: list[Note] = field(default_factory=list[Note], kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Let the router decide for the same request."""
+        self.router = Router(self.history, self.options)
 
     def note(self, deed: NoteKind, rule: str, version: int | None, why: str) -> None:
         """Add a note to the report."""

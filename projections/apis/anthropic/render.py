@@ -47,12 +47,10 @@ from onrecord.projections.apis.anthropic.repair import (
     check_signed,
     leave_out_declined,
 )
-from onrecord.projections.apis.documents import Router
 from onrecord.projections.apis.draft import present
 from onrecord.projections.apis.request import Options, Request, nothing_to_send, outside
 from onrecord.projections.apis.tools import ANTHROPIC
 from onrecord.projections.history.history import Block, History, Turn
-from onrecord.projections.history.responses import Responses
 
 # Instructions and tools.
 
@@ -96,15 +94,15 @@ def _definition(draft: AnthropicDraft, tool: ToolDefinition) -> JsonObject:
 _NEVER: Final = 1 << 62
 
 
-def mend_endings(draft: AnthropicDraft, history: History) -> None:
+def mend_endings(draft: AnthropicDraft) -> None:
     """Mend assistant's turns that end a request, or that ended one (R11).
 
     "messages: final assistant content cannot end with trailing whitespace"; nor may its last block
     be thinking. A turn that the provider paused goes back as it is (R4).
     """
-    messages, responses = draft.messages, history.responses
+    messages = draft.messages
     # Without a prefill, and with no message gone, only the last one can be an ending.
-    is_mixed = history.has_prefills or not draft.types.isdisjoint(("blank", "empty"))
+    is_mixed = draft.history.has_prefills or not draft.types.isdisjoint(("blank", "empty"))
     first = 0 if is_mixed else max(0, len(messages) - 1)
     # How many requests had been sent when the next message began.
     asked_after = _NEVER
@@ -113,36 +111,36 @@ def mend_endings(draft: AnthropicDraft, history: History) -> None:
         request_count = blocks[0].asked
         if messages[index].role == "assistant":
             if request_count != blocks[-1].asked:
-                pieces = _mended(draft, messages[index].pieces, responses)
+                pieces = _mended(draft, messages[index].pieces)
                 messages[index] = message_of("assistant", pieces)
             if asked_after > blocks[-1].asked:
-                _end(draft, index, responses, is_last=asked_after == _NEVER)
+                _end(draft, index, is_last=asked_after == _NEVER)
         asked_after = request_count
 
 
-def _end(draft: AnthropicDraft, index: int, responses: Responses, *, is_last: bool) -> None:
+def _end(draft: AnthropicDraft, index: int, *, is_last: bool) -> None:
     """Mend a turn after which a request was sent, or will be."""
     message = draft.messages[index]
-    if is_last and not _goes_on(message.pieces, responses):
+    if is_last and not _goes_on(draft, message.pieces):
         why = "the assistant has the last word: newer models refuse that; say something first"
         draft.note("noted", "R11", message.blocks[-1].version, why)
-    pieces = _as_prefill(draft, message.pieces, responses)
+    pieces = _as_prefill(draft, message.pieces)
     draft.messages[index] = message_of("assistant", pieces)
 
 
-def _mended(draft: AnthropicDraft, pieces: list[Piece], responses: Responses) -> list[Piece]:
+def _mended(draft: AnthropicDraft, pieces: list[Piece]) -> list[Piece]:
     """Return a turn in whose midst requests were sent."""
     mended: list[Piece] = []
     for piece in pieces:
         if mended and mended[-1].block.asked != piece.block.asked:
-            mended = _as_prefill(draft, mended, responses)
+            mended = _as_prefill(draft, mended)
         mended.append(piece)
     return mended
 
 
-def _as_prefill(draft: AnthropicDraft, pieces: list[Piece], responses: Responses) -> list[Piece]:
+def _as_prefill(draft: AnthropicDraft, pieces: list[Piece]) -> list[Piece]:
     """Return pieces that end with words, if a request ended with them."""
-    if _goes_on(pieces, responses):
+    if _goes_on(draft, pieces):
         return pieces
     return ending_with_words(draft, pieces, "R11", _without_space)
 
@@ -158,7 +156,7 @@ def _without_space(piece: Piece) -> Piece | None:
     return Piece({**piece.value, "text": stripped}, piece.block) if stripped else None
 
 
-def _goes_on(pieces: list[Piece], responses: Responses) -> bool:
+def _goes_on(draft: AnthropicDraft, pieces: list[Piece]) -> bool:
     """Whether the provider itself goes on with a turn that ends so.
 
     It pauses amid its own tools only: of a turn that holds none of them any more, it would not know.
@@ -168,7 +166,10 @@ def _goes_on(pieces: list[Piece], responses: Responses) -> bool:
     if pieces[-1].type in SERVER_CALLS or pieces[-1].type == "compaction":
         return True
     block = pieces[-1].block
-    if block.response is None or not responses.of(block.response, block.asked).is_paused:
+    if (
+        block.response is None
+        or not draft.history.responses.of(block.response, block.asked).is_paused
+    ):
         return False
     return any(piece.type in SERVER_CALLS or is_server_result(piece.type) for piece in pieces)
 
@@ -221,7 +222,7 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
     turns, CorruptRecord where a blob is missing.
     """
     draft = _draft(history, options, blobs)
-    _obey(draft, history, options)
+    _obey(draft)
     if not draft.messages:
         raise nothing_to_send(options)
     if options.cache:
@@ -239,7 +240,7 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
 
 def _draft(history: History, options: Options, blobs: Mapping[str, bytes]) -> AnthropicDraft:
     container = container_of(history, options)
-    draft = AnthropicDraft(history, options, blobs, Router(history, options), container=container)
+    draft = AnthropicDraft(history, options, blobs, container=container)
     encoder = Encoder(draft)
     draft.system = instructions_of(draft)
     draft.tools = tools_of(draft)
@@ -283,14 +284,14 @@ def _encoded(turn: Turn, encoder: Encoder, draft: AnthropicDraft) -> Message:
     return Message(turn.role, content, encoded)
 
 
-def _obey(draft: AnthropicDraft, history: History, options: Options) -> None:
+def _obey(draft: AnthropicDraft) -> None:
     """Apply the rules that concern more than one block, where there is such a block at all.
 
     What one rule leaves out may be what another rests on, so they are applied until none objects.
     """
     types = draft.types
     if "compaction" in types:
-        begin_at_compaction(draft, history.responses, options)
+        begin_at_compaction(draft)
     if FALLBACK in types:
         leave_out_declined(draft)
     if "blank" in types:
@@ -299,7 +300,7 @@ def _obey(draft: AnthropicDraft, history: History, options: Options) -> None:
         draft.messages = joined(draft.messages)
     size = -1
     while size != (size := _size(draft)):
-        _pair_and_place(draft, history, options)
+        _pair_and_place(draft)
     if UPLOAD in types:
         note_inert_uploads(draft)
 
@@ -323,7 +324,7 @@ def _is_called_by_code(draft: AnthropicDraft) -> bool:
     )
 
 
-def _pair_and_place(draft: AnthropicDraft, history: History, options: Options) -> None:
+def _pair_and_place(draft: AnthropicDraft) -> None:
     types = draft.types
     if types & SERVER_CALLS or any(map(is_server_result, types)) or _is_called_by_code(draft):
         pair_server_tools(draft)
@@ -333,7 +334,7 @@ def _pair_and_place(draft: AnthropicDraft, history: History, options: Options) -
         draft.messages = joined(draft.messages)
     if not types.isdisjoint((REFERENCE, SEARCH_RESULT)):
         mend_references(draft)
-    mend_endings(draft, history)
+    mend_endings(draft)
     if types & THINKING:
         check_signed(draft)
         draft.messages = joined(draft.messages)

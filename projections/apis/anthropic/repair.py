@@ -20,14 +20,12 @@ from onrecord.projections.apis.anthropic.draft import (
     text_member,
 )
 from onrecord.projections.apis.draft import Draft
-from onrecord.projections.apis.request import Options
 from onrecord.projections.history.history import Block
-from onrecord.projections.history.responses import Responses
 
 # Compaction: the provider's own summary stands for all that came before it (R18).
 
 
-def begin_at_compaction(draft: AnthropicDraft, responses: Responses, options: Options) -> None:
+def begin_at_compaction(draft: AnthropicDraft) -> None:
     """Begin with the last compaction that has content; leave out what precedes it.
 
     The service takes one such block, and only as the first of a conversation
@@ -35,7 +33,7 @@ def begin_at_compaction(draft: AnthropicDraft, responses: Responses, options: Op
     read. A compaction without content failed: it changes nothing and stays where it is. One that
     another account was given cannot go: then all that precedes it does.
     """
-    _leave_out_foreign(draft, responses, options)
+    _leave_out_foreign(draft)
     place = _last(draft)
     if place is None:
         return
@@ -71,12 +69,13 @@ def _last(draft: AnthropicDraft) -> tuple[int, int] | None:
     return None
 
 
-def _leave_out_foreign(draft: AnthropicDraft, responses: Responses, options: Options) -> None:
+def _leave_out_foreign(draft: AnthropicDraft) -> None:
+    responses, account = draft.history.responses, draft.options.account
+
     def stays(piece: Piece) -> bool:
         block = piece.block
-        if not _is_summary(piece) or not responses.is_of_another(
-            block.response, block.asked, options.account
-        ):
+        is_foreign = responses.is_of_another(block.response, block.asked, account)
+        if not is_foreign or not _is_summary(piece):
             return True
         draft.leave_out("R18", block, "the compaction was made for another account")
         return False

@@ -14,7 +14,7 @@ from onrecord.domain.documents import Modality, modality_of
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.anthropic.draft import Message
 from onrecord.projections.apis.bedrock.read import DOCUMENTS, NAME, VIDEOS, document, held, kind_of
-from onrecord.projections.apis.documents import Router, model_read_by
+from onrecord.projections.apis.documents import model_read_by
 from onrecord.projections.apis.draft import CallIds, Draft, IdForm, RuleNames
 from onrecord.projections.apis.request import Options, Where
 from onrecord.projections.history.held_documents import bytes_of, is_remote, text_of, told_in
@@ -164,7 +164,7 @@ def draft_of(history: History, options: Options, blobs: Mapping[str, bytes]) -> 
     """Return the draft of a request for the model that is to read it."""
     model = model_of(model_read_by(history, options))
     ids = CallIds(_CLAUDES_IDS if model.vendor == "anthropic" else _IDS)
-    return BedrockDraft(history, options, blobs, Router(history, options), model, ids)
+    return BedrockDraft(history, options, blobs, model, ids)
 
 
 # Documents as Bedrock's Converse API has them; what it cannot hold, in words.

@@ -12,7 +12,6 @@ from typing import ClassVar, Final, NamedTuple
 from onrecord.domain.content import Document
 from onrecord.domain.documents import UNKNOWN, modality_of
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.documents import Router
 from onrecord.projections.apis.draft import Draft, RuleNames
 from onrecord.projections.apis.gemini.read import NAME
 from onrecord.projections.apis.request import Options
@@ -166,5 +165,4 @@ def draft_of(history: History, options: Options, blobs: Mapping[str, bytes]) -> 
     responses = history.responses
     readers = frozenset(map(plain_name, responses.readers(NAME, options.model)))
     reader = reader_of(options.model or responses.last_model(NAME))
-    router = Router(history, options)
-    return GeminiDraft(history, options, blobs, router, reader, readers)
+    return GeminiDraft(history, options, blobs, reader, readers)

@@ -25,7 +25,7 @@ from onrecord.projections.apis.answers import (
     paragraphs,
     words_for_nothing,
 )
-from onrecord.projections.apis.documents import Behind, Router
+from onrecord.projections.apis.documents import Behind
 from onrecord.projections.apis.draft import Draft, RuleNames, present
 from onrecord.projections.apis.members import objects
 from onrecord.projections.apis.ollama import read
@@ -72,7 +72,7 @@ class OllamaDraft(Draft):
 def draft_of(history: History, options: Options, blobs: Mapping[str, bytes]) -> OllamaDraft:
     """Return the draft of a request for the model that is wished, or that answered last."""
     model = options.model or history.responses.last_model(NAME)
-    return OllamaDraft(history, options, blobs, Router(history, options), model)
+    return OllamaDraft(history, options, blobs, model)
 
 
 # Answers.

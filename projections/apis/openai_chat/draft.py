@@ -11,7 +11,6 @@ from typing import ClassVar, Final
 
 from onrecord.domain.content import Document
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.documents import Router
 from onrecord.projections.apis.draft import CallIds, Draft, IdForm, RuleNames
 from onrecord.projections.apis.openai_chat.read import NAME, SOUNDS
 from onrecord.projections.apis.request import Options
@@ -229,11 +228,8 @@ class ChatDraft(Draft):
 def draft_of(history: History, options: Options, blobs: Mapping[str, bytes]) -> ChatDraft:
     """Return the draft of a request for the model that is wished, or that answered last."""
     reader = Reader(options.model or history.responses.last_model(NAME))
-    router = Router(history, options)
     ids, is_groq = CallIds(reader.ids), not reader.is_openai and _is_groq(history, options)
-    return ChatDraft(
-        history, options, blobs, router, reader, ids, reader.is_compatible, is_groq=is_groq
-    )
+    return ChatDraft(history, options, blobs, reader, ids, reader.is_compatible, is_groq=is_groq)
 
 
 def _is_groq(history: History, options: Options) -> bool:

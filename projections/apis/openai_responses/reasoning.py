@@ -36,8 +36,7 @@ from onrecord.projections.apis.openai_responses.draft import (
 )
 from onrecord.projections.apis.openai_responses.items import has_fitting_id, id_of, without_id
 from onrecord.projections.apis.openai_responses.read import NAME
-from onrecord.projections.apis.request import Options
-from onrecord.projections.history.history import Block, History
+from onrecord.projections.history.history import Block
 
 # Items that cannot go as they are, told in words: so that what they did is not lost.
 
@@ -123,9 +122,9 @@ _AGAIN: Final = _Objection(0, "O5", "an item with the same id stands before it")
 _UNFIT: Final = _Objection(0, "O5", "its id is none that the service gives")
 
 
-def check_reasoning(draft: ResponsesDraft, history: History, options: Options) -> None:
+def check_reasoning(draft: ResponsesDraft) -> None:
     """Leave out the reasoning that would be refused, and the ids of what came of it."""
-    checked = _Checked(draft, history, options)
+    checked = _Checked(draft)
     draft.pieces = [
         piece
         for response, group in groupby(draft.pieces, _response_of)
@@ -136,12 +135,12 @@ def check_reasoning(draft: ResponsesDraft, history: History, options: Options) -
 class _Checked:
     """What is known of the items that were looked at so far."""
 
-    def __init__(self, draft: ResponsesDraft, history: History, options: Options) -> None:
+    def __init__(self, draft: ResponsesDraft) -> None:
         self._draft = draft
-        self._responses = history.responses
-        self._options = options
-        self._readers = history.responses.readers(NAME, options.model)
-        self._gone = history.torn
+        self._options = draft.options
+        self._responses = draft.history.responses
+        self._readers = self._responses.readers(NAME, draft.options.model)
+        self._gone = draft.history.torn
         self._seen: set[Any] = set()
         self._bare: set[str] = set()
 

@@ -14,7 +14,6 @@ from typing import Any, Final
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import Api, Reader, UsagePlaces
-from onrecord.projections.apis.documents import Router
 from onrecord.projections.apis.draft import present
 from onrecord.projections.apis.members import list_of
 from onrecord.projections.apis.openai_responses import read, server_tools
@@ -70,11 +69,11 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
     `blobs` holds the bytes of `needed_blobs`, by digest. Raises NothingToSend for a history without
     turns, CorruptRecord where a blob is missing.
     """
-    draft = ResponsesDraft(history, options, blobs, Router(history, options))
+    draft = ResponsesDraft(history, options, blobs)
     instructions, leading = instructions_of(draft)
     tools = tools_of(draft)
-    _encode(draft, history)
-    _obey(draft, history, options)
+    _encode(draft)
+    _obey(draft)
     if not draft.pieces:
         raise nothing_to_send(options)
     if options.cache:
@@ -88,9 +87,9 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
     return draft.request(present(arguments))
 
 
-def _encode(draft: ResponsesDraft, history: History) -> None:
+def _encode(draft: ResponsesDraft) -> None:
     encoder = Encoder(draft)
-    for turn in history.turns:
+    for turn in draft.history.turns:
         blocks = turn.blocks
         if len(blocks) == 1 and (value := _plain(blocks[0], turn.role)) is not None:
             draft.pieces.append(Piece(value, blocks[0]))
@@ -109,7 +108,7 @@ def _plain(block: Block, role: str) -> JsonObject | None:
     return None if not text or text.isspace() else {"role": role, "content": text}
 
 
-def _obey(draft: ResponsesDraft, history: History, options: Options) -> None:
+def _obey(draft: ResponsesDraft) -> None:
     """Apply the rules that concern more than one item, where there is such an item at all.
 
     What one rule tells in words may be what another rests on, so they are applied until none
@@ -117,31 +116,32 @@ def _obey(draft: ResponsesDraft, history: History, options: Options) -> None:
     """
     types = draft.types
     if "compaction" in types:
-        begin_at_compaction(draft, history.responses, options)
+        begin_at_compaction(draft)
     if "item_reference" in types:
         resolve_references(draft)
     if "code_interpreter_call" in types:
-        tell_of_expired_containers(draft, history)
+        tell_of_expired_containers(draft)
     # A turn that another provider paused may hold calls that have no results yet.
-    is_paused = bool(history.turns) and history.turns[-1].role == "assistant"
+    turns = draft.history.turns
+    is_paused = bool(turns) and turns[-1].role == "assistant"
     before: list[Piece] = []
     while before != draft.pieces:
         before = draft.pieces
         if not types <= _PLAIN or is_paused:
             pair_outputs(draft)
-        if _may_object(draft, history, options):
-            check_reasoning(draft, history, options)
-    put_calls_last(draft, history, options)
+        if _may_object(draft):
+            check_reasoning(draft)
+    put_calls_last(draft)
     show_pictures(draft)
 
 
-def _may_object(draft: ResponsesDraft, history: History, options: Options) -> bool:
+def _may_object(draft: ResponsesDraft) -> bool:
     """Whether reasoning, accounts, ids or what is gone could be an obstacle to anything."""
     if "reasoning" in draft.types or draft.broken or draft.has_unfit_ids:
         return True
-    if options.account is not None:
+    if draft.options.account is not None:
         return True
-    if any(note.deed == "left out" for note in history.notes):
+    if any(note.deed == "left out" for note in draft.history.notes):
         return True
     ids = [item_id for piece in draft.pieces if (item_id := id_of(piece.value)) is not None]
     return len(set(ids)) < len(ids)

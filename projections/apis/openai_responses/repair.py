@@ -18,8 +18,7 @@ from onrecord.projections.apis.openai_responses.items import (
 )
 from onrecord.projections.apis.openai_responses.read import NAME
 from onrecord.projections.apis.openai_responses.reasoning import as_words
-from onrecord.projections.apis.request import Options
-from onrecord.projections.history.history import History, NoteKind
+from onrecord.projections.history.history import NoteKind
 from onrecord.projections.history.responses import Responses
 
 _WHOLE: Final = "response.compaction"
@@ -29,13 +28,14 @@ _WHOLE: Final = "response.compaction"
 # Compaction: the provider's own summary stands for all that came before it (O10).
 
 
-def begin_at_compaction(draft: ResponsesDraft, responses: Responses, options: Options) -> None:
+def begin_at_compaction(draft: ResponsesDraft) -> None:
     """Begin with the last compaction, and with what was returned beside it by `/responses/compact`.
 
     It is encrypted for the account it was made for: for another one it is left out, with what was
     returned beside it, and all that it stands for goes.
     """
-    _leave_out_foreign(draft, responses, options)
+    responses = draft.history.responses
+    _leave_out_foreign(draft, responses)
     places = [place for place, piece in enumerate(draft.pieces) if _is_summary(piece)]
     if not places:
         return
@@ -51,12 +51,13 @@ def begin_at_compaction(draft: ResponsesDraft, responses: Responses, options: Op
         draft.pieces = draft.pieces[begin:]
 
 
-def _leave_out_foreign(draft: ResponsesDraft, responses: Responses, options: Options) -> None:
+def _leave_out_foreign(draft: ResponsesDraft, responses: Responses) -> None:
+    account = draft.options.account
     foreign = {
         piece.block.response: _is_whole(piece, responses)
         for piece in draft.pieces
         if _is_summary(piece)
-        and responses.is_of_another(piece.block.response, piece.block.asked, options.account)
+        and responses.is_of_another(piece.block.response, piece.block.asked, account)
     }
     rest: list[Piece] = []
     for piece in draft.pieces:
@@ -90,9 +91,10 @@ _CALLS_LAST: Final = frozenset({"deepseek"})
 """Families of models whose server wants calls right before their outputs."""
 
 
-def put_calls_last(draft: ResponsesDraft, history: History, options: Options) -> None:
+def put_calls_last(draft: ResponsesDraft) -> None:
     """Put what an answer says beside its calls before them, where its reader wants that."""
-    if family_of(options.model or history.responses.last_model(NAME)) not in _CALLS_LAST:
+    reader = draft.options.model or draft.history.responses.last_model(NAME)
+    if family_of(reader) not in _CALLS_LAST:
         return
     ordered: list[Piece] = []
     for is_said, group in groupby(draft.pieces, _is_said):
@@ -242,17 +244,17 @@ _IDLE: Final = 20 * 60
 _REFERENCE: Final = "item_reference"
 
 
-def tell_of_expired_containers(draft: ResponsesDraft, history: History) -> None:
+def tell_of_expired_containers(draft: ResponsesDraft) -> None:
     """Tell in words what code did whose container is gone (O9).
 
     "Expected container_id: cntr_...", and so for ever. The time is that of the last event; a
     container's last use is the last response that names it. Where a time is not known it stays.
     """
-    used = _last_uses(draft, history)
+    used = _last_uses(draft)
     rest: list[Piece] = []
     for piece in draft.pieces:
         container = _container_of(piece.value)
-        if container is None or not _is_gone(used.get(container), history.as_of):
+        if container is None or not _is_gone(used.get(container), draft.history.as_of):
             rest.append(piece)
             continue
         draft.break_up(piece.block, "the container of its code has expired")
@@ -284,14 +286,14 @@ def resolve_references(draft: ResponsesDraft) -> None:
     draft.pieces = rest
 
 
-def _last_uses(draft: ResponsesDraft, history: History) -> Mapping[str, float]:
+def _last_uses(draft: ResponsesDraft) -> Mapping[str, float]:
     """Return when each container was last used, in seconds since 1970, as far as that is known."""
     uses: dict[str, float] = {}
     for piece in draft.pieces:
         container, block = _container_of(piece.value), piece.block
         if container is None or block.response is None:
             continue
-        closing = history.responses.of(block.response, block.asked).closing
+        closing = draft.history.responses.of(block.response, block.asked).closing
         envelope = closing.envelope if closing else {}
         moment: Any = envelope.get("completed_at") or envelope.get("created_at")
         if isinstance(moment, int | float):
