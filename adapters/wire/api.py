@@ -100,7 +100,7 @@ class BatchStatus(NamedTuple):
     url: str | None = None
 
 
-def no_status(said: JsonObject) -> tuple[BatchStatus, ...]:
+def no_status(body: JsonObject) -> tuple[BatchStatus, ...]:
     """Return none: of an API whose results are at a path that names the batch."""
     return ()
 

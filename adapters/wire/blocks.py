@@ -267,10 +267,10 @@ def decoded(pictures: Iterable[Picture]) -> dict[str, bytes]:
     }
 
 
-def _documents(said: content.Block | None) -> list[Document]:
-    match said:
+def _documents(block: content.Block | None) -> list[Document]:
+    match block:
         case Document():
-            return [said]
+            return [block]
         case ServerToolResult(content=parts):
             return [part for part in parts if isinstance(part, Document)]
         case _:

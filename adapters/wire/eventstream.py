@@ -81,7 +81,7 @@ def failure_of(frame: Frame) -> JsonObject | None:
     """
     match frame.text(":message-type"):
         case "exception":
-            return {"type": frame.text(":exception-type"), **_said(frame.payload)}
+            return {"type": frame.text(":exception-type"), **_error_in(frame.payload)}
         case "error":
             return {"type": frame.text(":error-code"), "message": frame.text(":error-message")}
         case _:
@@ -228,7 +228,7 @@ def _header(header: Header) -> bytes:
     return b"".join((bytes((len(name),)), name, bytes((header.type,)), length, header.value))
 
 
-def _said(payload: bytes) -> JsonObject:
+def _error_in(payload: bytes) -> JsonObject:
     try:
         return read_bounded_object(payload)
     except MalformedJson:

@@ -76,8 +76,11 @@ def _spelling(sent: Any, rendered: Any, name: str) -> Any:
 def _holds(sent: Any, rendered: Any, name: str) -> bool:
     """Whether a member says what was rendered, and maybe more beside it."""
     if isinstance(sent, dict) and isinstance(rendered, dict):
-        told, made = cast("JsonObject", sent), cast("JsonObject", rendered)
-        return all(it in told and _says(told[it], value, it) for it, value in made.items())
+        members, rendered_members = cast("JsonObject", sent), cast("JsonObject", rendered)
+        return all(
+            it in members and _says(members[it], value, it)
+            for it, value in rendered_members.items()
+        )
     return _says(sent, rendered, name)
 
 

@@ -172,11 +172,11 @@ class _Cutting:
         self,
         digest: Digest,
         clean: Callable[[str, Digest], str],
-        said: frozenset[str] = frozenset(),
+        content_paths: frozenset[str] = frozenset(),
     ) -> None:
         self._digest = digest
         self._clean = clean
-        self._said = {tuple(path.split("/")) for path in said}
+        self._content_paths = {tuple(path.split("/")) for path in content_paths}
         self.places: list[str] = []
         self.leaves: list[str] = []
 
@@ -190,7 +190,7 @@ class _Cutting:
     def walk(self, value: Any, place: str = "", path: _Path = ("",)) -> Any:
         """Return a value without its secrets; `path` is its place with `*` for any index."""
         match value:
-            case _ if path in self._said:
+            case _ if path in self._content_paths:
                 return value
             case str():
                 clean = self._clean(value, self._digest)
@@ -227,7 +227,7 @@ class _Cutting:
         for name, value in members.items():
             at, within = f"{place}/{_escaped(name)}", (*path, name)
             secret = are_headers or is_secret(name) or (name == "value" and names_its_value)
-            if secret and within not in self._said:
+            if secret and within not in self._content_paths:
                 clean[name] = self._secret(value, at)
             else:
                 clean[name] = self.walk(value, at, within)
@@ -268,10 +268,10 @@ def _leaves(value: Any) -> list[str]:
 def _replaced(
     pattern: re.Pattern[str], text: str, digest: Digest, is_meant: Callable[[re.Match[str]], bool]
 ) -> str:
-    def stand(found: re.Match[str]) -> str:
-        return found["lead"] + stand_in(found["value"], digest) if is_meant(found) else found[0]
+    def replacement(match: re.Match[str]) -> str:
+        return match["lead"] + stand_in(match["value"], digest) if is_meant(match) else match[0]
 
-    return pattern.sub(stand, text)
+    return pattern.sub(replacement, text)
 
 
 def _is_no_word(value: str) -> bool:

@@ -140,9 +140,9 @@ def event_of(block: BlockContext) -> Event:
         case {"type": "tool_use", "id": str(call), "name": str(name)} if call:
             return block.tool_call(call, name)
         case {"type": "server_tool_use" | "mcp_tool_use"} if (
-            asked := called(block.value)
-        ) and asked.id:
-            return block.server_tool_call(asked.id, asked.name)
+            server_call := called(block.value)
+        ) and server_call.id:
+            return block.server_tool_call(server_call.id, server_call.name)
         case {"type": str(kind), "tool_use_id": str(call)} if call and is_result(kind):
             return block.server_tool_result(call)
         case {"type": "compaction"}:
@@ -225,8 +225,8 @@ class OpenBlock:
                 return {**self._value, "input": read_bounded(text)} if text else self._value
             case member:
                 begun = self._value.get(member)
-                said = begun + text if isinstance(begun, str) else text
-                return {**self._value, member: said}
+                whole = begun + text if isinstance(begun, str) else text
+                return {**self._value, member: whole}
 
     def unfinished(self, index: int) -> Unfinished:
         """Return what is known of a block that did not arrive whole."""

@@ -204,12 +204,12 @@ def _batch_id(created: JsonObject) -> str | None:
 def read_result(line: bytes) -> BatchResult | None:
     """Return what a line of results says; None where it is none."""
     try:
-        said = read_bounded_object(line)
+        entry = read_bounded_object(line)
     except MalformedJson:
         return None
-    name, result = said.get("custom_id"), said.get("result")
-    known = as_object(result)
-    return _result(name, known) if isinstance(name, str) and known is not None else None
+    name, result = entry.get("custom_id"), entry.get("result")
+    members = as_object(result)
+    return _result(name, members) if isinstance(name, str) and members is not None else None
 
 
 def _result(name: str, result: JsonObject) -> BatchResult:

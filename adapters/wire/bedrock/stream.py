@@ -113,8 +113,8 @@ def event_of(block: BlockContext) -> Event:
     "ContentBlock"). A result in an answer is of a tool that Bedrock runs.
     """
     match block.value:
-        case {"toolUse": _} if (asked := called(block.value)) and asked.id:
-            return block.server_tool_call(asked.id, asked.name)
+        case {"toolUse": _} if (server_call := called(block.value)) and server_call.id:
+            return block.server_tool_call(server_call.id, server_call.name)
         case {"toolUse": {"toolUseId": str(call), "name": str(name)}} if call:
             return block.tool_call(call, name)
         case {"toolResult": {"toolUseId": str(call)}} if call:

@@ -83,7 +83,7 @@ class Credentials:
     def _without_short(self, text: str) -> str:
         if self._short is None:
             return text
-        return self._short.sub(lambda found: stand_in(found[0], self._digest), text)
+        return self._short.sub(lambda match: stand_in(match[0], self._digest), text)
 
     def out_of_error(self, error: Any) -> Any:
         """Return what an error says without the request's secrets, nor any that it names."""
@@ -132,9 +132,9 @@ class Credentials:
         is_error = not is_object
         for piece in between_members(pieces):
             is_error = is_error or b'"error"' in piece
-            yield self._told(piece) if is_error else piece
+            yield self._without_named(piece) if is_error else piece
 
-    def _told(self, data: bytes) -> bytes:
+    def _without_named(self, data: bytes) -> bytes:
         text = data.decode("utf-8", "surrogateescape")
         return cut_text(text, self._digest).encode("utf-8", "surrogateescape")
 

@@ -135,10 +135,10 @@ class Batches:
 
     def _retried(self, tried: tuple[UUID | None, bytes]) -> _Created | None:
         with self._lock:
-            found = next((batch for batch in self._failed if batch.tried == tried), None)
-            if found is not None:
-                self._failed.remove(found)
-        return found
+            failed = next((batch for batch in self._failed if batch.tried == tried), None)
+            if failed is not None:
+                self._failed.remove(failed)
+        return failed
 
 
 def _turns(entries: Sequence[BatchEntry], api: str) -> list[tuple[str, BatchEntry]]:
@@ -204,7 +204,7 @@ class Results:
         """Return what reads how batches stand: the results in that, or which files have them."""
         sent = dict(sending.headers)  # Copied: they are set anew for the next attempt.
 
-        def told(body: bytes) -> None:
+        def read_statuses(body: bytes) -> None:
             with suppress(MalformedJson):
                 status_body = read_bounded_object(body)
                 for api, wire in WIRES.items():
@@ -215,7 +215,7 @@ class Results:
                             bound, Sending(sending.method, sending.target, sent), api, status
                         )
 
-        return WholeBody(told)
+        return WholeBody(read_statuses)
 
     def lines(self, bound: CallBinding, sending: Sending) -> AnswerRecorder | None:
         """Return what records the results that a request reads.
@@ -321,7 +321,7 @@ def _recording(answers: BatchAnswers, sending: Sending, api: str) -> _Recording:
 
     def take(results: Sequence[tuple[BatchResult, bytes]]) -> None:
         new = [result_line for result_line in results if not answers.has(result_line[0].name)]
-        answers.record([_told(result, line, secret) for result, line in new])
+        answers.record([_entry_answer(result, line, secret) for result, line in new])
 
     def record(results: Sequence[tuple[BatchResult, bytes]]) -> None:
         try:
@@ -346,7 +346,7 @@ def _record_each(take: _Recording, results: Sequence[tuple[BatchResult, bytes]])
         logger.error(text, len(failed), what, exc_info=failed[0])
 
 
-def _told(result: BatchResult, line: bytes, secret: Credentials) -> EntryAnswer:
+def _entry_answer(result: BatchResult, line: bytes, secret: Credentials) -> EntryAnswer:
     """Return what a line says without secrets; the line too where it says more than was read."""
     answer, raw, request_id = shortened(result.answer), None, result.request_id
     wire = WIRES[answer.api]

@@ -51,23 +51,23 @@ UNRECORDED: Final = (
 """The ends of paths that something is posted to, and what it is; `*` is any text in a segment."""
 
 _saying: Final = threading.Lock()
-_said: Final[set[str]] = set()
-_SAID_AGENT_SDK: Final = (
+_warned_of: Final[set[str]] = set()
+_AGENT_SDK: Final = (
     "the Claude Agent SDK talks to the model from a process of its own, which is not recorded: "
     "import its transcript, or use a recorded client"
 )
 
-_SAID_RESULTS: Final = (
+_UNKNOWN_RESULTS: Final = (
     "results are read of a batch that no recorded client made here: its answers are recorded, what "
     "they answer is not; create batches through a recorded client"
 )
 
-_SAID_FILE: Final = (
+_UNKNOWN_FILE: Final = (
     "results of a batch are read from a file, and of which batch is not known: they are not "
     "recorded; ask for the batch first (`client.batches.retrieve`), through a recorded client"
 )
 
-_SAID_UPLOAD: Final = (
+_PASSING_UPLOAD: Final = (
     "a file is uploaded from what can be read but once: whether it has the requests of a batch is "
     "not known, and it is not recorded; give the file to `client.files.create`, or bytes"
 )
@@ -90,29 +90,29 @@ def kind_of(method: str, path: str) -> str | None:
 
 def say_agent_process() -> None:
     """Warn, once a process, of a program of Claude's that is begun where calls are recorded."""
-    _say_once("agent", _SAID_AGENT_SDK)
+    _say_once("agent", _AGENT_SDK)
 
 
 def say_unknown_batch() -> None:
     """Warn, once a process, of results of a batch whose requests nobody recorded."""
-    _say_once("results", _SAID_RESULTS)
+    _say_once("results", _UNKNOWN_RESULTS)
 
 
 def say_unknown_file() -> None:
     """Warn, once a process, of a file of results of which no status told whose they are."""
-    _say_once("file", _SAID_FILE)
+    _say_once("file", _UNKNOWN_FILE)
 
 
 def say_passing_upload() -> None:
     """Warn, once a process, of an upload that nobody can look at before it is sent."""
-    _say_once("upload", _SAID_UPLOAD)
+    _say_once("upload", _PASSING_UPLOAD)
 
 
 def _say_once(key: str, text: str) -> None:
     with _saying:
-        if key in _said:
+        if key in _warned_of:
             return
-        _said.add(key)
+        _warned_of.add(key)
     warnings.warn(text, RecordingWarning, stacklevel=3)
 
 

@@ -217,8 +217,8 @@ def _mark_processes() -> None:
 
 def _program(args: Any) -> str:
     """Return the name of the program that a process runs."""
-    given = cast("Sequence[Any]", args) if isinstance(args, list | tuple) else (args,)
-    first: Any = given[0] if given else ""
+    arguments = cast("Sequence[Any]", args) if isinstance(args, list | tuple) else (args,)
+    first: Any = arguments[0] if arguments else ""
     try:
         return Path(os.fsdecode(first)).stem
     except TypeError:  # No name of a program: the process itself says so.

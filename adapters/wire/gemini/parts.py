@@ -115,12 +115,17 @@ def grounding_blocks(candidate: JsonObject) -> list[JsonObject]:
     blocks: list[JsonObject] = []
     grounding, fetched = candidate.get(_GROUNDING), candidate.get(_FETCHED)
     if isinstance(grounding, dict) and grounding:
-        said = cast("JsonObject", grounding)
-        asked: JsonObject = {name: queries for name, queries in said.items() if name in QUERIES}
-        if not asked and grounded_by(said) == "file_search":
+        metadata = cast("JsonObject", grounding)
+        queries_made: JsonObject = {
+            name: queries for name, queries in metadata.items() if name in QUERIES
+        }
+        if not queries_made and grounded_by(metadata) == "file_search":
             # Files were searched, though it does not say for what.
-            asked = {"retrievalQueries": []}
-        blocks += [{_GROUNDING: asked}, *([] if asked == said else [{_GROUNDING: said}])]
+            queries_made = {"retrievalQueries": []}
+        blocks += [
+            {_GROUNDING: queries_made},
+            *([] if queries_made == metadata else [{_GROUNDING: metadata}]),
+        ]
     if isinstance(fetched, dict) and fetched:
         blocks += [{_FETCHED: {}}, {_FETCHED: fetched}]
     return blocks

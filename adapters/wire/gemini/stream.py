@@ -108,11 +108,11 @@ class Chunks:
         listed = cast("list[Any]", candidates) if isinstance(candidates, list) else []
         if not isinstance(candidates, list | None):
             self.note("candidates that are no list", raw)
-        for place, found in enumerate(listed):
-            if not isinstance(found, dict):
+        for place, value in enumerate(listed):
+            if not isinstance(value, dict):
                 self.note("a candidate that is no object", raw)
                 continue
-            candidate = cast("JsonObject", found)
+            candidate = cast("JsonObject", value)
             index = index_or(candidate.get("index"), place)
             growing = self._growing.get(index)
             if growing is None:

@@ -231,32 +231,34 @@ def _batch_id(created: JsonObject) -> str | None:
     return name if name and name.startswith(_BATCHES) else None
 
 
-def read_status(said: JsonObject) -> tuple[BatchStatus, ...]:
+def read_status(status: JsonObject) -> tuple[BatchStatus, ...]:
     """Return the results that a batch has itself; none of one that has none, or not yet."""
-    name = said.get("name")
+    name = status.get("name")
     if not isinstance(name, str) or not name.startswith(_BATCHES):
         return ()
     at = ("inlinedResponses", "inlinedResponses")
-    listed = _objects_at(said, ("metadata", "output", *at)) or _objects_at(said, ("response", *at))
+    listed = _objects_at(status, ("metadata", "output", *at)) or _objects_at(
+        status, ("response", *at)
+    )
     results = tuple((_result(str(at), it), jsontext.write(it)) for at, it in enumerate(listed))
     return (BatchStatus(name, name, results=results),) if results else ()
 
 
-def _result(name: str, said: JsonObject) -> BatchResult:
-    response, error = as_object(said.get("response")), said.get("error")
+def _result(name: str, entry: JsonObject) -> BatchResult:
+    response, error = as_object(entry.get("response")), entry.get("error")
     if response is not None:
         return BatchResult(name, read_body(jsontext.write(response)))
     if error is not None:
         failed = Answer(API, interruption="error", error=error, detail=error_kind(error))
         return BatchResult(name, failed)
     why = "a result of no known type"
-    return BatchResult(name, Answer(API, interruption="malformed", detail=why, error=said))
+    return BatchResult(name, Answer(API, interruption="malformed", detail=why, error=entry))
 
 
 def _objects_at(value: JsonObject, path: tuple[str, ...]) -> list[JsonObject]:
     """Return the objects in the list at a path; one that is no object is empty."""
-    found = _at(value, path)
-    items = cast("list[Any]", found) if isinstance(found, list) else []
+    listed = _at(value, path)
+    items = cast("list[Any]", listed) if isinstance(listed, list) else []
     return [members_of(item) for item in items]
 
 

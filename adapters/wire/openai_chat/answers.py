@@ -252,11 +252,11 @@ def _envelope(completion: JsonObject) -> JsonObject:
     error = "error" if says(completion.get("error")) else ""
     envelope = _without(completion, error)
     if isinstance(choices, list):
-        envelope["choices"] = [_told(choice) for choice in cast("list[Any]", choices)]
+        envelope["choices"] = [_without_message(choice) for choice in cast("list[Any]", choices)]
     return envelope
 
 
-def _told(choice: Any) -> Any:
+def _without_message(choice: Any) -> Any:
     return choice if _choice(choice) is None else _without(choice, "message")
 
 

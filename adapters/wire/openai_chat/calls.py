@@ -106,8 +106,8 @@ class _OpenCall:
 
     def is_whole_in(self, delta: JsonObject) -> bool:
         """Whether a delta brings the whole call once more."""
-        said = _arguments(delta)
-        return _is_object(said) and said == _arguments(self.members.value())
+        arguments = _arguments(delta)
+        return _is_object(arguments) and arguments == _arguments(self.members.value())
 
     def is_another(self, delta: JsonObject) -> bool:
         """Whether a delta that names what it calls, at the place of this call, begins another."""
@@ -118,8 +118,8 @@ class _OpenCall:
 
     def _is_over(self, delta: JsonObject) -> bool:
         """Whether the arguments are whole already, and a delta begins anew."""
-        said, known = _arguments(delta), self.members.value()
-        anew = isinstance(said, str) and said.lstrip().startswith("{")
+        arguments, known = _arguments(delta), self.members.value()
+        anew = isinstance(arguments, str) and arguments.lstrip().startswith("{")
         return (anew or _name(known) != _name(delta)) and _is_object(_arguments(known))
 
 

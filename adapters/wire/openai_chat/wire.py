@@ -148,20 +148,20 @@ def _file_id(created: JsonObject) -> str | None:
 def read_result(line: bytes) -> BatchResult | None:
     """Return what a line of results says; None where it is none."""
     try:
-        said = read_bounded_object(line)
+        entry = read_bounded_object(line)
     except MalformedJson:
         return None
-    name, response = said.get("custom_id"), as_object(said.get("response"))
-    if not isinstance(name, str) or (response is None and said.get("error") is None):
+    name, response = entry.get("custom_id"), as_object(entry.get("response"))
+    if not isinstance(name, str) or (response is None and entry.get("error") is None):
         return None
     request_id = None if response is None else response.get("request_id")
-    answer = _failed(said["error"]) if response is None else _answer(response)
+    answer = _failed(entry["error"]) if response is None else _answer(response)
     return BatchResult(name, answer, request_id if isinstance(request_id, str) else None)
 
 
-def read_status(said: JsonObject) -> tuple[BatchStatus, ...]:
+def read_status(body: JsonObject) -> tuple[BatchStatus, ...]:
     """Return where a batch, or each of a list, has its results; none of one that has none yet."""
-    listed = said.get("data") if said.get("object") == "list" else [said]
+    listed = body.get("data") if body.get("object") == "list" else [body]
     batches = map(as_object, cast("list[Any]", listed) if isinstance(listed, list) else [])
     read = (_status(batch) for batch in batches if batch and batch.get("object") == "batch")
     return tuple(status for status in read if status is not None)
@@ -169,10 +169,10 @@ def read_status(said: JsonObject) -> tuple[BatchStatus, ...]:
 
 def _entry(place: int, line: bytes) -> BatchEntry:
     try:
-        said = read_bounded_object(line.removeprefix(_BOM))
+        entry = read_bounded_object(line.removeprefix(_BOM))
     except MalformedJson as exc:
         raise MalformedJson(f"request {place} of the batch: {exc}") from exc
-    name, url, body = said.get("custom_id"), said.get("url"), as_object(said.get("body"))
+    name, url, body = entry.get("custom_id"), entry.get("url"), as_object(entry.get("body"))
     if not isinstance(name, str) or not isinstance(url, str) or body is None:
         raise InvalidContent(
             f"request {place} of the batch is none: give it its custom_id, url and body"

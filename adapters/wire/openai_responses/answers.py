@@ -86,9 +86,9 @@ def variants(
             "added": taken_back(begun.get(index), items[index]),
             "final": _otherwise(final.get(index), items[index]),
         }
-        said = {name: members for name, members in differing.items() if members}
-        if said:
-            differences[str(index)] = said
+        variant = {name: members for name, members in differing.items() if members}
+        if variant:
+            differences[str(index)] = variant
     return differences
 
 

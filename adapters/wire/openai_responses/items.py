@@ -117,11 +117,11 @@ class _Writing:
             self._replace(("output", place), outcome)
 
     def _add(self, holder: Any, path: Path, piece: object) -> None:
-        said = _string(piece)
+        text = _string(piece)
         if path not in self._texts:
             begun = _held(holder, path[-1])
             self._texts[path] = [begun] if isinstance(begun, str) else []
-        self._texts[path].append(said)
+        self._texts[path].append(text)
 
     def _replace(self, path: tuple[str, int], value: Any) -> None:
         """Set a part to what closes it, whatever came of it before."""
@@ -196,12 +196,12 @@ _DISAGREES: Final = "an item that is not what was told of it in pieces"
 class Items:
     """What came of each item: how it began, what told more of it since, and it itself when done."""
 
-    __slots__ = ("_begun", "_done", "_final", "_told")
+    __slots__ = ("_begun", "_done", "_events", "_final")
 
     def __init__(self) -> None:
         """Begin without any item."""
         self._begun: dict[int, JsonObject] = {}
-        self._told: dict[int, list[JsonObject]] = {}
+        self._events: dict[int, list[JsonObject]] = {}
         self._done: dict[int, JsonObject] = {}
         self._final: dict[int, JsonObject] = {}
 
@@ -220,7 +220,7 @@ class Items:
         index = _index(event)
         if index is None or index not in self._begun or index in self._done:
             return False
-        self._told.setdefault(index, []).append(_without_ballast(event))
+        self._events.setdefault(index, []).append(_without_ballast(event))
         return True
 
     def finish(self, event: JsonObject) -> str | None:
@@ -284,13 +284,13 @@ class Items:
 
     def _agrees(self, index: int, item: JsonObject) -> bool:
         """Whether an item is what was told of it, which is dropped then."""
-        return agree(self._told.pop(index, ()), item)
+        return agree(self._events.pop(index, ()), item)
 
     def _unfinished(self, whole: dict[int, JsonObject]) -> tuple[list[Unfinished], int]:
         blocks: list[Unfinished] = []
         misfits = 0
         for index in sorted(self._begun.keys() - whole.keys()):
-            value, missed = put_together(self._begun[index], self._told.get(index, ()))
+            value, missed = put_together(self._begun[index], self._events.get(index, ()))
             blocks.append(Unfinished(index=index, value=value, partial=""))
             misfits += missed
         return blocks, misfits

@@ -96,14 +96,14 @@ class ResponseStream(EventReader):
         if not isinstance(response, dict):
             self._note("an event of a response without one")
             return {}
-        said = cast("JsonObject", response)
-        for name, value in taken_back(self._envelope, envelope_of(said)).items():
+        known = cast("JsonObject", response)
+        for name, value in taken_back(self._envelope, envelope_of(known)).items():
             if self._taken_back.setdefault(name, value) != value:
                 self._note(f"the response's {named(name)} changes again")
-        if self._envelope.get("id", said.get("id")) != said.get("id"):
+        if self._envelope.get("id", known.get("id")) != known.get("id"):
             self._note("the response's id changes amid the stream", b"")
-        self._envelope = envelope_of(said)
-        return said
+        self._envelope = envelope_of(known)
+        return known
 
     def _end(self, kind: str, data: JsonObject) -> None:
         self._status = _LAST[kind]

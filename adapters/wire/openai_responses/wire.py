@@ -96,12 +96,12 @@ def _input(sent: JsonObject) -> list[JsonObject]:
 
     Nothing need be said to go on from what the provider holds, or by a prompt that it keeps.
     """
-    said: Any = sent.get("input")
-    if isinstance(said, str):
-        return [{"role": "user", "content": said}]
-    if said is None and any(sent.get(name) is not None for name in _HELD):
+    items: Any = sent.get("input")
+    if isinstance(items, str):
+        return [{"role": "user", "content": items}]
+    if items is None and any(sent.get(name) is not None for name in _HELD):
         return []
-    return objects(said, "input")
+    return objects(items, "input")
 
 
 def _system(sent: JsonObject, leading: list[JsonObject]) -> str | JsonObject | None:

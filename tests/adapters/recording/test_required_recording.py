@@ -213,7 +213,7 @@ def test_a_batch_of_openais_is_refused_in_its_sdks_family(server: DemoServer) ->
 def test_what_asks_a_model_and_is_no_turn_passes_and_is_said(
     server: DemoServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("onrecord.adapters.wire.clients.unrecorded._said", set[str]())
+    monkeypatch.setattr("onrecord.adapters.wire.clients.unrecorded._warned_of", set[str]())
     client = openai.OpenAI(api_key=KEY, base_url=server.openai_url, max_retries=0)
     with (
         pytest.warns(onrecord.RecordingWarning, match="a moderation is not recorded"),

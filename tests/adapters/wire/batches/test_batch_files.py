@@ -59,7 +59,7 @@ ALL = [
 
 @pytest.fixture(autouse=True)
 def _nothing_was_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unrecorded, "_said", set[str]())
+    monkeypatch.setattr(unrecorded, "_warned_of", set[str]())
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ from tests.adapters.wire.batches.openai_batches import client as openai_client
 
 @pytest.fixture(autouse=True)
 def _nothing_was_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unrecorded, "_said", set[str]())
+    monkeypatch.setattr(unrecorded, "_warned_of", set[str]())
 
 
 @pytest.fixture
