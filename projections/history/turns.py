@@ -70,19 +70,19 @@ def history(recorded: Iterable[Item], missing: Missing = "cancel") -> History:
     says what becomes of calls without a result; to heed `refuse` is for whoever sends the history.
     """
     items = list(recorded)
-    told, redactions, compaction = items, set[Place](), None
-    taken: Mapping[Place, list[JsonObject]] = {}
+    shown, redactions, compaction = items, set[Place](), None
+    removed: Mapping[Place, list[JsonObject]] = {}
     fold = _Fold(redactions, missing)
-    fold.take_all(told)
+    fold.take_all(shown)
     if fold.is_amended:
         redactions, compaction = amended(items)
-        taken = taken_out(items, redactions) if redactions else taken
-        told = items if compaction is None else as_compacted(items, compaction)
-        fold = _Fold(redactions, missing, taken=taken)
-        fold.take_all(told)
+        removed = taken_out(items, redactions) if redactions else removed
+        shown = items if compaction is None else as_compacted(items, compaction)
+        fold = _Fold(redactions, missing, removed=removed)
+        fold.take_all(shown)
     if fold.saw_less:
-        ordered, unseen = as_seen(told)
-        fold = _Fold(redactions, missing, unseen, taken)
+        ordered, unseen = as_seen(shown)
+        fold = _Fold(redactions, missing, unseen, removed)
         fold.take_all(ordered)
     return fold.history(items, left_out(items, compaction))
 
@@ -99,14 +99,14 @@ class _Fold:
         redactions: set[Place],
         missing: Missing,
         notes: Iterable[Note] = (),
-        taken: Mapping[Place, list[JsonObject]] = _NONE,
+        removed: Mapping[Place, list[JsonObject]] = _NONE,
     ) -> None:
         self.is_amended = False
         # The conversation of the event that is taken in.
         self._at: UUID | None = None
         self._torn: set[Place] = set()
         self._redacted = redactions
-        self._taken_out = taken
+        self._taken_out = removed
         # Versions tell no two calls apart: those of a fork begin anew.
         self._calls = 0
         self._rounds = Rounds(missing)
@@ -141,10 +141,10 @@ class _Fold:
                 plain = plain_of(item)
                 if not isinstance(plain, dict):
                     self._unread(item.version, plain)
-                elif name not in _TOLD or self._redacted or "line" in plain:
+                elif name not in _FOLDED or self._redacted or "line" in plain:
                     self._take(item, item.version, name, plain, True)
                 else:
-                    _TOLD[name](self, item.version, plain, _IN_BLOBS in body)
+                    _FOLDED[name](self, item.version, plain, _IN_BLOBS in body)
         except (KeyError, TypeError) as exc:
             raise CorruptRecord(
                 "the body of an event does not have its shape: "
@@ -184,8 +184,8 @@ class _Fold:
             self._take_long(item, name, None)
         elif (self._at, version) in self._redacted:
             self._leave_out("redacted", version, "the event was redacted")
-        elif tell := _TOLD.get(name):
-            tell(self, version, plain, spilled)
+        elif fold_event := _FOLDED.get(name):
+            fold_event(self, version, plain, spilled)
         elif name == _SUMMARY:
             self._summarise(version, plain, spilled)
         else:
@@ -334,7 +334,7 @@ _SUMMARY: Final = "history.compacted"
 _LONG: Final = frozenset({_REQUEST, "response.completed"})
 """Long events that turns can do without: on the main branch they are not read."""
 
-_TOLD: Final[Mapping[str, Callable[[_Fold, int, JsonObject, bool], None]]] = {
+_FOLDED: Final[Mapping[str, Callable[[_Fold, int, JsonObject, bool], None]]] = {
     "message.recorded": _Fold.message,
     "reasoning.recorded": _Fold.part,
     "tool_call.recorded": _Fold.call,

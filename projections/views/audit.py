@@ -102,13 +102,13 @@ def deed(row: Row) -> AuditEntry:
     return AuditEntry(**{**members, "erasure": erasure})
 
 
-def _erasure_deed(told: Row) -> ErasureDeed:
-    forks = told.get("forks")
+def _erasure_deed(facts: Row) -> ErasureDeed:
+    forks = facts.get("forks")
     return ErasureDeed(
-        conversation_id=UUID(told["conversation_id"]),
-        actor=told.get("actor"),
-        reason=told.get("reason"),
-        events=told.get("events"),
+        conversation_id=UUID(facts["conversation_id"]),
+        actor=facts.get("actor"),
+        reason=facts.get("reason"),
+        events=facts.get("events"),
         forks=None if forks is None else tuple(map(UUID, forks)),
     )
 
@@ -179,10 +179,10 @@ def _told(recorded: RecordedEvent) -> Row:
     if recorded.type not in _TELLING:
         return {}
     match recorded.event():
-        case RequestSent() | ResponseCompleted() | ResponseInterrupted() as of:
-            return {"api": storable(of.api), "model": _storable(of.model)}
-        case ToolCallRecorded() | ServerToolCallRecorded() as of:
-            return {"tool": storable(of.name)}
+        case RequestSent() | ResponseCompleted() | ResponseInterrupted() as event:
+            return {"api": storable(event.api), "model": _storable(event.model)}
+        case ToolCallRecorded() | ServerToolCallRecorded() as event:
+            return {"tool": storable(event.name)}
         case _:
             return {}
 

@@ -54,19 +54,21 @@ class Erasures:
 def differences(expected: Iterable[Row], kept: Iterable[Row]) -> Iterator[Difference]:
     """Yield how the rows of a conversation differ; both come in order of version."""
     left, right = iter(expected), iter(kept)
-    here, there = next(left, None), next(right, None)
-    while here is not None or there is not None:
-        if there is None or (here is not None and here["version"] < there["version"]):
-            assert here is not None
-            yield Difference("missing", here["version"])
-            here = next(left, None)
-        elif here is None or there["version"] < here["version"]:
-            yield Difference("surplus", there["version"])
-            there = next(right, None)
+    expected_row, kept_row = next(left, None), next(right, None)
+    while expected_row is not None or kept_row is not None:
+        if kept_row is None or (
+            expected_row is not None and expected_row["version"] < kept_row["version"]
+        ):
+            assert expected_row is not None
+            yield Difference("missing", expected_row["version"])
+            expected_row = next(left, None)
+        elif expected_row is None or kept_row["version"] < expected_row["version"]:
+            yield Difference("surplus", kept_row["version"])
+            kept_row = next(right, None)
         else:
-            if columns := _other_columns(here, there):
-                yield Difference("different", here["version"], columns)
-            here, there = next(left, None), next(right, None)
+            if columns := _other_columns(expected_row, kept_row):
+                yield Difference("different", expected_row["version"], columns)
+            expected_row, kept_row = next(left, None), next(right, None)
 
 
 def row_faults(view: str, conversation_id: UUID, found: Iterable[Difference]) -> list[Fault]:

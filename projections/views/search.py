@@ -131,10 +131,10 @@ class _Rows:
         self._rows: dict[int, Row] = {row["version"]: row for row in known}
         self._calls = {row["call_id"]: row["version"] for row in known if row["type"] in _CALLS}
 
-    def tell(self, event: RecordedEvent, told: JsonObject) -> None:
+    def tell(self, event: RecordedEvent, members: JsonObject) -> None:
         """Add the row of an event that says anything, and of a call even if it has no words."""
-        read = _READ[event.type](told)
-        call_id = indexed(told["call_id"]) if "call_id" in told else None
+        read = _READ[event.type](members)
+        call_id = indexed(members["call_id"]) if "call_id" in members else None
         answers = self._calls.get(call_id) if event.type in _RESULTS else None
         words = words_of(read.text)
         if call_id is not None and event.type in _CALLS:
@@ -195,46 +195,48 @@ class _Read:
     tool: str | None = None
 
 
-def _message(told: JsonObject) -> _Read:
-    content = told["content"]
-    return _Read(told["role"], _lines(said(content), *names_in(content)))
+def _message(members: JsonObject) -> _Read:
+    content = members["content"]
+    return _Read(members["role"], _lines(said(content), *names_in(content)))
 
 
-def _signal(told: JsonObject) -> _Read:
-    content = told.get("content", ())
-    return _Read("outside", _lines(told.get("name"), said(content), *names_in(content)))
+def _signal(members: JsonObject) -> _Read:
+    content = members.get("content", ())
+    return _Read("outside", _lines(members.get("name"), said(content), *names_in(content)))
 
 
-def _call(told: JsonObject) -> _Read:
-    name = storable(told["name"])
-    return _Read("assistant", _lines(name, compact(arguments_in(told["content"]))), name)
+def _call(members: JsonObject) -> _Read:
+    name = storable(members["name"])
+    return _Read("assistant", _lines(name, compact(arguments_in(members["content"]))), name)
 
 
-def _server_call(told: JsonObject) -> _Read:
-    called, content = _call(told), told["content"]
+def _server_call(members: JsonObject) -> _Read:
+    called, content = _call(members), members["content"]
     outcome = gave(outcome_of(content["api"], content["value"]))
     return replace(called, text=_lines(called.text, outcome))
 
 
-def _result(told: JsonObject) -> _Read:
-    return _Read("tool", given(told["content"]))
+def _result(members: JsonObject) -> _Read:
+    return _Read("tool", given(members["content"]))
 
 
-def _server_result(told: JsonObject) -> _Read:
-    return _Read("provider", given(told["content"]))
+def _server_result(members: JsonObject) -> _Read:
+    return _Read("provider", given(members["content"]))
 
 
-def _document(told: JsonObject) -> _Read:
-    tool = told.get("tool_name")
-    return _Read("record", name_of(told["document"]), None if tool is None else storable(tool))
+def _document(members: JsonObject) -> _Read:
+    tool = members.get("tool_name")
+    return _Read("record", name_of(members["document"]), None if tool is None else storable(tool))
 
 
-def _summary(told: JsonObject) -> _Read:
-    return _Read("record", told["summary"])
+def _summary(members: JsonObject) -> _Read:
+    return _Read("record", members["summary"])
 
 
-def _annotation(told: JsonObject) -> _Read:
-    return _Read("record", _lines(*(f"{name}: {held}" for name, held in told["labels"].items())))
+def _annotation(members: JsonObject) -> _Read:
+    return _Read(
+        "record", _lines(*(f"{name}: {label}" for name, label in members["labels"].items()))
+    )
 
 
 def _lines(*texts: str | None) -> str:

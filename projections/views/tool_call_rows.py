@@ -72,12 +72,14 @@ class LedgerCalls:
         """Return the calls that a response made."""
         return [self._rows[version] for version in self._of_response.get(response, ())]
 
-    def answered(self, told: JsonObject) -> Row | None:
+    def answered(self, members: JsonObject) -> Row | None:
         """Return the call that a result of the caller's tools is of."""
-        if "call" in told:
-            return None if told["call"] == NAMES else self._rows.get(told["call"])
-        line = told.get("line")
-        calls = [self._rows[version] for version in self._of_id.get(indexed(told["call_id"]), ())]
+        if "call" in members:
+            return None if members["call"] == NAMES else self._rows.get(members["call"])
+        line = members.get("line")
+        calls = [
+            self._rows[version] for version in self._of_id.get(indexed(members["call_id"]), ())
+        ]
         last = _last(row for row in calls if row["line"] == line) or _last(calls)
         if last is None or last["response"] is None:
             return last
@@ -173,65 +175,67 @@ class LedgerRows:
         if members is not None:
             _TAKEN[event.type](self, event, members)
 
-    def declare(self, event: RecordedEvent, told: JsonObject) -> None:
+    def declare(self, event: RecordedEvent, members: JsonObject) -> None:
         """Note under which names models are told of the caller's tools from here on."""
         happened = event.event()
-        if not isinstance(happened, ToolsDeclared) or "line" in told:
+        if not isinstance(happened, ToolsDeclared) or "line" in members:
             return
         names = {storable(other): storable(name) for other, name in given_names(happened).items()}
         if names or self.calls.at(NAMES) is not None:
             place = {"version": NAMES, "position": 0, "recorded_at": 0}
             self.calls.put({**self._row(event, {"call_id": ""}, TOOL), **place, "metadata": names})
 
-    def call(self, event: RecordedEvent, told: JsonObject) -> None:
+    def call(self, event: RecordedEvent, members: JsonObject) -> None:
         """Add a call of one of the caller's tools."""
-        names, name = self.calls.at(NAMES), storable(told["name"])
-        row = self._asked(event, told, TOOL, names["metadata"].get(name, name) if names else name)
-        is_awaited = told.get("awaited", True)
+        names, name = self.calls.at(NAMES), storable(members["name"])
+        row = self._asked(
+            event, members, TOOL, names["metadata"].get(name, name) if names else name
+        )
+        is_awaited = members.get("awaited", True)
         self.calls.put(row if is_awaited else {**row, "status": "unawaited"})
 
-    def server_call(self, event: RecordedEvent, told: JsonObject) -> None:
+    def server_call(self, event: RecordedEvent, members: JsonObject) -> None:
         """Add a call of a tool that the provider runs, and what it gave if its block says so."""
-        content = told["content"]
+        content = members["content"]
         read = neutral_of(content["api"], content["value"])
-        name = read.name if isinstance(read, ServerToolCall) else told["name"]
-        row = self._asked(event, told, SERVER_TOOL, storable(name))
+        name = read.name if isinstance(read, ServerToolCall) else members["name"]
+        row = self._asked(event, members, SERVER_TOOL, storable(name))
         outcome = outcome_of(content["api"], content["value"])
         self.calls.put(row if outcome is None else _with_outcome(row, event, outcome))
 
-    def result(self, event: RecordedEvent, told: JsonObject) -> None:
+    def result(self, event: RecordedEvent, members: JsonObject) -> None:
         """Give a call its result; one that has a result already keeps that."""
-        row = self.calls.answered(told)
+        row = self.calls.answered(members)
         if row is None:
-            row = self._row(event, told, TOOL)
+            row = self._row(event, members, TOOL)
         elif row["result_version"] is not None:
             return
-        content = told["content"]
-        failed = told.get("is_error", False) or _says_it_failed(content)
-        status = "cancelled" if told.get("cancelled", False) else "failed" if failed else "done"
+        content = members["content"]
+        failed = members.get("is_error", False) or _says_it_failed(content)
+        status = "cancelled" if members.get("cancelled", False) else "failed" if failed else "done"
         ended = _ended(row, event, status, given(content), _documents_given(content))
         self.calls.put({**ended, "is_error": failed, "metadata": _metadata(event)})
 
-    def server_result(self, event: RecordedEvent, told: JsonObject) -> None:
+    def server_result(self, event: RecordedEvent, members: JsonObject) -> None:
         """Give a call of a provider's tool its result."""
-        content = told["content"]
+        content = members["content"]
         read = neutral_of(content["api"], content["value"])
         name = storable(read.name) if isinstance(read, ServerToolResult) else ""
-        row = self.calls.waiting(indexed(told["call_id"]), name, told.get("line"))
+        row = self.calls.waiting(indexed(members["call_id"]), name, members.get("line"))
         if row is None:
-            row = {**self._row(event, told, SERVER_TOOL), "name": name}
+            row = {**self._row(event, members, SERVER_TOOL), "name": name}
         self.calls.put(_with_outcome(row, event, read))
 
-    def close(self, event: RecordedEvent, told: JsonObject) -> None:
+    def close(self, event: RecordedEvent, members: JsonObject) -> None:
         """Note which model made the calls of a response."""
         del event
-        if "model" in told:
-            for row in self.calls.of_response(told["response"]):
-                self.calls.put({**row, "model": storable(told["model"])})
+        if "model" in members:
+            for row in self.calls.of_response(members["response"]):
+                self.calls.put({**row, "model": storable(members["model"])})
 
-    def redact(self, event: RecordedEvent, told: JsonObject) -> None:
+    def redact(self, event: RecordedEvent, members: JsonObject) -> None:
         """Take away what a redacted event said; a result goes with one of its documents too."""
-        version: int = told["version"]
+        version: int = members["version"]
         if not NAMES < version < event.version:
             return
         row = self.calls.at(version)
@@ -242,18 +246,18 @@ class LedgerRows:
         if result is not None and version <= result["result_version"] + result["documents"]:
             self.calls.put({**result, **_RESULT_GONE})
 
-    def _asked(self, event: RecordedEvent, told: JsonObject, kind: str, name: str) -> Row:
-        arguments = arguments_in(told["content"])
+    def _asked(self, event: RecordedEvent, members: JsonObject, kind: str, name: str) -> Row:
+        arguments = arguments_in(members["content"])
         text = storable(compact(arguments))
         return {
-            **self._row(event, told, kind),
+            **self._row(event, members, kind),
             "name": name,
             "arguments": text[:MOST_CHARACTERS],
             "arguments_cut": len(text) > MOST_CHARACTERS,
             "arguments_digest": hashlib.sha256(jsontext.write_canonical(arguments)).hexdigest(),
         }
 
-    def _row(self, event: RecordedEvent, told: JsonObject, kind: str) -> Row:
+    def _row(self, event: RecordedEvent, members: JsonObject, kind: str) -> Row:
         """Return the row of an event of which nothing more is known."""
         return {
             **_UNKNOWN,
@@ -263,10 +267,10 @@ class LedgerRows:
             "shard": event.shard,
             "position": event.position,
             "recorded_at": event.recorded_at,
-            "line": told.get("line"),
-            "call_id": indexed(told["call_id"]),
+            "line": members.get("line"),
+            "call_id": indexed(members["call_id"]),
             "kind": kind,
-            "response": told.get("response"),
+            "response": members.get("response"),
         }
 
 

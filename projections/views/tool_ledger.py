@@ -119,21 +119,21 @@ class _Keys:
         self.found: dict[tuple[object, ...], Row] = {}
         self._of = conversation_id
 
-    def of_event(self, event: RecordedEvent, told: JsonObject) -> None:
+    def of_event(self, event: RecordedEvent, members: JsonObject) -> None:
         """Want what an event has to know; a version that it names may be any number."""
         match event.type:
             case "content.redacted":
-                if NAMES < told["version"] < event.version:
-                    self._want(version=told["version"])
-            case "tool_result.recorded" if "call" in told:
-                if NAMES < told["call"] < event.version:
-                    self._want(at=told["call"])
+                if NAMES < members["version"] < event.version:
+                    self._want(version=members["version"])
+            case "tool_result.recorded" if "call" in members:
+                if NAMES < members["call"] < event.version:
+                    self._want(at=members["call"])
             case "tool_result.recorded":
-                self._want(call_id=indexed(told["call_id"]), line=told.get("line"))
+                self._want(call_id=indexed(members["call_id"]), line=members.get("line"))
             case "server_tool_result.recorded":
                 self._want(waits=True)
             case "response.completed" | "response.interrupted":
-                self._want(response=told["response"])
+                self._want(response=members["response"])
             case "tools.declared" | "tool_call.recorded":
                 self._want(at=NAMES)
             case _:

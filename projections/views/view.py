@@ -126,8 +126,8 @@ def _cleaned(value: Any) -> Any:
             return storable(value)
         case dict():
             members = cast("dict[str, Any]", value)
-            return {storable(key): _cleaned(held) for key, held in members.items()}
+            return {storable(key): _cleaned(member) for key, member in members.items()}
         case list() | tuple():
-            return [_cleaned(held) for held in cast("list[Any]", value)]
+            return [_cleaned(item) for item in cast("list[Any]", value)]
         case _:
             return value

@@ -66,9 +66,9 @@ class Amended:
     adoptions: tuple[Adoption, ...] = ()
     compactions: tuple[Compaction, ...] = ()
 
-    def adopt(self, version: int, told: Row) -> Amended:
-        """Return it with an adoption, whose members are `told`; itself where that names no past."""
-        event = LineAdopted.model_validate(told)
+    def adopt(self, version: int, members: Row) -> Amended:
+        """Return it with an adoption, of these members; itself where that names no past."""
+        event = LineAdopted.model_validate(members)
         if not refers_back(event, version):
             return self
         adopted = None if event.adopted is None else str(event.adopted)
@@ -215,9 +215,9 @@ class WindowEntries:
         self._before = Amended() if main is None else amended_in(main)
         self._amended = self._before
 
-    def take(self, event: RecordedEvent, told: JsonObject) -> None:
-        """Take in the next event, whose members are `told`."""
-        _TAKEN[event.type](self, event, told)
+    def take(self, event: RecordedEvent, members: JsonObject) -> None:
+        """Take in the next event, of these members."""
+        _TAKEN[event.type](self, event, members)
 
     def put(self) -> Iterator[Row]:
         """Yield new rows, and one without a version that says what becomes of earlier ones."""
@@ -228,67 +228,67 @@ class WindowEntries:
         if self._redacted and self._amended == self._before:
             yield {**self._of(), "redacted": self._redacted}
 
-    def message(self, event: RecordedEvent, told: JsonObject) -> None:
+    def message(self, event: RecordedEvent, members: JsonObject) -> None:
         """Add a message: a prompt, a part of an answer, a note."""
-        role, content = told["role"], told["content"]
-        entry = self._entry(event, told, role)
+        role, content = members["role"], members["content"]
+        entry = self._entry(event, members, role)
         entry["messages"], entry["text"] = 1, _text(content) if role != "system" else None
         if role == "user":
             entry["documents"] = documents_in(content)
-            entry["opens"] = self._opens(event, told)
+            entry["opens"] = self._opens(event, members)
         elif role == "assistant":
-            entry["speech"] = told.get("response") or str(event.version)
+            entry["speech"] = members.get("response") or str(event.version)
 
-    def signal(self, event: RecordedEvent, told: JsonObject) -> None:
+    def signal(self, event: RecordedEvent, members: JsonObject) -> None:
         """Add a signal: it prompts, unless it interrupts."""
-        content = told.get("content", ())
-        entry = self._entry(event, told, "outside")
+        content = members.get("content", ())
+        entry = self._entry(event, members, "outside")
         entry["messages"], entry["text"] = 1, _text(content)
         entry["documents"] = documents_in(content)
-        if not told.get("interrupts", False):
-            entry["opens"] = self._opens(event, told)
+        if not members.get("interrupts", False):
+            entry["opens"] = self._opens(event, members)
 
-    def call(self, event: RecordedEvent, told: JsonObject) -> None:
+    def call(self, event: RecordedEvent, members: JsonObject) -> None:
         """Add a call of one of the caller's tools; its line waits for it."""
-        self.server_call(event, told)
-        if told.get("awaited", True):
-            self._wait(event, told, lambda calls: {*calls, indexed(told["call_id"])})
+        self.server_call(event, members)
+        if members.get("awaited", True):
+            self._wait(event, members, lambda calls: {*calls, indexed(members["call_id"])})
 
-    def server_call(self, event: RecordedEvent, told: JsonObject) -> None:
+    def server_call(self, event: RecordedEvent, members: JsonObject) -> None:
         """Add a call of a tool that the provider runs."""
-        self._entry(event, told, "assistant")["tool_calls"] = 1
+        self._entry(event, members, "assistant")["tool_calls"] = 1
 
-    def result(self, event: RecordedEvent, told: JsonObject) -> None:
+    def result(self, event: RecordedEvent, members: JsonObject) -> None:
         """Note that a line waits for a call no more."""
-        self._wait(event, told, lambda calls: calls - {indexed(told["call_id"])})
+        self._wait(event, members, lambda calls: calls - {indexed(members["call_id"])})
 
-    def request(self, event: RecordedEvent, told: JsonObject) -> None:
+    def request(self, event: RecordedEvent, members: JsonObject) -> None:
         """Note that a line waits for no call: a request went out."""
-        self._wait(event, told, lambda _: set())
+        self._wait(event, members, lambda _: set())
 
-    def document(self, event: RecordedEvent, told: JsonObject) -> None:
+    def document(self, event: RecordedEvent, members: JsonObject) -> None:
         """Add a document that was found."""
-        self._entry(event, told, "record")["documents"] = 1
+        self._entry(event, members, "record")["documents"] = 1
 
-    def close(self, event: RecordedEvent, told: JsonObject) -> None:
+    def close(self, event: RecordedEvent, members: JsonObject) -> None:
         """Add what a response took."""
-        entry = self._entry(event, told, "record")
-        entry["input_tokens"] = count_of(told.get("input_tokens"))
-        entry["output_tokens"] = count_of(told.get("output_tokens"))
+        entry = self._entry(event, members, "record")
+        entry["input_tokens"] = count_of(members.get("input_tokens"))
+        entry["output_tokens"] = count_of(members.get("output_tokens"))
 
-    def adopt(self, event: RecordedEvent, told: JsonObject) -> None:
+    def adopt(self, event: RecordedEvent, members: JsonObject) -> None:
         """Let the main branch go on from an earlier place."""
-        if "line" not in told:
-            self._amended = self._amended.adopt(event.version, told)
+        if "line" not in members:
+            self._amended = self._amended.adopt(event.version, members)
 
-    def compact(self, event: RecordedEvent, told: JsonObject) -> None:
+    def compact(self, event: RecordedEvent, members: JsonObject) -> None:
         """Let a summary stand for a beginning."""
-        if "line" not in told:
-            self._amended = self._amended.compact(event.version, told["until"])
+        if "line" not in members:
+            self._amended = self._amended.compact(event.version, members["until"])
 
-    def redact(self, event: RecordedEvent, told: JsonObject) -> None:
+    def redact(self, event: RecordedEvent, members: JsonObject) -> None:
         """Take away the text of an event, or a summary."""
-        version: int = told["version"]
+        version: int = members["version"]
         if not MAIN < version < event.version:
             return
         self._amended = self._amended.redact(version)
@@ -307,8 +307,8 @@ class WindowEntries:
         yield {**self._of(), "redacted": self._redacted, "changed": changed, "stretches": segments}
         yield {**self._of(), "version": MAIN, "state": stated(self._amended)}
 
-    def _entry(self, event: RecordedEvent, told: JsonObject, role: str) -> Row:
-        line = told.get("line")
+    def _entry(self, event: RecordedEvent, members: JsonObject, role: str) -> Row:
+        line = members.get("line")
         entry = {
             **self._of(),
             "line": line,
@@ -321,8 +321,8 @@ class WindowEntries:
         self._entries[event.version] = entry
         return entry
 
-    def _opens(self, event: RecordedEvent, told: JsonObject) -> bool:
-        line = told.get("line")
+    def _opens(self, event: RecordedEvent, members: JsonObject) -> bool:
+        line = members.get("line")
         if line is not None:
             return not self._calls(line)
         is_first = event.exchange > 0 and event.exchange not in self._opened
@@ -333,10 +333,10 @@ class WindowEntries:
         return set(self._lines[line]["state"]) if line in self._lines else set()
 
     def _wait(
-        self, event: RecordedEvent, told: JsonObject, change: Callable[[set[str]], set[str]]
+        self, event: RecordedEvent, members: JsonObject, change: Callable[[set[str]], set[str]]
     ) -> None:
         """Change the calls that a side branch waits for."""
-        line = told.get("line")
+        line = members.get("line")
         if line is None:
             return
         before = self._calls(line)
