@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from onrecord.adapters.bpmn.inputs import EngineInput, inputs_of
+from onrecord.adapters.conversation.ingest import EngineInput, inputs_of
 from onrecord.adapters.inputs.document_inputs import linked
 from onrecord.adapters.tools.a2a import a2a_name, agent_card, parse_a2a_name
 from onrecord.adapters.tools.mcp import document_in, document_of, mcp_listing

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, cast
-from xml.etree.ElementTree import ParseError
+from xml.etree.ElementTree import ParseError  # Only the error: this parses nothing.
 
 from onrecord.adapters.inputs.arguments import kind_of
 from onrecord.domain.errors import InvalidInput, InvalidModel, NotInstalled
@@ -123,9 +123,6 @@ class Model:
 
 
 # XML from anyone, as a tree: hardened against entities, external references, depth and size.
-
-# Only the C parser's own error: this parses nothing.
-
 
 try:
     from defusedxml.common import DefusedXmlException  # type: ignore[import-untyped]  # no stubs
@@ -307,13 +304,11 @@ def _element(node: Node, targets: frozenset[str]) -> Element:
         ),
         version_tag=_said(_extended(node, "versionTag"), "value"),
         collecting=_collecting(node),
-        elements=tuple(_element(child, led_to) for child in node.children if _is_node(child)),
+        elements=tuple(
+            _element(child, led_to) for child in node.children if child.tag in _FLOW_NODES
+        ),
         flows=flows,
     )
-
-
-def _is_node(node: Node) -> bool:
-    return node.tag in _FLOW_NODES
 
 
 def _documentation(node: Node) -> str | None:

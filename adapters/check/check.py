@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from onrecord.adapters.check.service_types import Mismatch, Step
 from onrecord.domain import jsontext
 from onrecord.domain.errors import UnknownApi
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.gemini.rules import snake
 from onrecord.projections.apis.members import member
 from onrecord.projections.apis.rules import Violation, bracketed, dotted, pointer, violations
 
@@ -162,7 +162,6 @@ _ADVICE: Final = {
 }
 
 
-_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _KINDS: Final = {
     "dict_type": "type.googleapis.com/google.protobuf.Struct",
     "string_type": "TYPE_STRING",
@@ -217,15 +216,13 @@ def _said(api: str, request: JsonObject, mismatch: Mismatch) -> str:
 
 
 def _by_google(mismatch: Mismatch) -> str:
-    steps = [
-        _HUMP.sub("_", step).lower() if isinstance(step, str) else step for step in mismatch.path
-    ]
     if mismatch.reason == "extra_forbidden":
-        where = f" at '{bracketed(tuple(steps[:-1]))}'" if steps[1:] else ""
+        around = mismatch.path[:-1]
+        where = f" at '{snake(bracketed(around))}'" if around else ""
         message = f'Unknown name "{mismatch.path[-1]}"{where}: Cannot find field.'
         return f"Invalid JSON payload received. {message}"
     kind = _KINDS.get(mismatch.reason, mismatch.message)
-    return f"Invalid value at '{bracketed(tuple(steps))}' ({kind}), {mismatch.given!r}"
+    return f"Invalid value at '{snake(bracketed(mismatch.path))}' ({kind}), {mismatch.given!r}"
 
 
 def _by_anthropic(request: JsonObject, mismatch: Mismatch) -> str:

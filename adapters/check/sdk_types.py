@@ -6,14 +6,13 @@ what its server reads: those are in `ollama_types`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from importlib import import_module, metadata
 from typing import Any, Final, cast
 
 from pydantic import TypeAdapter
-from pydantic_core import ErrorDetails, SchemaValidator, ValidationError
+from pydantic_core import ErrorDetails, SchemaValidator
 from typing_extensions import TypedDict
 
 from onrecord.adapters.check.service_types import (
@@ -21,9 +20,11 @@ from onrecord.adapters.check.service_types import (
     ParameterTypes,
     Step,
     bedrock_types,
+    errors_of,
     ollama_types,
 )
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.gemini.rules import snake
 
 # Google-genai's types of what a request to Gemini holds, as the wire has it.
 #
@@ -32,7 +33,6 @@ from onrecord.domain.jsontext import JsonObject
 # enumerations that the SDK does not know are taken, for services have more of them than an SDK
 # that is older.
 
-_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BASE64: Final = {"type": "str", "pattern": "^[A-Za-z0-9+/_-]*={0,2}$"}
 """Bytes: the service reads both alphabets, the SDK's type but one."""
 _BESIDE: Final = frozenset(
@@ -56,11 +56,7 @@ def gemini_types() -> ParameterTypes:
     validator = SchemaValidator(_plain(_body_schema()))
 
     def mismatches(request: bytes) -> tuple[Mismatch, ...]:
-        try:
-            validator.validate_json(request)
-        except ValidationError as exc:
-            return tuple(_gemini_mismatch(error) for error in exc.errors(include_url=False))
-        return ()
+        return tuple(map(_gemini_mismatch, errors_of(validator.validate_json, request)))
 
     return ParameterTypes(f"google-genai {metadata.version('google-genai')}", mismatches)
 
@@ -114,9 +110,7 @@ def _plain(schema: Any) -> Any:
         return schema
     members = cast("JsonObject", schema)
     match members.get("type"):
-        case "model":
-            return _referred(members, _plain(members["schema"]))
-        case "function-before":
+        case "model" | "function-before":
             return _referred(members, _plain(members["schema"]))
         case "enum":
             return {"type": "str"}
@@ -138,7 +132,7 @@ def _referred(outer: JsonObject, inner: JsonObject) -> JsonObject:
 def _field(name: str, field: JsonObject) -> JsonObject:
     inner = field["schema"]
     bare = inner["schema"] if inner["type"] == "default" else inner
-    other = field.get("validation_alias", _HUMP.sub("_", name).lower())
+    other = field.get("validation_alias", snake(name))
     return {
         "type": "typed-dict-field",
         "schema": _plain(bare),
@@ -200,12 +194,8 @@ def _of_typed_dict(api: str, stream: bool) -> ParameterTypes:
     validator = SchemaValidator(_strict(schema, _named(schema)))
 
     def mismatches(request: bytes) -> tuple[Mismatch, ...]:
-        try:
-            validator.validate_json(request, strict=True)
-        except ValidationError as exc:
-            errors = exc.errors(include_url=False)
-            return tuple(_mismatch(error) for error in _closest(errors, 0))
-        return ()
+        errors = errors_of(partial(validator.validate_json, strict=True), request)
+        return tuple(map(_mismatch, _closest(errors, 0)))
 
     return ParameterTypes(f"{sdk} {metadata.version(sdk)}", mismatches)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module, metadata
 from typing import Any, Final, TypeAlias, cast
 
@@ -46,6 +47,15 @@ class ParameterTypes:
 
     sdk: str
     mismatches: Callable[[bytes], tuple[Mismatch, ...]]
+
+
+def errors_of(validate: Callable[[bytes], object], request: bytes) -> list[ErrorDetails]:
+    """Return what pydantic finds wrong in a request."""
+    try:
+        validate(request)
+    except ValidationError as exc:
+        return exc.errors(include_url=False)
+    return []
 
 
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
@@ -217,11 +227,7 @@ def ollama_types() -> ParameterTypes:
 
 
 def _mismatches(request: bytes) -> tuple[Mismatch, ...]:
-    try:
-        _CHAT.validate_json(request, strict=True)
-    except ValidationError as exc:
-        return tuple(_mismatch(error) for error in exc.errors(include_url=False))
-    return ()
+    return tuple(map(_mismatch, errors_of(partial(_CHAT.validate_json, strict=True), request)))
 
 
 def _mismatch(error: ErrorDetails) -> Mismatch:

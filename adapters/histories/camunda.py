@@ -8,6 +8,7 @@ a later version than 1 is refused.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 from uuid import UUID
@@ -215,14 +216,8 @@ def contexts_in(path: Path) -> Histories:
     except MalformedJson as exc:
         raise InvalidInput(f"the file is no JSON: {exc}") from exc
     context = _context(value)
-    messages = _messages(context)
-
-    def transcript(context: TranscriptContext) -> Transcript:
-        return transcribe_messages(messages, context)
-
-    return Histories(
-        1, are_several=False, read=lambda: iter((History("the file", None, transcript),))
-    )
+    history = History("the file", None, partial(transcribe_messages, _messages(context)))
+    return Histories(1, are_several=False, read=lambda: iter((history,)))
 
 
 def lifted(content: Any) -> list[JsonObject]:

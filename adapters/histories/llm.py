@@ -80,12 +80,33 @@ def tools_of(rows: Iterable[JsonObject]) -> tuple[ToolDefinition, ...]:
     )
 
 
-def attachment(database: Database, held: str) -> JsonObject:
+def turn_of(
+    row: JsonObject,
+    place: str,
+    said: tuple[Message, ...],
+    answered: tuple[Message, ...],
+    tools: Iterable[JsonObject],
+) -> Turn:
+    """Return a turn, of which a row tells all but what was said."""
+    return Turn(
+        place=place,
+        said=said,
+        answered=answered,
+        tools=tools_of(tools),
+        occurred_at=microseconds(row.get("datetime_utc")),
+        envelope=envelope_of(row),
+        model=text_of(row, "resolved_model") or text_of(row, "model"),
+        input_tokens=count_of(row, "input_tokens"),
+        output_tokens=count_of(row, "output_tokens"),
+    )
+
+
+def attachment(database: Database, attachment_id: str) -> JsonObject:
     """Return an attachment by its id; its `content` is bytes."""
-    found = next(iter(database.rows("attachment", held)), None)
-    if found is None:
+    row = next(iter(database.rows("attachment", attachment_id)), None)
+    if row is None:
         raise InvalidInput("an attachment is missing")
-    return {member: value for member, value in found.items() if value}
+    return {member: value for member, value in row.items() if value}
 
 
 # The turns of a conversation of `llm` before its release 0.36: a row a response.
@@ -110,17 +131,9 @@ class _Reading:
         response = str(row["id"])
         said = (self._system(row), self._results(response), self._prompt(row))
         answered = Message("assistant", tuple(self._answer(row)))
-        return Turn(
-            place=f"response {response}",
-            said=tuple(message for message in said if message.parts),
-            answered=(answered,),
-            tools=tools_of(self._rows("response_tools", response, "tool_responses")),
-            occurred_at=microseconds(row.get("datetime_utc")),
-            envelope=envelope_of(row),
-            model=text_of(row, "resolved_model") or text_of(row, "model"),
-            input_tokens=count_of(row, "input_tokens"),
-            output_tokens=count_of(row, "output_tokens"),
-        )
+        messages = tuple(message for message in said if message.parts)
+        tools = self._rows("response_tools", response, "tool_responses")
+        return turn_of(row, f"response {response}", messages, (answered,), tools)
 
     def _rows(self, query: str, of: str | int, table: str) -> list[JsonObject]:
         return self._database.rows(query, of) if table in self._tables else []
@@ -210,7 +223,8 @@ def thread_turns(database: Database, thread: str, tip: str) -> Iterator[Turn]:
         parent = row["parent_message_hash"]
         begun = hashes.index(parent) + 1 if parent in hashes else 0
         said, answered = said[:begun], said[begun:]
-        yield _turn(database, row, tuple(said), tuple(answered))
+        tools = database.rows("turn_tools", row["id"])
+        yield turn_of(row, f"turn {row['id']}", tuple(said), tuple(answered), tools)
         said, hashes = [], []
     if said:
         yield Turn("the end", tuple(said))
@@ -222,22 +236,6 @@ def _chain(database: Database, tip: str) -> list[Row]:
     if len({digest for digest, *_ in rows}) < len(rows):
         raise InvalidInput("a message comes before itself: the file is damaged")
     return rows
-
-
-def _turn(
-    database: Database, row: JsonObject, said: tuple[Message, ...], answered: tuple[Message, ...]
-) -> Turn:
-    return Turn(
-        place=f"turn {row['id']}",
-        said=said,
-        answered=answered,
-        tools=tools_of(database.rows("turn_tools", row["id"])),
-        occurred_at=microseconds(row.get("datetime_utc")),
-        envelope=envelope_of(row),
-        model=text_of(row, "resolved_model") or text_of(row, "model"),
-        input_tokens=count_of(row, "input_tokens"),
-        output_tokens=count_of(row, "output_tokens"),
-    )
 
 
 def _parts(database: Database, digest: str) -> tuple[JsonObject, ...]:

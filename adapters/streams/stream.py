@@ -88,10 +88,11 @@ def append_to(log: Log, append: Append) -> Done:
     or InvalidContent if nothing was.
     """
     (verdict,) = log.append((append,))
-    return _done(append, verdict)
+    return done_of(append, verdict)
 
 
-def _done(append: Append, verdict: Verdict) -> Done:
+def done_of(append: Append, verdict: Verdict) -> Done:
+    """Return what the log did; raises as `append_to`."""
     match verdict:
         case Recorded() | Duplicate():
             return verdict
@@ -249,7 +250,7 @@ class Stream:
         request = Append(self.tenant, self.conversation_id, drafted, expected_version)
         try:
             (verdict,) = await self.backend.append_async((request,))
-            return _done(request, verdict)
+            return done_of(request, verdict)
         except DocumentMissing:
             from asyncio import to_thread
 

@@ -6,37 +6,29 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Final, assert_never
+from typing import Final
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
 from onrecord.adapters.inputs.arguments import key_given
-from onrecord.adapters.streams.stream import is_forgotten
+from onrecord.adapters.streams.stream import done_of, is_forgotten
 from onrecord.adapters.transfer.export import blobs_in
 from onrecord.adapters.transfer.exported import Beginning, Line, Piece, read_export
-from onrecord.domain.admission import Refused, error_of, need_of
+from onrecord.domain.admission import need_of
 from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.errors import (
-    ConversationForgotten,
-    DocumentMissing,
     IdempotencyMismatch,
     InvalidExport,
     InvalidInput,
-    VersionConflict,
 )
 from onrecord.domain.events import ConversationForked, ConversationStarted
 from onrecord.domain.head import NOTHING, effect_of
 from onrecord.domain.log import (
     Append,
     Backend,
-    BlobMissing,
-    Conflict,
-    Duplicate,
-    Forgotten,
     Mismatch,
     NewEvent,
-    Recorded,
     RecordedEvent,
 )
 from onrecord.domain.new_events import Stamp, draft, once_of
@@ -284,24 +276,12 @@ def _append(
 def _commit(backend: Backend, request: Append) -> int:
     """Append a batch; return the version that the conversation is at."""
     (verdict,) = backend.append((request,))
-    match verdict:
-        case Recorded() | Duplicate():
-            return verdict.last
-        case Conflict():
-            raise VersionConflict(request.expected_version or 0, verdict.current)
-        case Mismatch():
-            raise IdempotencyMismatch(
-                f"the {request.events[verdict.ordinal].type} event is in this store already, "
-                "with other content or in another conversation"
-            )
-        case Forgotten():
-            raise ConversationForgotten
-        case BlobMissing():
-            raise DocumentMissing
-        case Refused():
-            raise error_of(request.events[verdict.ordinal].needs)
-        case _:
-            assert_never(verdict)
+    if isinstance(verdict, Mismatch):
+        raise IdempotencyMismatch(
+            f"the {request.events[verdict.ordinal].type} event is in this store already, "
+            "with other content or in another conversation"
+        )
+    return done_of(request, verdict).last
 
 
 def _again(recorded: RecordedEvent) -> NewEvent:

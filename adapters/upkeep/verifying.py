@@ -134,7 +134,7 @@ class _ConversationRows:
     fold: Fold
     references: References
     erasures: int
-    told: Sequence[ErasureEntry]
+    recorded_erasures: Sequence[ErasureEntry]
     keys: Sequence[StoredKey]
     snapshots: Sequence[StoredSnapshot]
     blobs: Sequence[StoredBlob]
@@ -150,13 +150,13 @@ class _Check:
         self._faults: list[Fault] = []
         self._headless: set[UUID] = set()
         self._erased_unbegun: list[UUID] = []
-        self._told: set[UUID] = set()
+        self._erased_by_operators: set[UUID] = set()
         self._ends: dict[int, int] = {}
         self._stored = StoredDocuments(backend, self._inventory)
         self._events = self._erased = self._conversations = self._streams = self._newer = 0
         self._keys = self._snapshots = self._erasures = self._blobs = 0
         self._beside: list[str] = []
-        self._held: list[str] = []
+        self._confirmed_roots: list[str] = []
         self._unchecked: list[str] = []
         self._looked_at = 0
         self.total = 0
@@ -192,7 +192,7 @@ class _Check:
             if root.size != tree.size:
                 continue
             if root.hash == tree.root():
-                self._held.append(f"root {root}: the log still has it")
+                self._confirmed_roots.append(f"root {root}: the log still has it")
             else:
                 why = f"shard {root.shard} was rewritten: it had another root at size {root.size}"
                 self.add([Fault(None, 0, why)])
@@ -261,7 +261,7 @@ class _Check:
         self.add(fold.head_faults(head))
         if not fold.events:
             return
-        self.add(erasure_faults(fold, head, erasures, read.told))
+        self.add(erasure_faults(fold, head, erasures, read.recorded_erasures))
         self._targets(head, fold)
         self.add(key_faults(fold, head, keys, erasures, self._backend.digest))
         self.add(snapshot_faults(head, read.snapshots))
@@ -302,7 +302,7 @@ class _Check:
             self.add([Fault(head.conversation_id, 0, f"this erasure cannot be read: {error}")])
             return
         if entry is not None:
-            self._told.add(entry.conversation_id)
+            self._erased_by_operators.add(entry.conversation_id)
         if not head.head.closed:
             return
         if entry is None or entry.outcome is None:
@@ -318,7 +318,7 @@ class _Check:
         """Check what belongs to no conversation, or to one that has not begun."""
         self.add(Fault(odd.conversation_id, 0, odd.why) for odd in self._inventory.oddities())
         for conversation_id in self._erased_unbegun:
-            if conversation_id not in self._told:
+            if conversation_id not in self._erased_by_operators:
                 why = "an erasure of it is noted, and no operator's erasure tells of it"
                 self.add([Fault(conversation_id, 0, why)])
         self._beside.append("the schema, and the rows that belong to no conversation")
@@ -358,7 +358,7 @@ class _Check:
             ),
             f"{_counted(self._blobs, 'document')}: the bytes, and whether an event refers to them",
             *self._beside,
-            *self._held,
+            *self._confirmed_roots,
         )
 
     def _log(self, last: Cursor) -> Iterator[StoredEvent]:

@@ -94,7 +94,7 @@ def with_views(
     return replace(
         verified,
         faults=(*verified.faults, *views.faults),
-        checked=(*verified.checked, *map(_told, views.views)),
+        checked=(*verified.checked, *map(_compared, views.views)),
         unchecked=(*verified.unchecked, *views.unchecked),
         views=views.views,
     )
@@ -298,7 +298,7 @@ def _live(moment: KeptMoment) -> dict[str, _Live]:
     }
 
 
-def _told(view: VerifiedView) -> str:
+def _compared(view: VerifiedView) -> str:
     lag = f", which it is {view.behind} behind" if view.behind else ""
     parked = f"; parked conversations: {view.parked}" if view.parked else ""
     return f"view {view.view}: its rows ({view.rows}) against the events{lag}{parked}"

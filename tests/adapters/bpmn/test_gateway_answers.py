@@ -14,7 +14,7 @@ from onrecord.adapters.bpmn.gateways import (
     mcp_call,
     mcp_discovery,
 )
-from onrecord.adapters.bpmn.inputs import inputs_of
+from onrecord.adapters.conversation.ingest import inputs_of
 from onrecord.domain.content import Document, Text, ToolResult
 from onrecord.domain.errors import InvalidContent
 from tests.adapters.found_results import call, extracted, result

@@ -6,8 +6,8 @@ import pytest
 
 import onrecord
 from onrecord.adapters.bpmn.gateways import Activation
-from onrecord.adapters.bpmn.inputs import inputs_of
 from onrecord.adapters.bpmn.process_tools import tools_of
+from onrecord.adapters.conversation.ingest import inputs_of
 from onrecord.domain.content import ToolCall
 from onrecord.domain.events import (
     SignalReceived,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from onrecord.adapters.bpmn.inputs import EngineInput, inputs_of
+from onrecord.adapters.conversation.ingest import EngineInput, inputs_of
 from onrecord.domain.errors import InvalidContent
 
 
