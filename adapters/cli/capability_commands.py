@@ -48,7 +48,7 @@ def capabilities(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show which documents an API and a model take, where and how large, and which entry says so.
+    """Show which documents an API and a model accept, where and how large, and which entry says so.
 
     Piped: API, entry, kinds of documents in messages, in results, the most bytes of a kind, what else
     it does, tokens it reads, tokens it writes.

@@ -25,7 +25,7 @@ from onrecord.adapters.cli.program import AsJson, app
 __all__ = ["app"]
 
 
-_LIVE: Final = "Talk to the real services instead (ANTHROPIC_API_KEY, OPENAI_API_KEY)."
+_LIVE: Final = "Call the real services instead (ANTHROPIC_API_KEY, OPENAI_API_KEY)."
 
 
 @app.command()
@@ -38,9 +38,7 @@ def demo(
     bedrock_model: Annotated[
         str, typer.Option(help="The model on Bedrock.")
     ] = "us.amazon.nova-pro-v1:0",
-    keep: Annotated[
-        bool, typer.Option("--keep", help="Leave the recorded store where it is.")
-    ] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the recorded store.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Record a conversation with a model server on this machine, then look at it.

@@ -118,7 +118,7 @@ def show(
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the timeline of a conversation: versions at the left, a line a block.
+    """Show the timeline of a conversation, a line for each block.
 
     Piped: version, time, speaker, kind, marks, version that it answers, text. With `--json` every
     event as it is stored, side branches included.

@@ -47,12 +47,14 @@ def documents(
     at: At = None,
     save: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Write each into a file there; none is written over."),
+        typer.Option(
+            metavar="FOLDER", help="Write each into a file in this folder; no file is overwritten."
+        ),
     ] = None,
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the documents of a conversation: whose each is, what it is, and its short id.
+    """List the documents of a conversation: who gave each one, its type, and its short id.
 
     Piped: version, origin (user, operator, signal, tool, rejected, provider), tool, call, place in
     the result, name, media type, bytes, short id (of one at an address that), file.
@@ -246,19 +248,22 @@ def context(
     entries: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="NAME=VALUE", callback=_entries, help="Carry this; may be repeated."
+            "--set",
+            metavar="NAME=VALUE",
+            callback=_entries,
+            help="Add this value; may be repeated.",
         ),
     ] = None,
     unset: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Carry that no more; may be repeated."),
+        typer.Option(metavar="NAME", help="Remove this name; may be repeated."),
     ] = None,
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a conversation carries for its tools, or change it; no model sees it.
+    """Show or change the context that a conversation gives to its tools; no model sees it.
 
-    It stands in the log in clear, and is never erased: no secret, nothing personal. Piped: name,
+    The log holds it in clear and never erases it: no secret, nothing personal. Piped: name,
     value.
 
     Example: `onrecord context support/4711 --set tenant_id=acme`

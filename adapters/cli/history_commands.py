@@ -26,7 +26,7 @@ def fork(
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Begin a conversation that goes on from another one; nothing is copied.
+    """Start a conversation that continues another one; nothing is copied.
 
     Example: `onrecord fork support/4711 support/4711/tried-otherwise --at 17`
     """
@@ -42,7 +42,7 @@ def fork(
 def retract_answer(
     context: typer.Context, key: Key, url: Url = None, as_json: AsJson = False
 ) -> None:
-    """Give up the last answer: the next request asks again, byte for byte as before.
+    """Give up the last answer: the next request is the same as before, byte for byte.
 
     Everything after the last prompt, or after the last results of tools, is given up.
     `onrecord show --lines` still shows it.
@@ -66,7 +66,7 @@ def edit_message(
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Replace a prompt by another one; what followed it is given up, not lost.
+    """Replace a prompt; what followed it leaves the history and stays in the record.
 
     Example: `onrecord edit-message support/4711 12 "Can it come on Saturday?"`
     """
@@ -94,7 +94,7 @@ def compact(
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let your own summary stand for what was said, in every request from here on.
+    """Replace the history by your own summary, in every later request.
 
     Redact it to have everything back.
 
@@ -116,7 +116,7 @@ def redact(
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Leave an event out of every request from here on; the record keeps it.
+    """Leave an event out of every later request; the record keeps it.
 
     `onrecord forget` erases what was said.
 

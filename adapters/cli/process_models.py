@@ -47,11 +47,11 @@ def bpmn(
         typer.Option(help="Which are tools: as the engine says, or a task that reads the file."),
     ] = Reader.PROCESS,
     lint: Annotated[
-        bool, typer.Option("--lint", help="Say what is wrong with its calls of fromAi instead.")
+        bool, typer.Option("--lint", help="List errors in its calls of fromAi instead.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show the tools that a process model in BPMN gives to an agent, and what each takes.
+    """Show the tools that a BPMN process model gives to an agent, and their arguments.
 
     Piped: `tool` or the type of a gateway, name, what it takes, who writes its result and how,
     description. With `--lint` element, rule, what to do; exit code 1 if there is any.

@@ -65,7 +65,7 @@ class Strategy(StrEnum):
 Api = Annotated[
     str, typer.Option(metavar="API", parser=known_api, help=f"The wire format: {listed()}.")
 ]
-Key = Annotated[str, typer.Argument(help="The conversation's key; its id does as well.")]
+Key = Annotated[str, typer.Argument(help="The conversation's key or its id.")]
 Url = Annotated[
     str | None,
     typer.Option(
@@ -74,11 +74,11 @@ Url = Annotated[
         show_default="$ONRECORD_URL, else sqlite:///onrecord.db",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Write JSON; its keys stay as they are.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Write JSON; its keys do not change.")]
 At = Annotated[
     int | None,
     typer.Option(
-        min=1, metavar="VERSION", help="As it was at that version.", show_default="the last"
+        min=1, metavar="VERSION", help="The state at that version.", show_default="the last"
     ),
 ]
 
@@ -169,7 +169,7 @@ def onrecord(
     url: Url = None,
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_say_version, is_eager=True, help="Say the version."),
+        typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
     """Remember where the store is, for the command that follows."""

@@ -48,7 +48,7 @@ def request(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The model that it is for.",
+            help="The model that the request is for.",
             show_default="the model that answered last",
         ),
     ] = None,
@@ -71,12 +71,12 @@ def request(
     at: At = None,
     cache: Annotated[bool, typer.Option("--cache", help="Place cache marks.")] = False,
     thinking: Annotated[
-        Thinking, typer.Option(help="`drop` leaves out all that is signed.")
+        Thinking, typer.Option(help="`drop` leaves out signed reasoning.")
     ] = Thinking.KEEP,
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the next request, and what was done to the record to make it.
+    """Show the next request, and a report of what was changed to make it.
 
     Piped: the request as compact JSON; the report goes to standard error.
 
@@ -132,7 +132,7 @@ def replay(
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the requests that were sent; prove that the record holds their very bytes.
+    """List the requests that were sent; prove that the record holds their exact bytes.
 
     Exit code 1 if a request no longer comes to what was sent. Piped: version, API, model, size,
     digest, how it was verified.

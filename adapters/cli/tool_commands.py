@@ -44,7 +44,7 @@ def tools(
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the tools in force: what each takes, where it comes from, since which version.
+    """Show the tools in force: their arguments, their sources, and since which version.
 
     Piped: name, what it takes, description, origin, name and version of its source, digest of that,
     version of the declaration. With `--all` version, time, digest, sources, tools.

@@ -108,7 +108,7 @@ def import_(
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Record what `onrecord export` wrote, as it was; or the histories that other programs kept.
+    """Record a file of `onrecord export`, or the history of another program.
 
     All of an export is verified first. Importing it again changes nothing.
 

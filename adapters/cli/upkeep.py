@@ -145,7 +145,7 @@ def verify(
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check that the store still holds what it committed to.
+    """Check that the store still matches its own hashes and rules.
 
     Every table of the log: digests and leaves, documents, the order of positions and versions,
     where each conversation stands, and whose it is. Then it prints what it could not check, and a
@@ -277,7 +277,7 @@ def _deleted(documents: int) -> str:
 
 
 def migrate(context: typer.Context, url: Url = None, as_json: AsJson = False) -> None:
-    """Bring a store of an older Onrecord to this one's schema; it only adds.
+    """Update the schema of a store that an older Onrecord made; it only adds.
 
     Example: `onrecord migrate --url postgresql://owner@host/talks`
     """

@@ -42,7 +42,7 @@ _NAMED: Final = 10
 
 
 def views(context: typer.Context, url: Url = None, as_json: AsJson = False) -> None:
-    """Show how the views stand: how far each has come, what is parked, what stands still.
+    """Show the state of the views: how far each has come, what is parked, which are stopped.
 
     And, on standard error, whether workers are at work, and what is parked of other tenants.
     Piped: view, generation that is read, position, events that it is behind, conversations of this
@@ -73,7 +73,7 @@ def parked(
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the events that a view could not fold, behind which their conversations wait in it.
+    """Show the events that a view could not fold; later events of their conversations wait.
 
     Piped: view, key, version, type, attempts, when it is tried again, error.
 
@@ -93,7 +93,7 @@ def parked(
 
 
 def pause(context: typer.Context, view: View, url: Url = None, as_json: AsJson = False) -> None:
-    """Let a view stand still until it is resumed; it can still be read.
+    """Stop updating a view until it is resumed; it can still be read.
 
     Example: `onrecord pause search`
     """
@@ -103,7 +103,7 @@ def pause(context: typer.Context, view: View, url: Url = None, as_json: AsJson =
 
 
 def resume(context: typer.Context, view: View, url: Url = None, as_json: AsJson = False) -> None:
-    """Let a view go on that was paused, or that stopped by itself.
+    """Update a view again that was paused, or that stopped by itself.
 
     Example: `onrecord resume search`
     """
@@ -124,7 +124,7 @@ def retry(
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Have parked events tried again now.
+    """Try parked events again now.
 
     Example: `onrecord retry search --conversation support/4711`
     """
@@ -146,7 +146,7 @@ def rebuild(
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a view anew from the log, beside the one that is read, and switch when it has caught up.
+    """Build a view again from the log, beside the current one, and switch when it has caught up.
 
     After Ctrl-C, the same command goes on where it was.
 

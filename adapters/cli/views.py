@@ -107,7 +107,7 @@ def overview(
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show conversations at a glance: how each begins, who took part, what it came to.
+    """Show conversations at a glance: title, participants, counts.
 
     Piped: key, title, exchanges, tool calls, tokens, models, time of the last event.
 
@@ -142,7 +142,7 @@ def search(
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find what was said, what tools were asked and what they gave; the latest first.
+    """Search messages, calls of tools and their results; the latest first.
 
     All words must occur. Piped: key, version, time, said by, tool, text around the first word.
 
@@ -182,7 +182,7 @@ def audit(
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show who did what and when, with which model or tool, and nothing of what was said.
+    """Show who did what and when, with which model or tool; no content.
 
     Erasures too: who and why, how much, and which forks stay. Piped: time, first digits of the
     actor's keyed digest, key, version, type, model, tool, what an erasure says.
@@ -228,7 +228,7 @@ def usage(
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the tokens that each model used, day by day (UTC), the last day first.
+    """Show the tokens of each model by day (UTC), the last day first.
 
     Piped: day, API, model, responses, tokens in, tokens out, of those in: read from a cache, written
     to one; of those out: reasoning; dollars, where the model has a price (docs/views.md).
@@ -271,7 +271,7 @@ def calls(
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the calls of tools: what each was asked, what it gave, how long that took.
+    """Show the calls of tools: arguments, result and duration.
 
     Piped: time, key, version, tool, status, seconds, arguments, result.
 
@@ -306,7 +306,7 @@ def window(
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the last exchanges of a conversation: what was asked, and what was answered last.
+    """Show the last exchanges of a conversation: the prompt and the last answer of each.
 
     Piped: number, version of the prompt, time, tool calls, tokens, prompt, answer; the latest first.
 
