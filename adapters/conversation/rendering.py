@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from pydantic import ValidationError
@@ -38,6 +38,9 @@ from onrecord.projections.matching.template import (
     sent_in,
 )
 
+if TYPE_CHECKING:
+    from onrecord.adapters.redis.hot_windows import HotWindows
+
 _TAKEN: Final = MappingProxyType(
     {
         "api": "the name of an API",
@@ -67,20 +70,6 @@ class RenderedRequest:
         return self.request.body_parts()
 
 
-class Windows(Protocol):
-    """Where requests are kept that were rendered of late."""
-
-    def ask(
-        self,
-        conversation_id: UUID,
-        version: int,
-        options: Options,
-        lineage: Callable[[], tuple[LineSegment, ...]],
-    ) -> RenderedRequest:
-        """Return a conversation's request at a version; `lineage` tells what it is made of."""
-        ...
-
-
 def options_given(matrix: Mapping[str, JsonObject], **wishes: Any) -> Options:
     """Return the options of a request; InvalidInput where one is of the wrong kind.
 
@@ -96,7 +85,7 @@ def options_given(matrix: Mapping[str, JsonObject], **wishes: Any) -> Options:
 
 
 def ask_for(
-    stream: Stream, version: int, head: Head, options: Options, windows: Windows | None
+    stream: Stream, version: int, head: Head, options: Options, windows: HotWindows | None
 ) -> RenderedRequest:
     """Return the request of a conversation at a version, kept in a hot window or rendered now.
 

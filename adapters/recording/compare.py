@@ -22,10 +22,11 @@ from onrecord.adapters.streams.event_reading import (
     line_of,
     on_main,
 )
-from onrecord.adapters.streams.lineage import BEGINNING, Lineages, LineSegment, amendments
+from onrecord.adapters.streams.lineage import BEGINNING, LineSegment, amendments
+from onrecord.adapters.streams.stream import Stream
 from onrecord.adapters.wire.requests import WireRequest
 from onrecord.domain.events import LineAdopted, Relation
-from onrecord.domain.log import Log, RecordedEvent, Told
+from onrecord.domain.log import RecordedEvent, Told
 from onrecord.projections.history.amendments import amended, as_compacted, as_seen
 from onrecord.projections.matching.recorded_units import RecordedUnit, recorded_units
 from onrecord.projections.matching.sources import Source, sources_in
@@ -85,11 +86,11 @@ class PathRead:
 class Paths:
     """Finds the paths of one conversation, as it stood at a version."""
 
-    def __init__(self, log: Log, lineages: Lineages, own: UUID, version: int) -> None:
+    def __init__(self, stream: Stream, version: int) -> None:
         """Find paths up to a version."""
-        self._log = log
-        self._lineages = lineages
-        self._own = own
+        self._log = stream.backend
+        self._lineages = stream.lineages()
+        self._own = stream.conversation_id
         self._version = version
         self._first_recent = max(0, version - RECENT)
         self._recent: list[RecordedEvent] | None = None
@@ -215,23 +216,16 @@ class Comparison:
     """One request, and one conversation as it stands; reads only what is asked for."""
 
     def __init__(
-        self,
-        log: Log,
-        lineages: Lineages,
-        own: UUID,
-        sides: SideBranches,
-        state: ConversationState,
-        sent: WireRequest,
+        self, stream: Stream, sides: SideBranches, state: ConversationState, sent: WireRequest
     ) -> None:
-        """Compare what is asked with what is known of the conversation `own`."""
-        self.log = log
-        self.lineages = lineages
-        self.own = own
+        """Compare a request with what is known of a conversation."""
+        self.log = stream.backend
+        self.own = stream.conversation_id
         self.sides = sides
         self.state = state
         self.sent = sent
         self.version = state.head.version
-        self.paths = Paths(log, lineages, own, self.version)
+        self.paths = Paths(stream, self.version)
 
     @cached_property
     def units(self) -> list[Unit]:

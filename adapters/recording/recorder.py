@@ -161,10 +161,8 @@ class Recorder:
         deferred = self._deferred.find(provider_id)
         request = None if deferred is None else OpenRequest(*deferred)
         if request is None:
-            paths = Paths(
-                stream.backend, stream.lineages(), stream.conversation_id, stream.head().version
-            )
-            request = find_among(paths.recent(), provider_id)
+            recent = Paths(stream, stream.head().version).recent()
+            request = find_among(recent, provider_id)
         return request
 
     def resume(self, request: OpenRequest) -> None:
@@ -252,7 +250,9 @@ class Recorder:
         for place, outgoing in enumerate(entries, 1):
             reading = self._read(outgoing, bodies)
             try:
-                planned, events, blobs = self._planned_apart(reading, state)
+                match = apart(self._match(reading, state, None), state, reading.whole())
+                planned = plan(reading.outgoing, reading.asked, state, match, reading.rendered)
+                events, blobs, _ = self._drafted(planned, state, reading)
             except InvalidInput as exc:
                 raise InvalidContent(f"request {place} of the batch: {exc}") from exc
             self._put(blobs)
@@ -263,25 +263,15 @@ class Recorder:
         append_first(self.stream, tuple(drafted), None)
         return requests
 
-    def _planned_apart(
-        self, reading: Reading, state: ConversationState
-    ) -> tuple[Plan, tuple[NewEvent, ...], Mapping[str, bytes]]:
-        """Return what is recorded of a request beside what is said now."""
-        match = apart(self._match(reading, state, None), state, reading.whole())
-        planned = plan(reading.outgoing, reading.asked, state, match, reading.rendered)
-        events, blobs, _ = self._drafted(planned, state, reading)
-        return planned, events, blobs
-
     def _told_apart(self, planned: Plan, head: Head) -> Plan:
         """Return a plan whose results say which of the calls of their id they are of."""
-        log, own = self.stream.backend, self.stream.conversation_id
-        apart = tuple(
-            told_apart(log, own, head, event)
+        results_apart = tuple(
+            told_apart(self.stream, head, event)
             if isinstance(event, ToolResultRecorded) and event.line is None
             else event
             for event in planned.events
         )
-        return replace(planned, events=apart)
+        return replace(planned, events=results_apart)
 
     def _read(self, outgoing: Outgoing, bodies: Bodies) -> Reading:
         return Reading(outgoing, bodies, matching(outgoing.body, self.remembered()))
@@ -293,8 +283,7 @@ class Recorder:
         sent = reading.whole()
         if sent is None:
             return UNRELATED
-        own, lineages = self.stream.conversation_id, self.stream.lineages()
-        matcher = Matcher(self.stream.backend, lineages, own, self._sides, state, sent)
+        matcher = Matcher(self.stream, self._sides, state, sent)
         if after is not None:
             match = matcher.going_on(after)
             return match if reading.rendered is None else replace(match, new=())
@@ -332,7 +321,7 @@ class Recorder:
         stream, version = self.stream, state.head.version
         if not state.last_version:
             return ()
-        paths = Paths(stream.backend, stream.lineages(), stream.conversation_id, version)
+        paths = Paths(stream, version)
         return paths.read(paths.main(), reading.digests().blocks).sources
 
     def _keep(self, match: Match, planned: Plan, event: RequestSent, done: Done) -> None:

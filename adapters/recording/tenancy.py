@@ -22,8 +22,9 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Backend
 
 if TYPE_CHECKING:
-    from onrecord.adapters.conversation.rendering import RenderedRequest, Windows
+    from onrecord.adapters.conversation.rendering import RenderedRequest
     from onrecord.adapters.recording.recorder import Recorder
+    from onrecord.adapters.redis.hot_windows import HotWindows
     from onrecord.adapters.wire.clients.binding import Scope
 
 
@@ -49,7 +50,7 @@ class Tenancy:
         *,
         actor: str | None = None,
         matrix: Mapping[str, JsonObject] = NO_MATRIX,
-        windows: Windows | None = None,
+        windows: HotWindows | None = None,
     ) -> None:
         """Hold what the conversations share."""
         self.backend = backend

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
-from uuid import UUID
 
 from onrecord.adapters.streams.lineage import LineSegment, backwards
 from onrecord.adapters.streams.stream import Done, Stream
@@ -25,7 +24,7 @@ from onrecord.domain.events import (
 )
 from onrecord.domain.head import Head
 from onrecord.domain.header import NO_METADATA
-from onrecord.domain.log import Duplicate, Log, Recorded
+from onrecord.domain.log import Duplicate, Recorded
 
 logger = logging.getLogger("onrecord")
 
@@ -64,7 +63,7 @@ def record_result(
     done = _append(stream, result, extracted, metadata)
     if isinstance(done, Recorded):
         return done
-    apart = told_apart(stream.backend, stream.conversation_id, stream.head(), result)
+    apart = told_apart(stream, stream.head(), result)
     if apart.call is not None:
         done = _append(stream, apart, extracted, metadata)
     return _reject(stream, apart, metadata) if done is None else done
@@ -133,19 +132,17 @@ def _is_same(event: ToolResultRejected, result: ToolResultRecorded) -> bool:
     return content == (result.call_id, result.content, result.is_error)
 
 
-def told_apart(
-    log: Log, conversation_id: UUID, head: Head, result: ToolResultRecorded
-) -> ToolResultRecorded:
+def told_apart(stream: Stream, head: Head, result: ToolResultRecorded) -> ToolResultRecorded:
     """Return a result with the version of its call, where its id has named another call before."""
     call = head.open_calls.get(result.call_id)
     if call is None:
-        call = _last_named(log, conversation_id, head.version, result.call_id)
+        call = _last_named(stream, head.version, result.call_id)
     return result.model_copy(update={"call": call})
 
 
-def _last_named(log: Log, conversation_id: UUID, version: int, call_id: str) -> int | None:
+def _last_named(stream: Stream, version: int, call_id: str) -> int | None:
     """Return which call of an id was made or answered last; None if it is told by its id alone."""
-    for recorded in backwards(log, (LineSegment(conversation_id, version),)):
+    for recorded in backwards(stream.backend, (LineSegment(stream.conversation_id, version),)):
         if recorded.type not in _CALLS:
             continue
         match recorded.event():
