@@ -243,7 +243,7 @@ class Reading:
         self._is_read = False
 
     @property
-    def asked(self) -> WireRequest:
+    def sent(self) -> WireRequest:
         """What the request asks: of its messages only the last, if the others are known."""
         sent = self._tail.sent if self._tail else self.whole()
         return sent or WireRequest(self.outgoing.api, read_bounded_object(self.outgoing.body))

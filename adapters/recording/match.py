@@ -67,7 +67,7 @@ class Matcher(Comparison):
         if last is not None and len(self.sent.pieces) == count:
             if self._goes_on_with_answer():
                 return Match("extends", parent=state.last_id)
-            if state.in_flight or state.answered:
+            if state.in_flight or state.answered_at:
                 return self._sample_of_main()
             if self._broke_off():
                 return self._instead_of_answer()
@@ -82,7 +82,7 @@ class Matcher(Comparison):
 
         It says no more than the request before it did (Gemini: `continuationToken`).
         """
-        token, answered = self.sent.goes_on_by, self.state.answered
+        token, answered = self.sent.goes_on_by, self.state.answered_at
         if token is None or not answered:
             return False
         encoded = jsontext.write(token)
@@ -174,7 +174,7 @@ class Matcher(Comparison):
         That may have been long ago: the events since are those of other calls.
         """
         yield from reversed(recent)
-        answered = self.state.answered
+        answered = self.state.answered_at
         if answered:
             yield from self.log.read(self.own, after=answered - 1, until=answered)
 

@@ -40,6 +40,7 @@ from onrecord.projections.matching.units import Piece, digest_of
 
 if TYPE_CHECKING:
     from onrecord.adapters.conversation.rendering import RenderedRequest
+    from onrecord.adapters.recording.bodies import Reading
 
 _TOOLS: Final = frozenset({"tools", "toolConfig"})
 _INSTRUCTIONS: Final = frozenset({"system", "instructions", "systemInstruction"})
@@ -141,15 +142,15 @@ class Plan:
     """What to record before a request goes out: the new events, then it itself, under `request`.
 
     `line` is the side branch that the request is on, if it is on one. `blobs` are the bytes, by
-    digest, that the events refer to. `sent` makes the request's event of its template; what it may
-    repeat of earlier events are the `sources`.
+    digest, that the events refer to. `request_event` makes the event of the request, which is
+    given its template; what that may repeat of earlier events are the `sources`.
     """
 
     request: UUID
     events: tuple[Event, ...]
     blobs: Mapping[str, bytes]
     line: UUID | None
-    sent: Callable[[Template, Digests], RequestSent]
+    request_event: Callable[[Template, Digests], RequestSent]
     sources: tuple[Source, ...] = ()
 
 
@@ -162,26 +163,21 @@ class Digests:
     blocks: int = 0
 
 
-def plan(
-    outgoing: Outgoing,
-    asked: WireRequest,
-    state: ConversationState,
-    match: Match,
-    rendered: RenderedRequest | None,
-) -> Plan:
+def plan(reading: Reading, state: ConversationState, match: Match) -> Plan:
     """Decide what to record of a request that goes on so; on its line, what it says anew."""
     request = uuid7()
     side = match.side
     line = request if match.is_new else side.line if side else None
-    events, blobs = _new_events(outgoing, asked, state, match, line, rendered)
+    outgoing, rendered, sent = reading.outgoing, reading.rendered, reading.sent
+    events, blobs = _new_events(reading, sent, state, match, line)
     seen = None if line or rendered is None else rendered.recipe.version
 
-    def sent(template: Template, digests: Digests) -> RequestSent:
+    def request_event(template: Template, digests: Digests) -> RequestSent:
         return RequestSent(
-            seen=seen if seen is not None and seen < state.said else None,
+            seen=seen if seen is not None and seen < state.said_at else None,
             api=outgoing.api,
             endpoint=outgoing.endpoint,
-            model=asked.model,
+            model=sent.model,
             parent=match.parent,
             after=side.after if side else match.after or None,
             as_of=side.as_of if side else match.as_of,
@@ -197,7 +193,7 @@ def plan(
             line=line,
         )
 
-    return Plan(request, events, blobs, line, sent, (*match.sources, *state.sources))
+    return Plan(request, events, blobs, line, request_event, (*match.sources, *state.sources))
 
 
 def matching(body: bytes, rendered: Sequence[RenderedRequest]) -> RenderedRequest | None:
@@ -234,12 +230,12 @@ def goes_on(sent: WireRequest, state: ConversationState, version: int) -> bool:
     it missed the answer. What says more without having seen it may go on from what another request
     had left out.
     """
-    if state.answered > version:
+    if state.answered_at > version:
         return False
     if state.head.request <= version:
         return True
     last = state.last
-    is_over = not state.in_flight and not state.answered
+    is_over = not state.in_flight and not state.answered_at
     return (
         is_over
         and last is not None
@@ -271,12 +267,7 @@ def _is_in_force(
 
 
 def _new_events(
-    outgoing: Outgoing,
-    sent: WireRequest,
-    state: ConversationState,
-    match: Match,
-    line: UUID | None,
-    rendered: RenderedRequest | None,
+    reading: Reading, sent: WireRequest, state: ConversationState, match: Match, line: UUID | None
 ) -> Recording:
     """Return the events of what a request says for the first time; side branches put nothing in force."""
     recordings: list[Recording] = [(match.adopts, {})]
@@ -284,7 +275,7 @@ def _new_events(
         recordings += (
             recording
             for recording in in_force_anew(sent, state.instructions, state.tools)
-            if not _is_as_rendered(recording, sent, outgoing.body, rendered)
+            if not _is_as_rendered(recording, sent, reading.outgoing.body, reading.rendered)
         )
     recordings.append(WIRES[sent.api].request_events(sent, match.new, _ids(), line))
     events = tuple(with_digest(event) for new, _ in recordings for event in new)

@@ -49,7 +49,7 @@ from onrecord.adapters.recording.state import (
     last_request,
 )
 from onrecord.adapters.recording.unstored import PendingAppend
-from onrecord.adapters.streams.results import told_apart
+from onrecord.adapters.streams.results import with_call_version
 from onrecord.adapters.streams.stream import Done, Stream, append_first, append_to, stored_again
 from onrecord.adapters.wire.answer import Conclusion, is_oversized
 from onrecord.adapters.wire.requests import WireRequest
@@ -216,9 +216,9 @@ class Recorder:
             if aside:
                 match = beside(match, state)
             state = self._in_force(state, match)
-            planned = plan(outgoing, reading.asked, state, match, reading.rendered)
+            planned = plan(reading, state, match)
             if is_reused:
-                planned = self._told_apart(planned, state.head)
+                planned = self._with_call_versions(planned, state.head)
             version = state.head.version
             expected = None if aside and version else version
             drafted, blobs, event = self._drafted(planned, state, reading)
@@ -236,7 +236,7 @@ class Recorder:
                 aside, is_reused = is_reused, True
                 continue
             request.version = done.last
-            self._warn(match, reading.asked)
+            self._warn(match, reading.sent)
             self._keep(match, planned, event, done)
             self._bodies.keep(reading.body(planned.request))
             return request
@@ -251,7 +251,7 @@ class Recorder:
             reading = self._read(outgoing, bodies)
             try:
                 match = apart(self._match(reading, state, None), state, reading.whole())
-                planned = plan(reading.outgoing, reading.asked, state, match, reading.rendered)
+                planned = plan(reading, state, match)
                 events, blobs, _ = self._drafted(planned, state, reading)
             except InvalidInput as exc:
                 raise InvalidContent(f"request {place} of the batch: {exc}") from exc
@@ -263,15 +263,15 @@ class Recorder:
         append_first(self.stream, tuple(drafted), None)
         return requests
 
-    def _told_apart(self, planned: Plan, head: Head) -> Plan:
+    def _with_call_versions(self, planned: Plan, head: Head) -> Plan:
         """Return a plan whose results say which of the calls of their id they are of."""
-        results_apart = tuple(
-            told_apart(self.stream, head, event)
+        events = tuple(
+            with_call_version(self.stream, head, event)
             if isinstance(event, ToolResultRecorded) and event.line is None
             else event
             for event in planned.events
         )
-        return replace(planned, events=results_apart)
+        return replace(planned, events=events)
 
     def _read(self, outgoing: Outgoing, bodies: Bodies) -> Reading:
         return Reading(outgoing, bodies, matching(outgoing.body, self.remembered()))
@@ -310,7 +310,7 @@ class Recorder:
         if parent is None:
             sources = [*self._said_before(state, reading), *sources]
         template, spans = split(outgoing.body, known=sources, parent=parent, cut=outgoing.cut)
-        event = planned.sent(template, reading.digests())
+        event = planned.request_event(template, reading.digests())
         sent = self.stream.draft(event, event_id=planned.request)
         return (*before, sent), {**planned.blobs, **spans}, event
 

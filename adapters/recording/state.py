@@ -54,8 +54,8 @@ class ConversationState:
 
     `last` is the main branch's last request, by `last_id` and `last_version` (0: none); `since` what
     was said after it; `in_flight` that its answer is being read right now, in this process.
-    `answered` is the version of a complete response to it, `said` that of the last event since that
-    said something (0: none). `sources` are the events since that request, whose content the next
+    `answered_at` is the version of a complete response to it, `said_at` that of the last event since
+    that said something (0: none). `sources` are the events since that request, whose content the next
     one repeats.
     """
 
@@ -65,8 +65,8 @@ class ConversationState:
     last_version: int = 0
     since: tuple[RecordedUnit, ...] = ()
     in_flight: bool = False
-    answered: int = 0
-    said: int = 0
+    answered_at: int = 0
+    said_at: int = 0
     instructions: InstructionsSet | None = None
     tools: ToolsDeclared | None = None
     sources: tuple[Source, ...] = ()
@@ -126,8 +126,8 @@ class StateReader:
             last_version=_version_here(sent, here) if sent else 0,
             since=tuple(recorded_units(_since(events, place, here))),
             in_flight=last_id is not None and last_id in IN_FLIGHT,
-            answered=_last_version(i for i, e in own if isinstance(e, ResponseCompleted)),
-            said=_last_version(item for item, event in own if says_something(event)),
+            answered_at=_last_version(i for i, e in own if isinstance(e, ResponseCompleted)),
+            said_at=_last_version(item for item, event in own if says_something(event)),
             instructions=instructions,
             tools=tools,
             sources=sources_in([*items, *latest]),

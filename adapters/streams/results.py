@@ -63,7 +63,7 @@ def record_result(
     done = _append(stream, result, extracted, metadata)
     if isinstance(done, Recorded):
         return done
-    apart = told_apart(stream, stream.head(), result)
+    apart = with_call_version(stream, stream.head(), result)
     if apart.call is not None:
         done = _append(stream, apart, extracted, metadata)
     return _reject(stream, apart, metadata) if done is None else done
@@ -132,7 +132,7 @@ def _is_same(event: ToolResultRejected, result: ToolResultRecorded) -> bool:
     return content == (result.call_id, result.content, result.is_error)
 
 
-def told_apart(stream: Stream, head: Head, result: ToolResultRecorded) -> ToolResultRecorded:
+def with_call_version(stream: Stream, head: Head, result: ToolResultRecorded) -> ToolResultRecorded:
     """Return a result with the version of its call, where its id has named another call before."""
     call = head.open_calls.get(result.call_id)
     if call is None:
