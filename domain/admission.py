@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
 from onrecord.domain import events
-from onrecord.domain.content import Document, Native, Role, Text, ToolResult
+from onrecord.domain.content import Document, Native, Text, ToolResult
 from onrecord.domain.encoding import NAMES, Erased, Unrecognised
 from onrecord.domain.errors import ConversationClosed, InvalidContent, OnrecordError
 from onrecord.domain.events import (
@@ -209,15 +209,14 @@ def say(
     head: Head,
     content: Iterable[Text | Document | Native],
     *,
-    role: Role = "user",
     message_id: str | None = None,
 ) -> tuple[Event, ...]:
-    """Record a message of the caller's: a prompt, or a note of the operator."""
+    """Record what the user says: a prompt."""
     _must_be_open(head)
     blocks = tuple(content)
     if not blocks:
         raise InvalidContent("a message needs content: give it text or a document")
-    return (events.MessageRecorded(role=role, content=blocks, message_id=message_id),)
+    return (events.MessageRecorded(role="user", content=blocks, message_id=message_id),)
 
 
 def instruct(head: Head, content: str | Text | Native) -> tuple[Event, ...]:

@@ -134,14 +134,6 @@ def encoded(label: str, value: Any) -> bytes:
     return b"%s:%d:%s" % (label.encode("utf-8", "surrogatepass"), len(data), data)
 
 
-def prefix_of(system: Any, tools: Any, messages: Iterable[dict[str, Any]]) -> str:
-    """Return the digest of a whole request: what its answer will be bound to."""
-    prefix = Prefix(system, tools)
-    for message in messages:
-        prefix.add(message["role"], message.get("content") or [])
-    return prefix.digest()
-
-
 def canonical(value: Any) -> Any:
     """Return the value without nulls and cache marks."""
     match value:

@@ -9,10 +9,11 @@ from onrecord.adapters.wire.anthropic.stream import API, MessageStream, read_bod
 from onrecord.adapters.wire.blocks import Recording
 from onrecord.domain.blobs import restore
 from onrecord.domain.events import Event, MessageRecorded, RequestSent, ToolResultRecorded
-from onrecord.domain.request_template import Template, prefix_of
+from onrecord.domain.request_template import Template
 from onrecord.projections.apis.request import Request
 from tests.corpus.kept import as_text, blocks_of, stored
 from tests.corpus.wire import Exchange, JsonObject
+from tests.prefixes import prefix_of
 from tests.sent import events_of
 
 SPOKEN = (MessageRecorded, ToolResultRecorded)

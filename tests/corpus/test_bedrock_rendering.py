@@ -25,12 +25,13 @@ from onrecord.domain.events import (
     RequestSent,
     ToolResultRecorded,
 )
-from onrecord.domain.request_template import Template, prefix_of
+from onrecord.domain.request_template import Template
 from onrecord.projections.apis.request import Options, Request, render
 from tests.corpus.bedrock_wire import Exchange, exchanges, files
 from tests.corpus.kept import as_text, blocks_of, stored
 from tests.corpus.table import RecordProperty, folder, report
 from tests.corpus.wire import MISSING, JsonObject, is_there
+from tests.prefixes import prefix_of
 from tests.projections.apis.bedrock.converse_shape import objections
 from tests.projections.refused import refused
 from tests.sent import events_of

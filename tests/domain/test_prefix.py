@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from onrecord.domain.request_template import Prefix, prefix_of
+from onrecord.domain.request_template import Prefix
+from tests.prefixes import prefix_of
 
 HI: dict[str, Any] = {"role": "user", "content": "Hi"}
 

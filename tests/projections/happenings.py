@@ -10,9 +10,10 @@ from onrecord.domain.admission import CANCELLED
 from onrecord.domain.content import Blob, Document, Native, Text, ToolCall, ToolResult
 from onrecord.domain.events import Event
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.request_template import Template, prefix_of
+from onrecord.domain.request_template import Template
 from onrecord.projections.apis.request import Options, Request, render
 from onrecord.projections.history.history import Block
+from tests.prefixes import prefix_of
 
 API = "anthropic-messages"
 MODEL = "claude-sonnet-4-5"

@@ -294,10 +294,6 @@ class Operators(Application[UUID]):
             return None
         return erasure
 
-    def last_erasure(self, conversation_id: UUID) -> Erasure | None:
-        """Return the last erasure of a conversation that can be read; None if there is none."""
-        return self.last_and_next(conversation_id)[0]
-
     def last_and_next(self, conversation_id: UUID) -> tuple[Erasure | None, int]:
         """Return the last erasure of a conversation that can be read, and the number of the next one."""
         try:

@@ -16,7 +16,6 @@ from onrecord.domain.request_template import (
     ContentSpan,
     EncodedSpan,
     LiteralSpan,
-    prefix_of,
 )
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.apis.request import Options, Request, renderer_digest
@@ -33,6 +32,7 @@ from tests.adapters.recorded_calls import (
     results,
     said,
 )
+from tests.prefixes import prefix_of
 
 TOOL: JsonObject = {
     "name": "look_up",

@@ -14,7 +14,6 @@ from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.adapters.wire.secrets import PLACEHOLDER, cut, cut_all, cut_url, is_secret
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.errors import StorageFull
-from onrecord.domain.request_template import prefix_of
 from onrecord.projections.matching.template import Stored, join
 from tests.adapters.recorded_calls import (
     GREETING,
@@ -25,6 +24,7 @@ from tests.adapters.recorded_calls import (
     calling,
     requests_of,
 )
+from tests.prefixes import prefix_of
 
 API = "anthropic-messages"
 CANARIES = ("canary-token", "canary-url", "canary-user", "canary-header", KEY)

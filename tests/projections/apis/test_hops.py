@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 
 from onrecord.domain.events import RequestSent, ResponseCompleted, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.request_template import Prefix, Template, prefix_of
+from onrecord.domain.request_template import Prefix, Template
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.apis.bedrock.read import NAME as BEDROCK
 from onrecord.projections.apis.gemini.read import NAME as GEMINI
 from onrecord.projections.apis.openai_responses.read import NAME as RESPONSES
 from onrecord.projections.apis.request import Options, Request
+from tests.prefixes import prefix_of
 from tests.projections.apis.bedrock import bedrock_happenings as bedrock
 from tests.projections.apis.gemini import gemini_happenings as gemini
 from tests.projections.apis.openai_responses import responses_happenings as responses

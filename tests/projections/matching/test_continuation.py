@@ -12,7 +12,7 @@ from onrecord.domain.content import Native, Text, ToolResult
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.events import Event
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.request_template import Prefix, prefix_of
+from onrecord.domain.request_template import Prefix
 from onrecord.projections.matching.align import align
 from onrecord.projections.matching.recorded_units import RecordedUnit, recorded_units
 from onrecord.projections.matching.units import (
@@ -22,6 +22,7 @@ from onrecord.projections.matching.units import (
     pieces,
     unit_of_piece,
 )
+from tests.prefixes import prefix_of
 
 API = "anthropic-messages"
 RESPONSE = UUID(int=1)

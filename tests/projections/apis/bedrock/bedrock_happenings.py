@@ -9,9 +9,10 @@ from onrecord.domain import events
 from onrecord.domain.content import Native
 from onrecord.domain.events import Event
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.request_template import Template, prefix_of
+from onrecord.domain.request_template import Template
 from onrecord.projections.apis.bedrock.read import NAME
 from onrecord.projections.apis.request import Options, Request
+from tests.prefixes import prefix_of
 from tests.projections.happenings import Story
 
 CLAUDE = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
