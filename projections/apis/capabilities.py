@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, Final, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, cast
 
 from pydantic import Field, StrictBool, ValidationError
 
@@ -101,17 +101,20 @@ class Told(Value):
     context_tokens: _Amount | None = None
     output_tokens: _Amount | None = None
 
-    @classmethod
-    def read(cls, where: str, plain: JsonObject) -> Told:
-        """Return what plain JSON tells; InvalidInput, with the place and the reason, if nothing."""
-        try:
-            return cls.model_validate(plain)
-        except ValidationError as exc:
-            first = exc.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, (where, *first["loc"])))
-        if first["type"] == "extra_forbidden":
-            raise InvalidInput(f"{place}: is not one of {', '.join(cls.model_fields)}")
-        raise InvalidInput(f"{place}: {first['msg']}")
+
+ShapeT = TypeVar("ShapeT", bound=Value)
+
+
+def read_as(shape: type[ShapeT], where: str, plain: JsonObject) -> ShapeT:
+    """Return what plain JSON tells; InvalidInput, with the place and the reason, if nothing."""
+    try:
+        return shape.model_validate(plain)
+    except ValidationError as exc:
+        first = exc.errors(include_url=False, include_input=False)[0]
+    place = ".".join(map(str, (where, *first["loc"])))
+    if first["type"] == "extra_forbidden":
+        raise InvalidInput(f"{place}: is not one of {', '.join(shape.model_fields)}")
+    raise InvalidInput(f"{place}: {first['msg']}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +158,7 @@ def check_tables(tables: Mapping[str, Any], apis: Container[str]) -> None:
         if api not in apis:
             raise InvalidInput(f"{api}: is no API that Onrecord speaks")
         table = _table(api, plain)
-        Told.read(api, told_in(table))
+        read_as(Told, api, told_in(table))
         _check_models(api, _table(f"{api}.{MODELS}", table.get(MODELS, {})))
 
 
@@ -164,7 +167,7 @@ def _check_models(api: str, models: JsonObject) -> None:
     for key, plain in models.items():
         where = f"{api}.{MODELS}.{key}"
         entry = _entry(api, key, _table(where, plain))
-        Told.read(where, entry.told)
+        read_as(Told, where, entry.told)
         for name in (*entry.ids, *(pattern.text.lower() for pattern in entry.patterns)):
             if name in seen:
                 raise InvalidInput(f"{where}: another entry is for {name!r}")
@@ -344,7 +347,7 @@ def entry_for(model: str, entries: tuple[Entry, ...]) -> tuple[str, Entry] | Non
 
 
 def _capabilities(row: str, api: str, plain: JsonObject) -> Capabilities:
-    stated = Told.read(api, plain)
+    stated = read_as(Told, api, plain)
     return Capabilities(
         row=row,
         user=frozenset(stated.user),

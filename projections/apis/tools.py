@@ -51,12 +51,12 @@ def _encoders(api: str) -> Mapping[str, _Encode]:
     return known.builtin_tools if known else {}
 
 
-def _dated(kind: str, version: str, name: str | None = None) -> _Encode:
+def _dated(kind: str, version: str) -> _Encode:
     """Return what encodes a tool whose type ends with a date."""
 
     def encode(tool: BuiltinTool, options: JsonObject) -> JsonObject:
         typed = f"{kind}_{tool.version or version}"
-        return {"type": typed, "name": name or kind, **options}
+        return {"type": typed, "name": kind, **options}
 
     return encode
 

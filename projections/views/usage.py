@@ -22,7 +22,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Annotated, Any, Final, NamedTuple, cast
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from onrecord.domain.content import Value
 from onrecord.domain.errors import InvalidInput
@@ -30,7 +30,7 @@ from onrecord.domain.head import MOST_TOKENS
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.api import Path, UsagePlaces, api_of
-from onrecord.projections.apis.capabilities import MODELS, Entry, entries_in, entry_for
+from onrecord.projections.apis.capabilities import MODELS, Entry, entries_in, entry_for, read_as
 from onrecord.projections.history.responses import plain_of
 from onrecord.projections.views.view import Changes, EventBatch, Row, storable
 
@@ -315,12 +315,5 @@ def cost_of(usage: ModelUsage, prices: Prices) -> Decimal | None:
 
 
 def _price(entry: Entry) -> Price:
-    try:
-        return Price.model_validate(entry.told)
-    except ValidationError as exc:
-        first = exc.errors(include_url=False, include_input=False)[0]
     names = ", ".join((*entry.ids, *(pattern.text for pattern in entry.patterns)))
-    place = ".".join(map(str, (names, *first["loc"])))
-    if first["type"] == "extra_forbidden":
-        raise InvalidInput(f"{place}: is not one of {', '.join(Price.model_fields)}")
-    raise InvalidInput(f"{place}: {first['msg']}")
+    return read_as(Price, names, entry.told)

@@ -9,7 +9,7 @@ import pytest
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import FOLDERS
-from onrecord.projections.apis.capabilities import Told, check_tables, laid_over
+from onrecord.projections.apis.capabilities import Told, check_tables, laid_over, read_as
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_what_has_not_the_shape_is_refused_with_the_entry_and_the_reason(
 
 
 def test_what_is_not_told_is_as_little_as_any_model_takes() -> None:
-    told = Told.read("toy", {})
+    told = read_as(Told, "toy", {})
     assert (told.user, told.tool_result, told.document_bytes) == (("text",), ("text",), {})
 
 
