@@ -91,10 +91,10 @@ def mcp_name(element: str, tool: str) -> str:
 
 def parse_mcp_name(name: str) -> McpName:
     """Return what a name says; InvalidContent for what is none. The element ends at the first `___`."""
-    found = _MCP_NAME.fullmatch(name)
-    if found is None:
+    match = _MCP_NAME.fullmatch(name)
+    if match is None:
         raise InvalidContent(f"Failed to parse MCP tool call identifier from '{name}'")
-    return McpName(*found.groups())
+    return McpName(*match.groups())
 
 
 def check_mcp_elements(elements: Iterable[str]) -> None:
@@ -172,12 +172,12 @@ def answers_of(inputs: object, gateways: Iterable[Gateway]) -> Answers:
     types = {gateway.name: gateway.type for gateway in gateways}
     discovered: list[Toolset] = []
     others: list[EngineInput] = []
-    for given in inputs_of(inputs):
-        discovery = discovery_of(given.id or "")
+    for entry in inputs_of(inputs):
+        discovery = discovery_of(entry.id or "")
         if discovery is None:
-            others.append(given if given.is_signal else _named(given, types))
+            others.append(entry if entry.is_signal else _named(entry, types))
         else:
-            discovered.append(_offered(discovery, given.content))
+            discovered.append(_offered(discovery, entry.content))
     return Answers(tuple(discovered), tuple(others))
 
 
@@ -200,47 +200,47 @@ def _listed(content: Any) -> Any:
             return content
 
 
-def _named(given: EngineInput, types: Mapping[str, str]) -> EngineInput:
-    element = given.name or ""
+def _named(entry: EngineInput, types: Mapping[str, str]) -> EngineInput:
+    element = entry.name or ""
     gateway = types.get(element)
     if gateway == A2A_GATEWAY:
-        return replace(given, name=a2a_name(element))
-    return _of_server(given, element) if gateway == MCP_GATEWAY else given
+        return replace(entry, name=a2a_name(element))
+    return _of_server(entry, element) if gateway == MCP_GATEWAY else entry
 
 
-def _of_server(given: EngineInput, element: str) -> EngineInput:
+def _of_server(entry: EngineInput, element: str) -> EngineInput:
     """Return what a tool of a server gave; an entry as it is where no server answered."""
-    match given.content:
+    match entry.content:
         case {"name": str(tool), "content": [*_] | None as blocks, **others}:
-            said = [_told(block) for block in blocks or ()] or None
-            content = Unfolded(said, "/content", is_error=others.get("isError") is True)
-            return replace(given, name=mcp_name(element, tool), content=content)
+            unfolded = [_text_or_document(block) for block in blocks or ()] or None
+            content = Unfolded(unfolded, "/content", is_error=others.get("isError") is True)
+            return replace(entry, name=mcp_name(element, tool), content=content)
         case _:
-            return given
+            return entry
 
 
-def _told(block: Any) -> object:
+def _text_or_document(block: Any) -> object:
     """Return a block as a text or a document; its JSON where it is neither."""
     match block:
         case {"type": "text", "text": str(text)}:
             return Text(text=text)
         case {"type": "blob", "blob": str(data)} | {"type": "image" | "audio", "data": str(data)}:
-            found: object = document_in(data, _media_type(block))
+            document: object = document_in(data, _media_type(block))
         case {"type": "resource", "resource": {"uri": str(uri), "text": str(text)} as resource}:
-            found = document_of(text, _media_type(resource), uri)
+            document = document_of(text, _media_type(resource), uri)
         case {"type": "resource", "resource": {"uri": str(uri), "blob": str(data)} as resource}:
-            found = document_in(data, _media_type(resource), uri)
+            document = document_in(data, _media_type(resource), uri)
         case {"type": "resource_link", "uri": str(uri), "name": str(name)}:
-            found = linked(uri, _media_type(block), name)
+            document = linked(uri, _media_type(block), name)
         case {"type": "object", "content": content}:
             return _json(content)
         case _:
-            found = None
-    return found or _json(block)
+            document = None
+    return document or _json(block)
 
 
-def _media_type(said: Mapping[str, Any]) -> str | None:
-    media_type = said.get("mimeType")
+def _media_type(members: Mapping[str, Any]) -> str | None:
+    media_type = members.get("mimeType")
     return media_type if isinstance(media_type, str) else None
 
 

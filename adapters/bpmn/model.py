@@ -154,10 +154,10 @@ class Node:
 
     def within(self, *tags: str) -> tuple[Node, ...]:
         """Return what is reached by these tags, one step each."""
-        found: tuple[Node, ...] = (self,)
+        nodes: tuple[Node, ...] = (self,)
         for tag in tags:
-            found = tuple(child for node in found for child in node.all(tag))
-        return found
+            nodes = tuple(child for node in nodes for child in node.all(tag))
+        return nodes
 
 
 def bytes_of(source: Path | bytes) -> bytes:
@@ -297,12 +297,12 @@ def _element(node: Node, targets: frozenset[str]) -> Element:
         headers=_pairs(_extended(node, "taskHeaders", "header"), "key"),
         inputs=_mappings(_extended(node, "ioMapping", "input")),
         outputs=_mappings(_extended(node, "ioMapping", "output")),
-        job_type=_said(_extended(node, "taskDefinition"), "type"),
+        job_type=_first_attribute(_extended(node, "taskDefinition"), "type"),
         template=node.attributes.get(f"{_ZEEBE}modelerTemplate"),
-        result_variable=_said(
+        result_variable=_first_attribute(
             _extended(node, "script") + _extended(node, "calledDecision"), "resultVariable"
         ),
-        version_tag=_said(_extended(node, "versionTag"), "value"),
+        version_tag=_first_attribute(_extended(node, "versionTag"), "value"),
         collecting=_collecting(node),
         elements=tuple(
             _element(child, led_to) for child in node.children if child.tag in _FLOW_NODES
@@ -320,12 +320,12 @@ def _documentation(node: Node) -> str | None:
 
 
 def _flow(node: Node) -> Flow:
-    said = node.attributes
+    attributes = node.attributes
     conditions = node.all(f"{_BPMN}conditionExpression")
     return Flow(
-        id=said.get("id", ""),
-        source=said.get("sourceRef", ""),
-        target=said.get("targetRef", ""),
+        id=attributes.get("id", ""),
+        source=attributes.get("sourceRef", ""),
+        target=attributes.get("targetRef", ""),
         condition=conditions[0].text if conditions else None,
     )
 
@@ -337,9 +337,9 @@ def _collecting(node: Node) -> Collecting:
         f"{_BPMN}multiInstanceLoopCharacteristics", _EXTENSIONS, f"{_ZEEBE}loopCharacteristics"
     )
     return Collecting(
-        collection=_said(ad_hoc + loop, "outputCollection"),
-        element=_said(ad_hoc + loop, "outputElement"),
-        active_elements=_said(ad_hoc, "activeElementsCollection"),
+        collection=_first_attribute(ad_hoc + loop, "outputCollection"),
+        element=_first_attribute(ad_hoc + loop, "outputElement"),
+        active_elements=_first_attribute(ad_hoc, "activeElementsCollection"),
     )
 
 
@@ -347,7 +347,7 @@ def _extended(node: Node, *names: str) -> tuple[Node, ...]:
     return node.within(_EXTENSIONS, *(_ZEEBE + name for name in names))
 
 
-def _said(nodes: Iterable[Node], attribute: str) -> str | None:
+def _first_attribute(nodes: Iterable[Node], attribute: str) -> str | None:
     values = (node.attributes.get(attribute) for node in nodes)
     return next((value for value in values if value is not None), None)
 

@@ -80,12 +80,12 @@ def _tools_of(
 
 def sub_process_of(model: Model, sub_process_id: str | None) -> Element:
     """Return the ad-hoc sub-process of an id, or the one that can only be meant."""
-    found = tuple(model.ad_hoc_sub_processes())
+    sub_processes = tuple(model.ad_hoc_sub_processes())
     if sub_process_id is None:
-        return _only(found)
+        return _only(sub_processes)
     if not sub_process_id.strip():
         raise InvalidModel("adHocSubProcessId cannot be null or empty")
-    for sub_process in found:
+    for sub_process in sub_processes:
         if sub_process.id == sub_process_id:
             return sub_process
     raise InvalidModel(
@@ -95,11 +95,11 @@ def sub_process_of(model: Model, sub_process_id: str | None) -> Element:
     )
 
 
-def _only(found: tuple[Element, ...]) -> Element:
-    meant = [each for each in found if each.is_agentic] or found
+def _only(sub_processes: tuple[Element, ...]) -> Element:
+    meant = [each for each in sub_processes if each.is_agentic] or sub_processes
     if len(meant) == 1:
         return meant[0]
-    if not found:
+    if not sub_processes:
         raise InvalidModel("the model has no ad-hoc sub-process", NOT_FOUND)
     ids = ", ".join(each.id for each in meant)
     raise InvalidModel(f"the model has several ad-hoc sub-processes: name one of {ids}", NOT_FOUND)

@@ -25,7 +25,7 @@ _TEXT_TYPES: Final = frozenset({"text", "input_text", "output_text"})
 
 def doubts_of(transcript: Transcript) -> tuple[Doubt, ...]:
     """Return what is dubious in a transcript, in its order; no two lines of a place are alike."""
-    found = [
+    doubts = [
         *_unpaired(transcript.entries),
         *_out_of_turn(transcript.entries),
         *_blank(transcript.entries),
@@ -33,7 +33,7 @@ def doubts_of(transcript: Transcript) -> tuple[Doubt, ...]:
         *_truncated(transcript.entries, transcript.blobs),
     ]
     order = {entry.place: at for at, entry in reversed(list(enumerate(transcript.entries)))}
-    return tuple(sorted(dict.fromkeys(found), key=lambda doubt: order[doubt.place]))
+    return tuple(sorted(dict.fromkeys(doubts), key=lambda doubt: order[doubt.place]))
 
 
 def _unpaired(entries: Iterable[Entry]) -> Iterator[Doubt]:
@@ -184,8 +184,8 @@ def _holds_cut(value: Any) -> bool:
 
 
 def _is_cut(text: str) -> bool:
-    if (found := _DATA_URL.match(text)) is not None:
-        return not _is_base64(text[found.end() :])
+    if (beginning := _DATA_URL.match(text)) is not None:
+        return not _is_base64(text[beginning.end() :])
     return _CUT.search(text[-_CUT_AT_MOST:]) is not None
 
 
@@ -200,12 +200,12 @@ def _is_base64(data: str) -> bool:
 def _has_cut_arguments(call: dict[str, Any]) -> bool:
     """Whether the arguments of a call are the beginning of a JSON text (OpenAI's are a text)."""
     match call:
-        case {"function": {"arguments": str(held)}} | {"arguments": str(held)} if held.strip():
+        case {"function": {"arguments": str(text)}} | {"arguments": str(text)} if text.strip():
             pass
         case _:
             return False
     try:
-        jsontext.read(held)
+        jsontext.read(text)
     except MalformedJson:
         return True
     return False

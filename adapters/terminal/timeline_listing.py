@@ -230,7 +230,7 @@ def draw_row(console: Console, row: Row, place: str) -> None:
     from rich.text import Text
 
     room = max(20, console.width - len(place) - _LABEL_WIDTH - 2 * len(_GAP))
-    for number, line in enumerate(_folded(console, _said(row), room)):
+    for number, line in enumerate(_folded(console, _marked_text(row), room)):
         first = number == 0
         label = f"{_label(row) if first else '':<{_LABEL_WIDTH}}"
         console.print(
@@ -246,13 +246,13 @@ def draw_row(console: Console, row: Row, place: str) -> None:
         )
 
 
-def _said(row: Row) -> Text:
+def _marked_text(row: Row) -> Text:
     from rich.text import Text
 
-    said = Text()
+    text = Text()
     for mark in row.marks:
-        said.append(f"[{mark}]", _MARKS[mark]).append(" ")
-    return said.append(output.flat(row.text), _text_style(row))
+        text.append(f"[{mark}]", _MARKS[mark]).append(" ")
+    return text.append(output.flat(row.text), _text_style(row))
 
 
 def _text_style(row: Row) -> str:
@@ -273,22 +273,22 @@ def _label(row: Row) -> str:
     return label if len(label) <= _LABEL_WIDTH else f"{label[: _LABEL_WIDTH - 1]}…"
 
 
-def _folded(console: Console, said: Text, room: int) -> Iterator[Text]:
+def _folded(console: Console, text: Text, room: int) -> Iterator[Text]:
     """Yield the first lines of a text; the last of them says how much more there is."""
     from rich.text import Text
 
     limit = room * (_FOLDED_TO + 1)
-    start = said[:limit]
+    start = text[:limit]
     lines = start.wrap(console, room)
-    if len(lines) <= _FOLDED_TO and len(said) <= limit:
+    if len(lines) <= _FOLDED_TO and len(text) <= limit:
         yield from lines
         return
     shown = lines[:_FOLDED_TO]
-    left = len(said) - sum(len(line) for line in shown)
+    left = len(text) - sum(len(line) for line in shown)
     more = f" … {counted(left, 'character')} more"
     last = shown[-1]
     last.truncate(room - len(more))
-    left = len(said) - sum(len(line) for line in shown)
+    left = len(text) - sum(len(line) for line in shown)
     yield from shown[:-1]
     yield Text.assemble(last, (f" … {counted(left, 'character')} more", "dim"))
 

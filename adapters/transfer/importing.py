@@ -211,18 +211,18 @@ def _compare(
     """Read the lines up to a version; they must be what the store has."""
     stored = backend.read(conversation_id, until=until)
     for recorded in stored:
-        given = next(line for line in lines if isinstance(line, RecordedEvent))
-        if not _is_same(recorded, given, key):
+        event = next(line for line in lines if isinstance(line, RecordedEvent))
+        if not _is_same(recorded, event, key):
             raise IdempotencyMismatch(
                 f"version {recorded.version} is another event here than in the file: "
                 "import into another store, or export again"
             )
 
 
-def _is_same(recorded: RecordedEvent, given: RecordedEvent, key: str) -> bool:
-    if (recorded.event_id, recorded.digest) == (given.event_id, given.digest):
+def _is_same(recorded: RecordedEvent, event: RecordedEvent, key: str) -> bool:
+    if (recorded.event_id, recorded.digest) == (event.event_id, event.digest):
         return True
-    return given.version == 1 and recorded.event() == ConversationStarted(key=key)
+    return event.version == 1 and recorded.event() == ConversationStarted(key=key)
 
 
 def _renamed(lines: Iterator[Line], key: str | None) -> Iterator[Line | NewEvent]:
@@ -275,13 +275,13 @@ def _append(
 
 def _commit(backend: Backend, request: Append) -> int:
     """Append a batch; return the version that the conversation is at."""
-    (verdict,) = backend.append((request,))
-    if isinstance(verdict, Mismatch):
+    (result,) = backend.append((request,))
+    if isinstance(result, Mismatch):
         raise IdempotencyMismatch(
-            f"the {request.events[verdict.ordinal].type} event is in this store already, "
+            f"the {request.events[result.ordinal].type} event is in this store already, "
             "with other content or in another conversation"
         )
-    return done_of(request, verdict).last
+    return done_of(request, result).last
 
 
 def _again(recorded: RecordedEvent) -> NewEvent:

@@ -57,14 +57,14 @@ def _is_summarised(recorded: RecordedEvent, compaction: Compaction | None) -> bo
 
 def unless_given(tool: Tool, given: AbstractSet[str]) -> Tool:
     """Return a tool that only says so where, by the time it is called, it has given its result."""
-    told = (
+    answer = (
         f"ALREADY LOADED. The body of '{tool.name}' was returned earlier in this turn "
         "\N{EM DASH} read it from your conversation history above. "
         f"Do not call this tool again.\n{tool.advice}"
     )
 
     def call(arguments: JsonObject, context: ToolCallContext) -> object:
-        return told if tool.name in given else tool.call(arguments, context)
+        return answer if tool.name in given else tool.call(arguments, context)
 
     return replace(tool, call=call)
 
