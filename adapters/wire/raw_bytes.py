@@ -1,43 +1,22 @@
-"""The bytes of an answer as they came: few are held in memory, many go to a file.
+"""The bytes of a blob: held in memory where they are few, in a file where they are many.
 
 The file is in the folder of the spool and has no name (`O_TMPFILE`, or unlinked as it is made): it
-holds secrets that are not cut yet, so nothing of it may outlive the process, however that ends.
+may hold secrets that are not cut yet, so nothing of it may outlive the process, however that ends.
 """
 
 from __future__ import annotations
 
-import sys
 import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from onrecord.domain.blobs import blob_of
 from onrecord.domain.content import Blob
 
 PIECE: Final = 256 * 1024
 """How many bytes are read from a file, or unpacked, at once."""
-
-_WRITTEN_AT_ONCE: Final = 1024 * 1024
-
-
-class Limits(NamedTuple):
-    """How much of one answer is held, read and kept, in bytes.
-
-    `held` of those that came stay in memory; more go to a file. `read` is how long an answer may
-    be, unpacked, to be put together; a longer one is recorded as interrupted. `kept` is how much of
-    what came goes to the file at most.
-    """
-
-    held: int = 8 * 1024**2
-    read: int = 48 * 1024**2
-    kept: int = 1024**3
-
-
-LIMITS: Final = Limits()
 
 
 class UnnamedFile:
@@ -95,7 +74,7 @@ class FileBytes:
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the bytes; fewer where the file was cut meanwhile."""
-        yield from _read(self._file, self._lock, self._start, self.blob.size)
+        yield from read_file(self._file, self._lock, self._start, self.blob.size)
 
 
 Content: TypeAlias = bytes | FileBytes
@@ -133,76 +112,7 @@ def filed(pieces: Iterable[bytes], folder: Path) -> FileBytes:
     return FileBytes(file, Blob(sha256=digest.hexdigest(), size=size))
 
 
-class RawBytes:
-    """The bytes of one answer as they come.
-
-    `take` is quick and waits for no disk; `write_out` writes what is more than may be held, on a
-    thread that may wait. Neither raises: `fault` says why no more is kept, and then what came
-    before that is.
-    """
-
-    def __init__(self, folder: Path, limits: Limits) -> None:
-        """Keep nothing yet; files are made in a folder."""
-        self._folder = folder
-        self._limits = limits
-        self._lock = threading.Lock()
-        self._held: deque[bytes] = deque()
-        self._holding = 0
-        self._file: UnnamedFile | None = None
-        self._filed = 0
-        self.chunks = 0
-        self.fault: str | None = None
-
-    def take(self, chunk: bytes) -> None:
-        """Take the next bytes in."""
-        with self._lock:
-            self.chunks += 1
-            if self.fault is None:
-                self._held.append(chunk)
-                self._holding += len(chunk)
-                if self.size > self._limits.kept:
-                    self.fault = f"no more than {self._limits.kept} bytes are kept"
-
-    @property
-    def size(self) -> int:
-        """How many bytes are kept."""
-        return self._filed + self._holding
-
-    @property
-    def is_held(self) -> bool:
-        """Whether all that is kept is in memory."""
-        return self._file is None
-
-    @property
-    def must_write(self) -> bool:
-        """Whether more is held than may be."""
-        most = self._limits.held if self._file is None else _WRITTEN_AT_ONCE
-        return self._holding > most and self.fault is None
-
-    def write_out(self) -> None:
-        """Write what is held, if that is more than may be."""
-        with self._lock:
-            if not self.must_write:
-                return
-            try:
-                self._file = self._file or UnnamedFile(self._folder)
-                while self._held:
-                    self._file.write(self._held[0])
-                    size = len(self._held.popleft())
-                    self._filed, self._holding = self._filed + size, self._holding - size
-            except OSError as exc:
-                self.fault = f"the folder of the spool takes no more ({exc.strerror})"
-
-    def pieces(self) -> Iterator[bytes]:
-        """Yield what is kept, as it came."""
-        with self._lock:
-            file, size, pieces_held = self._file, self._filed, tuple(self._held)
-        if file is not None:
-            yield from _read(file, self._lock, 0, size)
-        yield from pieces_held
-
-
-def _read(file: Readable, lock: threading.Lock, start: int, size: int) -> Iterator[bytes]:
+def read_file(file: Readable, lock: threading.Lock, start: int, size: int) -> Iterator[bytes]:
     """Yield bytes of a file; fewer where it was cut meanwhile."""
     at, end = start, start + size
     while at < end:
@@ -213,28 +123,3 @@ def _read(file: Readable, lock: threading.Lock, start: int, size: int) -> Iterat
             return
         yield piece
         at += len(piece)
-
-
-# Memory that was freed, given back to the system.
-#
-# glibc keeps what many small allocations left behind, and takes large ones elsewhere: of a long
-# answer its pieces stayed, beside its text and the bytes of that (measured: 43 MB of 128).
-
-_NOTHING: Final = 0
-
-
-def give_back() -> None:
-    """Give freed memory back, where the C library can be told to (glibc)."""
-    trim = _trim()
-    if trim is not None:
-        trim(_NOTHING)
-
-
-@cache
-def _trim() -> Callable[[int], object] | None:
-    if sys.platform != "linux":
-        return None
-    import ctypes
-
-    trim: Callable[[int], object] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    return trim

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import sys
+import threading
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
@@ -13,7 +15,7 @@ from types import ModuleType
 from typing import Any, Final, NamedTuple, Protocol
 
 from onrecord.adapters.wire.bodies.credentials import Credentials
-from onrecord.adapters.wire.raw_bytes import Content, Limits, RawBytes, beginning, filed
+from onrecord.adapters.wire.raw_bytes import Content, UnnamedFile, beginning, filed, read_file
 
 # Compressed bodies of responses, unpacked as they come: RFC 9110, section 8.4.1.
 #
@@ -149,10 +151,6 @@ def _gzip() -> _Coding:
     return _Coding(_Members(begin), zlib.error)
 
 
-def _deflate() -> _Coding:
-    return _Coding(_Deflate(), zlib.error)
-
-
 def _zstd() -> _Coding:
     name = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
     library: Any = importlib.import_module(name)
@@ -180,13 +178,100 @@ _NONE: Final = frozenset({"", "identity"})
 _CODINGS: Final[Mapping[str, Callable[[], _Coding]]] = {
     "gzip": _gzip,
     "x-gzip": _gzip,
-    "deflate": _deflate,
+    "deflate": lambda: _Coding(_Deflate(), zlib.error),
     "zstd": _zstd,
     "br": _brotli,
 }
 
 
-_MIB: Final = 1024**2
+# What came of an answer, and how much of it is held.
+
+_WRITTEN_AT_ONCE: Final = 1024 * 1024
+
+
+class Limits(NamedTuple):
+    """How much of one answer is held, read and kept, in bytes.
+
+    `held` of those that came stay in memory; more go to a file. `read` is how long an answer may
+    be, unpacked, to be put together; a longer one is recorded as interrupted. `kept` is how much of
+    what came goes to the file at most.
+    """
+
+    held: int = 8 * 1024**2
+    read: int = 48 * 1024**2
+    kept: int = 1024**3
+
+
+LIMITS: Final = Limits()
+
+
+class RawBytes:
+    """The bytes of one answer as they come.
+
+    `take` is quick and waits for no disk; `write_out` writes what is more than may be held, on a
+    thread that may wait. Neither raises: `fault` says why no more is kept, and then what came
+    before that is.
+    """
+
+    def __init__(self, folder: Path, limits: Limits) -> None:
+        """Keep nothing yet; files are made in a folder."""
+        self._folder = folder
+        self._limits = limits
+        self._lock = threading.Lock()
+        self._held: deque[bytes] = deque()
+        self._holding = 0
+        self._file: UnnamedFile | None = None
+        self._filed = 0
+        self.chunks = 0
+        self.fault: str | None = None
+
+    def take(self, chunk: bytes) -> None:
+        """Take the next bytes in."""
+        with self._lock:
+            self.chunks += 1
+            if self.fault is None:
+                self._held.append(chunk)
+                self._holding += len(chunk)
+                if self.size > self._limits.kept:
+                    self.fault = f"no more than {self._limits.kept} bytes are kept"
+
+    @property
+    def size(self) -> int:
+        """How many bytes are kept."""
+        return self._filed + self._holding
+
+    @property
+    def is_held(self) -> bool:
+        """Whether all that is kept is in memory."""
+        return self._file is None
+
+    @property
+    def must_write(self) -> bool:
+        """Whether more is held than may be."""
+        most = self._limits.held if self._file is None else _WRITTEN_AT_ONCE
+        return self._holding > most and self.fault is None
+
+    def write_out(self) -> None:
+        """Write what is held, if that is more than may be."""
+        with self._lock:
+            if not self.must_write:
+                return
+            try:
+                self._file = self._file or UnnamedFile(self._folder)
+                while self._held:
+                    self._file.write(self._held[0])
+                    size = len(self._held.popleft())
+                    self._filed, self._holding = self._filed + size, self._holding - size
+            except OSError as exc:
+                self.fault = f"the folder of the spool takes no more ({exc.strerror})"
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield what is kept, as it came."""
+        with self._lock:
+            file, size, pieces_held = self._file, self._filed, tuple(self._held)
+        if file is not None:
+            yield from read_file(file, self._lock, 0, size)
+        yield from pieces_held
 
 
 class AnswerBody:
@@ -268,7 +353,9 @@ class AnswerBody:
 
     def why_unread(self) -> str:
         """Return why it was not read as a whole, and how its bytes are kept."""
-        why = f"longer than {self._limits.read / _MIB:g} MiB" if self.is_oversized else "not kept"
+        why = (
+            f"longer than {self._limits.read / 1024**2:g} MiB" if self.is_oversized else "not kept"
+        )
         how = "; its bytes are packed with gzip" if self._is_repacked else ""
         return f"{why}{how}" if self.raw.fault is None else f"{why}{how}; {self.raw.fault}"
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Final
 from uuid import UUID
@@ -14,9 +16,9 @@ from uuid_utils.compat import uuid7
 
 from onrecord.adapters.wire.answer import Answer, Conclusion, Loss, events_of, shortened
 from onrecord.adapters.wire.api import AnswerStream, OpenEnded, Wire, attempt_failed
-from onrecord.adapters.wire.bodies.answer_body import AnswerBody
+from onrecord.adapters.wire.bodies.answer_body import LIMITS, AnswerBody, Limits
 from onrecord.adapters.wire.bodies.credentials import Credentials
-from onrecord.adapters.wire.raw_bytes import LIMITS, Content, Limits, beginning, give_back
+from onrecord.adapters.wire.raw_bytes import Content, beginning
 from onrecord.adapters.wire.secrets import secrets_of
 from onrecord.adapters.wire.stream_reader import BOM, EVENT_STREAM, begins_a_stream
 from onrecord.domain.events import AttemptFailed
@@ -308,3 +310,28 @@ def without_secrets(secret: Credentials, answer: Answer, wire: Wire) -> Answer:
         detail=None if answer.detail is None else secret.out_of_text(answer.detail),
         error=secret.out_of_error(answer.error),
     )
+
+
+# Memory that was freed, given back to the system.
+#
+# glibc keeps what many small allocations left behind, and takes large ones elsewhere: of a long
+# answer its pieces stayed, beside its text and the bytes of that (measured: 43 MB of 128).
+
+_NOTHING: Final = 0
+
+
+def give_back() -> None:
+    """Give freed memory back, where the C library can be told to (glibc)."""
+    trim = _trim()
+    if trim is not None:
+        trim(_NOTHING)
+
+
+@cache
+def _trim() -> Callable[[int], object] | None:
+    if sys.platform != "linux":
+        return None
+    import ctypes
+
+    trim: Callable[[int], object] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    return trim

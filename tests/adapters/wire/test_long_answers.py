@@ -18,12 +18,13 @@ from onrecord.adapters.demo.services.scenes import Answer
 from onrecord.adapters.recording.spool import RecordingWarning, Spool
 from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.storage.memory.memory import Memory
+from onrecord.adapters.wire.bodies.answer_body import Limits, RawBytes
 from onrecord.adapters.wire.bodies.attempt import Attempt
 from onrecord.adapters.wire.bodies.credentials import Credentials
 from onrecord.adapters.wire.clients import exchange_recorder
 from onrecord.adapters.wire.clients.recorded_async import AsyncRecordedBody
 from onrecord.adapters.wire.eventstream import FRAMES
-from onrecord.adapters.wire.raw_bytes import FileBytes, Limits, RawBytes, filed
+from onrecord.adapters.wire.raw_bytes import FileBytes, filed
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.events import Event, ResponseCompleted, ResponseInterrupted
 from tests import bedrock_wire
@@ -192,10 +193,15 @@ def no_room(*_: Any) -> Any:
     raise OSError(28, "No space left on device")
 
 
+def fill_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("raw_bytes", "bodies.answer_body"):
+        monkeypatch.setattr(f"onrecord.adapters.wire.{module}.UnnamedFile", no_room)
+
+
 def test_a_full_disk_interrupts_a_body_and_keeps_its_beginning(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("onrecord.adapters.wire.raw_bytes.UnnamedFile", no_room)
+    fill_disk(monkeypatch)
     body = answer("chat-body")
     closed = attempted(OF_OPENAI, chunks(body, [500]), JSON, limits=Limits(held=100))
     closing = closed.events[-1]
@@ -205,7 +211,7 @@ def test_a_full_disk_interrupts_a_body_and_keeps_its_beginning(
 
 
 def test_a_full_disk_takes_nothing_from_a_stream_that_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onrecord.adapters.wire.raw_bytes.UnnamedFile", no_room)
+    fill_disk(monkeypatch)
     body = answer("chat-deltas")
     closed = attempted(OF_OPENAI, chunks(body, [500]), limits=Limits(held=100))
     assert told(closed) == told(attempted(OF_OPENAI, [body]))
@@ -255,7 +261,7 @@ def test_a_full_disk_does_not_disturb_a_call(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limited(monkeypatch, Limits(held=100, read=2000))
-    monkeypatch.setattr("onrecord.adapters.wire.raw_bytes.UnnamedFile", no_room)
+    fill_disk(monkeypatch)
     recorded = Recorded(tmp_path)
     with (
         calling(recorded, [LONG]) as calls,

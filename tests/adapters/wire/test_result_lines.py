@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from onrecord.adapters.wire.bodies.answer_body import Limits
 from onrecord.adapters.wire.bodies.batch_answers import ResultLines
-from onrecord.adapters.wire.raw_bytes import Limits
 from onrecord.adapters.wire.wires import WIRES
 from tests.adapters.wire.batches.batch_server import MIXED, succeeded
 
