@@ -159,21 +159,21 @@ def family_of(module: str, error: str) -> Callable[[], type[Exception] | None]:
 class Wire:
     """How an API's wire is read.
 
-    `streams` gives for a content type what reads a streamed answer, the usual one first; `read_body`
-    reads a whole one (`loss` and a detail say why it may not be whole; neither raises). `event_of`
-    tells which event records a block. `read_request` raises MalformedJson for what is no JSON,
-    InvalidContent for what is no request of this API. `request_events` gives the events
-    of pieces of a request that are new: an assistant's message takes the next of the responses' ids;
-    the UUID or None at the end is the line.
+    `streams` has a reader of streamed answers for each content type, the usual one first.
+    `read_body` reads a whole answer; its `loss` and `detail` say why the body may be cut. Neither
+    raises. `event_of` returns the event that records a block. `read_request` raises MalformedJson
+    for a body that is no JSON, InvalidContent for one that is no request of this API.
+    `request_events` returns the events of the new pieces of a request. An assistant's message takes
+    the next of the responses' ids; the last argument is the side branch, None for the main one.
 
-    `endpoints` are the ends of paths that it is spoken at, the longest first. `content_paths` are the
-    parts of a request that tell the model something, as JSON pointers with `*` for any place in a list:
-    they are kept word for word, all else is searched for secrets. `tools_path` is where definitions of
-    tools stand amid the content. `held_by_provider` are members that name what the provider holds
-    and the record does not, and what that is. `headers` are those that change what a request means.
-    `family` returns the error that its SDK's errors descend from, once something imported that. `batches` is
-    how its batches are read, where these are recorded. `is_respelled` says that its SDK spells
-    otherwise what it is given (respelling.py).
+    `endpoints` are the ends of the paths of this API, the longest first. `content_paths` are the
+    parts of a request that the model reads, as JSON pointers with `*` for any place in a list: they
+    are kept word for word, and secrets are searched in all the rest. `tools_path` is where messages
+    may hold definitions of tools. `held_by_provider` has the members of a request that refer to what
+    the provider holds and the record does not, and what that is. `headers` are those that change
+    the meaning of a request. `family` returns the base class of the SDK's errors, if the SDK was
+    imported. `batches` reads batches, if they are recorded. `is_respelled` is True if the SDK writes
+    a request differently from what it was given (respelling.py).
     """
 
     api: str
