@@ -86,7 +86,7 @@ class Trial:
 
     def outcome(self, one: Drawn) -> tuple[str, str]:
         """Killed, survived, undecided or untested; and by which test, or by how many."""
-        chosen = self.lines.chosen(one, self.seconds / 3, SLOW)
+        chosen = self.lines.chosen(one, self.seconds / 2, SLOW)
         while chosen:
             with changed(self.root, one):
                 status, failed = self._run(chosen)

@@ -127,7 +127,7 @@ def lines(tmp_path: Path) -> LineMap:
         "tests/test_a.py::slow": {"domain/a.py": [2]},
         "tests/test_a.py::last": {"domain/a.py": [2]},
         "tests/test_c.py::far": {"domain/importer.py": [4]},
-        "": {"domain/a.py": [1], "domain/names.py": [1]},
+        "": {"domain/a.py": [1, 12], "domain/names.py": [1]},
     }.items():
         data.set_context(test)
         data.add_lines({str(tmp_path / path): numbers for path, numbers in runs.items()})
@@ -173,6 +173,7 @@ def test_what_runs_at_import_belongs_to_all_tests_of_its_file_or_of_its_importer
     lines: LineMap,
 ) -> None:
     assert len(lines.tests(at("domain/a.py", 1, at_import=True))) == 4
+    assert len(lines.tests(at("domain/a.py", 12, (12, 12)))) == 4
     assert lines.tests(at("domain/names.py", 1, at_import=True)) == {"tests/test_c.py::far"}
 
 

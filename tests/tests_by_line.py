@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -27,6 +28,10 @@ class Drawn:
         return f"{self.path}:{self.mutation.line}"
 
 
+def _words(path: str) -> set[str]:
+    return set(re.split(r"[/_.]", path))
+
+
 @dataclass(frozen=True, slots=True)
 class LineMap:
     """Which tests run which lines of a tree, and how many seconds each test took."""
@@ -46,38 +51,35 @@ class LineMap:
     def tests(self, one: Drawn) -> set[str]:
         """The tests that run a line, or else the statement around it.
 
-        What runs at import belongs to all tests of its file, and if there are none of the importers.
+        What runs at import, or is run by what does, belongs to all tests of its file, and if there
+        are none to those of its importers.
         """
-        if one.mutation.at_import:
-            return self._of_file(one.path) or set().union(
-                *(self._of_file(path) for path in self._importers(one.path))
-            )
         first, last = one.mutation.statement
-        return self._of_lines(one.path, one.mutation.line, one.mutation.line) or self._of_lines(
-            one.path, first, last
+        if not one.mutation.at_import:
+            for start, end in ((one.mutation.line, one.mutation.line), (first, last)):
+                if tests := self._of_lines(one.path, start, end):
+                    return tests
+            if not self._is_run(one.path, first, last):
+                return set()
+        return self._of_file(one.path) or set().union(
+            *(self._of_file(path) for path in self._importers(one.path))
         )
 
     def chosen(self, one: Drawn, seconds: float, slow: float) -> list[str]:
-        """Those of the tests that take so many seconds in all: of each file the quickest first.
+        """Those of the tests that take so many seconds in all, the likeliest to fail first.
 
-        Before all others come those in files that are named as its file is. Slow ones are left out,
-        if there are others.
+        These are in files whose names have the most words in common with its file's; of each file
+        the quickest come first. Slow ones are left out, if there are others.
         """
         tests = self.tests(one)
-        quick = sorted(
-            {name for name in tests if self.seconds[name] < slow} or tests, key=self.cost
-        )
-        stem, rank = Path(one.path).stem, Counter[str]()
-        keys = dict[str, tuple[bool, int]]()
-        for name in quick:
+        tests = {name for name in tests if self.seconds[name] < slow} or tests
+        words, rank = _words(one.path), Counter[str]()
+        keys = dict[str, tuple[int, int]]()
+        for name in sorted(tests, key=lambda name: (self.seconds[name], name)):
             file = name.partition("::")[0]
-            keys[name] = (stem not in file, rank[file])
+            keys[name] = -len(words & _words(file)), rank[file]
             rank[file] += 1
-        return list(self._within(sorted(quick, key=keys.__getitem__), seconds))
-
-    def cost(self, name: str) -> tuple[float, str]:
-        """By what tests are sorted."""
-        return self.seconds[name], name
+        return list(self._within(sorted(keys, key=keys.__getitem__), seconds))
 
     def _within(self, tests: list[str], seconds: float) -> Iterator[str]:
         for number, name in enumerate(tests):
@@ -90,10 +92,13 @@ class LineMap:
         return self._of_lines(path, 1, 1 << 30)
 
     def _of_lines(self, path: str, first: int, last: int) -> set[str]:
-        """The tests that run one of the lines, without those that no longer exist."""
+        """The tests that run one of the lines."""
         lines = self._by_line(path).items()
-        contexts = {name for line, names in lines if first <= line <= last for name in names}
-        return contexts & self.seconds.keys()
+        return {name for line, names in lines if first <= line <= last for name in names if name}
+
+    def _is_run(self, path: str, first: int, last: int) -> bool:
+        """Whether one of the lines is run, by a test or between tests."""
+        return any(first <= line <= last for line in self._by_line(path))
 
     def _by_line(self, path: str) -> dict[int, list[str]]:
         if path not in self._lines:
