@@ -241,6 +241,50 @@ def test_a_head_that_is_not_what_the_events_come_to_is_found(
     assert whys(url) == [f"its head is not what its events come to: {name}"]
 
 
+def test_a_forgotten_conversation_that_awaits_a_result_is_found(url: str, by_hand: ByHand) -> None:
+    with onrecord.connect(url) as store:
+        store.forget(KEY, **BECAUSE)
+    by_hand.run("UPDATE conversation_head SET open_calls = '{\"toolu_9\":3}' WHERE version = 6")
+    assert whys(url) == ["its head is not what its events come to: open_calls"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "why"),
+    [
+        (
+            "DELETE FROM conversation_key WHERE conversation_id = ?",
+            "the catalogue does not have the key that it began with",
+        ),
+        (
+            "UPDATE conversation_key SET digest = zeroblob(length(digest)) WHERE conversation_id = ?",
+            "the catalogue has it under another key than it began with",
+        ),
+    ],
+)
+def test_a_key_that_is_not_the_one_of_the_beginning_is_found(
+    url: str, by_hand: ByHand, statement: str, why: str
+) -> None:
+    ((conversation,),) = by_hand.run(
+        "SELECT conversation_id FROM conversation_head WHERE version = 6"
+    )
+    by_hand.run(statement, conversation)
+    assert whys(url) == [why]
+
+
+def test_a_key_of_a_forgotten_conversation_is_found(url: str, by_hand: ByHand) -> None:
+    columns = "tenant, digest, conversation_id"
+    ((tenant, digest, conversation),) = by_hand.run(
+        f"SELECT {columns} FROM conversation_key WHERE conversation_id = "
+        "(SELECT conversation_id FROM conversation_head WHERE version = 6)"
+    )
+    with onrecord.connect(url) as store:
+        store.forget(KEY, **BECAUSE)
+    by_hand.run(
+        f"INSERT INTO conversation_key ({columns}) VALUES (?, ?, ?)", tenant, digest, conversation
+    )
+    assert whys(url) == ["it was forgotten, and the catalogue has a key of it"]
+
+
 def test_a_conversation_of_which_no_event_is_left_is_found(url: str, by_hand: ByHand) -> None:
     by_hand.run("DELETE FROM event WHERE position > 0 AND version < 99")
     assert sum(why.startswith("its head says that it has begun") for why in whys(url)) == 2

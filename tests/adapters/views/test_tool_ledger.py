@@ -74,6 +74,13 @@ def test_a_call_is_open_until_its_result_comes(book: Book) -> None:
     assert call.duration == (moments[4] - moments[2] or None)
 
 
+def test_a_flag_is_a_truth_value_on_every_database(book: Book) -> None:
+    book.happen(prompt(), called("c1"), gave("c1", "thick"))
+    call = book.calls()[0]
+    assert [call.arguments_cut, call.result_cut, call.is_error] == [False, False, False]
+    assert {type(flag) for flag in (call.arguments_cut, call.result_cut, call.is_error)} == {bool}
+
+
 def test_how_long_a_call_took_is_unknown_where_its_result_came_with_it(book: Book) -> None:
     book.happen(called("c1"), gave("c1", "thick"))
     call = book.calls()[0]

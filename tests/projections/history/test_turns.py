@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
 from uuid import UUID
@@ -210,6 +211,19 @@ def test_a_response_that_broke_off_amid_its_first_block_keeps_the_text_of_it(end
     ends(story, unfinished=({"type": "text", "text": ""}, "I will"))
     assert told(story) == told_of_log(story)
     assert told(story)[1:] == [("assistant", ["I will"]), ("user", ["hurry up"])]
+
+
+@pytest.mark.parametrize("ends", [Story.cut, Story.answer])
+def test_what_is_said_once_a_response_has_ended_stands_before_what_is_answered_later(
+    ends: Callable[[Story, str], UUID],
+) -> None:
+    story = Story()
+    story.user("hi")
+    story.ask()
+    ends(story, "It ra")
+    story.user("go on")
+    story.assistant("It rained.")
+    assert [said for _, said in told(story)] == [["hi"], ["It ra"], ["go on"], ["It rained."]]
 
 
 def test_a_call_of_a_cut_response_is_left_out_unless_it_has_a_result() -> None:

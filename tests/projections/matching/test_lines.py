@@ -64,6 +64,10 @@ def test_a_list_extends_a_line_that_says_nothing() -> None:
     given("").when("u1 a1 u2").then("extends", "u1 a1 u2")
 
 
+def test_a_blank_answer_before_anything_that_was_recorded_is_new() -> None:
+    given("").when("a_ u1").then("extends", "a_ u1")
+
+
 def test_a_list_that_holds_just_all_repeats() -> None:
     given("u1 a1 u2").when("u1 a1 u2").then("repeats")
 

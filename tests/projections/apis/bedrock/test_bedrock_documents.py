@@ -191,6 +191,12 @@ def test_a_file_in_s3_is_read_by_nova_alone_and_not_in_results() -> None:
     assert "s3" not in str(converse(story, CLAUDE)["messages"])
 
 
+def test_a_file_in_s3_goes_to_a_model_of_which_nothing_is_known() -> None:
+    story = asked("hi")
+    story.happen(MessageRecorded(role="user", content=(bedrock.native(S3),)))
+    assert converse(story, "my-own-profile")["messages"][0]["content"][1] == S3
+
+
 def test_a_message_holds_five_documents_and_twenty_pictures() -> None:
     request = converse(asked("see", *[REPORT] * 11, *[PICTURE] * 21), CLAUDE)
     kinds = [Counter(message) for message in bedrock.kinds(request)]

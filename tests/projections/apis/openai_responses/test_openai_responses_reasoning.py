@@ -88,7 +88,10 @@ def test_a_message_that_broke_off_goes_as_text_without_its_reasoning() -> None:
     breaks_off(story, reasoning(), begun=(begun,))
     request = rendered(story)
     assert request["input"][1:] == [{"role": "assistant", "content": "It ra"}]
-    assert rules(request) == {"O3"}
+    assert {(note.deed, note.rule) for note in request.report} == {
+        ("left out", "O3"),
+        ("repaired", "O3"),
+    }
 
 
 def test_what_came_of_redacted_reasoning_goes_without_ids() -> None:
