@@ -8,6 +8,11 @@ from tests.prefixes import prefix_of
 HI: dict[str, Any] = {"role": "user", "content": "Hi"}
 
 
+def test_a_digest_is_stored_and_so_stays_what_it_is() -> None:
+    digest = "228192c772827f68602921b4b2644247977d76015699289439f422d57b5857dc"
+    assert prefix_of("s", [{"name": "t"}], [HI]) == digest
+
+
 def test_a_string_counts_as_one_text_block() -> None:
     spelled = {"role": "user", "content": [{"type": "text", "text": "Hi"}]}
     assert prefix_of(None, None, [HI]) == prefix_of(None, [], [spelled])

@@ -157,6 +157,17 @@ def test_results_of_providers_tools_find_their_calls(book: Book) -> None:
     ]
 
 
+def test_a_call_whose_block_is_of_an_unknown_kind_has_the_name_of_its_event(book: Book) -> None:
+    content = Native(api="anthropic-messages", value={"type": "new_tool_use"})
+    book.happen(
+        prompt(),
+        events.ServerToolCallRecorded(
+            response=RESPONSE, index=0, call_id="s1", name="new_search", content=content
+        ),
+    )
+    assert [call.name for call in book.calls()] == ["new_search"]
+
+
 def test_a_provider_s_call_may_hold_what_it_gave(book: Book) -> None:
     value = {
         "type": "mcp_call",

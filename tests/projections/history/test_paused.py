@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from onrecord.projections.apis.request import APIS, Options
+from onrecord.projections.history.turns import history
 from tests.projections.happenings import (
     Story,
     flat,
@@ -14,6 +15,7 @@ from tests.projections.happenings import (
     thinking,
     tool_use,
 )
+from tests.projections.recorded import recorded
 from tests.projections.refused import refused
 
 
@@ -34,6 +36,17 @@ def test_a_call_in_a_paused_turn_is_told_in_words_elsewhere() -> None:
     request = paused_with_a_call().request(Options(api="openai-responses"))
     assert [note.deed for note in request.report.of("O1")] == ["translated"]
     assert "look_up" in str(request["input"])
+
+
+def test_a_log_tells_of_a_paused_turn_that_goes_on_what_its_events_do() -> None:
+    story = paused_with_a_call()
+    story.ask()
+    story.answer(search_result("srvtoolu_1"), "so")
+    folded, of_log = history(story.events), history(recorded(story))
+    marks = [[(block.version, block.mark) for block in turn.blocks] for turn in folded.turns]
+    assert [turn.role for turn in folded.turns] == ["user", "assistant"]
+    assert [[(b.version, b.mark) for b in turn.blocks] for turn in of_log.turns] == marks
+    assert of_log.notes == folded.notes
 
 
 def test_a_paused_turn_whose_own_tools_left_no_trace_is_an_ending_like_others() -> None:
