@@ -23,6 +23,7 @@ from tests.factories import BECAUSE, prompt
 from tests.sqlite_by_hand import ByHand, Unruled
 
 KEY = "support/4711"
+THE_LONG = "(SELECT conversation_id FROM conversation_head WHERE version = 6)"
 
 
 @pytest.fixture
@@ -248,40 +249,25 @@ def test_a_forgotten_conversation_that_awaits_a_result_is_found(url: str, by_han
     assert whys(url) == ["its head is not what its events come to: open_calls"]
 
 
-@pytest.mark.parametrize(
-    ("statement", "why"),
-    [
-        (
-            "DELETE FROM conversation_key WHERE conversation_id = ?",
-            "the catalogue does not have the key that it began with",
-        ),
-        (
-            "UPDATE conversation_key SET digest = zeroblob(length(digest)) WHERE conversation_id = ?",
-            "the catalogue has it under another key than it began with",
-        ),
-    ],
-)
-def test_a_key_that_is_not_the_one_of_the_beginning_is_found(
-    url: str, by_hand: ByHand, statement: str, why: str
-) -> None:
-    ((conversation,),) = by_hand.run(
-        "SELECT conversation_id FROM conversation_head WHERE version = 6"
-    )
-    by_hand.run(statement, conversation)
-    assert whys(url) == [why]
+def test_a_conversation_without_its_key_is_found(url: str, by_hand: ByHand) -> None:
+    by_hand.run(f"DELETE FROM conversation_key WHERE conversation_id = {THE_LONG}")
+    assert whys(url) == ["the catalogue does not have the key that it began with"]
+
+
+def test_another_key_than_that_of_the_beginning_is_found(url: str, by_hand: ByHand) -> None:
+    other = f"SET digest = zeroblob(length(digest)) WHERE conversation_id = {THE_LONG}"
+    by_hand.run(f"UPDATE conversation_key {other}")
+    assert whys(url) == ["the catalogue has it under another key than it began with"]
 
 
 def test_a_key_of_a_forgotten_conversation_is_found(url: str, by_hand: ByHand) -> None:
     columns = "tenant, digest, conversation_id"
-    ((tenant, digest, conversation),) = by_hand.run(
-        f"SELECT {columns} FROM conversation_key WHERE conversation_id = "
-        "(SELECT conversation_id FROM conversation_head WHERE version = 6)"
+    (key,) = by_hand.run(
+        f"SELECT {columns} FROM conversation_key WHERE conversation_id = {THE_LONG}"
     )
     with onrecord.connect(url) as store:
         store.forget(KEY, **BECAUSE)
-    by_hand.run(
-        f"INSERT INTO conversation_key ({columns}) VALUES (?, ?, ?)", tenant, digest, conversation
-    )
+    by_hand.run(f"INSERT INTO conversation_key ({columns}) VALUES (?, ?, ?)", *key)
     assert whys(url) == ["it was forgotten, and the catalogue has a key of it"]
 
 
