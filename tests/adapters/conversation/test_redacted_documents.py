@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 import onrecord
-from onrecord.domain.content import ToolResult
+from onrecord.domain.content import Text, ToolResult
 from tests.adapters.found_results import call
 
 PDF = b"%PDF-1.7 the report"
@@ -58,6 +59,8 @@ def test_the_other_documents_of_the_result_stay(chat: onrecord.Conversation) -> 
     assert isinstance(content, ToolResult)
     told = content.model_dump_json()
     assert told.count("redacted") == 2
+    (text,) = (part.text for part in content.content if isinstance(part, Text))
+    assert json.loads(text)["hits"] == [{"document": "redacted"}] * 2
     assert told.count("image/png") == 2
 
 

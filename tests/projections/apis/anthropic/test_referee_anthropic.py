@@ -197,6 +197,17 @@ def test_a_tool_that_is_referred_to_is_among_the_tools() -> None:
     assert told(*messages, tools=[{"name": "weather", "input_schema": {"type": "object"}}]) == []
 
 
+def test_a_tool_that_is_referred_to_may_be_one_of_a_server_that_the_service_knows() -> None:
+    result = {
+        **result_of("toolu_1"),
+        "content": [{"type": "tool_reference", "tool_name": "weather"}],
+    }
+    tools = [{"type": "mcp_toolset", "mcp_server_name": "maps"}]
+    servers = [{"type": "url", "name": "maps", "url": "https://maps.example"}]
+    messages = (HELLO, assistant(tool_use("toolu_1")), user(result))
+    assert told(*messages, tools=tools, mcp_servers=servers) == []
+
+
 CONTINUED: JsonObject = {"type": "continue", "previous_message_id": "msg_1"}
 
 

@@ -9,6 +9,7 @@ from onrecord.domain.events import ToolResultRecorded
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.capabilities import CapabilityOverride
 from onrecord.projections.apis.documents import PREAMBLE
+from onrecord.projections.apis.openai_responses.draft import encode_document
 from onrecord.projections.apis.openai_responses.read import NAME
 from onrecord.projections.apis.request import Options
 from tests.projections.apis.openai_responses.responses_happenings import (
@@ -23,6 +24,7 @@ from tests.projections.happenings import Story, document
 
 PNG, NEXT = "data:image/png;base64,iVBORw0KGgo=", "data:image/png;base64,iVBORw0KGgoA"
 NOTE = "c" * 64
+OFFICE = "application/vnd.openxmlformats-officedocument."
 COMPUTER: JsonObject = {
     "id": "cu_1",
     "type": "computer_call",
@@ -97,3 +99,27 @@ def test_a_picture_of_an_item_that_goes_as_words_is_shown_to_models_that_see(
         assert preamble["text"] == PREAMBLE
         assert tag["text"] == '<document tool-name="image_generation" tool-call-id="ig_1" />'
         assert shown["image_url"] == "data:image/png;base64,AA=="
+
+
+@pytest.mark.parametrize(
+    ("media_type", "ending"),
+    [
+        ("application/pdf", "pdf"),
+        ("application/msword", "doc"),
+        ("application/rtf", "rtf"),
+        ("application/vnd.ms-excel", "xls"),
+        ("application/vnd.ms-powerpoint", "ppt"),
+        ("application/vnd.oasis.opendocument.text", "odt"),
+        (f"{OFFICE}wordprocessingml.document", "docx"),
+        (f"{OFFICE}presentationml.presentation", "pptx"),
+        (f"{OFFICE}spreadsheetml.sheet", "xlsx"),
+        ("text/plain", "txt"),
+    ],
+)
+def test_a_file_without_a_name_gets_one_that_says_its_kind(media_type: str, ending: str) -> None:
+    url = f"data:{media_type};base64,QUJD"
+    assert encode_document(Document(media_type=media_type, url=url), {}) == {
+        "type": "input_file",
+        "filename": f"document.{ending}",
+        "file_data": url,
+    }
