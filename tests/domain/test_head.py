@@ -44,6 +44,12 @@ def completed(input_tokens: int | None = None, output_tokens: int | None = None)
     )
 
 
+def test_a_conversation_begins_with_nothing_in_force_adopted_or_amended() -> None:
+    head = Head()
+    pointers = head.instructions, head.tools, head.request, head.adopted, head.amended
+    assert (head.version, head.exchange, *pointers) == (0,) * 7
+
+
 def test_each_event_moves_the_version() -> None:
     assert folded(Head(), prompt(), completed()).version == 2
 

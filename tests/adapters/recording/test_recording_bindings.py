@@ -89,7 +89,8 @@ def test_the_header_is_not_stored(
 ) -> None:
     chat = store.conversation("one")
     clients.ask(client, extra_headers=chat.headers)
-    (value,) = chat.headers.values()
+    ((name, value),) = chat.headers.items()
+    assert name == "onrecord-conversation"
     for file in tmp_path.iterdir():
         content = file.read_bytes() if file.is_file() else b""
         assert value.encode() not in content

@@ -191,6 +191,11 @@ def test_a_file_in_s3_is_read_by_nova_alone_and_not_in_results() -> None:
     assert "s3" not in str(converse(story, CLAUDE)["messages"])
 
 
+def test_a_document_whose_address_is_in_s3_goes_by_that() -> None:
+    picture = Document(media_type="image/png", url="s3://b1/a.png")
+    assert converse(asked("hi", picture), NOVA)["messages"][0]["content"][1] == S3
+
+
 def test_a_file_in_s3_goes_to_a_model_of_which_nothing_is_known() -> None:
     story = asked("hi")
     story.happen(MessageRecorded(role="user", content=(bedrock.native(S3),)))
