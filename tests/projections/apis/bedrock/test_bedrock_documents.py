@@ -12,6 +12,8 @@ from onrecord.domain.content import Document, Text, ToolResult
 from onrecord.domain.errors import UnsupportedDocument
 from onrecord.domain.events import DocumentExtracted, MessageRecorded, ToolResultRecorded
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.bedrock.draft import encode_document
+from onrecord.projections.apis.bedrock.read import document as document_of
 from onrecord.projections.apis.documents import PREAMBLE
 from onrecord.projections.apis.request import Request
 from tests.projections.apis.bedrock import bedrock_happenings as bedrock
@@ -24,6 +26,7 @@ REPORT = document("Q3 report_final.pdf", "application/pdf", PDF)
 PICTURE = document("a.png", "image/png", PIXEL)
 MOVIE = document("a.mp4", "video/mp4", FILM)
 MINUTES = document("minutes.md", "text/markdown", NOTE)
+OFFICE = "application/vnd.openxmlformats-officedocument."
 S3: JsonObject = {"image": {"format": "png", "source": {"s3Location": {"uri": "s3://b1/a.png"}}}}
 
 
@@ -189,6 +192,45 @@ def test_a_file_in_s3_is_read_by_nova_alone_and_not_in_results() -> None:
     assert request["messages"][0]["content"][1] == S3
     assert bedrock.kinds(request)[2] == ["toolResult", "text", "text", "image"]
     assert "s3" not in str(converse(story, CLAUDE)["messages"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "form", "media_type"),
+    [
+        ("image", "png", "image/png"),
+        ("image", "jpeg", "image/jpeg"),
+        ("image", "gif", "image/gif"),
+        ("image", "webp", "image/webp"),
+        ("document", "pdf", "application/pdf"),
+        ("document", "csv", "text/csv"),
+        ("document", "html", "text/html"),
+        ("document", "txt", "text/plain"),
+        ("document", "md", "text/markdown"),
+        ("document", "doc", "application/msword"),
+        ("document", "docx", f"{OFFICE}wordprocessingml.document"),
+        ("document", "xls", "application/vnd.ms-excel"),
+        ("document", "xlsx", f"{OFFICE}spreadsheetml.sheet"),
+        ("video", "mp4", "video/mp4"),
+        ("video", "mov", "video/quicktime"),
+        ("video", "mkv", "video/x-matroska"),
+        ("video", "webm", "video/webm"),
+        ("video", "flv", "video/x-flv"),
+        ("video", "mpeg", "video/mpeg"),
+        ("video", "wmv", "video/x-ms-wmv"),
+        ("video", "three_gp", "video/3gpp"),
+    ],
+)
+def test_a_media_type_has_the_format_that_the_service_gives_it(
+    kind: str, form: str, media_type: str
+) -> None:
+    url = f"data:{media_type};base64,YQ=="
+    encoded = encode_document(Document(media_type=media_type, url=url, name="a"), {})
+    assert encoded is not None
+    assert encoded[kind]["format"] == form
+    source = {"s3Location": {"uri": "s3://b1/a"}}
+    read = document_of({kind: {"format": form, "source": source}})
+    assert isinstance(read, Document)
+    assert (read.media_type, read.url) == (media_type, "s3://b1/a")
 
 
 def test_a_document_whose_address_is_in_s3_goes_by_that() -> None:

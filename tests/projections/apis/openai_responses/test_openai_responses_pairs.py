@@ -11,6 +11,7 @@ from onrecord.domain.content import Document, Text, ToolCall, ToolResult
 from onrecord.domain.events import ToolCallRecorded, ToolResultRecorded
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.documents import PREAMBLE
+from onrecord.projections.apis.openai_responses.items import with_link
 from onrecord.projections.apis.openai_responses.read import NAME
 from tests.projections.apis.openai_responses.responses_happenings import (
     answers,
@@ -134,6 +135,21 @@ def test_an_output_goes_back_as_it_came(asked: JsonObject, given: JsonObject) ->
     assert request["input"][1:] == [reasoning(), asked, given]
     assert len(request.report) == 0
     assert refused(NAME, request) == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "member"),
+    [
+        ("mcp_approval_response", "approval_request_id"),
+        ("local_shell_call_output", "call_id"),
+        ("local_shell_call_output", "id"),
+        ("custom_tool_call_output", "call_id"),
+    ],
+)
+def test_an_answer_goes_under_the_id_that_its_call_has(kind: str, member: str) -> None:
+    answer = {"type": kind, member: "call_1"}
+    assert with_link(answer, "call_1") is answer
+    assert with_link(answer, "call_2") == {"type": kind, member: "call_2"}
 
 
 SPELLED: list[tuple[JsonObject, str, JsonObject]] = [
