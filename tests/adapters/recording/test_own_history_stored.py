@@ -13,6 +13,8 @@ from onrecord.adapters.conversation.rendering import replays
 from onrecord.adapters.recording.tenancy import Tenancy
 from onrecord.adapters.terminal.timeline_listing import losses_at
 from onrecord.domain import events, jsontext
+from onrecord.domain.content import Text
+from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.request_template import LiteralSpan, SharedSpan
 from onrecord.projections.history.timeline import timeline
 from tests.adapters.every_spelling import EVERY
@@ -131,3 +133,22 @@ def test_other_calls_are_looked_through_together(
         by_call.append(len(reads) - before)
     assert program.relations()[-1].endswith("aside")
     assert by_call[-1] <= by_call[3]
+
+
+def test_the_end_of_a_long_history_is_known_again_behind_a_new_beginning(
+    recorded: Recorded,
+) -> None:
+    said = [
+        events.MessageRecorded(role=role, content=(Text(text=f"{role[0]}{number}"),))
+        for number in range(400)
+        for role in ("user", "assistant")
+    ]
+    recorded.chat.log.append(*said)
+    program = Program(recorded, Anthropic())
+    answers: list[JsonObject] = [
+        {"role": "assistant", "content": f"a{number}"} for number in (398, 399)
+    ]
+    window = [*program.user("u398"), answers[0], *program.user("u399"), answers[1]]
+    program.ask([*window, *program.user("u400")], "a400")
+    assert program.relations() == ["view"]
+    assert program.said()[-2:] == ["u399", "u400"]

@@ -6,7 +6,8 @@ from uuid import uuid4
 
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain.events import ContentRedacted
-from onrecord.projections.views.audit import AUDIT
+from onrecord.projections.views.audit import AUDIT, ErasureDeed, deed
+from onrecord.projections.views.view import Row
 from tests.adapters.views.row_stores import RowStore, everything
 from tests.factories import TENANT, appending, prompt, started, tool_call, tool_result
 
@@ -64,3 +65,18 @@ def test_what_is_erased_keeps_its_rows_without_the_tool(rows: RowStore) -> None:
     log.forget(conversation)
     assert rows.step(AUDIT, everything(log)) == []
     assert rows.page(AUDIT, TENANT) == erased
+
+
+def test_an_entry_says_what_was_erased_why_and_which_forks_stay() -> None:
+    erased, fork = uuid4(), uuid4()
+    row: Row = {
+        **dict.fromkeys(("actor", "api", "model", "tool")),
+        **dict.fromkeys(("version", "position", "recorded_at", "occurred_at"), 1),
+        "conversation_id": str(uuid4()),
+        "type": "erasure.completed",
+    }
+    assert deed({**row, "erasure": None}).erasure is None
+    intent = {"conversation_id": str(erased), "actor": "ab12", "reason": "asked to"}
+    assert deed({**row, "erasure": intent}).erasure == ErasureDeed(erased, "ab12", "asked to")
+    outcome = {"conversation_id": str(erased), "events": 3, "forks": [str(fork)]}
+    assert deed({**row, "erasure": outcome}).erasure == ErasureDeed(erased, events=3, forks=(fork,))

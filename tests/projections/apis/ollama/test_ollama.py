@@ -228,6 +228,22 @@ def test_a_result_of_no_call_goes_as_the_users_words() -> None:
     assert {each["role"] for each in made.body["messages"]} == {"user"}
 
 
+def test_a_call_that_was_not_recorded_as_one_stays_away() -> None:
+    story = Story()
+    story.user("hi")
+    spoken = (native({"role": "assistant", "content": "I look."}), native(call("look_up")))
+    for index, block in enumerate(spoken):
+        story.happen(
+            events.MessageRecorded(
+                role="assistant", content=(block,), response=UUID(int=1), index=index
+            )
+        )
+    story.user("and?")
+    made = request(story)
+    assert "tool_calls" not in str(made.body["messages"])
+    assert "L1" in rules(made)
+
+
 def test_the_sdk_takes_the_arguments_and_reads_no_file(tmp_path: Any, monkeypatch: Any) -> None:
     """ollama 0.6.3 sends the content of the file that a text among the pictures names."""
     (tmp_path / IMAGE).write_bytes(b"a secret")
