@@ -8,7 +8,6 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from onrecord.adapters.inputs.arguments import id_given, text_given
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
     from onrecord.adapters.storage.sqlite.sqlite import Sqlite
     from onrecord.adapters.views.reading import Views
 
-_PASSWORD: Final = re.compile(r"(?<=[?&])(ssl)?password=[^&]*&?")
-"""PostgreSQL takes passwords among the parameters too (libpq, "Connection URIs")."""
+_SCHEME: Final = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
 
 
 def connect(
@@ -92,7 +90,7 @@ def is_there(url: str | None = None) -> bool:
     An empty file is none: SQLite has such a one for a database that nobody made yet.
     """
     place = url or settings().url
-    match urlsplit(place).scheme:
+    match _scheme(place):
         case "sqlite":
             return _holds_anything(path_of(place))
         case "postgresql" | "postgres":
@@ -127,7 +125,7 @@ def migrate(url: str | None = None) -> int:
 
 
 def _migrate(url: str) -> int:
-    match urlsplit(url).scheme:
+    match _scheme(url):
         case "sqlite":
             path = path_of(url)
             from onrecord.adapters.storage.sqlite.file import migrate_sqlite
@@ -160,7 +158,7 @@ def _accelerator(beside: Connection | None, backend: Followed) -> Accelerator | 
 
 
 def _backend(url: str, beside: Connection | None, listen: str | None) -> Followed:
-    scheme = urlsplit(url).scheme
+    scheme = _scheme(url)
     match scheme:
         case "sqlite":
             path = path_of(url)
@@ -193,7 +191,7 @@ def _views(url: str, backend: Backend, tenant: UUID) -> Views:
     """Return the views of what `_backend` gave for an URL."""
     from onrecord.adapters.views.reading import Views
 
-    scheme = urlsplit(url).scheme
+    scheme = _scheme(url)
     if scheme in ("postgresql", "postgres"):
         from onrecord.adapters.views.postgres.keeper import PostgresKeeper
         from onrecord.adapters.views.postgres.pages import PostgresPages
@@ -221,7 +219,14 @@ def _driver_needed(what: str, extra: str) -> Generator[None]:
 
 def shown(url: str) -> str:
     """Return an URL as it may be shown: without a password, and a file with its whole path."""
-    parts = urlsplit(url)
-    if parts.scheme == "sqlite":
+    if _scheme(url) == "sqlite":
         return f"sqlite:///{path_of(url)}"
-    return _PASSWORD.sub("", url.replace(f":{parts.password}@", "@", 1))
+    from onrecord.adapters.storage.postgres.url import without_secrets
+
+    return without_secrets(url)
+
+
+def _scheme(url: str) -> str:
+    """Return the kind of store that a URL names, in small letters; empty where it names none."""
+    named = _SCHEME.match(url)
+    return named[1].lower() if named else ""

@@ -11,7 +11,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Final, cast
-from urllib.parse import urlsplit
 
 import typer
 
@@ -19,6 +18,7 @@ from onrecord.adapters.cli.program import Url, opened
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import counted
+from onrecord.adapters.terminal.view_pages import is_folded_by_reading
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -89,7 +89,7 @@ class Task:
 
 def work(store: Store, task: Task) -> None:
     """Work until the process is told to end, or only until the views are caught up."""
-    if urlsplit(task.url).scheme not in ("postgresql", "postgres"):
+    if is_folded_by_reading(store):
         output.note("There is nothing to start: views of this store catch up when they are read.")
         return
     from concurrent.futures import ThreadPoolExecutor

@@ -21,6 +21,7 @@ from onrecord.adapters.storage.interrupts import releasing
 from onrecord.adapters.storage.postgres.batch import Requests, RequestsDumper
 from onrecord.adapters.storage.postgres.errors import is_lost, translated, translated_again
 from onrecord.adapters.storage.postgres.pool import Pool, leave_to_parent
+from onrecord.adapters.storage.postgres.url import is_ambiguous
 from onrecord.adapters.storage.queries import DEFAULT_SCHEMA, load_queries
 from onrecord.domain.errors import InvalidInput, StorageReadOnly
 
@@ -29,6 +30,10 @@ from onrecord.domain.errors import InvalidInput, StorageReadOnly
 _SCHEMA: Final = re.compile(r"(?<=[?&])schema=([^&#]*)&?")
 _PLAIN: Final = re.compile(r"(?!pg_|public$|information_schema$)[a-z][a-z0-9_]{0,62}")
 
+_NOT_UNDERSTOOD: Final = (
+    "the URL is not understood: write postgresql://user:password@host:5432/database, "
+    "with %40 for an @ in the password and %2F for a /"
+)
 _DEFAULTS: Final = {"connect_timeout": "10", "application_name": "onrecord"}
 
 
@@ -63,14 +68,13 @@ def direct(address: Address, listen: str | None) -> Address:
 
 
 def _conninfo(url: str) -> str:
+    if is_ambiguous(url):
+        raise InvalidInput(_NOT_UNDERSTOOD)
     try:
         parameters = conninfo_to_dict(url)
-    except psycopg.ProgrammingError:
+    except (psycopg.ProgrammingError, UnicodeDecodeError):
         # Not chained: the driver repeats the part that it did not understand.
-        raise InvalidInput(
-            "the URL is not understood: write postgresql://user:password@host:5432/database, "
-            "with %40 for an @ in the password"
-        ) from None
+        raise InvalidInput(_NOT_UNDERSTOOD) from None
     return make_conninfo(**(_DEFAULTS | {name: str(value) for name, value in parameters.items()}))
 
 
