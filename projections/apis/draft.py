@@ -15,7 +15,7 @@ from onrecord.domain.admission import CANCELLED
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Document, Native, Text, ToolResult
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.tools import ToolDefinition
+from onrecord.domain.tools import BuiltinTool, ToolDefinition
 from onrecord.projections.api import neutral_of
 from onrecord.projections.apis.documents import Router, words_for
 from onrecord.projections.apis.foreign import (
@@ -27,7 +27,7 @@ from onrecord.projections.apis.foreign import (
     whole,
 )
 from onrecord.projections.apis.request import Options, Request, report_of
-from onrecord.projections.apis.tools import Wants, schema_for, tools_for
+from onrecord.projections.apis.tools import Wants, encode_tool, schema_for
 from onrecord.projections.history.history import Block, History, Note, NoteKind
 from onrecord.projections.history.tool_names import OPENAI, name_for, renamed
 
@@ -173,8 +173,15 @@ class Draft:
     def tools_in_force(
         self, define: Callable[[ToolDefinition], JsonObject]
     ) -> Iterator[JsonObject]:
-        """Yield the tools in the order in which they were defined, this API's own as they came."""
-        for tool in tools_for(self.history.tools, self.API):
+        """Yield the tools in the order in which they were defined, this API's own as they came.
+
+        Raises UnsupportedTool where a provider's tool is one that this API has not.
+        """
+        in_force = self.history.tools
+        for declared in in_force.tools if in_force else ():
+            tool = (
+                encode_tool(declared, self.API) if isinstance(declared, BuiltinTool) else declared
+            )
             if isinstance(tool, ToolDefinition):
                 yield define(tool)
             elif tool.api == self.API:

@@ -12,22 +12,12 @@ from typing import Any, Final, TypeAlias, cast
 from onrecord.domain import jsontext
 from onrecord.domain.content import Native
 from onrecord.domain.errors import UnsupportedTool
-from onrecord.domain.events import ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import BuiltinTool, ToolDefinition
 from onrecord.projections.api import api_of, usable
 from onrecord.projections.apis.members import list_of, object_of
 
 _Encode: TypeAlias = Callable[[BuiltinTool, JsonObject], JsonObject]
-
-
-def tools_for(defined: ToolsDeclared | None, api: str) -> Iterator[ToolDefinition | Native]:
-    """Yield the tools in force, those of providers as an API spells them.
-
-    Raises UnsupportedTool where the API has no such tool.
-    """
-    for tool in defined.tools if defined else ():
-        yield encode_tool(tool, api) if isinstance(tool, BuiltinTool) else tool
 
 
 def encode_tool(tool: BuiltinTool, api: str) -> Native:

@@ -9,7 +9,7 @@ from onrecord.domain.content import Native
 from onrecord.domain.events import ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import BuiltinTool, ToolDefinition
-from onrecord.projections.apis.tools import ENCODERS, encode_tool, tools_for
+from onrecord.projections.apis.tools import ENCODERS, encode_tool
 from onrecord.projections.matching.recorded_units import same_tools
 
 SEARCH = BuiltinTool(name="web_search")
@@ -81,15 +81,6 @@ def test_a_tool_that_an_api_has_not_is_refused(name: str, api: str, able: tuple[
     assert all(other in str(refused.value) for other in able)
 
 
-def test_other_tools_are_told_as_they_are() -> None:
-    native = Native(api="openai-chat", value={"type": "function"})
-    defined = ToolsDeclared(tools=(CLOCK, SEARCH, native))
-    first, second, third = tools_for(defined, "openai-responses")
-    assert (first, third) == (CLOCK, native)
-    assert second == encode_tool(SEARCH, "openai-responses")
-    assert list(tools_for(None, "gemini")) == []
-
-
 def test_what_was_rendered_is_what_is_in_force() -> None:
     defined = ToolsDeclared(tools=(SEARCH, CLOCK))
     sent = ToolsDeclared(tools=(encode_tool(SEARCH, "openai-responses"), CLOCK))
@@ -109,10 +100,12 @@ def chat() -> onrecord.Conversation:
 
 def test_a_request_has_the_tools_that_were_given() -> None:
     asked = chat()
-    asked.tools.declare([SEARCH, CLOCK])
+    own = {"type": "image_generation", "size": "auto"}
+    asked.tools.declare([SEARCH, CLOCK, Native(api="openai-responses", value=own)])
     asked.user("Look.")
-    told = [tool.get("type") for tool in asked.request("openai-responses")["tools"]]
-    assert told == ["web_search", "function"]
+    tools = asked.request("openai-responses")["tools"]
+    assert [tool["type"] for tool in tools] == ["web_search", "function", "image_generation"]
+    assert tools[2] == own
     assert asked.request("anthropic-messages")["tools"][0]["type"] == "web_search_20250305"
 
 
