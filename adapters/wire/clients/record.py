@@ -10,13 +10,12 @@ import copy
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import wraps
 from typing import Any, Final, TypeVar, cast
 
 from onrecord.adapters.wire.clients.binding import Binding
 from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder
 from onrecord.adapters.wire.clients.sending import account_in
-from onrecord.adapters.wire.clients.transport import take_out_binding, transports_of
+from onrecord.adapters.wire.clients.transport import building_without_binding, transports_of
 from onrecord.domain.errors import UnsupportedClient
 
 ClientT = TypeVar("ClientT")
@@ -236,20 +235,10 @@ def _like(client: Any, wrap: Callable[[Any], Any], exchanges: ExchangeRecorder) 
     copied._mounts = {
         pattern: None if inner is None else wrap(inner) for pattern, inner in client._mounts.items()
     }
-    copied.build_request = _building(copied.build_request)
+    copied.build_request = building_without_binding(copied.build_request)
     if hasattr(client, _OF_LOOP):
         setattr(copied, _OF_LOOP, lambda: recorded(client._client_for_running_loop(), exchanges))
     return copied
-
-
-def _building(build: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what builds requests without our header in them."""
-
-    @wraps(build)
-    def built(*args: Any, **kwargs: Any) -> Any:
-        return take_out_binding(build(*args, **kwargs))
-
-    return built
 
 
 _KINDS: Final[dict[type[Any], type[Any]]] = {}

@@ -11,8 +11,8 @@ import atexit
 import os
 import sys
 import threading
-from collections.abc import Iterator
-from functools import cache, partial
+from collections.abc import Callable, Iterator
+from functools import cache, partial, wraps
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, cast
 from weakref import WeakKeyDictionary
@@ -273,12 +273,20 @@ class _AsyncRecorded(_Wrapper):
         await self.origin.aclose()
 
 
-def take_out_binding(request: httpx2.Request) -> httpx2.Request:
-    """Take our header out of a request that is built, before anybody signs it; return it."""
-    header = request.headers.pop(HEADER, None)
-    if header is not None:
-        request.extensions = {**request.extensions, HEADER: header}
-    return request
+def building_without_binding(
+    build: Callable[..., httpx2.Request],
+) -> Callable[..., httpx2.Request]:
+    """Return what builds requests and takes our header out of them, before anybody signs them."""
+
+    @wraps(build)
+    def built(*args: Any, **kwargs: Any) -> httpx2.Request:
+        request = build(*args, **kwargs)
+        header = request.headers.pop(HEADER, None)
+        if header is not None:
+            request.extensions = {**request.extensions, HEADER: header}
+        return request
+
+    return built
 
 
 def _sending(request: httpx2.Request) -> Sending:
