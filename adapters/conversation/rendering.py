@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
@@ -28,6 +28,7 @@ from onrecord.projections.history.windows import exchanges_of
 from onrecord.projections.matching.sources import Source, sources_in
 from onrecord.projections.matching.template import (
     Outcome,
+    RenderedRequest,
     Sent,
     Stored,
     compare,
@@ -54,20 +55,6 @@ _TAKEN: Final = MappingProxyType(
     }
 )
 """What a request takes under each name."""
-
-
-@dataclass(frozen=True)
-class RenderedRequest:
-    """A request, the recipe to make it again, and what reads the events that it was made of."""
-
-    request: Request
-    recipe: Recipe
-    sources: Callable[[], tuple[Source, ...]]
-
-    @cached_property
-    def parts(self) -> Mapping[str, bytes]:
-        """The parts that the recipe makes again, by name, as compact JSON; told once, if at all."""
-        return self.request.body_parts()
 
 
 def options_given(matrix: Mapping[str, JsonObject], **wishes: Any) -> Options:

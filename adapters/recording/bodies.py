@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 from urllib.parse import unquote
 from uuid import UUID
 
@@ -21,10 +21,7 @@ from onrecord.domain.errors import InvalidContent, OnrecordError
 from onrecord.domain.jsontext import JsonObject, read_bounded_object
 from onrecord.domain.request_template import Prefix
 from onrecord.projections.api import known_api
-from onrecord.projections.matching.template import Parent, common_start
-
-if TYPE_CHECKING:
-    from onrecord.adapters.conversation.rendering import RenderedRequest
+from onrecord.projections.matching.template import Parent, RenderedRequest, common_start
 
 # The tail of a request: what it says behind the bytes that it shares with the one before it.
 #

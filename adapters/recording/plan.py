@@ -36,10 +36,10 @@ from onrecord.domain.tools import tools_digest
 from onrecord.projections.api import known_api
 from onrecord.projections.matching.recorded_units import same_instructions, same_tools
 from onrecord.projections.matching.sources import Source
+from onrecord.projections.matching.template import RenderedRequest
 from onrecord.projections.matching.units import Piece, digest_of
 
 if TYPE_CHECKING:
-    from onrecord.adapters.conversation.rendering import RenderedRequest
     from onrecord.adapters.recording.bodies import Reading
 
 _TOOLS: Final = frozenset({"tools", "toolConfig"})

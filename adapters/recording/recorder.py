@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from uuid import UUID
 
 from onrecord.adapters.recording.bodies import Bodies, Reading
@@ -67,10 +67,7 @@ from onrecord.domain.events import RequestSent, ToolResultRecorded
 from onrecord.domain.head import Head
 from onrecord.domain.log import Append, NewEvent
 from onrecord.projections.matching.sources import Source
-from onrecord.projections.matching.template import split
-
-if TYPE_CHECKING:
-    from onrecord.adapters.conversation.rendering import RenderedRequest
+from onrecord.projections.matching.template import RenderedRequest, split
 
 logger = logging.getLogger("onrecord")
 

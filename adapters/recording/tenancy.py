@@ -22,10 +22,10 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Backend
 
 if TYPE_CHECKING:
-    from onrecord.adapters.conversation.rendering import RenderedRequest
     from onrecord.adapters.recording.recorder import Recorder
     from onrecord.adapters.redis.hot_windows import HotWindows
     from onrecord.adapters.wire.clients.binding import Scope
+    from onrecord.projections.matching.template import RenderedRequest
 
 
 logger = logging.getLogger("onrecord")

@@ -19,7 +19,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from onrecord import __version__
-from onrecord.adapters.conversation.rendering import RenderedRequest, ask, recipe_of, sources_of
+from onrecord.adapters.conversation.rendering import ask, recipe_of, sources_of
 from onrecord.adapters.redis.connection import Command, Connection, Pace
 from onrecord.adapters.redis.tails import Followed, opened, seal
 from onrecord.adapters.storage.append import Proof
@@ -29,6 +29,7 @@ from onrecord.domain.errors import MalformedJson
 from onrecord.domain.request_template import Recipe
 from onrecord.projections.apis.request import Options, Report, Request, Route
 from onrecord.projections.history.history import Note
+from onrecord.projections.matching.template import RenderedRequest
 
 # A rendered request as bytes, and back: the same arguments, the same body, the same report.
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, assert_never
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, assert_never
 from uuid import UUID
 
 from onrecord.domain import jsontext
@@ -25,6 +26,7 @@ from onrecord.domain.request_template import (
     ContentSpan,
     EncodedSpan,
     LiteralSpan,
+    Recipe,
     SharedSpan,
     Span,
     Template,
@@ -37,6 +39,9 @@ from onrecord.projections.matching.sources import (
     pointed,
     sources,
 )
+
+if TYPE_CHECKING:
+    from onrecord.projections.apis.request import Request
 
 # How much two texts have in common at their ends, in whole UTF-8 characters.
 
@@ -286,6 +291,20 @@ def replay(sent: Sent, stored: Stored) -> tuple[Outcome, bytes]:
         return Outcome(sent, True), join(sent.event.template, stored)
     except CorruptRecord as exc:
         return Outcome(sent, False, remark=str(exc)), b""
+
+
+@dataclass(frozen=True)
+class RenderedRequest:
+    """A request, the recipe to make it again, and what reads the events that it was made of."""
+
+    request: Request
+    recipe: Recipe
+    sources: Callable[[], tuple[Source, ...]]
+
+    @cached_property
+    def parts(self) -> Mapping[str, bytes]:
+        """The parts that the recipe makes again, by name, as compact JSON; made once, if at all."""
+        return self.request.body_parts()
 
 
 def compare(body: bytes, rendered: Mapping[str, bytes]) -> bool:

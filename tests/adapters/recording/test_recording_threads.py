@@ -7,12 +7,12 @@ from typing import Any, cast
 import anthropic
 import pytest
 
-from onrecord.adapters.conversation.rendering import RenderedRequest
 from onrecord.adapters.recording import recorder
 from onrecord.adapters.recording.plan import Outgoing
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain import jsontext
 from onrecord.projections.apis.request import Request
+from onrecord.projections.matching.template import RenderedRequest
 from tests.adapters.recorded_calls import GREETING, HELLO, MODEL, Recorded, calling
 from tests.adapters.recording.tabs import API, Tab
 from tests.patience import PATIENCE, join

@@ -12,7 +12,6 @@ import pytest
 
 import onrecord
 from onrecord.adapters.conversation import rendering
-from onrecord.adapters.conversation.rendering import RenderedRequest
 from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.redis import hot_windows
 from onrecord.adapters.redis.accelerator import Accelerator
@@ -24,6 +23,7 @@ from onrecord.adapters.streams.lineage import LineSegment
 from onrecord.domain.events import MessageRecorded
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
 from onrecord.projections.apis.request import Options, Request
+from onrecord.projections.matching.template import RenderedRequest
 
 API = "openai-chat"
 KEY = "support/4711"

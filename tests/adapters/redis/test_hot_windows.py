@@ -17,6 +17,7 @@ from onrecord.adapters.redis import hot_windows
 from onrecord.adapters.store import backend_of
 from onrecord.domain.events import RequestSent
 from onrecord.domain.request_template import ContentSpan
+from onrecord.projections.matching.template import RenderedRequest
 from tests.adapters.redis.stores import API, KEY, Stores, kept, said, same, store_on
 from tests.contract.places import PLACES
 from tests.factories import BECAUSE
@@ -242,7 +243,7 @@ def test_a_fork_of_what_is_redacted_is_what_rendering_gives(stores: Stores) -> N
 def test_what_is_erased_while_it_is_rendered_does_not_stay(
     own: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def erased_meanwhile(*given: Any) -> rendering.RenderedRequest:
+    def erased_meanwhile(*given: Any) -> RenderedRequest:
         asked = rendering.ask(*given)
         own.cold.forget(KEY, **BECAUSE)
         return asked
