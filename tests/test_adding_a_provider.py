@@ -88,6 +88,22 @@ def test_the_wire_of_an_api_without_one_is_not_read(own_site: Path, tmp_path: Pa
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "LineStream.__init__ = None\nevent_of.__code__ = (lambda block: None).__code__\n",
+        "LineStream.feed = event_of\nevent_of.__code__ = (lambda block: 1 / 0).__code__\n",
+    ],
+)
+def test_an_answer_that_its_wire_cannot_read_is_kept_and_the_call_goes_on(
+    own_site: Path, tmp_path: Path, fault: str
+) -> None:
+    with (own_site / PACKAGE / "wire.py").open("a", encoding="utf-8") as module:
+        module.write(fault)
+    done = ran(own_site, tmp_path, "-m", toy_program.__name__, "what_its_wire_cannot_read_is_kept")
+    assert done.returncode == 0, done.stderr
+
+
 def without(site: Path, line: str) -> None:
     module = site / PACKAGE / "api.py"
     text = module.read_text(encoding="utf-8")

@@ -21,7 +21,7 @@ from onrecord.adapters.histories.intake import take_in
 from onrecord.adapters.histories.json_files import transcribe
 from onrecord.adapters.wire.wires import WIRES, endpoint_of
 from onrecord.domain.errors import UnknownApi
-from onrecord.domain.events import RequestSent
+from onrecord.domain.events import RequestSent, ResponseInterrupted
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import FOLDERS
 
@@ -221,6 +221,21 @@ def no_bytes_make_it_raise() -> None:
         stream.feed(broken)
         assert stream.finish().needs_raw
         assert WIRES["toy"].read_body(broken, "malformed", None).interruption == "malformed"
+
+
+def what_its_wire_cannot_read_is_kept() -> None:
+    with onrecord.connect(URL) as store, service() as url:
+        for stream in (False, True):
+            chat = store.conversation(f"stream {stream}")
+            chat.user(ASKED["text"])
+            ask(chat, url, stream=stream)
+            closing = list(chat.log.read())[-1].event()
+            assert isinstance(closing, ResponseInterrupted)
+            assert closing.reason == "malformed"
+            assert closing.raw is not None
+            said = answer({"lines": []})
+            sent = streamed(said) if stream else json.dumps(said).encode()
+            assert chat.blob(closing.raw) == sent
 
 
 def without_rules_nothing_is_checked() -> None:

@@ -7,7 +7,6 @@ answer in one commit with its blocks. What cannot be stored after a request was 
 from __future__ import annotations
 
 import contextlib
-import logging
 import threading
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
@@ -60,7 +59,6 @@ from onrecord.domain.errors import (
     InvalidContent,
     InvalidInput,
     NotRecorded,
-    OnrecordError,
     VersionConflict,
 )
 from onrecord.domain.events import RequestSent, ToolResultRecorded
@@ -68,8 +66,6 @@ from onrecord.domain.head import Head
 from onrecord.domain.log import Append, NewEvent
 from onrecord.projections.matching.sources import Source
 from onrecord.projections.matching.template import RenderedRequest, split
-
-logger = logging.getLogger("onrecord")
 
 _TRIES: Final = 8
 _DEFERRED_AT_MOST: Final = 64
@@ -185,13 +181,7 @@ class Recorder:
         events, blobs = recording
         self._deferred.note((request.request, request.line, request.version), events)
         stream = self.stream
-        try:
-            drafted = tuple(stream.draft(event, request.request) for event in events)
-        except OnrecordError:
-            logger.critical(
-                "an answer cannot be recorded: a value in it has no form", exc_info=True
-            )
-            return
+        drafted = tuple(stream.draft(event, request.request) for event in events)
         append = Append(stream.tenant, stream.conversation_id, drafted)
 
         def write() -> None:

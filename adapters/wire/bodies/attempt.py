@@ -21,6 +21,7 @@ from onrecord.adapters.wire.bodies.credentials import Credentials
 from onrecord.adapters.wire.raw_bytes import Content, beginning
 from onrecord.adapters.wire.secrets import secrets_of
 from onrecord.adapters.wire.stream_reader import BOM, EVENT_STREAM, begins_a_stream
+from onrecord.domain.encoding import encode, name_of
 from onrecord.domain.events import AttemptFailed
 
 _ANSWERED: Final = range(200, 300)
@@ -127,7 +128,7 @@ class Attempt(AnswerRecorder):
         self._limits = limits
         self._body = AnswerBody(folder, limits)
         self._stream: AnswerStream | None = None
-        self._is_stream = self._may_be_stream = False
+        self._is_stream = self._may_be_stream = self._is_unreadable = False
 
     def answered(self, status: int, headers: Mapping[str, str]) -> None:
         """Take the head of a response in; its body follows."""
@@ -136,10 +137,16 @@ class Attempt(AnswerRecorder):
         encoding = headers.get("content-encoding")
         self._body = AnswerBody(self._folder, self._limits, encoding)
         content_type = headers.get("content-type", "").lower()
-        if status in _ANSWERED:
+        if status not in _ANSWERED:
+            return
+        try:
             self._stream = self._stream_of(content_type)
+        except Exception:
+            logger.exception("the reader of a response could not be made")
+            self._give_up_reading()
+            return
         self._is_stream = self._stream is not None
-        self._may_be_stream = status in _ANSWERED and self._stream is None
+        self._may_be_stream = not self._is_stream
 
     def _stream_of(self, content_type: str) -> AnswerStream | None:
         """Return what reads a body of this type as a stream; None where it comes whole."""
@@ -157,7 +164,12 @@ class Attempt(AnswerRecorder):
         stream = self._stream
         if stream is None:
             return 0 if self._is_stream else self._body.raw.chunks
-        return stream.endings if isinstance(stream, OpenEnded) else 0
+        try:
+            return stream.endings if isinstance(stream, OpenEnded) else 0
+        except Exception:
+            logger.exception("where a response may end could not be told")
+            self._give_up_reading()
+            return 0
 
     def feed(self, chunk: bytes) -> bool:
         """Take the next bytes in; return whether they end the response, which is not closed yet."""
@@ -168,15 +180,22 @@ class Attempt(AnswerRecorder):
             for read in self._body.feed(chunk):
                 is_over = self._take(read)
         except Exception:
-            # A fault of ours is not the caller's: the bytes are kept, and the call goes on.
             logger.exception("a chunk of a response could not be read")
+            self._give_up_reading()
         return is_over
+
+    def _give_up_reading(self) -> None:
+        """Read no more of an answer whose reader failed: what it says next may lack what failed.
+
+        The fault is not the caller's: the bytes are kept, and the call goes on.
+        """
+        self._stream, self._may_be_stream, self._is_unreadable = None, False, True
 
     def _take(self, read: bytes) -> bool:
         """Take the next bytes of an answer in; return whether they end it."""
         if self._may_be_stream:
             read = self._begun()
-        return self._stream is not None and self._stream.feed(read)
+        return self._stream is not None and bool(self._stream.feed(read))
 
     def _begun(self) -> bytes:
         """Look whether a body is a stream that is not said to be one; return what came of it."""
@@ -210,22 +229,32 @@ class Attempt(AnswerRecorder):
         reason = type(error).__name__
         failed = AttemptFailed(request=self._request, reason=reason, line=self._line)
         if self._close_once():
-            self._close(((failed,), {}), True)
+            self._hand_over(((failed,), {}), failed=True)
 
     def _end(self, loss: Loss) -> None:
         if not self._close_once():
             return
         try:
             recording, failed = self._ending(loss)
+            must_have_form(recording)
         except Exception:
             logger.exception("a response could not be read: its bytes are kept")
             recording, failed = self._unread(), True
         self._release()
-        self._close(recording, failed)
+        self._hand_over(recording, failed=failed)
+
+    def _hand_over(self, recording: Conclusion, *, failed: bool) -> None:
+        """Have a recording stored. The request was sent: no error of that goes into its call."""
+        try:
+            self._close(recording, failed)
+        except Exception:
+            logger.critical("an answer could not be recorded", exc_info=True)
 
     def _ending(self, loss: Loss) -> tuple[Conclusion, bool]:
         if self._status not in _ANSWERED:
             return ((self._error(),), {}), self._status not in _REDIRECTED
+        if self._is_unreadable:
+            return self._unread(), True
         answer = self._answer(loss)
         if not self._body.is_held:
             give_back()
@@ -300,6 +329,16 @@ class Attempt(AnswerRecorder):
         except OSError as exc:
             logger.critical("the bytes of a response could not be kept (%s)", exc.strerror)
             return None
+
+
+def must_have_form(recording: Conclusion) -> None:
+    """Raise where the log cannot take an event, while the bytes of the answer are still there.
+
+    What a package makes of an answer may be no event, or hold values that are no JSON.
+    """
+    for event in recording[0]:
+        name_of(event)
+        encode(event)
 
 
 def without_secrets(secret: Credentials, answer: Answer, wire: Wire) -> Answer:
