@@ -18,7 +18,7 @@ import subprocess
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import unified_diff
@@ -49,7 +49,7 @@ class Runner:
 
     @classmethod
     @contextmanager
-    def of(cls, root: Path, python: str) -> Iterator[Runner]:
+    def of(cls, root: Path, python: str) -> Generator[Runner]:
         """Start it, in a copy of a tree."""
         path = os.pathsep.join((str(root / "src"), str(root)))
         environment = {**os.environ, "PYTHONPATH": path}
@@ -115,7 +115,7 @@ class Trial:
 
 
 @contextmanager
-def changed(root: Path, one: Drawn) -> Iterator[None]:
+def changed(root: Path, one: Drawn) -> Generator[None]:
     """Change a file for a while. The time of its last change returns too: what is compiled is as new."""
     path = root / one.path
     original, stat = path.read_bytes(), path.stat()

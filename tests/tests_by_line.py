@@ -61,7 +61,7 @@ class LineMap:
                     return tests
             if not self._is_run(one.path, first, last):
                 return set()
-        return self._of_file(one.path) or set().union(
+        return self._of_file(one.path) or set[str]().union(
             *(self._of_file(path) for path in self._importers(one.path))
         )
 

@@ -251,8 +251,7 @@ def render(
     if options.missing == "refuse" and folded.awaited:
         raise RoundOpen(folded.awaited)
     viewed = in_window(folded, options.window)
-    # For pyright this module and the one that is imported by its link are two.
-    return renderer(without_own(viewed, options.api), options, blobs)  # pyright: ignore[reportArgumentType, reportReturnType]
+    return renderer(without_own(viewed, options.api), options, blobs)
 
 
 def renderer_digest(api: str) -> str:

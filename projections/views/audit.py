@@ -98,8 +98,9 @@ class AuditEntry:
 def deed(row: Row) -> AuditEntry:
     """Return what was done, of a row of a page."""
     members = members_in(row, AuditEntry.__dataclass_fields__, ids=("conversation_id",))
-    erasure = None if row["erasure"] is None else _erasure_deed(row["erasure"])
-    return AuditEntry(**{**members, "erasure": erasure})
+    if row["erasure"] is not None:
+        members["erasure"] = _erasure_deed(row["erasure"])
+    return AuditEntry(**members)
 
 
 def _erasure_deed(facts: Row) -> ErasureDeed:

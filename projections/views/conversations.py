@@ -101,7 +101,8 @@ def overview(row: Row) -> Overview:
     """Return a conversation at a glance, of a row of a page."""
     names, ids = Overview.__dataclass_fields__, ("conversation_id", "origin")
     members = members_in(row, names, ids=ids, flags=("closed",))
-    return Overview(**{**members, **{column: tuple(row[column]) for column in _LISTED}})
+    members |= {column: tuple(row[column]) for column in _LISTED}
+    return Overview(**members)
 
 
 _Names = dict[str, set[str]]

@@ -70,7 +70,8 @@ def ledger_call_of(row: Row) -> ToolCallEntry:
         ("arguments_cut", "result_cut", "is_error"),
     )
     members = members_in(row, ToolCallEntry.__dataclass_fields__, ids=ids, flags=flags)
-    return ToolCallEntry(**{**members, "duration": row["duration"] or None})
+    members["duration"] = row["duration"] or None
+    return ToolCallEntry(**members)
 
 
 @dataclass(frozen=True, slots=True)
