@@ -45,7 +45,21 @@ from __future__ import annotations
 
 
 class OnrecordError(Exception):
-    """The root of all errors of this package; its message says what to do."""
+    """The root of all errors of this package; its message says what to do.
+
+    All can be copied and pickled, so that they cross from one process to another.
+    """
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return how it is made again: Python would call a subclass with the message alone."""
+        return _made_again, (type(self), self.args), vars(self)
+
+
+def _made_again(kind: type[OnrecordError], args: tuple[object, ...]) -> OnrecordError:
+    """Return an error of a kind by what Python's own error takes; its attributes are set later."""
+    error = kind.__new__(kind)
+    super(OnrecordError, error).__init__(*args)
+    return error
 
 
 class InvalidInput(OnrecordError, ValueError):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, partialmethod
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 from urllib.parse import unquote
 
@@ -148,11 +148,21 @@ def refusal_of(api: str) -> type[NotRecorded]:
             # Those of a family may want what only an answer tells.
             "__init__": _say,
             "__str__": Exception.__str__,
+            # No module has this class, and another process may not have the SDK.
+            "__reduce__": partialmethod(_again, api),
             **dict.fromkeys(_UNANSWERED),
         }
         # In a traceback, the name by which it can be caught.
         _REFUSALS[api] = type(NotRecorded.__name__, (NotRecorded, family), members)
     return _REFUSALS[api]
+
+
+def _again(error: Exception, api: str) -> tuple[object, ...]:
+    return _refused, (api, str(error)), vars(error)
+
+
+def _refused(api: str, message: str) -> NotRecorded:
+    return refusal_of(api)(message)
 
 
 def _say(error: Exception, message: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -264,9 +264,18 @@ class Capabilities:
     context_tokens: int | None = None
     output_tokens: int | None = None
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return how it is copied and pickled: Python copies no read-only view of a mapping."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return _capabilities_in, (values | {"document_bytes": dict(self.document_bytes)},)
+
     def largest(self, modality: Modality) -> int | None:
         """Return the size, in bytes, of the largest document of a modality; None: no limit known."""
         return self.document_bytes.get(modality)
+
+
+def _capabilities_in(values: dict[str, Any]) -> Capabilities:
+    return Capabilities(**values | {"document_bytes": MappingProxyType(values["document_bytes"])})
 
 
 def capabilities_of(api: str, model: str | None, options: Options) -> Capabilities:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from enum import Enum
 from itertools import islice
 from typing import Any, Final, TypeAlias
@@ -206,7 +207,7 @@ def is_large(requests: Sequence[bytes]) -> bool:
 
 def own_error(error: OnrecordError) -> OnrecordError:
     """Return an error of the same kind for one more of those that it befell."""
-    own = type(error)(str(error))
+    own = copy(error)
     own.__cause__ = error
     return own
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
 from dataclasses import FrozenInstanceError
 from typing import Any
 
@@ -207,3 +210,15 @@ def test_any_name_finds_something_and_always_the_same(model: str, api: str) -> N
     found = known(api, model)
     assert "text" in found.user and "text" in found.tool_result
     assert found == known(api, model)
+
+
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))]
+)
+def test_capabilities_that_are_copied_or_pickled_are_the_same(
+    again: Callable[[Capabilities], Capabilities],
+) -> None:
+    known_ones = known("anthropic-messages", "claude-sonnet-4-5")
+    copied = again(known_ones)
+    assert copied == known_ones
+    assert type(copied.document_bytes) is type(known_ones.document_bytes)
