@@ -194,10 +194,11 @@ def _imported(name: str, place: str, kind: Any) -> object:
     """Return what is at a place, or why it cannot be used: a module that fails is run once."""
     try:
         found = resolve_name(place)
-    except (Exception, SystemExit) as exc:
-        if name in FOLDERS:
+    except BaseException as exc:
+        # Modules exit, and raise what only tests or event loops catch. Ctrl-C is the user's.
+        if name in FOLDERS or isinstance(exc, KeyboardInterrupt):
             raise
-        fault = invalid(name, f"{place} cannot be imported: {exc!r}")
+        fault = invalid(name, f"{place} cannot be imported: {_shown(exc)}")
         fault.__cause__ = exc
         return fault
     if not isinstance(found, kind):
@@ -206,6 +207,14 @@ def _imported(name: str, place: str, kind: Any) -> object:
     if name not in FOLDERS and isinstance(own_name, str) and own_name != name:
         return invalid(name, f"{place} calls itself {own_name!r}: both names must be the same")
     return found
+
+
+def _shown(error: BaseException) -> str:
+    """Return an error of a package's for a message; its name where it cannot show itself."""
+    try:
+        return repr(error)
+    except Exception:  # noqa: BLE001 - whatever it is, the error that is told of is the other one
+        return type(error).__name__
 
 
 # APIs of installed packages. Their entry points are read when a name is first asked for that is

@@ -126,6 +126,18 @@ def a_module_that_exits(site: Path) -> None:
     (site / PACKAGE / "api.py").write_text("raise SystemExit(3)\n")
 
 
+def a_module_that_is_skipped(site: Path) -> None:
+    (site / PACKAGE / "api.py").write_text(
+        "raise type('Skipped', (BaseException,), {})('no toys')\n"
+    )
+
+
+def an_error_that_cannot_be_shown(site: Path) -> None:
+    (site / PACKAGE / "api.py").write_text(
+        "raise type('Odd', (Exception,), {'__repr__': lambda error: error.missing})\n"
+    )
+
+
 def no_api(site: Path) -> None:
     (site / PACKAGE / "api.py").write_text('API = "toy"\n')
 
@@ -160,6 +172,8 @@ def entries(site: Path, package: str, api: str) -> None:
         (no_module, "ModuleNotFoundError"),
         (a_module_that_exits, "SystemExit(3)"),
         (a_module_that_fails, "ZeroDivisionError('division by zero')"),
+        (a_module_that_is_skipped, "cannot be imported: Skipped('no toys')"),
+        (an_error_that_cannot_be_shown, "cannot be imported: Odd"),
         (no_api, "onrecord_toy.api:API is a str, but must be a Api"),
         (no_wire, "onrecord_toy.wire:WIRE cannot be imported"),
         (another_name, "adds the API 'play', but onrecord_toy.api:API calls itself 'toy'"),
@@ -180,7 +194,11 @@ def test_a_package_that_cannot_be_used_is_an_error_that_names_it(
 
 
 @pytest.mark.parametrize(
-    "spoil", [no_module, a_module_that_fails, a_module_that_exits, no_wire, a_name_that_is_built_in]
+    "spoil",
+    [
+        *(no_module, a_module_that_fails, a_module_that_exits, a_module_that_is_skipped),
+        *(an_error_that_cannot_be_shown, no_wire, a_name_that_is_built_in),
+    ],
 )
 def test_a_package_that_cannot_be_used_takes_nothing_from_the_six(
     own_site: Path, tmp_path: Path, spoil: Callable[[Path], None]
@@ -204,10 +222,10 @@ with onrecord.connect("memory://") as store:
 """
     done = ran(own_site, tmp_path, "-c", program)
     assert (done.stdout, done.returncode) == ("Hello.\n", 0), done.stderr
-    listed = ran(
-        own_site, tmp_path, "-c", "from onrecord.adapters.cli import main; main()", "--help"
-    )
-    assert (listed.returncode, listed.stderr) == (0, "")
+    for arguments in (("--help",), ("capabilities",)):
+        main = "from onrecord.adapters.cli import main; main()"
+        listed = ran(own_site, tmp_path, "-c", main, *arguments)
+        assert (listed.returncode, listed.stderr) == (0, "")
 
 
 def test_no_file_is_read_for_packages_before_one_may_be_meant(own_site: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
 
@@ -12,6 +13,7 @@ from onrecord.adapters.cli.program import AsJson, known_api, readable
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import size
 from onrecord.domain.documents import Modality
+from onrecord.domain.errors import InvalidProvider
 from onrecord.projections.api import names
 
 if TYPE_CHECKING:
@@ -67,8 +69,14 @@ def _rows(api: str | None, model: str | None, file: Path | None) -> list[Capabil
     if api is not None and model is not None:
         return [capabilities(api, model, file=file)]
     matrix = matrix_given(file)
-    apis = names() if api is None else (api,)
-    return [row for name in apis for row in rows_of(name, matrix.get(name))]
+    if api is not None:
+        return list(rows_of(api, matrix.get(api)))
+    rows: list[Capabilities] = []
+    for name in names():
+        # A package that cannot be used takes no rows away from the others.
+        with suppress(InvalidProvider):
+            rows += rows_of(name, matrix.get(name))
+    return rows
 
 
 def _document(row: Capabilities) -> dict[str, Any]:
