@@ -17,6 +17,7 @@ _INTERRUPTED: Final = 130
 
 def main() -> None:
     """Import the command line and run it; Ctrl-C and a bad setting end the import without a traceback."""
+    _open_closed_streams()
     waiting = signal.getsignal(signal.SIGINT)
     if waiting is signal.default_int_handler:  # Otherwise it is ignored, as in a background job.
         signal.signal(signal.SIGINT, _end)
@@ -31,6 +32,17 @@ def main() -> None:
         signal.signal(signal.SIGINT, waiting)
     del commands  # Imported above, so that nothing large is left to import.
     main()
+
+
+def _open_closed_streams() -> None:
+    """Open those of the standard streams that are closed (`onrecord … >&-`): they lead nowhere.
+
+    The next file that is opened would have their number, and be written into.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(nowhere, mode, encoding="utf-8"))
 
 
 def _end(number: int, frame: FrameType | None) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import onrecord
 from tests.adapters.cli.command import Command, Done, in_process
 from tests.patience import PATIENCE
 
@@ -72,6 +73,21 @@ def test_control_c_that_is_ignored_stays_ignored() -> None:
     done = started(f"{program}{ignoring}{START}")
     assert done.code == 0
     assert done.out.startswith("interrupted\nonrecord ")
+
+
+@pytest.mark.parametrize("closed", ["0", "1", "2"])
+def test_a_command_whose_standard_stream_is_closed_does_its_work(
+    tmp_path: Path, closed: str
+) -> None:
+    closing = f"import os; os.close({closed}); os.execv(sys.executable, [sys.executable, '-c', "
+    url = f"sqlite:///{tmp_path}/talks.db"
+    with onrecord.connect(url) as store:
+        store.conversation("support/4711").user("Hello")
+    arguments = ["fork", "support/4711", "support/4712", "--url", url]
+    done = started(f"import sys; {closing}{START!r}, *{arguments}])")
+    assert (done.code, done.err) == (0, "")
+    with onrecord.connect(url) as store:
+        assert store.get("support/4712").head().version > 0
 
 
 @pytest.fixture
