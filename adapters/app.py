@@ -13,7 +13,7 @@ from uuid import UUID
 from onrecord.adapters.inputs.arguments import id_given, text_given
 from onrecord.adapters.recording.spool import Spool, spool_folder
 from onrecord.adapters.settings import matrix_given, settings
-from onrecord.adapters.storage.sqlite.url import path_of
+from onrecord.adapters.storage.sqlite.url import path_of, url_of
 from onrecord.adapters.store import Store
 from onrecord.domain.errors import InvalidInput, StorageUnavailable, WrongNode
 from onrecord.domain.log import Backend
@@ -220,7 +220,7 @@ def _driver_needed(what: str, extra: str) -> Generator[None]:
 def shown(url: str) -> str:
     """Return an URL as it may be shown: without a password, and a file with its whole path."""
     if _scheme(url) == "sqlite":
-        return f"sqlite:///{path_of(url)}"
+        return url_of(path_of(url))
     from onrecord.adapters.storage.postgres.url import without_secrets
 
     return without_secrets(url)

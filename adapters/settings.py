@@ -80,12 +80,16 @@ def tables_in(file: Path, parse_float: Callable[[str], Any] = float) -> JsonObje
     import tomllib
 
     try:
-        return tomllib.loads(file.read_text("utf-8"), parse_float=parse_float)
+        text = file.read_text("utf-8")
     except OSError as exc:
         raise InvalidInput(f"{file}: cannot be read: {exc.strerror}") from exc
     except UnicodeDecodeError as exc:
         raise InvalidInput(f"{file}: is no UTF-8 at byte {exc.start}") from exc
-    except tomllib.TOMLDecodeError as exc:
+    except ValueError:
+        raise InvalidInput(f"{str(file)!r} is the name of no file: name a TOML file") from None
+    try:
+        return tomllib.loads(text, parse_float=parse_float)
+    except ValueError as exc:
         raise InvalidInput(f"{file}: is no TOML: {exc}") from exc
     except RecursionError as exc:
         raise InvalidInput(f"{file}: is nested too deeply") from exc

@@ -17,11 +17,11 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from onrecord.adapters.recording.unstored import PendingAppend, encoded, opened
 from onrecord.adapters.storage.atomic_files import write_atomically
+from onrecord.adapters.storage.sqlite.url import path_of
 from onrecord.adapters.streams.lineage import lineage
 from onrecord.adapters.streams.stream import Done, append_to, stored_again
 from onrecord.adapters.wire.raw_bytes import Content, pieces_of
@@ -322,8 +322,8 @@ def spool_folder(
 def _log_folder(url: str, log: str, environment: Mapping[str, str]) -> Path:
     if chosen := environment.get("ONRECORD_SPOOL"):
         return Path(chosen) / log
-    if urlsplit(url).scheme == "sqlite":
-        file = Path(url.removeprefix("sqlite:///"))
+    if url.startswith("sqlite:"):
+        file = path_of(url)
         return file.with_name(file.name + "-spool")
     state = environment.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     return Path(state) / "onrecord" / "spool" / log

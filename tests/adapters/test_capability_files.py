@@ -185,6 +185,13 @@ def test_what_is_no_path_is_told() -> None:
         onrecord.connect("memory://", capability_file=wrong)
 
 
+def test_what_can_be_no_files_name_is_told() -> None:
+    with pytest.raises(onrecord.InvalidInput, match="is the name of no file"):
+        onrecord.connect("memory://", capability_file="a\0b")
+    with pytest.raises(onrecord.InvalidInput, match="is the name of no file"):
+        onrecord.capabilities("gemini", file="\ud800")
+
+
 def test_no_store_is_made_where_the_file_is_wrong(tmp_path: Path) -> None:
     with pytest.raises(onrecord.OnrecordError):
         onrecord.connect(

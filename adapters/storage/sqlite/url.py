@@ -3,15 +3,43 @@
 from __future__ import annotations
 
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from typing import Final
+from urllib.parse import unquote
 
 from onrecord.domain.errors import InvalidInput
 
+_START: Final = "sqlite:///"
+_SIGNS: Final = {"%": "%25", "?": "%3F", "#": "%23"}
+"""What stands for these in a URL, where they are meant as they are."""
+
 
 def path_of(url: str) -> Path:
-    """Return the file that a URL names: sqlite:///talks.db in this folder, or sqlite:////var/…."""
-    parts = urlsplit(url)
-    path = unquote(parts.path)
-    if parts.scheme != "sqlite" or parts.netloc or len(path) < 2:
+    """Return the file that a URL names: sqlite:///talks.db in this folder, or sqlite:////var/….
+
+    InvalidInput for whatever else it says: nothing in it is passed over.
+    """
+    start, address = url[: len(_START)].lower(), url[len(_START) :]
+    place, _, parameters = address.partition("?")
+    name = unquote(place)
+    if start != _START or not name:
         raise InvalidInput("the URL names no file: write sqlite:///talks.db")
-    return Path(path[1:]).absolute()
+    if name == ":memory:":
+        raise InvalidInput(
+            "a store that ends with the process is memory://, not sqlite:///:memory:"
+        )
+    if "#" in place:
+        raise InvalidInput("a # ends the file's name in a URL: write %23 for it")
+    if parameters:
+        names = ", ".join(part.partition("=")[0] for part in parameters.split("&"))
+        raise InvalidInput(
+            f"sqlite:///talks.db takes no parameters, here {names}: leave them out, and write %3F "
+            "for a ? in the file's name"
+        )
+    if "\0" in name:
+        raise InvalidInput("no file's name holds a NUL (%00): write sqlite:///talks.db")
+    return Path(name).absolute()
+
+
+def url_of(path: Path) -> str:
+    """Return the URL that names a file."""
+    return _START + "".join(_SIGNS.get(sign, sign) for sign in str(path))
