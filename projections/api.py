@@ -124,9 +124,17 @@ class Api:
 def api_of(name: str) -> Api | None:
     """Return an API by its name; None for one that Onrecord does not speak."""
     if name in FOLDERS:
-        return imported(name, f"onrecord.projections.apis.{FOLDERS[name]}.render:API", Api)
+        return imported(
+            name, f"onrecord.projections.apis.{FOLDERS[name]}.render:API", Api, _fault_in_api
+        )
     added = _added().entries.get(name)
-    return None if added is None else imported(name, added.value, Api)
+    return None if added is None else imported(name, added.value, Api, _fault_in_api)
+
+
+def _fault_in_api(api: Api) -> str:
+    from onrecord.projections.apis.parts import fault_in_api
+
+    return fault_in_api(api)
 
 
 def known_api(name: str) -> Api:
@@ -166,31 +174,45 @@ def rules_of(name: str) -> tuple[Rule, ...] | None:
     else:
         found = api_of(name)
         place = found.rules if found else None
-    return cast("tuple[Rule, ...]", imported(name, place, tuple)) if place else None
+    return imported(name, place, _RULES, _fault_in_rules) if place else None
+
+
+_RULES: Final = cast("type[tuple[Rule, ...]]", tuple)
+
+
+def _fault_in_rules(rules: tuple[Rule, ...]) -> str:
+    from onrecord.projections.apis.rules import Rule
+
+    return "" if all(isinstance(each, Rule) for each in rules) else "each of it must be a Rule"
 
 
 @cache
 def known_rules() -> Mapping[str, tuple[Rule, ...]]:
     """Return the rules of each API whose requests can be checked, in the order they are told."""
-    found = ((name, rules_of(name)) for name in names())
-    return {name: rules for name, rules in found if rules is not None}
+    found: dict[str, tuple[Rule, ...]] = {}
+    for name in names():
+        with suppress(InvalidProvider):
+            if (rules := rules_of(name)) is not None:
+                found[name] = rules
+    return found
 
 
-def imported(name: str, place: object, kind: type[FoundT]) -> FoundT:
+def imported(
+    name: str, place: str, kind: type[FoundT], fault_in: Callable[[FoundT], str]
+) -> FoundT:
     """Return the part of an API that is at `package.module:NAME`; it is imported once.
 
-    InvalidProvider, with the package that adds the API, if there is nothing or of another type.
+    InvalidProvider, with the package that adds the API, if there is nothing or of another type, or
+    if `fault_in` tells what is wrong with it. The parts of the six are right.
     """
-    if not isinstance(place, str):
-        raise invalid(name, f"it says {place!r} where the place of a {kind.__name__} must be")
-    found = _imported(name, place, cast("Any", kind))
+    found = _imported(name, place, cast("Any", kind), cast("Any", fault_in))
     if isinstance(found, InvalidProvider):
         raise found.with_traceback(None)
     return cast("FoundT", found)
 
 
 @cache
-def _imported(name: str, place: str, kind: Any) -> object:
+def _imported(name: str, place: str, kind: Any, fault_in: Callable[[object], str]) -> object:
     """Return what is at a place, or why it cannot be used: a module that fails is run once."""
     try:
         found = resolve_name(place)
@@ -206,7 +228,8 @@ def _imported(name: str, place: str, kind: Any) -> object:
     own_name = getattr(found, "name", None) or getattr(found, "api", None)
     if name not in FOLDERS and isinstance(own_name, str) and own_name != name:
         return invalid(name, f"{place} calls itself {own_name!r}: both names must be the same")
-    return found
+    wrong = "" if name in FOLDERS else fault_in(found)
+    return invalid(name, f"{place} cannot be used: {wrong}") if wrong else found
 
 
 def _shown(error: BaseException) -> str:

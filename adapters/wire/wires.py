@@ -10,18 +10,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import cache, partialmethod
-from typing import Any, Final, NamedTuple, TypeAlias, cast
+from typing import Any, Final, NamedTuple, TypeAlias, cast, get_args
 from urllib.parse import unquote
 
-from onrecord.adapters.wire.api import Endpoint, Kind, Wire
+from onrecord.adapters.wire.api import BatchWire, Endpoint, Kind, Wire
 from onrecord.domain.errors import InvalidProvider, NotRecorded
 from onrecord.projections.api import (
     FOLDERS,
     api_of,
     imported,
-    invalid,
     must_be_told_apart,
     names,
+)
+from onrecord.projections.apis.parts import (
+    Check,
+    is_bool,
+    is_text,
+    mapping_of,
+    optional,
+    tuple_of,
+    wrong_member,
 )
 
 
@@ -45,12 +53,43 @@ class _Wires(Mapping[str, Wire]):
 
 
 def _wire(api: str, place: str) -> Wire:
-    wire = imported(api, place, Wire)
-    if api not in FOLDERS and not all(
-        isinstance(each, Endpoint) for each in cast("Any", wire.endpoints)
-    ):
-        raise invalid(api, f"the endpoints of {place} must be of the type Endpoint")
-    return wire
+    return imported(api, place, Wire, _fault_in_wire)
+
+
+def _fault_in_wire(wire: Wire) -> str:
+    return wrong_member(wire, _WIRE_CHECKS)
+
+
+# What the wire of a package must be: it is looked at when it is imported.
+
+
+def _is_endpoint(value: Any) -> bool:
+    return isinstance(value, Endpoint) and not wrong_member(value, _ENDPOINT_CHECKS)
+
+
+def _is_frozenset(value: Any) -> bool:
+    return isinstance(value, frozenset) and all(map(is_text, cast("Any", value)))
+
+
+_ENDPOINT_CHECKS: Final[Mapping[str, Check]] = {
+    **dict.fromkeys(("method", "path"), is_text),
+    "kind": get_args(Kind).__contains__,
+    "compacts": is_bool,
+}
+
+_WIRE_CHECKS: Final[Mapping[str, Check]] = {
+    "api": is_text,
+    "streams": mapping_of(callable),
+    **dict.fromkeys(("read_body", "event_of", "read_request", "request_events"), callable),
+    "endpoints": tuple_of(_is_endpoint),
+    "content_paths": _is_frozenset,
+    "tools_path": optional(is_text),
+    "held_by_provider": mapping_of(is_text),
+    "headers": tuple_of(is_text),
+    "family": callable,
+    "batches": optional(lambda value: isinstance(value, BatchWire)),
+    "is_respelled": is_bool,
+}
 
 
 def _place(api: str) -> str:

@@ -22,7 +22,7 @@ from onrecord.domain.content import Value
 from onrecord.domain.documents import Modality
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.api import api_of
+from onrecord.projections.api import Api, api_of, invalid
 
 if TYPE_CHECKING:
     from onrecord.projections.apis.request import Options
@@ -315,7 +315,17 @@ def _table_of(api: str) -> JsonObject:
     if api in bundled():
         return bundled()[api]
     known_api = api_of(api)
-    return dict(known_api.capabilities) if known_api else {}
+    return _added_table(known_api) if known_api else {}
+
+
+def _added_table(api: Api) -> JsonObject:
+    """Return the table of a package; InvalidProvider where it has not the shape of one."""
+    table = dict(api.capabilities)
+    try:
+        check_tables({api.name: table}, (api.name,))
+    except (InvalidInput, TypeError) as exc:  # A key of it may be no text.
+        raise invalid(api.name, f"its capabilities cannot be used: {exc}") from None
+    return table
 
 
 @lru_cache(maxsize=256)

@@ -9,14 +9,14 @@ from functools import cache
 from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, cast
 
 from onrecord.domain import jsontext
 from onrecord.domain.content import Value
 from onrecord.domain.documents import Modality
 from onrecord.domain.errors import NothingToSend, RoundOpen
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.api import FOLDERS, known_api, release_of
+from onrecord.projections.api import FOLDERS, invalid, known_api, release_of
 from onrecord.projections.apis.capabilities import CapabilityOverride
 from onrecord.projections.history.history import Block, History, Note, Turn
 from onrecord.projections.history.responses import Item
@@ -251,7 +251,12 @@ def render(
     if options.missing == "refuse" and folded.awaited:
         raise RoundOpen(folded.awaited)
     viewed = in_window(folded, options.window)
-    return renderer(without_own(viewed, options.api), options, blobs)
+    # A package's may return anything.
+    request: object = cast("Any", renderer)(without_own(viewed, options.api), options, blobs)
+    if not isinstance(request, Request):
+        kind = type(request).__name__
+        raise invalid(options.api, f"its `render` returns a {kind}, but must return a Request")
+    return request
 
 
 def renderer_digest(api: str) -> str:
