@@ -110,6 +110,7 @@ def test_the_model_is_asked_ten_times_at_most(runner: ToolRunner) -> None:
     told = "Maximum number of model calls reached (modelCalls: 10, limit: 10)"
     assert (str(raised.value), model.asked, LIMIT) == (told, 10, 10)
     assert raised.value.code == "MAXIMUM_NUMBER_OF_MODEL_CALLS_REACHED"
+    assert (raised.value.model_calls, raised.value.limit) == (10, 10)
 
 
 def test_how_often_it_was_asked_is_counted_from_the_log(runner: ToolRunner) -> None:

@@ -42,6 +42,17 @@ def test_a_file_that_cannot_be_read_is_put_aside(
     assert [path.suffixes for path in folder.glob("*.refused.json")] == [[".refused", ".json"]]
 
 
+def test_a_folder_that_cannot_be_read_is_told_and_stops_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "loop"
+    folder.symlink_to(folder)
+    assert Spool(folder).take_in(Memory()) == 0
+    (record,) = caplog.records
+    assert record.levelno == logging.CRITICAL
+    assert record.getMessage().startswith(f"what waits in {folder} cannot be read")
+
+
 @pytest.mark.parametrize("held", [True, False])
 def test_what_the_store_refuses_for_ever_stops_nothing_else(
     tmp_path: Path, held: bool, caplog: pytest.LogCaptureFixture

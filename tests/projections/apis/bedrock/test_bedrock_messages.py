@@ -279,6 +279,15 @@ def test_own_tools_of_the_service_go_in_pairs() -> None:
     assert [note.version for note in request.report.of("B15")] == [6, 7]
 
 
+def test_an_own_tool_of_which_half_a_pair_is_left_is_not_declared() -> None:
+    story = begun()
+    bedrock.answers(story, "so", bedrock.server_call("s2"), model=NOVA)
+    story.user("on")
+    request = converse(story)
+    assert request["messages"][1]["content"] == [{"text": "so"}]
+    assert "toolConfig" not in request
+
+
 def test_other_families_are_told_in_words_what_a_tool_of_the_service_did() -> None:
     story = begun()
     said = [bedrock.server_call("s1"), bedrock.server_result("s1"), {"text": "so"}]
