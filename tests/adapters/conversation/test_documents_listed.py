@@ -18,6 +18,7 @@ from onrecord.domain.events import (
     DocumentExtracted,
     MessageRecorded,
     ServerToolCallRecorded,
+    ServerToolResultRecorded,
     SignalReceived,
     ToolCallRecorded,
     ToolResultRecorded,
@@ -160,6 +161,23 @@ def test_a_result_in_an_apis_own_json_is_read_from_it(chat: onrecord.Conversatio
     chat.log.append(ToolResultRecorded(call_id="call_1", content=content))
     (held,) = chat.documents()
     assert told(held) == (4, "tool", "look", "call_1", None)
+
+
+def test_a_document_that_a_providers_tool_gave_is_listed(chat: onrecord.Conversation) -> None:
+    source = {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="}
+    page = {"type": "web_fetch_result", "content": {"type": "document", "source": source}}
+    value = {"type": "web_fetch_tool_result", "tool_use_id": "srvtoolu_1", "content": page}
+    chat.log.append(
+        ServerToolResultRecorded(
+            response=RESPONSE,
+            index=0,
+            call_id="srvtoolu_1",
+            content=Native(api="anthropic-messages", value=value),
+        )
+    )
+    (document,) = chat.documents()
+    assert (document.origin, document.call_id) == ("provider", "srvtoolu_1")
+    assert document.document.media_type == "application/pdf"
 
 
 def test_a_picture_that_a_providers_tool_made_is_told_once(chat: onrecord.Conversation) -> None:

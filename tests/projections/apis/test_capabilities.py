@@ -16,7 +16,12 @@ from pydantic import ValidationError
 from onrecord.domain.documents import Modality
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import FOLDERS
-from onrecord.projections.apis.capabilities import Capabilities, CapabilityOverride, capabilities_of
+from onrecord.projections.apis.capabilities import (
+    Capabilities,
+    CapabilityOverride,
+    Pattern,
+    capabilities_of,
+)
 from onrecord.projections.apis.request import Options, options_of
 from tests.search import examples
 
@@ -54,6 +59,24 @@ OWN: JsonObject = {
 
 def toy(model: str | None) -> Capabilities:
     return known("toy", model, OWN)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name", "is_one"),
+    [
+        ("a*b*c*d", "a-b-c-d", True),
+        ("a*b*c*d", "abcd", True),
+        ("a*b*c*d", "a-c-b-d", False),
+        ("*b*", "abc", True),
+        ("a*", "ba", False),
+        ("A.b", "a.b", True),
+        ("a.b", "axb", False),
+        ("v/a*", "a1", False),
+        ("a*", "v/a1", False),
+    ],
+)
+def test_a_star_is_any_text_and_all_else_is_itself(pattern: str, name: str, is_one: bool) -> None:
+    assert Pattern(pattern).matches(name) is is_one
 
 
 def test_the_exact_id_comes_before_any_pattern() -> None:
