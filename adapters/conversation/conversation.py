@@ -383,11 +383,11 @@ class Conversation:
         return self._wire.scope()
 
 
-def stream_of(admission: Conversation) -> Stream:
+def stream_of(conversation: Conversation) -> Stream:
     """Return the stream of a conversation: for what is built on both, not for its users."""
-    return admission._stream  # pyright: ignore[reportPrivateUsage]  # its own module's
+    return conversation._stream  # pyright: ignore[reportPrivateUsage]  # its own module's
 
 
-def tenancy_of(admission: Conversation) -> Tenancy:
+def tenancy_of(conversation: Conversation) -> Tenancy:
     """Return what a conversation shares with its tenant's others: for what is built on both."""
-    return admission._tenancy  # pyright: ignore[reportPrivateUsage]  # its own module's
+    return conversation._tenancy  # pyright: ignore[reportPrivateUsage]  # its own module's

@@ -59,7 +59,9 @@ class Path:
     def as_of_place(self, after: int) -> int | None:
         """Return what `as_of` is to say of a place on this path: see `LineAdopted`."""
         lines = {side.line for side in self.sides}
-        segment = next(s for s in reversed(self.segments) if s.after < after)
+        segment = next((s for s in reversed(self.segments) if s.after < after), None)
+        if segment is None:  # Nothing stands there: the place is before the first word.
+            return None
         return None if segment.line is None or segment.line in lines else self.as_of
 
 

@@ -26,7 +26,7 @@ from onrecord.projections.matching.units import Piece, unit_of_piece
 
 _MODEL: Final = "assistant"
 _GIVEN_UP: Final = 3
-"""How many of the last main lines that were given up are looked at."""
+"""How many of the last main branches that were given up are looked at."""
 
 
 class Matcher(Comparison):

@@ -132,7 +132,7 @@ class HotWindows:
     ) -> RenderedRequest:
         """Return the request of a conversation at a version; `lineage` tells what it is made of.
 
-        It is what `asking.ask` returns, and raises what that raises.
+        It is what `rendering.ask` returns, and raises what that raises.
         """
         recipe = recipe_of(options, version)
         prove = self._backend.prover(self._tenant)

@@ -227,11 +227,6 @@ def _closing(item: Item) -> ResponseCompleted | ResponseInterrupted | None:
     return event if isinstance(event, ResponseCompleted | ResponseInterrupted) else None
 
 
-# Requests that were sent, and how the responses to them ended: what these make of the turns.
-#
-# A response that broke off keeps its finished blocks and the text of an unfinished one. One that
-# was refused, and one that came again for the same request, is no part of the history.
-
 # What stays of the blocks amid which a response ended, or was cut.
 
 

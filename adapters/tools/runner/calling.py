@@ -319,12 +319,14 @@ def _must_be_free(tool: Tool) -> None:
     """Raise InvalidInput, for an asynchronous tool, where a loop runs in this thread."""
     import asyncio
 
-    with suppress(RuntimeError):
+    try:
         asyncio.get_running_loop()
-        raise InvalidInput(
-            f"the tool {tool.name!r} is asynchronous and a loop runs in this thread: "
-            "write `await runner.run_async()`"
-        )
+    except RuntimeError:
+        return
+    raise InvalidInput(
+        f"the tool {tool.name!r} is asynchronous and a loop runs in this thread: "
+        "write `await runner.run_async()`"
+    )
 
 
 async def _call_async(work: Work) -> Outcome:

@@ -74,8 +74,10 @@ def _leave_out_foreign(draft: AnthropicDraft) -> None:
 
     def stays(piece: Piece) -> bool:
         block = piece.block
-        is_foreign = responses.is_of_another(block.response, block.asked, account)
-        if not is_foreign or not _is_summary(piece):
+        # What it is comes first: whose it is takes the reading of a whole request.
+        if not _is_summary(piece):
+            return True
+        if not responses.is_of_another(block.response, block.asked, account):
             return True
         draft.leave_out("R18", block, "the compaction was made for another account")
         return False

@@ -372,3 +372,16 @@ def test_what_was_recorded_twice_under_one_id_is_kept_aside(recorded: Recorded) 
         if isinstance(event, events.ToolResultRecorded) and isinstance(event.content, Native)
     ]
     assert results == ["r0", "r1", "r2"]
+
+
+# -- requests that say nothing -------------------------------------------------------------------
+
+
+def test_requests_without_a_message_are_recorded_while_one_like_them_is_under_way(
+    program: Program,
+) -> None:
+    first, second = program.send([]), program.send([])
+    program.answer(first, "a1")
+    program.answer(second, "a2")
+    assert program.recorded.types().count("request.sent") == 2
+    assert program.recorded.types().count("response.completed") == 2
