@@ -77,7 +77,7 @@ class ConversationLog:
 
     def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
         """Yield events with after < version <= until, in order."""
-        return self._stream.read(after=after, until=until)
+        return self._stream.read(after=version_given(after), until=version_if_given(until))
 
     def render(self, version: int, options: Options) -> Request:
         """Return the request that the conversation makes at a version, under these options."""

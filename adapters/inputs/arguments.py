@@ -7,13 +7,16 @@ personal.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import cast
+from typing import Final, cast
 from uuid import UUID
 
 from pydantic import BaseModel
 
 from onrecord.domain.errors import InvalidContent, NothingToSend
 from onrecord.domain.head import Head
+
+_LAST_VERSION: Final = 2**63 - 1
+"""Databases count no further."""
 
 
 def key_given(value: object) -> str:
@@ -57,8 +60,10 @@ def id_given(what: str, value: object) -> UUID:
 
 
 def version_given(value: object) -> int:
-    """Return the version; InvalidContent for anything but an integer."""
+    """Return the version; InvalidContent for anything but an integer that a log may count to."""
     if isinstance(value, int) and not isinstance(value, bool):
+        if abs(value) > _LAST_VERSION:
+            raise InvalidContent("there is no such version: it is a number below 2 ** 63")
         return value
     raise InvalidContent(f"a version is an integer, not {kind_of(value)}")
 

@@ -299,6 +299,25 @@ def test_a_version_is_a_number(chat: onrecord.Conversation) -> None:
     text: Any = "12"
     with pytest.raises(onrecord.InvalidInput, match="integer"):
         chat.events(after=text)
+    with pytest.raises(onrecord.InvalidInput, match="integer"):
+        chat.log.read(after=text)
+
+
+@pytest.mark.parametrize("version", [2**63, -(2**63) - 1])
+def test_a_version_beyond_what_a_log_counts_to_is_refused(
+    chat: onrecord.Conversation, version: int
+) -> None:
+    chat.user("Hello")
+    for ask in (
+        lambda: chat.events(after=version),
+        lambda: chat.events(until=version),
+        lambda: chat.history(since=version),
+        lambda: chat.log.read(after=version),
+    ):
+        with pytest.raises(onrecord.InvalidContent, match="no such version"):
+            ask()
+    assert chat.events(after=2**63 - 1) == []
+    assert len(chat.events(until=2**63 - 1)) == 2
 
 
 def test_a_blank_url_names_no_store() -> None:
