@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from pydantic import ValidationError
 
-from onrecord.adapters.inputs.arguments import kind_of, several, text_given
+from onrecord.adapters.inputs.arguments import json_given, kind_of, several, text_given
 from onrecord.adapters.streams.event_reading import in_force
 from onrecord.adapters.streams.lineage import amendments, backwards
 from onrecord.adapters.streams.stream import Done, Stream
@@ -119,10 +119,13 @@ def checked_tools(
     """Return tools and their sources as they are recorded.
 
     Those that a provider runs for any API have the provider as their source. InvalidContent where
-    one is no tool, or no source, and where two have the same name: no API takes those.
+    one is no tool, or no source, where no record can hold it, and where two have the same name: no
+    API takes those.
     """
     values = several("tools", tools)
     declared = tuple(_tool(tool) for each in values for tool in _flat(each))
+    for tool in declared:
+        json_given("a tool", dict(tool))
     _must_differ(declared)
     all_sources = (*_places(values), *_known_sources(sources))
     return declared, (*all_sources, *_providers(declared, all_sources))

@@ -6,12 +6,13 @@ personal.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, cast
 from uuid import UUID
 
 from pydantic import BaseModel
 
+from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, NothingToSend
 from onrecord.domain.head import Head
 
@@ -90,8 +91,31 @@ def labels_given(value: object) -> dict[str, str]:
     if isinstance(value, dict):
         labels = cast("dict[object, object]", value)
         if all(isinstance(part, str) for label in labels.items() for part in label):
+            json_given("a label", labels)
             return cast("dict[str, str]", labels)
     raise InvalidContent('labels are texts under texts: write {"reviewed": "yes"}')
+
+
+def json_given(what: str, value: object) -> None:
+    """Raise InvalidContent where a text in JSON is none, or where it is nested too deeply."""
+    deepest = jsontext.DEEPEST
+    # Depth first: what holds itself ends there.
+    waiting = [(value, 0)]
+    while waiting:
+        outer, depth = waiting.pop()
+        if depth > deepest:
+            raise InvalidContent(f"{what} is nested more than {deepest} levels deep: flatten it")
+        waiting.extend((part, depth + 1) for part in _parts(what, outer))
+
+
+def _parts(what: str, value: object) -> list[object]:
+    """Return what stands directly in an object or a list; InvalidContent for what is no text."""
+    if isinstance(value, str):
+        text_given(what, value)
+    if isinstance(value, dict):
+        members = cast("dict[object, object]", value)
+        return [*members, *members.values()]
+    return list(cast("Sequence[object]", value)) if isinstance(value, list | tuple) else []
 
 
 def several(what: str, value: object) -> tuple[object, ...]:

@@ -58,6 +58,11 @@ REFUSED: dict[str, tuple[Step, str]] = {
     "a cancelled number": (lambda chat: chat.cancel(5), r"text .* not int"),
     "labels that are numbers": (lambda chat: chat.annotate({"Ada": 1}), "labels"),
     "a label that is a text": (lambda chat: chat.annotate("Ada"), "labels"),
+    "half a character as a label": (lambda chat: chat.annotate({"a": "\ud800"}), "surrogate"),
+    "half a character as a label's name": (
+        lambda chat: chat.annotate({"\ud800": "a"}),
+        "surrogate",
+    ),
     "a remark on a text": (lambda chat: chat.annotate({"a": "b"}, "1"), "version"),
     "a redacted text": (lambda chat: chat.redact("Ada"), "version"),
     "a reason that is a number": (lambda chat: chat.end(5), "reason"),

@@ -1,6 +1,7 @@
 """What `chat.tools.declare` takes, and what it records of where tools come from."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -103,6 +104,39 @@ def test_the_very_same_tools_of_two_servers_need_other_names(chat: onrecord.Conv
 def test_a_source_is_a_tool_source(chat: onrecord.Conversation, sources: list[ToolSource]) -> None:
     with pytest.raises(InvalidContent, match=r"a source of tools is an onrecord\.ToolSource"):
         chat.tools.declare([OWN], sources=sources)
+
+
+HALF = "a\ud800"
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        {"name": HALF, "input_schema": {}},
+        {"name": "search", "description": HALF, "input_schema": {}},
+        {"name": "search", "input_schema": {"properties": {HALF: {}}}},
+        {"name": "search", "input_schema": {"enum": ["b", HALF]}},
+        onrecord.Native(api="anthropic-messages", value={"name": HALF}),
+        onrecord.BuiltinTool(name="web_search", options={"anthropic-messages": {HALF: 3}}),
+    ],
+)
+def test_a_tool_holds_no_half_of_a_character(chat: onrecord.Conversation, tool: Any) -> None:
+    with pytest.raises(onrecord.InvalidContent, match="a tool holds half a surrogate pair"):
+        chat.tools.declare([tool])
+
+
+def test_a_tool_nested_too_deeply_is_refused(chat: onrecord.Conversation) -> None:
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(90):
+        schema = {"type": "object", "properties": {"inner": schema}}
+    chat.tools.declare([{"name": "search", "input_schema": schema}])
+    for _ in range(3000):
+        schema = {"type": "object", "properties": {"inner": schema}}
+    endless: list[Any] = []
+    endless.extend([endless, endless])
+    for deep in (schema, {"enum": endless}):
+        with pytest.raises(onrecord.InvalidContent, match="a tool is nested more than 200 levels"):
+            chat.tools.declare([{"name": "search", "input_schema": deep}])
 
 
 def test_nothing_is_recorded_of_what_is_refused(chat: onrecord.Conversation) -> None:
