@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+from onrecord.adapters.inputs.arguments import text_if_given
 from onrecord.domain.errors import InvalidInput, UnknownApi
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import listed, names
@@ -133,7 +134,8 @@ def capabilities(
 
     if api not in names():
         raise UnknownApi(f"{api!r} is no API that Onrecord speaks: choose one of {listed()}")
-    return capabilities_of(api, model, Options(api=api, matrix=matrix_given(file).get(api)))
+    named = text_if_given("a model's name", model)
+    return capabilities_of(api, named, Options(api=api, matrix=matrix_given(file).get(api)))
 
 
 def _capability_path(file: str | os.PathLike[str]) -> Path:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Self, TypeVar
 from uuid import UUID
 
 from onrecord.adapters.conversation.conversation import Conversation
-from onrecord.adapters.inputs.arguments import reason_given, text_given
+from onrecord.adapters.inputs.arguments import of_kind, reason_given, text_given
 from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.recording.tenancy import NO_MATRIX, Tenancy
 from onrecord.adapters.settings import NO_TENANT
@@ -284,7 +284,7 @@ class Store:
         and on PostgreSQL the role of the log's owner, and nobody can use a table meanwhile. `rewrite=False`
         leaves it for another time. Erasures that a program did not live to finish are finished.
         """
-        if older_than < timedelta(0):
+        if of_kind(timedelta, "older_than", older_than) < timedelta(0):
             raise InvalidInput("older_than is a time that has passed: give it as 0 or more")
         self._erasing.must_be_allowed()
         self.resume_erasures()

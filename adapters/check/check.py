@@ -9,8 +9,9 @@ from fnmatch import fnmatchcase
 from typing import Any, Final, cast
 
 from onrecord.adapters.check.service_types import Mismatch, Step
+from onrecord.adapters.inputs.arguments import kind_of, text_given
 from onrecord.domain import jsontext
-from onrecord.domain.errors import UnknownApi
+from onrecord.domain.errors import InvalidContent, MalformedJson, UnknownApi
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.gemini.rules import snake
 from onrecord.projections.apis.members import member
@@ -48,19 +49,29 @@ def check_request(api: str, request: Mapping[str, Any]) -> RequestCheck:
     from onrecord.projections.api import known_rules, rules_of
     from onrecord.projections.apis.request import Request
 
-    rules = rules_of(api)
+    rules = rules_of(text_given("an API's name", api))
     if rules is None:
         raise UnknownApi(f"{api!r} cannot be checked: choose one of {', '.join(known_rules())}")
     # As it would be read from the wire: a tuple is a list there.
-    arguments = dict(request.body if isinstance(request, Request) else request)
-    body = jsontext.write(_without_bytes(body_of(arguments) if api == _GEMINI else arguments))
-    plain = jsontext.read_object(body)
+    arguments = _arguments(request.body if isinstance(request, Request) else request)
+    try:
+        sent = _without_bytes(body_of(arguments) if api == _GEMINI else arguments)
+    except RecursionError:
+        raise MalformedJson("nested too deeply to be a request: flatten it") from None
+    body = jsontext.write(sent)
+    plain = jsontext.read_bounded_object(body)
     broken = violations(rules, plain)
     types = parameter_types(api, stream=plain.get("stream") is True)
     if types is None:
         return RequestCheck(api, broken, None)
     mistyped = type_violations(api, plain, types.mismatches(body))
     return RequestCheck(api, (*mistyped, *broken), types.sdk)
+
+
+def _arguments(request: object) -> JsonObject:
+    if isinstance(request, Mapping):
+        return dict(cast("JsonObject", request))
+    raise InvalidContent(f"a request is a mapping, not {kind_of(request)}")
 
 
 def _without_bytes(value: Any) -> Any:

@@ -12,6 +12,7 @@ from onrecord.adapters.conversation.conversation_tools import ConversationTools,
 from onrecord.adapters.conversation.tails import awaited_calls
 from onrecord.adapters.inputs.arguments import (
     labels_given,
+    of_kind,
     text_given,
     text_if_given,
     version_asked,
@@ -279,7 +280,7 @@ class Conversation:
 
     def blob(self, blob: Blob) -> bytes:
         """Return the bytes of a blob of this conversation, or of one that it was forked from."""
-        return self._stream.blob(blob)
+        return self._stream.blob(of_kind(Blob, "a blob", blob))
 
     def open_calls(self) -> list[ToolCall]:
         """Return the calls that await a result, in the order in which they were made."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
 
 from onrecord.adapters.inputs.arguments import json_given, kind_of, several, text_given
 from onrecord.adapters.streams.event_reading import in_force
@@ -88,7 +89,11 @@ def declare(
     sources: Iterable[ToolSource],
 ) -> Done:
     """Record that these tools are in force; where the conversation says so, nothing changes."""
-    (event,) = admission.declare_tools(stream.known_head(), tools, sources)
+    try:
+        (event,) = admission.declare_tools(stream.known_head(), tools, sources)
+    except PydanticSerializationError:
+        # The cause would name what the tool holds.
+        raise InvalidContent("a tool is JSON: it holds an object that is none") from None
     return _recorded_before(stream, event) or stream.append(event)
 
 

@@ -7,7 +7,7 @@ personal.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 from uuid import UUID
 
 from pydantic import BaseModel
@@ -15,6 +15,8 @@ from pydantic import BaseModel
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, NothingToSend
 from onrecord.domain.head import Head
+
+KindT = TypeVar("KindT")
 
 _LAST_VERSION: Final = 2**63 - 1
 """Databases count no further."""
@@ -94,6 +96,13 @@ def labels_given(value: object) -> dict[str, str]:
             json_given("a label", labels)
             return cast("dict[str, str]", labels)
     raise InvalidContent('labels are texts under texts: write {"reviewed": "yes"}')
+
+
+def of_kind(kind: type[KindT], what: str, value: object) -> KindT:
+    """Return the value; InvalidContent for anything but one of that kind."""
+    if isinstance(value, kind):
+        return value
+    raise InvalidContent(f"{what} is of the type {kind.__name__}, not {kind_of(value)}")
 
 
 def json_given(what: str, value: object) -> None:

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, cast
 from uuid import UUID
 
+from onrecord.domain.errors import InvalidContent
 from onrecord.projections.views.texts import members_of
 from onrecord.projections.views.view import Changes, EventBatch, Row, members_in
 from onrecord.projections.views.window_rows import MAIN, PROMPTS, WindowEntries, line_of
@@ -58,6 +59,10 @@ def remembered(exchanges: Iterable[Exchange]) -> list[tuple[Literal["user", "ass
     """Return who said what, the oldest first, of exchanges as a page has them: the latest first."""
     messages: list[tuple[Literal["user", "assistant"], str]] = []
     for exchange in reversed(list(exchanges)):
+        if not isinstance(cast("object", exchange), Exchange):
+            raise InvalidContent(
+                f"an exchange is an onrecord.Exchange, not {type(exchange).__name__}"
+            )
         if exchange.prompt:
             messages.append(("user", exchange.prompt))
         if exchange.answer:

@@ -219,6 +219,12 @@ def test_an_api_that_there_is_not_is_told_with_those_that_there_are() -> None:
         onrecord.capabilities("openai")
 
 
+def test_a_models_name_is_a_text() -> None:
+    model: Any = 5
+    with pytest.raises(onrecord.InvalidContent, match=r"a model's name is a text \(str\), not int"):
+        onrecord.capabilities("gemini", model)
+
+
 def test_what_a_call_says_must_be_what_models_may_take() -> None:
     with onrecord.connect("memory://") as store:
         chat = store.conversation("support/4711")

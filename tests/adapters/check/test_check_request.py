@@ -298,3 +298,21 @@ class TestCommand:
         done = command("check-request", self.given(tmp_path, GOOD[CHAT]), "--api", CHAT)
         assert done.code == 0
         assert "types were not checked" in done.err
+
+
+def test_what_is_no_request_is_refused() -> None:
+    api: Any = [CHAT]
+    with pytest.raises(onrecord.InvalidContent, match=r"an API's name is a text .* not list"):
+        onrecord.check_request(api, {})
+    nothing: Any = None
+    with pytest.raises(onrecord.InvalidContent, match="a request is a mapping, not NoneType"):
+        onrecord.check_request(CHAT, nothing)
+
+
+@pytest.mark.parametrize("levels", [300, 3000])
+def test_a_request_nested_too_deeply_is_refused(levels: int) -> None:
+    deep: JsonObject = {}
+    for _ in range(levels):
+        deep = {"a": deep}
+    with pytest.raises(onrecord.MalformedJson, match="flatten it"):
+        onrecord.check_request(CHAT, deep)

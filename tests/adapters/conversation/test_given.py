@@ -52,6 +52,10 @@ REFUSED: dict[str, tuple[Step, str]] = {
     "a name for tools": (lambda chat: chat.tools.declare("Ada"), "list"),
     "a number for tools": (lambda chat: chat.tools.declare(5), "list"),
     "a name for a tool": (lambda chat: chat.tools.declare(["Ada"]), "input_schema"),
+    "a tool that is no JSON": (
+        lambda chat: chat.tools.declare([{"name": "a", "input_schema": {"b": object()}}]),
+        "JSON",
+    ),
     "a call that is a number": (lambda chat: chat.tool_result(5, "a"), r"text .* not int"),
     "a call of no name": (lambda chat: chat.tool_result("", "a"), "id of its call"),
     "a result that is no JSON": (lambda chat: chat.tool_result("a", {"Ada"}), "JSON"),
@@ -66,6 +70,7 @@ REFUSED: dict[str, tuple[Step, str]] = {
     "a remark on a text": (lambda chat: chat.annotate({"a": "b"}, "1"), "version"),
     "a redacted text": (lambda chat: chat.redact("Ada"), "version"),
     "a reason that is a number": (lambda chat: chat.end(5), "reason"),
+    "bytes of a text": (lambda chat: chat.blob("Ada"), "type Blob, not str"),
     "a fork of a number": (lambda chat: chat.fork(5), "key"),
     "a blank fork": (lambda chat: chat.fork(" "), "key"),
     "a request at a text": (lambda chat: chat.request("anthropic-messages", at="1"), "version"),

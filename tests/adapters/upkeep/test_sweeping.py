@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,3 +92,10 @@ def test_json_names_what_was_written_anew(url: str, command: Command) -> None:
     told = command("sweep", "--json", "--url", url).document
     assert told["rewritten"] == ["talks.db", "talks.db-views"]
     assert told["residue"] == []
+
+
+def test_an_age_is_a_timedelta() -> None:
+    seconds: Any = 5
+    store = onrecord.connect("memory://")
+    with pytest.raises(onrecord.InvalidContent, match="type timedelta, not int"):
+        store.sweep(seconds)

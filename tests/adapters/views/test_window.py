@@ -11,6 +11,7 @@ import pytest
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain import events
 from onrecord.domain.content import Document, Text
+from onrecord.domain.errors import InvalidContent
 from onrecord.domain.events import ContentRedacted, Event, HistoryCompacted, LineAdopted
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.request_template import Template
@@ -202,3 +203,9 @@ def test_of_what_is_erased_nothing_is_remembered(memo: Memo) -> None:
     memo.log.forget(memo.conversation)
     assert memo.rows.step(WINDOW, memo.recorded()) == []
     assert memo.exchanges() == []
+
+
+def test_only_exchanges_are_remembered() -> None:
+    numbers: Any = [1]
+    with pytest.raises(InvalidContent, match=r"onrecord\.Exchange, not int"):
+        remembered(numbers)
