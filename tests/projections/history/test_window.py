@@ -58,3 +58,4 @@ def test_without_a_window_nothing_stands_outside_of_one(api: str) -> None:
     window = Window(exchanges=2, step=1)
     (note,) = render(kept, Options(api=api, window=window)).report.of("window")
     assert "3 events" in note.why
+    assert not render([(1, said), (2, said)], Options(api=api, window=window)).report.of("window")

@@ -80,6 +80,10 @@ def test_a_list_that_goes_another_way_branches() -> None:
     given("u1 a1 u2 a2").when("u1 a1 u2b").then("branches", "u2b", after=2)
 
 
+def test_what_the_user_said_alone_makes_no_view_sure() -> None:
+    given("u1 a1 u2 u3").when("u1 u2 u3").then("branches", "u2 u3", after=1)
+
+
 def test_a_list_that_leaves_out_what_was_said_first_is_a_view() -> None:
     given("u1 a1 u2 a2").when("u2 a2 u3").then("view", "u3")
 

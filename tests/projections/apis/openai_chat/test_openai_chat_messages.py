@@ -195,6 +195,7 @@ def test_a_sound_goes_by_its_id_until_it_expires() -> None:
     elsewhere = chat.chat(story, chat.asked_of(DEEPSEEK))
     assert elsewhere["messages"][1] == HELLO
     assert rules(request) == rules(elsewhere) == {"C9"}
+    assert [note.deed for note in elsewhere.report] == ["translated"]
     spoken_first = {"audio": sound, "role": "assistant", "content": None}
     said = chat.messages(answered(spoken_first), chat.asked_of(DEEPSEEK))[1]
     assert said == {"role": "assistant", "content": "hello"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.request import render
+from onrecord.projections.apis.request import Options, render
 from tests.projections.apis.openai_responses.responses_happenings import (
     answers,
     asks,
@@ -117,6 +117,16 @@ def code() -> JsonObject:
         "container_id": "cntr_1",
         "outputs": [{"type": "logs", "logs": "2"}],
     }
+
+
+def test_an_output_of_an_unknown_kind_says_nothing_elsewhere() -> None:
+    story = Story()
+    story.user("hi")
+    outputs = [{"type": "hologram"}, {"type": "logs", "logs": ""}, {"type": "logs", "logs": "2"}]
+    answers(story, {**code(), "outputs": outputs}, message("2"))
+    story.user("and now?")
+    request = story.request(Options(api="openai-chat"))
+    assert request["messages"][1]["content"].endswith("[code_execution gave:]\n2\n\n2")
 
 
 LAST_USED = 1_795_000_000
