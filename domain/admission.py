@@ -1,19 +1,16 @@
-"""What a conversation takes next, and what can be done to it.
+"""What a conversation takes next: one rule for whoever appends, imports or verifies.
 
-What it takes is one rule for whoever appends, imports or verifies. It is about order alone: a
-conversation begins once, is a fork from its beginning on, and says nothing new once it is closed.
-Answers that were under way as it was closed are recorded still.
+It is about order alone: a conversation begins once, is a fork from its beginning on, and says
+nothing new once it is closed. Answers that were under way as it was closed are recorded still.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
-from uuid import UUID
 
 from onrecord.domain import events
-from onrecord.domain.content import Document, Native, Text, ToolResult
 from onrecord.domain.encoding import NAMES, Erased, Unrecognised
 from onrecord.domain.errors import ConversationClosed, InvalidContent, OnrecordError
 from onrecord.domain.events import (
@@ -24,8 +21,7 @@ from onrecord.domain.events import (
     LineAdopted,
     RequestSent,
 )
-from onrecord.domain.head import Head, effect_of
-from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource, tools_digest
+from onrecord.domain.head import effect_of
 
 Need = Literal["first", "early", "open"]
 """What an event needs of its conversation: not to have begun, to be new, not to be closed."""
@@ -179,156 +175,3 @@ def _is_in_order(event: Event) -> bool:
             return 1 <= event.version <= HIGHEST
         case _:
             return True
-
-
-# What can be done to a conversation: decisions, from where it stands to what happens next.
-#
-# Each decision is a pure function from the head and its arguments to events. The record takes
-# what happened, even what a provider would refuse; only what no record can hold is an error here.
-# Late, unknown and repeated results are facts too: rendering deals with them, not the log.
-
-CANCELLED = "Tool execution was canceled."
-"""What a model is told in place of the result of a call that was given up; it is never stored."""
-
-
-def start(head: Head, key: str) -> tuple[Event, ...]:
-    """Begin the conversation, unless it has begun."""
-    if not key.strip():
-        raise InvalidContent("a conversation needs a key: give it a name that is not blank")
-    return (events.ConversationStarted(key=key),) if head.version == 0 else ()
-
-
-def fork(head: Head, origin: UUID, version: int, reason: str | None = None) -> tuple[Event, ...]:
-    """Go on from another conversation, as it stood at a version; only as the first thing done."""
-    if not Standing(version=head.version).takes("early"):
-        raise error_of("early")
-    return (events.ConversationForked(origin=origin, version=version, reason=reason),)
-
-
-def say(
-    head: Head,
-    content: Iterable[Text | Document | Native],
-    *,
-    message_id: str | None = None,
-) -> tuple[Event, ...]:
-    """Record what the user says: a prompt."""
-    _must_be_open(head)
-    blocks = tuple(content)
-    if not blocks:
-        raise InvalidContent("a message needs content: give it text or a document")
-    return (events.MessageRecorded(role="user", content=blocks, message_id=message_id),)
-
-
-def instruct(head: Head, content: str | Text | Native) -> tuple[Event, ...]:
-    """Put other instructions in force."""
-    _must_be_open(head)
-    return (events.InstructionsSet(content=content),)
-
-
-def declare_tools(
-    head: Head,
-    tools: Iterable[ToolDefinition | BuiltinTool | Native],
-    sources: Iterable[ToolSource] = (),
-) -> tuple[events.ToolsDeclared]:
-    """Put other tools in force; no tools at all is a declaration too."""
-    _must_be_open(head)
-    declared = tuple(tools)
-    digest = tools_digest(declared)
-    return (events.ToolsDeclared(tools=declared, sources=tuple(sources), sha256=digest),)
-
-
-def give_result(
-    head: Head,
-    call_id: str,
-    content: Iterable[Text | Document],
-    *,
-    is_error: bool = False,
-) -> tuple[events.ToolResultRecorded]:
-    """Record what a tool gave; an empty content is a result too."""
-    _must_be_open(head)
-    _must_name_a_call(call_id)
-    result = ToolResult(call_id=call_id, content=tuple(content), is_error=is_error)
-    return (events.ToolResultRecorded(call_id=call_id, content=result, is_error=is_error),)
-
-
-def cancel_call(head: Head, call_id: str) -> tuple[events.ToolResultRecorded]:
-    """Record that a call was given up; what the model is told of that, requests say."""
-    _must_be_open(head)
-    _must_name_a_call(call_id)
-    result = ToolResult(call_id=call_id, content=(), is_error=True)
-    return (
-        events.ToolResultRecorded(call_id=call_id, content=result, is_error=True, cancelled=True),
-    )
-
-
-def receive(
-    head: Head,
-    signals: Iterable[events.SignalReceived],
-    given_up: Iterable[events.ToolResultRecorded] = (),
-) -> tuple[Event, ...]:
-    """Record signals behind the cancelled results of the calls that they interrupt.
-
-    Where there are none they are such as wait, and open an exchange as a prompt does.
-    """
-    _must_be_open(head)
-    results = tuple(given_up)
-    interrupting = bool(results)
-    received = (signal.model_copy(update={"interrupts": interrupting}) for signal in signals)
-    return (*results, *received)
-
-
-def go_back(head: Head, after: int, as_of: int | None = None) -> tuple[Event, ...]:
-    """Let the main branch go on from what it was up to a version, as it stood at another."""
-    _must_be_open(head)
-    return (events.LineAdopted(after=after, as_of=as_of),)
-
-
-def compact(head: Head, summary: str, until: int) -> tuple[Event, ...]:
-    """Let a summary stand for all that was said up to a version."""
-    _must_be_open(head)
-    must_exist(head, until)
-    if not summary.strip():
-        raise InvalidContent("a summary needs words: say what was said")
-    return (events.HistoryCompacted(summary=summary, until=until),)
-
-
-def carry(head: Head) -> tuple[Event, ...]:
-    """Let the calls of tools carry something else; what it is stands in the event's header."""
-    _must_be_open(head)
-    return (events.ContextCarried(),)
-
-
-def redact(head: Head, version: int, reason: str | None = None) -> tuple[Event, ...]:
-    """Leave the event at a version out of every view from here on."""
-    must_exist(head, version)
-    return (events.ContentRedacted(version=version, reason=reason),)
-
-
-def annotate(head: Head, labels: dict[str, str], version: int | None = None) -> tuple[Event, ...]:
-    """Put a remark beside an event, or beside the whole conversation, even a closed one."""
-    if version is not None:
-        must_exist(head, version)
-    return (events.AnnotationAdded(labels=labels, version=version),)
-
-
-def close(head: Head, reason: str | None = None) -> tuple[Event, ...]:
-    """End the conversation, unless it has ended."""
-    return () if head.closed else (events.ConversationEnded(reason=reason),)
-
-
-def _must_be_open(head: Head) -> None:
-    if head.closed:
-        raise error_of("open")
-
-
-def must_exist(head: Head, version: int) -> None:
-    """Raise InvalidContent if the conversation has no event at a version."""
-    if not 1 <= version <= head.version:
-        raise InvalidContent(
-            f"there is no event at version {version}: the conversation is at {head.version}"
-        )
-
-
-def _must_name_a_call(call_id: str) -> None:
-    if not call_id:
-        raise InvalidContent("a result needs the id of its call")

@@ -23,7 +23,7 @@ from onrecord.adapters.inputs.document_inputs import GivenDocument, attachments,
 from onrecord.adapters.recording.tenancy import ConversationWire, Tenancy
 from onrecord.adapters.streams.results import Rejected, record_result
 from onrecord.adapters.streams.stream import Done, Stream, stored_again
-from onrecord.domain import admission
+from onrecord.domain import conversation
 from onrecord.domain.content import Blob, ToolCall
 from onrecord.domain.events import Event
 from onrecord.domain.head import Head
@@ -133,7 +133,7 @@ class Conversation:
 
         def record() -> Done:
             content = prompt(text, attached, self._stream)
-            decided = admission.say(self._stream.known_head(), content, message_id=checked_id)
+            decided = conversation.say(self._stream.known_head(), content, message_id=checked_id)
             return self._stream.append(*decided, expected_version=version)
 
         return stored_again(record)
@@ -172,7 +172,7 @@ class Conversation:
     def instruct(self, text: str) -> Done:
         """Put other instructions (a system prompt) in force."""
         instructions = text_given("an instruction", text)
-        return self.log.append(*admission.instruct(self._stream.known_head(), instructions))
+        return self.log.append(*conversation.instruct(self._stream.known_head(), instructions))
 
     def tool_result(self, call_id: str, content: Any, *, is_error: bool = False) -> Done | Rejected:
         """Record what a tool gave: text, JSON, paths, bytes, documents, or a nesting of these.
@@ -188,13 +188,13 @@ class Conversation:
     def cancel(self, call_id: str) -> Done | Rejected:
         """Record that a call was given up without a result."""
         call = text_given("a call's id", call_id)
-        (result,) = admission.cancel_call(self._stream.known_head(), call)
+        (result,) = conversation.cancel_call(self._stream.known_head(), call)
         return record_result(self._stream, result)
 
     def redact(self, version: int, reason: str | None = None) -> Done:
         """Leave the event at a version out of every request from here on; the record keeps it."""
         why = text_if_given("a reason", reason)
-        return self.log.append(*admission.redact(self.head(), version_given(version), why))
+        return self.log.append(*conversation.redact(self.head(), version_given(version), why))
 
     def retract_answer(self, *, expected_version: int | None = None) -> Done:
         """Give up the last answer: the next request asks again, byte for byte as before.
@@ -246,11 +246,11 @@ class Conversation:
     def annotate(self, labels: dict[str, str], version: int | None = None) -> Done:
         """Put a remark beside an event, or beside the whole conversation."""
         about = version_if_given(version)
-        return self.log.append(*admission.annotate(self.head(), labels_given(labels), about))
+        return self.log.append(*conversation.annotate(self.head(), labels_given(labels), about))
 
     def end(self, reason: str | None = None) -> Done | None:
         """End the conversation; None if it has ended before."""
-        decided = admission.close(self.head(), text_if_given("a reason", reason))
+        decided = conversation.close(self.head(), text_if_given("a reason", reason))
         done = self.log.append(*decided) if decided else None
         self._stream.look_again()
         return done
@@ -348,7 +348,7 @@ class Conversation:
         """Return a new conversation that goes on from this one, or from it at `at`; copies nothing."""
         forked = Conversation(self._tenancy, key)
         why, version = text_if_given("a reason", reason), version_asked(self.head(), at)
-        decided = admission.fork(forked.head(), self.conversation_id, version, why)
+        decided = conversation.fork(forked.head(), self.conversation_id, version, why)
         forked.log.append(*decided, expected_version=0)
         return forked
 

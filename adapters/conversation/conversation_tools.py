@@ -13,7 +13,7 @@ from onrecord.adapters.streams.event_reading import in_force
 from onrecord.adapters.streams.lineage import amendments, backwards
 from onrecord.adapters.streams.stream import Done, Stream
 from onrecord.adapters.tools.tool import Tool, Toolset
-from onrecord.domain import admission
+from onrecord.domain import conversation
 from onrecord.domain.content import Native
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.events import ToolsDeclared
@@ -90,7 +90,7 @@ def declare(
 ) -> Done:
     """Record that these tools are in force; where the conversation says so, nothing changes."""
     try:
-        (event,) = admission.declare_tools(stream.known_head(), tools, sources)
+        (event,) = conversation.declare_tools(stream.known_head(), tools, sources)
     except PydanticSerializationError:
         # The cause would name what the tool holds.
         raise InvalidContent("a tool is JSON: it holds an object that is none") from None
@@ -259,7 +259,7 @@ def carry(stream: Stream, entries: Mapping[str, Any] | ToolCallContext, persist:
     InvalidContent where one of them is not to be kept.
     """
     metadata = persisted_entries(ToolCallContext.of(entries), persist)
-    return stream.append(*admission.carry(stream.head()), metadata=metadata)
+    return stream.append(*conversation.carry(stream.head()), metadata=metadata)
 
 
 def carried(stream: Stream) -> ToolCallContext:

@@ -14,7 +14,7 @@ from onrecord.adapters.conversation.tails import tail_of
 from onrecord.adapters.inputs.document_inputs import Unstored, prompt
 from onrecord.adapters.streams.lineage import LineSegment, parted
 from onrecord.adapters.streams.stream import Done, Stream, settle
-from onrecord.domain import admission
+from onrecord.domain import conversation
 from onrecord.domain.content import Document, Native, Text
 from onrecord.domain.errors import InvalidContent, NothingToSend, VersionConflict
 from onrecord.domain.events import Event, MessageRecorded
@@ -78,7 +78,7 @@ def edited(
     segments = stream.lineage(head.version, head)
     _must_be_prompt(stream, segments, version, head)
     back = _back_before(stream, segments, version, head)
-    return (*back, *admission.say(head, said))
+    return (*back, *conversation.say(head, said))
 
 
 def compacted(stream: Stream, head: Head, summary: str, until: int | None) -> tuple[Event, ...]:
@@ -87,9 +87,9 @@ def compacted(stream: Stream, head: Head, summary: str, until: int | None) -> tu
     if until is None:
         until = _over(stream, segments, head)
     else:
-        admission.must_exist(head, until)
+        conversation.must_exist(head, until)
         _must_be_between_rounds(stream, segments, until)
-    return admission.compact(head, summary, until)
+    return conversation.compact(head, summary, until)
 
 
 def _back_before(
@@ -99,13 +99,13 @@ def _back_before(
     own = [segment for segment in segments if segment.conversation_id == stream.conversation_id]
     segment = next(segment for segment in reversed(own) if segment.after < version - 1)
     after = min(version - 1, segment.until)
-    return admission.go_back(head, after, None if segment.line is None else head.version)
+    return conversation.go_back(head, after, None if segment.line is None else head.version)
 
 
 def _must_be_prompt(
     stream: Stream, segments: Sequence[LineSegment], version: int, head: Head
 ) -> None:
-    admission.must_exist(head, version)
+    conversation.must_exist(head, version)
     segment = _segment_of(stream, segments, version)
     for recorded in stream.backend.read(stream.conversation_id, after=version - 1, until=version):
         event = recorded.event()

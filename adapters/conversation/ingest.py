@@ -27,8 +27,8 @@ from onrecord.adapters.conversation.tool_results import (
 from onrecord.adapters.inputs.arguments import kind_of, several, text_if_given
 from onrecord.adapters.streams.results import record_result
 from onrecord.adapters.streams.stream import Stream, settle, stored_again
-from onrecord.domain import admission
-from onrecord.domain.admission import CANCELLED
+from onrecord.domain import conversation
+from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.errors import InvalidContent, ResultsWithoutConversation
 from onrecord.domain.events import DocumentExtracted, Event, SignalReceived, ToolResultRecorded
 from onrecord.domain.head import Head
@@ -148,7 +148,7 @@ class _Taken:
         events: list[Event] = []
         for result in answers.values():
             events += (result.event, *result.documents)
-        return (*events, *admission.receive(head, new, given_up_calls))
+        return (*events, *conversation.receive(head, new, given_up_calls))
 
     def _answers(self, head: Head) -> dict[str, _Result]:
         """Return the first result of each call that is open."""
@@ -179,11 +179,11 @@ def ingest(stream: Stream, inputs: object, behaviour: object) -> NextInput:
     entries = [_entry(each, at) for at, each in enumerate(inputs_of(inputs))]
     results = [entry for entry in entries if entry.id is not None]
     head = stream.head()
-    admission.receive(head, ())
+    conversation.receive(head, ())
     if results and head.version == 0:
         raise ResultsWithoutConversation
     for entry in results:
-        admission.give_result(head, entry.id or "", ())
+        conversation.give_result(head, entry.id or "", ())
     stored_again(lambda: _record(stream, entries, results, interrupts=behaviour == "interrupt"))
     return next_input_of(stream)
 
@@ -221,7 +221,7 @@ def next_input_of(stream: Stream) -> NextInput:
 def _result(stream: Stream, entry: _Entry) -> _Result:
     call_id = entry.id or ""
     if entry.interrupted and entry.is_bare:
-        return _Result(*admission.cancel_call(stream.known_head(), call_id), ())
+        return _Result(*conversation.cancel_call(stream.known_head(), call_id), ())
     event, documents = stored_result(stream, call_id, entry.output, is_error=entry.interrupted)
     return _Result(event.model_copy(update={"cancelled": entry.interrupted}), documents)
 

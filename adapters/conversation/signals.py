@@ -14,7 +14,7 @@ from onrecord.adapters.conversation.tool_results import ToolOutput, tool_output
 from onrecord.adapters.inputs.arguments import several, text_if_given
 from onrecord.adapters.inputs.document_inputs import Unstored, described, must_hold, stored
 from onrecord.adapters.streams.stream import Done, Stream, settle, stored_again
-from onrecord.domain import admission
+from onrecord.domain import conversation
 from onrecord.domain.content import Document, Text
 from onrecord.domain.errors import IdempotencyMismatch, VersionConflict
 from onrecord.domain.events import Event, SignalReceived, ToolResultRecorded
@@ -101,12 +101,12 @@ def record_signal(
     once = text_if_given("message_id", message_id)
     output = signal_content(content)
     attached = [described(document) for document in several("documents", documents)]
-    admission.receive(stream.known_head(), ())
+    conversation.receive(stream.known_head(), ())
 
     def record() -> Done:
         received = new_signal(output, stream, named, once, attached)
         if not interrupts:
-            return stream.append(*admission.receive(stream.known_head(), (received,)))
+            return stream.append(*conversation.receive(stream.known_head(), (received,)))
         return settle(stream, lambda head: _interrupting(stream, head, received)).done
 
     return stored_again(record)
@@ -118,7 +118,7 @@ def given_up(stream: Stream, head: Head) -> list[ToolResultRecorded]:
         return []
     awaited = calls_open(stream.backend, stream.lineage(head.version, head), head)
     return [
-        with_call_of_reused_id(stream, head, *admission.cancel_call(head, call.call_id))
+        with_call_of_reused_id(stream, head, *conversation.cancel_call(head, call.call_id))
         for call in awaited
     ]
 
@@ -157,4 +157,4 @@ def as_recorded(stream: Stream, head: Head, received: SignalReceived) -> SignalR
 def _interrupting(stream: Stream, head: Head, received: SignalReceived) -> tuple[Event, ...]:
     if (before := as_recorded(stream, head, received)) is not None:
         return (before,)
-    return admission.receive(head, (received,), given_up(stream, head))
+    return conversation.receive(head, (received,), given_up(stream, head))

@@ -25,7 +25,7 @@ from onrecord.adapters.streams.lineage import backwards
 from onrecord.adapters.streams.results import Rejected, record_result
 from onrecord.adapters.streams.stream import Done, Stream, stored_again
 from onrecord.adapters.tools.tool import Unfolded
-from onrecord.domain import admission, jsontext
+from onrecord.domain import conversation, jsontext
 from onrecord.domain.content import Document, Text
 from onrecord.domain.documents import reference_to
 from onrecord.domain.events import (
@@ -198,9 +198,11 @@ def stored_result(
 ) -> tuple[ToolResultRecorded, tuple[DocumentExtracted, ...]]:
     """Return what a tool gave as events, its documents stored."""
     is_error = is_error or output.is_error
-    admission.give_result(stream.known_head(), call_id, ())
+    conversation.give_result(stream.known_head(), call_id, ())
     parts = output.stored(stream)
-    (result,) = admission.give_result(stream.known_head(), call_id, parts.parts, is_error=is_error)
+    (result,) = conversation.give_result(
+        stream.known_head(), call_id, parts.parts, is_error=is_error
+    )
     return result, _extracted(stream, call_id, parts)
 
 

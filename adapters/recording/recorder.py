@@ -52,7 +52,7 @@ from onrecord.adapters.streams.results import with_call_version
 from onrecord.adapters.streams.stream import Done, Stream, append_first, append_to, stored_again
 from onrecord.adapters.wire.answer import Conclusion, is_oversized
 from onrecord.adapters.wire.requests import WireRequest
-from onrecord.domain import admission
+from onrecord.domain import conversation
 from onrecord.domain.errors import (
     DocumentMissing,
     IdempotencyMismatch,
@@ -209,7 +209,7 @@ class Recorder:
             version = state.head.version
             expected = None if aside and version else version
             drafted, blobs, event = self._drafted(planned, state, reading)
-            start = admission.start(state.head, self.stream.key)
+            start = conversation.start(state.head, self.stream.key)
             drafted = (*map(self.stream.draft, start), *drafted)
             request = IN_FLIGHT[planned.request] = OpenRequest(planned.request, planned.line)
             try:

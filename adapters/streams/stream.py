@@ -14,8 +14,9 @@ from uuid_utils.compat import uuid7
 
 from onrecord.adapters.streams.event_reading import blob_among, has_blob, owners_of, read_through
 from onrecord.adapters.streams.lineage import BEGINNING, Lineages, LineSegment
-from onrecord.domain.admission import Refused, error_of, must_refer_back, names_versions, start
+from onrecord.domain.admission import Refused, error_of, must_refer_back, names_versions
 from onrecord.domain.content import Blob
+from onrecord.domain.conversation import start
 from onrecord.domain.errors import (
     ConversationForgotten,
     CorruptRecord,

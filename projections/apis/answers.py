@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar, assert_never
 
-from onrecord.domain.admission import CANCELLED
 from onrecord.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
+from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.documents import words_for
 from onrecord.projections.apis.draft import Draft

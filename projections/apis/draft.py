@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, cast
 
-from onrecord.domain.admission import CANCELLED
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Document, Native, Text, ToolResult
+from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import BuiltinTool, ToolDefinition
 from onrecord.projections.api import neutral_of

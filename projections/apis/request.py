@@ -227,7 +227,7 @@ APIS: Final = tuple(FOLDERS)
 
 _NO_BLOBS: Final[Mapping[str, bytes]] = MappingProxyType({})
 _SOURCES: Final = (
-    *("domain/blobs.py", "domain/admission.py", "domain/documents.py", "domain/jsontext.py"),
+    *("domain/blobs.py", "domain/conversation.py", "domain/documents.py", "domain/jsontext.py"),
     *("domain/request_template.py", "projections/api.py", "projections/apis/**/*.py"),
     *("projections/apis/*.toml", "projections/history/*.py"),
 )

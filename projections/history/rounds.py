@@ -12,8 +12,8 @@ from itertools import groupby
 from typing import Final
 from uuid import UUID
 
-from onrecord.domain.admission import CANCELLED
 from onrecord.domain.content import Document, Role, Text
+from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.events import SignalReceived
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.history.history import Block, Mark, Missing, Note, Turn

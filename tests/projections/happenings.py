@@ -6,8 +6,8 @@ from typing import Any
 from uuid import UUID
 
 from onrecord.domain import events
-from onrecord.domain.admission import CANCELLED
 from onrecord.domain.content import Blob, Document, Native, Text, ToolCall, ToolResult
+from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.events import Event
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.request_template import Template

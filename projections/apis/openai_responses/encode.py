@@ -11,8 +11,8 @@ from itertools import groupby
 from typing import Any, Final, assert_never, cast
 
 from onrecord.domain import jsontext
-from onrecord.domain.admission import CANCELLED
 from onrecord.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
+from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.answers import headline
 from onrecord.projections.apis.documents import Behind, texts_before, words_for

@@ -11,8 +11,8 @@ import pytest
 
 import onrecord
 from onrecord.domain import events
-from onrecord.domain.admission import CANCELLED
 from onrecord.domain.content import Document, Text, ToolCall, ToolResult
+from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.log import Duplicate
 from tests.patience import PATIENCE, join
 from tests.postgres_places import fresh_log

@@ -11,9 +11,9 @@ import pytest
 import onrecord
 from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.domain import events
-from onrecord.domain.admission import CANCELLED
 from onrecord.domain.blobs import blob_of
 from onrecord.domain.content import Document, Text, ToolCall
+from onrecord.domain.conversation import CANCELLED
 from tests.adapters.recording.handed_over import (
     PDF,
     bell,

@@ -12,8 +12,8 @@ import pytest
 
 import onrecord
 from onrecord.domain import events
-from onrecord.domain.admission import CANCELLED
 from onrecord.domain.content import Text
+from onrecord.domain.conversation import CANCELLED
 from onrecord.projections.history.history import NextInput, next_input
 from tests.adapters.recording.handed_over import (
     PDF,

@@ -7,7 +7,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onrecord.domain.admission import CANCELLED
+from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.errors import NothingToSend
 from onrecord.projections.history.amendments import as_seen
 from onrecord.projections.history.history import Turn

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from onrecord.domain import events
-from onrecord.domain.admission import CANCELLED
 from onrecord.domain.content import Blob, Document, Text, ToolResult
+from onrecord.domain.conversation import CANCELLED
 from onrecord.projections.apis.answers import NO_RESULT
 from onrecord.projections.apis.request import APIS, Options, render
 from onrecord.projections.history.history import Block, Turn

@@ -10,8 +10,8 @@ from uuid import UUID
 import pytest
 
 from onrecord.domain import events
-from onrecord.domain.admission import CANCELLED
 from onrecord.domain.content import Text
+from onrecord.domain.conversation import CANCELLED
 from onrecord.projections.history.history import Turn
 from onrecord.projections.history.turns import history, turns
 from tests.projections.happenings import API, Story, server_tool_use, thinking, tool_use, words

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import onrecord
-from onrecord.domain.admission import CANCELLED
 from onrecord.domain.content import ToolCall
+from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.events import ToolCallRecorded
 from onrecord.projections.apis.gemini.encode import UNSIGNED
 from tests.projections.apis.gemini import gemini_happenings as gemini

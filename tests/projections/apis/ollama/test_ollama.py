@@ -13,8 +13,8 @@ from ollama._client import (
 )
 
 from onrecord.domain import events
-from onrecord.domain.admission import CANCELLED
 from onrecord.domain.content import Native, Text, ToolResult
+from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.errors import UnsupportedDocument
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.capabilities import CapabilityOverride

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from onrecord.domain.admission import CANCELLED
+from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.events import OpaqueRecorded
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.answers import NO_RESULT

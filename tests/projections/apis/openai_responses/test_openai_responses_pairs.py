@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from onrecord.domain.admission import CANCELLED
 from onrecord.domain.content import Document, Text, ToolCall, ToolResult
+from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.events import ToolCallRecorded, ToolResultRecorded
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.documents import PREAMBLE
