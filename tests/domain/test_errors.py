@@ -67,7 +67,7 @@ def test_an_error_that_is_copied_or_pickled_is_the_same(
     assert getattr(other, "msg", None) == getattr(error, "msg", None)
 
 
-def told(_: object) -> None:
+def say_too_late(_: object) -> None:
     chat = onrecord.connect("memory://").conversation("support/4711")
     chat.user("Hello")
     chat.user("Hello again", expected_version=7)
@@ -78,5 +78,5 @@ def test_an_error_of_a_worker_process_comes_to_the_caller() -> None:
     with ProcessPoolExecutor(1, mp_context=context) as pool:
         for _ in range(2):
             with pytest.raises(onrecord.VersionConflict) as conflict:
-                pool.submit(told, None).result()
+                pool.submit(say_too_late, None).result()
             assert (conflict.value.expected, conflict.value.current) == (7, 2)

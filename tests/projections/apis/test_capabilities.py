@@ -235,9 +235,13 @@ def test_any_name_finds_something_and_always_the_same(model: str, api: str) -> N
     assert found == known(api, model)
 
 
-@pytest.mark.parametrize(
-    "again", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))]
-)
+def pickled(known_ones: Capabilities) -> Capabilities:
+    again = pickle.loads(pickle.dumps(known_ones))
+    assert isinstance(again, Capabilities)
+    return again
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, pickled])
 def test_capabilities_that_are_copied_or_pickled_are_the_same(
     again: Callable[[Capabilities], Capabilities],
 ) -> None:
