@@ -122,7 +122,21 @@ class Api:
 
 
 def api_of(name: str) -> Api | None:
-    """Return an API by its name; None for one that Onrecord does not speak."""
+    """Return an API that reads what is recorded; None for one that Onrecord does not speak.
+
+    None too for one whose package cannot be used: what was recorded is read as without the package.
+    """
+    try:
+        return loaded_api(name)
+    except InvalidProvider:
+        return None
+
+
+def loaded_api(name: str) -> Api | None:
+    """Return an API that is asked for; None for one that there is not.
+
+    InvalidProvider, with the package and the reason, if a package adds it that cannot be used.
+    """
     if name in FOLDERS:
         return imported(
             name, f"onrecord.projections.apis.{FOLDERS[name]}.render:API", Api, _fault_in_api
@@ -140,9 +154,10 @@ def _fault_in_api(api: Api) -> str:
 def known_api(name: str) -> Api:
     """Return an API by the name that a caller gave it; UnknownApi, with the known names, if none.
 
-    InvalidProvider if a package adds APIs that cannot be told apart: one of them may be meant.
+    InvalidProvider if its package cannot be used, or if a package adds APIs that cannot be told
+    apart: one of them may be meant.
     """
-    found = api_of(name)
+    found = loaded_api(name)
     if found is None:
         must_be_told_apart()
         raise UnknownApi(f"{name!r} is no API that Onrecord speaks: choose one of {listed()}")
@@ -157,9 +172,8 @@ def names() -> tuple[str, ...]:
 def usable() -> Iterator[Api]:
     """Yield the APIs that can be used: a package whose API cannot be takes none away from others."""
     for name in names():
-        with suppress(InvalidProvider):
-            if (found := api_of(name)) is not None:
-                yield found
+        if (found := api_of(name)) is not None:
+            yield found
 
 
 def listed() -> str:
@@ -172,7 +186,7 @@ def rules_of(name: str) -> tuple[Rule, ...] | None:
     if name in FOLDERS:
         place: str | None = f"onrecord.projections.apis.{FOLDERS[name]}.rules:RULES"
     else:
-        found = api_of(name)
+        found = loaded_api(name)
         place = found.rules if found else None
     return imported(name, place, _RULES, _fault_in_rules) if place else None
 
@@ -287,6 +301,17 @@ def release_of(name: str) -> str:
 def invalid(name: str, reason: str) -> InvalidProvider:
     """Return the error of an API that cannot be used, with the package that adds it."""
     return InvalidProvider(f"{release_of(name) or 'onrecord'} adds the API {name!r}, but {reason}")
+
+
+def remedy_of(name: str) -> str:
+    """Return what to do where JSON of an API cannot be read."""
+    try:
+        found = loaded_api(name)
+    except InvalidProvider as exc:
+        return str(exc)
+    if found is None:
+        return "install the package that adds this API"
+    return f"upgrade to a release of {release_of(name).partition(' ')[0] or 'Onrecord'} that does"
 
 
 def _package(entry: EntryPoint) -> str:

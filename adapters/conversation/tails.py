@@ -23,7 +23,7 @@ from onrecord.domain.errors import CorruptRecord, UnknownApi
 from onrecord.domain.events import Event, ToolCallRecorded, ToolsDeclared
 from onrecord.domain.head import NOTHING, Head, advance, effect_of
 from onrecord.domain.log import Backend, Log, RecordedEvent, Told
-from onrecord.projections.api import neutral_of
+from onrecord.projections.api import neutral_of, remedy_of
 from onrecord.projections.history.amendments import as_seen
 from onrecord.projections.history.responses import seen_by
 from onrecord.projections.history.tool_names import given_names, is_spelled_anew
@@ -245,5 +245,5 @@ def _call(backend: Backend, segments: tuple[LineSegment, ...], event: ToolCallRe
         # Gemini's calls, and Ollama's, may have no id of their own.
         return call if call.id else call.model_copy(update={"id": event.call_id})
     if isinstance(call, Opaque):
-        raise UnknownApi(f"calls of {call.api!r} cannot be read: upgrade to an Onrecord that does")
+        raise UnknownApi(f"calls of {call.api!r} cannot be read: {remedy_of(call.api)}")
     raise CorruptRecord("an event of a tool call holds another block: verify the log")

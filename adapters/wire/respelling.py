@@ -13,6 +13,7 @@ from typing import Any, Final, cast
 
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain import jsontext
+from onrecord.domain.errors import InvalidProvider
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import known_api
 
@@ -25,7 +26,10 @@ _STANDARD: Final = str.maketrans("-_", "+/")
 
 def by_sdk(api: str) -> bool:
     """Whether the SDK of an API spells otherwise; others send what they are given."""
-    return api in WIRES and WIRES[api].is_respelled
+    try:
+        return api in WIRES and WIRES[api].is_respelled
+    except InvalidProvider:  # What was rendered for it went out on no wire that is read.
+        return False
 
 
 def is_respelled(api: str, body: JsonObject, parts: Mapping[str, bytes]) -> bool:

@@ -17,8 +17,8 @@ from onrecord.adapters.wire.api import BatchWire, Endpoint, Kind, Wire
 from onrecord.domain.errors import InvalidProvider, NotRecorded
 from onrecord.projections.api import (
     FOLDERS,
-    api_of,
     imported,
+    loaded_api,
     must_be_told_apart,
     names,
 )
@@ -96,7 +96,7 @@ def _place(api: str) -> str:
     """Return where the wire of an API is; empty where it has none."""
     if api in FOLDERS:
         return f"onrecord.adapters.wire.{FOLDERS[api]}.wire:WIRE"
-    api_found = api_of(api)
+    api_found = loaded_api(api)
     return api_found.wire if api_found else ""
 
 

@@ -22,7 +22,7 @@ from onrecord.domain.content import Value
 from onrecord.domain.documents import Modality
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.api import Api, api_of, invalid
+from onrecord.projections.api import Api, invalid, loaded_api
 
 if TYPE_CHECKING:
     from onrecord.projections.apis.request import Options
@@ -314,7 +314,7 @@ def _table_of(api: str) -> JsonObject:
     """Return what is said of an API: by Onrecord, else by the package that adds it."""
     if api in bundled():
         return bundled()[api]
-    known_api = api_of(api)
+    known_api = loaded_api(api)
     return _added_table(known_api) if known_api else {}
 
 

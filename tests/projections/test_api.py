@@ -5,16 +5,20 @@ from collections.abc import Iterator
 from dataclasses import replace
 from importlib.metadata import EntryPoint
 from itertools import count
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
+from uuid import UUID
 
+import httpx
 import pytest
 
 import onrecord
 from onrecord.adapters.wire.api import Endpoint, Wire
 from onrecord.adapters.wire.wires import WIRES
-from onrecord.domain.content import Opaque
+from onrecord.domain.content import Native, Opaque
 from onrecord.domain.errors import InvalidProvider, UnknownApi
+from onrecord.domain.events import MessageRecorded, ResponseCompleted, ToolCallRecorded
 from onrecord.projections.api import (
     FOLDERS,
     GROUP,
@@ -26,6 +30,7 @@ from onrecord.projections.api import (
     usable,
 )
 from onrecord.projections.apis.capabilities import rows_of
+from onrecord.projections.apis.draft import Draft
 
 NUMBERS = count()
 
@@ -141,3 +146,84 @@ def test_what_is_rendered_must_be_a_request(package: Any) -> None:
         chat.user("Hello")
         with pytest.raises(InvalidProvider, match="its `render` returns a NoneType"):
             chat.request("toy")
+
+
+# What was recorded with a package that cannot be used is read as without it.
+
+
+def talked(store: onrecord.Store) -> onrecord.Conversation:
+    """A conversation with an answer of the toy's: a text and a call."""
+    response = UUID(int=1)
+    text = Native(api="toy", value={"text": "I add them."})
+    call = Native(api="toy", value={"call": "c1", "tool": "add"})
+    chat = store.conversation("k")
+    chat.user("What is 1 + 2?")
+    chat.log.append(
+        MessageRecorded(role="assistant", content=(text,), response=response, index=0),
+        ToolCallRecorded(call_id="c1", name="add", content=call, response=response, index=1),
+        ResponseCompleted(response=response, api="toy", model="toy-1", envelope={}),
+    )
+    return chat
+
+
+@pytest.fixture
+def talk() -> Iterator[onrecord.Conversation]:
+    with onrecord.connect("memory://") as store:
+        yield talked(store)
+
+
+def readings(chat: onrecord.Conversation) -> list[object]:
+    """What is read of a conversation, and asked for on other APIs."""
+    requests = [chat.request(api).body for api in FOLDERS]
+    return [chat.history(), chat.documents(), *requests]
+
+
+def test_a_broken_package_reads_as_one_that_is_not_installed(
+    package: Any, talk: onrecord.Conversation
+) -> None:
+    with pytest.MonkeyPatch.context() as uninstalled:
+        none = SimpleNamespace(entries={}, faults=())
+        uninstalled.setattr("onrecord.projections.api._added", lambda: none)
+        without = readings(talk)
+        with pytest.raises(UnknownApi, match="'toy' cannot be read: install the package"):
+            talk.open_calls()
+    package.API = 7
+    assert readings(talk) == without
+    with pytest.raises(UnknownApi, match=f"cannot be read: {package.__name__}.* is a int"):
+        talk.open_calls()
+    with pytest.raises(InvalidProvider, match=package.__name__):
+        talk.request("toy")
+
+
+def test_calls_that_an_installed_package_does_not_read_ask_for_another_release_of_it(
+    package: Any, talk: onrecord.Conversation
+) -> None:
+    with pytest.raises(UnknownApi, match=f"upgrade to a release of {package.__name__}"):
+        talk.open_calls()
+
+
+def test_what_was_rendered_for_a_broken_wire_holds_up_no_other_request(
+    package: Any, talk: onrecord.Conversation
+) -> None:
+    class ToyDraft(Draft):
+        API = "toy"
+
+    def render(*parts: Any) -> onrecord.Request:
+        return ToyDraft(*parts).request({"lines": [{"text": "Hello"}]})
+
+    package.API, package.WIRE = replace(package.API, render=render), 7
+    assert talk.request("toy")
+    answer = httpx.MockTransport(lambda _: httpx.Response(200, json={"id": "c"}))
+    body = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
+    with talk.recording():
+        said = httpx.Client(transport=answer).post("https://a.test/v1/chat/completions", json=body)
+    assert said.status_code == 200
+
+
+def test_a_broken_package_parks_no_view(package: Any, tmp_path: Path) -> None:
+    package.API = 7
+    with onrecord.connect(f"sqlite:///{tmp_path / 't.db'}") as store:
+        talked(store)
+        assert [usage.api for usage in store.views.usage().entries] == ["toy"]
+        assert [call.name for call in store.views.tool_calls().entries] == ["add"]
+        assert list(store.views.keeper.parked()) == []
