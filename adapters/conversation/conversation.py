@@ -20,9 +20,10 @@ from onrecord.adapters.inputs.arguments import (
     version_if_given,
 )
 from onrecord.adapters.inputs.document_inputs import GivenDocument, attachments, prompt
-from onrecord.adapters.recording.tenancy import ConversationWire, Tenancy
+from onrecord.adapters.recording.tenancy import Tenancy
 from onrecord.adapters.streams.results import Rejected, record_result
 from onrecord.adapters.streams.stream import Done, Stream, stored_again
+from onrecord.adapters.wire.clients.conversation_wire import ConversationWire
 from onrecord.domain import conversation
 from onrecord.domain.content import Blob, ToolCall
 from onrecord.domain.events import Event

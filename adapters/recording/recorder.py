@@ -47,6 +47,7 @@ from onrecord.adapters.recording.state import (
     find_among,
     last_request,
 )
+from onrecord.adapters.recording.tenancy import REMEMBERED
 from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.streams.results import with_call_version
 from onrecord.adapters.streams.stream import Done, Stream, append_first, append_to, stored_again
@@ -69,7 +70,6 @@ from onrecord.projections.matching.template import RenderedRequest, split
 
 _TRIES: Final = 8
 _DEFERRED_AT_MOST: Final = 64
-_REMEMBERED: Final = 8
 
 
 class Recorder:
@@ -84,7 +84,7 @@ class Recorder:
         self.spool = spool
         self._lock = threading.Lock()
         self._remembering = threading.Lock()
-        self._rendered: deque[RenderedRequest] = deque(maxlen=_REMEMBERED)
+        self._rendered: deque[RenderedRequest] = deque(maxlen=REMEMBERED)
         self._accounts: set[tuple[str, str]] = set()
         self._bodies = Bodies()
         self._states = StateReader(stream)

@@ -14,10 +14,11 @@ from onrecord.adapters.demo.services.scenes import Answer, JsonObject, Script
 from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.recording.recorder import Recorder
 from onrecord.adapters.recording.spool import Spool
-from onrecord.adapters.recording.tenancy import ConversationWire, Recorders, Tenancy
+from onrecord.adapters.recording.tenancy import Recorders, Tenancy
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.streams.stream import Stream
 from onrecord.adapters.wire.clients.binding import Binding
+from onrecord.adapters.wire.clients.conversation_wire import ConversationWire
 from onrecord.adapters.wire.clients.record import record
 from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.events import Event, RequestSent

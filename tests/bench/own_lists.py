@@ -22,10 +22,10 @@ from uuid import uuid4
 
 from onrecord.adapters.app import connect
 from onrecord.adapters.conversation.conversation import stream_of, tenancy_of
-from onrecord.adapters.recording.tenancy import ConversationWire
 from onrecord.adapters.store import Store
 from onrecord.adapters.wire.bodies.attempt import AnswerRecorder
 from onrecord.adapters.wire.clients.binding import Binding
+from onrecord.adapters.wire.clients.conversation_wire import ConversationWire
 from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder
 from onrecord.adapters.wire.clients.sending import Sending
 from onrecord.projections.apis.request import Options, render

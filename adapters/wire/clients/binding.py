@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias, get_args
 
 from onrecord.adapters.recording.recorder import Recorder
 from onrecord.adapters.recording.spool import RecordingWarning
-from onrecord.adapters.recording.tenancy import HEADER, ConversationWire, Recorders
+from onrecord.adapters.recording.tenancy import HEADER, Recorders
+from onrecord.adapters.wire.clients.conversation_wire import ConversationWire
 from onrecord.domain.errors import InvalidInput
 
 if TYPE_CHECKING:
