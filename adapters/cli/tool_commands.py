@@ -118,9 +118,7 @@ def _tell(in_force: Declared, api: str, *, as_json: bool) -> None:
         output.json_line({"api": api, **members, "report": notes})
         return
     if output.is_drawn():
-        from rich.json import JSON
-
-        output.console().print(JSON(jsontext.write(members).decode(), indent=2))
+        output.draw_json(output.console(), members)
     else:
         output.raw(jsontext.write(members) + b"\n")
     for note in report:

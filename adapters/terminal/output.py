@@ -111,6 +111,15 @@ def raw(data: bytes) -> None:
     _write(_escaped_json(data) if sys.stdout.isatty() else data)
 
 
+def draw_json(screen: Console, value: Any) -> None:
+    """Draw a value as indented JSON that can be copied and read again: no line is broken."""
+    from rich.highlighter import JSONHighlighter
+    from rich.json import JSON
+
+    indented = JSON(jsontext.write(value).decode(), indent=2, highlight=False).text.plain
+    screen.print(JSONHighlighter()(_escaped_in_json(indented)), soft_wrap=True)
+
+
 def console(*, stderr: bool = False, quiet: bool = False) -> Console:
     """Return the terminal to draw on: of markup and control codes in what is drawn it does nothing."""
     from onrecord.adapters.terminal.console import Terminal
@@ -137,7 +146,11 @@ def note(message: str) -> None:
 
 
 def _escaped_json(data: bytes) -> bytes:
-    return _IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", data.decode()).encode()
+    return _escaped_in_json(data.decode()).encode()
+
+
+def _escaped_in_json(text: str) -> str:
+    return _IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _write(data: bytes) -> None:
@@ -231,7 +244,7 @@ def _advice(store: Store, name: str) -> str:
     near = get_close_matches(name, keys, n=3) if len(name) <= _LONGEST_COMPARED else []
     if near:
         return f": did you mean {' or '.join(map(repr, near))}?"
-    return ": `onrecord conversations` lists those there are"
+    return ": `onrecord conversations` lists them"
 
 
 # Numbers as people read them: sizes, counts, times; pure.

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import counted, size
-from onrecord.domain import jsontext
 from onrecord.projections.api import known_api
 from onrecord.projections.apis.request import Request, Where
 from onrecord.projections.history.history import NoteKind
@@ -34,9 +33,7 @@ _WAYS: Final[dict[Where, str]] = {"inline": "green", "behind": "cyan", "words": 
 
 def draw(console: Console, made: Request) -> None:
     """Draw a request as JSON with its long strings shortened, then its report."""
-    from rich.json import JSON
-
-    console.print(JSON(jsontext.write(_shortened(dict(made.body))).decode(), indent=2))
+    output.draw_json(console, _shortened(dict(made.body)))
     draw_report(console, made)
 
 

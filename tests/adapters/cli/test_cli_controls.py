@@ -203,6 +203,17 @@ def test_nothing_on_a_terminal_steers_it(case: tuple[str, ...]) -> None:
     assert RAW.findall(STYLES.sub("", drawn)) == []
 
 
+def test_a_request_that_is_drawn_can_be_read_as_json(store: onrecord.Store, tmp_path: Path) -> None:
+    """However narrow the terminal is, and whatever was said."""
+    text = f"A line of words that is longer than any terminal here is wide, and more.\n{NASTY}"
+    chat = store.conversation("long")
+    chat.user(text)
+    drawn = STYLES.sub("", on_a_terminal("request", "long", "--api", "openai-chat", columns=80))
+    request, end = json.JSONDecoder().raw_decode(drawn)
+    assert request["messages"] == [{"role": "user", "content": text}]
+    assert "1 message" in drawn[end:]
+
+
 def test_bytes_that_would_be_sent_are_escaped_on_a_terminal_without_colours() -> None:
     drawn = on_a_terminal("request", NASTY, "--api", "gemini", NO_COLOR="1")
     assert RAW.findall(drawn) == []

@@ -1,5 +1,7 @@
 """`onrecord tools`: which tools are in force, where they come from, what an API is told of them."""
 
+import json
+import re
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,7 @@ TRACK = {
         "required": ["parcel"],
     },
 }
+STYLES = re.compile(r"\x1b\[[0-9;]*m")
 FILES = onrecord.mcp_listing(
     [{"name": "read_file", "inputSchema": {"type": "object"}}],
     server={"name": "files", "version": "2.1.0"},
@@ -139,6 +142,15 @@ def test_they_are_drawn_on_a_terminal() -> None:
     assert "mcp files" in history
     assert "functionDeclarations" in on_a_terminal("tools", KEY, "--api", "gemini")
     assert "no tools were declared" in on_a_terminal("tools", KEY, "--at", "1")
+
+
+def test_what_an_api_is_told_can_be_read_as_json_on_a_terminal() -> None:
+    about = "The last scans of a parcel, with depot, time and what the driver wrote.\nNewest first."
+    with onrecord.connect() as store:
+        store.conversation(KEY).tools.declare([{**TRACK, "description": about}])
+    drawn = on_a_terminal("tools", KEY, "--api", "anthropic-messages", columns=80)
+    written, _ = json.JSONDecoder().raw_decode(STYLES.sub("", drawn))
+    assert [tool["description"] for tool in written["tools"]] == [about]
 
 
 @pytest.mark.parametrize(
