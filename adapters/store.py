@@ -165,7 +165,7 @@ class Store:
         conversation = self.conversation(which)
         if conversation.head().version == 0:
             raise ConversationNotFound(
-                "no conversation has that key: `store.conversations()` lists those that there are"
+                "no conversation has that key: `store.conversations()` lists them"
             )
         return conversation
 

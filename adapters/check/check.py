@@ -29,7 +29,7 @@ class RequestCheck:
     """Each breach of a rule, those of types first."""
     types: str | None
     """The SDK's release whose types the request was held against, or of Ollama its server's types;
-    None: the SDK is not installed, so types were not checked."""
+    None: no installed SDK has types for the API, so types were not checked."""
 
     @property
     def is_accepted(self) -> bool:

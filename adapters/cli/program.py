@@ -93,6 +93,8 @@ def readable(path: str | Path) -> Path:
     if file.is_dir():
         raise typer.BadParameter(f"{file} is a folder: name a file in it")
     if file != STANDARD_INPUT and not file.is_file():
+        if file.exists():
+            raise typer.BadParameter(f"{file} is not a regular file; `-` reads standard input")
         raise typer.BadParameter(f"there is no file {file}")
     return file
 
@@ -149,7 +151,8 @@ _UsageError: Final = cast("type[Exception]", typer.BadParameter.__mro__[1])
 _ABOUT: Final = """The verbatim record of what agents said and did.
 
 On a terminal the output is drawn. Piped, or with NO_COLOR, each entry is one line, with tabs between
-its columns. With `--json` the output is JSON. `--url` goes before or after the command.
+its columns. With `--json` the output is JSON. `--url` goes before or after a command that uses
+a store.
 
 `onrecord demo` shows all of it; it needs no key and no setup.
 """

@@ -134,7 +134,7 @@ def replay(
 ) -> None:
     """List the requests that were sent; prove that the record holds their exact bytes.
 
-    Exit code 1 if a request no longer comes to what was sent. Piped: version, API, model, size,
+    Exit code 1 if a request no longer matches what was sent. Piped: version, API, model, size,
     digest, how it was verified.
 
     Example: `onrecord replay support/4711 --verify`
@@ -238,7 +238,7 @@ def _write_check(checked: RequestCheck, violations: Sequence[Violation]) -> None
         else:
             output.plain(each.where, each.rule, each.said, each.advice)
     if checked.types is None:
-        output.note("onrecord: types were not checked: the API's SDK is not installed")
+        output.note("onrecord: types were not checked: no installed SDK has types for this API")
     if checked.is_accepted:
         output.sentence("No rule is known that it breaks.")
     else:

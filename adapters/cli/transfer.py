@@ -113,7 +113,7 @@ def import_(
     All of an export is verified first. Importing it again changes nothing.
 
     With `--api`: the messages that another program kept, as JSON or JSON lines, in SQLite sessions
-    of the OpenAI Agents SDK, or in the log of `llm`. What is dubious is said on standard error.
+    of the OpenAI Agents SDK, or in the log of `llm`. Doubts go to standard error.
     Piped: key, outcome, events, how many are new, how many doubts, why it was refused; exit code 1
     if one was.
 

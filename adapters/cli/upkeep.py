@@ -51,9 +51,10 @@ def forget(
 ) -> None:
     """Erase what was said in a conversation, for good.
 
-    Texts, documents and the key go; that something was recorded, and its digest, stay: the log
-    still verifies; the key is free for another conversation. Who erased it, when and why is
-    recorded for good, and `onrecord audit` shows it. Forks of it stay and are named: the requests that were sent there repeat it, so
+    Texts, documents and the key are erased. The digests stay, so that the log still verifies. So
+    does the tool context that was persisted: it is in the headers of events, in clear. The key is
+    free for another conversation. Who erased it, when and why is recorded for good, and `onrecord
+    audit` shows it. Forks of it stay and are named. The requests that were sent there repeat it, so
     forget them too (`onrecord conversations` marks them). Backups are not reached, nor what a
     provider keeps.
 
@@ -77,10 +78,15 @@ def erase(
 
     conversation = named(store, key)
     because = _reason() if reason is None else reason
+    who = actor or getpass.getuser()
     if not sure:
-        _ask(f"Erase {counted(conversation.head.version, 'event')} of {conversation}, for good?")
+        events = counted(conversation.head.version, "event")
+        _ask(
+            f"The record keeps for good: actor {who}, reason {because!r}. "
+            f"Erase {events} of {conversation}, for good?"
+        )
     conversation_id = conversation.conversation_id
-    done = store.forget(conversation_id, reason=because, actor=actor or getpass.getuser())
+    done = store.forget(conversation_id, reason=because, actor=who)
     if not as_json:
         remains = f"{conversation_id} keeps their digests"
         output.sentence(f"{counted(done.events, 'event')} erased; {remains}.")
@@ -277,7 +283,7 @@ def _deleted(documents: int) -> str:
 
 
 def migrate(context: typer.Context, url: Url = None, as_json: AsJson = False) -> None:
-    """Update the schema of a store that an older Onrecord made; it only adds.
+    """Make a store, or update the schema of one that an older Onrecord made; it only adds.
 
     Example: `onrecord migrate --url postgresql://owner@host/talks`
     """
@@ -287,4 +293,4 @@ def migrate(context: typer.Context, url: Url = None, as_json: AsJson = False) ->
     elif steps:
         output.sentence(f"Done, in {counted(steps, 'step')}.")
     else:
-        output.sentence("Nothing to do: the schema is this release's.")
+        output.sentence("The store is there, and its schema is this release's.")

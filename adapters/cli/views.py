@@ -127,9 +127,7 @@ def overview(
 
 def search(
     context: typer.Context,
-    text: Annotated[
-        str, typer.Argument(help='Words; "in quotes" one behind the other; -not this.')
-    ],
+    text: Annotated[str, typer.Argument(help='Words; "a phrase in quotes"; -not this.')],
     conversation: ConversationOption = None,
     role: Annotated[
         str | None, typer.Option(metavar="WHO", help="Who said it: user, assistant, tool, ...")

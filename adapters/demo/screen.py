@@ -178,11 +178,12 @@ class Screen:
         self._close()
         self.remark(f"the connection broke ({type(error).__name__}); what came is recorded")
 
-    def timeline(self, named: Named, rows: Iterable[Row], left_out: int) -> None:
-        """Show the record; `left_out` events more are only counted."""
+    def timeline(self, named: Named, rows: Iterable[Row], left_out: int, *, kept: bool) -> None:
+        """Show the record; `left_out` events more are only counted, and can be seen if it is kept."""
         self.heading("The record", "every block is an event; nothing is ever changed")
         timeline_listing.draw(self._console, named, rows)
-        self._line(f"… and {counted(left_out, 'event')} more: onrecord show support/4711", "dim")
+        how = "onrecord show support/4711" if kept else "onrecord demo --keep leaves the store"
+        self._line(f"… and {counted(left_out, 'event')} more: {how}", "dim")
 
     def requests(self, made: Iterable[tuple[str, Request]]) -> None:
         """Show requests side by side: how long each is, and what was done to make it."""

@@ -110,7 +110,7 @@ def _told(
             answered(conversation, first, screen, {})
         screen.heading("And what comes next")
         say(conversation, screen, "Thank you. What should I do if she writes again?")
-        _look_back(conversation, screen)
+        _look_back(conversation, screen, kept=telling.keep)
         outcomes = list(replays(conversation))
         screen.replayed(outcomes)
         _must_be_right(conversation, outcomes, everywhere, server)
@@ -164,13 +164,14 @@ def _tools(tools: Iterable[JsonObject]) -> list[Mapping[str, Any] | Native]:
     return [*own, *(Native(api=API, value={**tool}) for tool in theirs)]
 
 
-def _look_back(conversation: Conversation, screen: Screen) -> None:
+def _look_back(conversation: Conversation, screen: Screen, *, kept: bool) -> None:
     events = list(conversation.log.read())
     shown = [event for event in events if event.exchange <= 1]
     screen.timeline(
         Named(KEY, conversation.conversation_id, conversation.head()),
         timeline(shown),
         len(events) - len(shown),
+        kept=kept,
     )
     screen.requests(_next_requests(conversation, shown[-1].version))
 

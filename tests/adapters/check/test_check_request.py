@@ -275,6 +275,11 @@ class TestCommand:
     def test_a_file_that_is_not_there_is_exit_code_2(self, command: Command) -> None:
         assert command("check-request", "nowhere.json", "--api", CHAT).code == 2
 
+    def test_what_is_no_regular_file_is_refused_with_the_way_out(self, command: Command) -> None:
+        done = command("check-request", "/dev/null", "--api", CHAT)
+        assert (done.code, done.out) == (2, "")
+        assert "/dev/null is not a regular file; `-` reads" in done.err
+
     def test_json_has_all_of_it(self, command: Command, tmp_path: Path) -> None:
         file = self.given(tmp_path, {"messages": []})
         done = command("check-request", file, "--api", CHAT, "--json")

@@ -199,6 +199,8 @@ class TestTheDemo:
         shown = command("demo")
         assert shown.code == 0
         assert "18 of 18 requests hash to what was sent" in shown.out
+        assert "onrecord show" not in shown.out
+        assert "more: onrecord demo --keep leaves the store" in shown.out
         assert "\x1b" not in shown.out
         assert list(tmp_path.iterdir()) == []
 
@@ -206,6 +208,13 @@ class TestTheDemo:
         drawn = on_a_terminal("demo", columns=100)
         assert "\x1b[" in drawn
         assert "18 of 18 requests hash to what was sent" in drawn
+
+    def test_it_takes_no_url_because_its_store_is_its_own(
+        self, command: Command, tmp_path: Path
+    ) -> None:
+        done = command("--url", url_of(tmp_path), "demo")
+        assert (done.code, done.out) == (2, "")
+        assert "store of its own" in done.err
 
     def test_it_says_what_it_needs(self, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "anthropic", None)

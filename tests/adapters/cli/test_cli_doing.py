@@ -4,6 +4,7 @@ import json
 import select
 import subprocess
 from contextlib import closing
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,13 @@ COMMANDS = (
 )
 
 
+class Terminal(StringIO):
+    """Standard input at which somebody types."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     return in_process(monkeypatch, capsys)
@@ -67,6 +75,17 @@ class TestForget:
             done = command("forget", KEY, *asked)
             assert done.code == 1
             assert missing in done.err
+        assert len(command("show", KEY).columns) == 3
+
+    def test_what_is_kept_for_good_is_shown_before_the_answer(
+        self, url: str, command: Command, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("sys.stdin", Terminal("n\n"))
+        monkeypatch.setenv("ONRECORD_ACTOR", "ana")
+        done = command("forget", KEY, "--reason", "asked to")
+        assert done.code == 1
+        assert "The record keeps for good: actor ana, reason 'asked to'. " in done.err
+        assert f"Erase 2 events of {KEY}, for good? [y/N]" in done.err
         assert len(command("show", KEY).columns) == 3
 
     def test_yes_erases_and_says_how_much(self, url: str, command: Command) -> None:
@@ -249,7 +268,7 @@ class TestTail:
 
 class TestMigrate:
     def test_a_store_of_this_release_needs_nothing(self, url: str, command: Command) -> None:
-        assert command("migrate").out == "Nothing to do: the schema is this release's.\n"
+        assert command("migrate").out == "The store is there, and its schema is this release's.\n"
         assert command("migrate", "--json").document == {"steps": 0}
 
 
