@@ -15,6 +15,7 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
+from onrecord.adapters.recording.answer_commits import record_answer
 from onrecord.adapters.recording.bodies import Bodies, Reading
 from onrecord.adapters.recording.compare import Paths
 from onrecord.adapters.recording.match import Matcher
@@ -32,7 +33,6 @@ from onrecord.adapters.recording.plan import (
 from onrecord.adapters.recording.spool import (
     RecordingWarning,
     Spool,
-    record_answer,
     say_oversized,
     warn_quietly,
 )
