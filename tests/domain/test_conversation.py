@@ -145,6 +145,12 @@ def test_a_closed_conversation_takes_annotations() -> None:
     ).then(remark)
 
 
+def test_only_what_was_recorded_can_be_compacted() -> None:
+    given(STARTED, PROMPT).when(
+        lambda head: admission.compact(head, "All was said.", 3)
+    ).then_refused(InvalidContent, "no event at version 3")
+
+
 def test_only_what_was_recorded_can_be_annotated() -> None:
     given(STARTED, PROMPT).when(
         lambda head: conversation.annotate(head, {"reviewed": "yes"}, 3)
