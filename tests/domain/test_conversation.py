@@ -147,7 +147,7 @@ def test_a_closed_conversation_takes_annotations() -> None:
 
 def test_only_what_was_recorded_can_be_compacted() -> None:
     given(STARTED, PROMPT).when(
-        lambda head: admission.compact(head, "All was said.", 3)
+        lambda head: conversation.compact(head, "All was said.", 3)
     ).then_refused(InvalidContent, "no event at version 3")
 
 
