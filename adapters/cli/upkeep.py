@@ -51,10 +51,10 @@ def forget(
 ) -> None:
     """Erase what was said in a conversation, for good.
 
-    Texts, documents and the key are erased. The digests stay, so that the log still verifies. So
-    does the tool context that was persisted: it is in the headers of events, in clear. The key is
-    free for another conversation. Who erased it, when and why is recorded for good, and `onrecord
-    audit` shows it. Forks of it stay and are named. The requests that were sent there repeat it, so
+    Texts, documents and the key are erased. The digests stay, so that the log still verifies. Tool
+    context that was persisted stays too: it is in the headers of events, in clear. The key is free
+    for another conversation. Who erased it, when and why is recorded for good, and `onrecord audit`
+    shows it. Forks of it stay and are named. The requests that were sent there repeat it, so
     forget them too (`onrecord conversations` marks them). Backups are not reached, nor what a
     provider keeps.
 
