@@ -74,3 +74,10 @@ def test_what_has_no_json_form_is_not_written(value: object) -> None:
 
 def test_canonical_json_does_not_depend_on_the_order_of_keys() -> None:
     assert jsontext.write_canonical({"b": "é", "a": 1}) == b'{"a":1,"b":"\\u00e9"}'
+
+
+def test_what_is_nested_deeper_than_every_reader_follows_is_refused() -> None:
+    deepest, deeper = ("[" * count + "]" * count for count in (200, 201))
+    assert jsontext.read_bounded(deepest) == json.loads(deepest)
+    with pytest.raises(MalformedJson, match="nested more than 200 levels deep"):
+        jsontext.read_bounded(deeper)
