@@ -194,7 +194,7 @@ def rules_of(name: str) -> tuple[Rule, ...] | None:
 _RULES: Final = cast("type[tuple[Rule, ...]]", tuple)
 
 
-def _fault_in_rules(rules: tuple[Rule, ...]) -> str:
+def _fault_in_rules(rules: tuple[object, ...]) -> str:
     from onrecord.projections.apis.rules import Rule
 
     return "" if all(isinstance(each, Rule) for each in rules) else "each of it must be a Rule"

@@ -275,7 +275,8 @@ class Capabilities:
 
 
 def _capabilities_in(values: dict[str, Any]) -> Capabilities:
-    return Capabilities(**values | {"document_bytes": MappingProxyType(values["document_bytes"])})
+    values["document_bytes"] = MappingProxyType(values["document_bytes"])
+    return Capabilities(**values)
 
 
 def capabilities_of(api: str, model: str | None, options: Options) -> Capabilities:

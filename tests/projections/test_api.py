@@ -7,7 +7,7 @@ from importlib.metadata import EntryPoint
 from itertools import count
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import httpx
@@ -79,8 +79,8 @@ def test_an_api_of_right_parts_is_used(package: Any) -> None:
     [
         ("messages", 5),
         ("reader", nothing),
-        ("reader", replace(READER, block=5)),
-        ("reader", replace(READER, failed=5)),
+        ("reader", replace(READER, block=cast("Any", 5))),
+        ("reader", replace(READER, failed=cast("Any", 5))),
         ("render", 7),
         ("usage", 3),
         ("usage", UsagePlaces(cached=("usage",))),  # type: ignore[arg-type]

@@ -172,8 +172,8 @@ def _place(session: Session, append: Append) -> Place:
     """
     row = session.one("select_place", append.conversation_id.bytes)
     if row is None:
-        head = Head(version=-1) if append.expected_version == -1 else Head()
-        return Place(head, _is_erased_unbegun(session, append.tenant, append.conversation_id))
+        unbegun = Head(version=-1) if append.expected_version == -1 else Head()
+        return Place(unbegun, _is_erased_unbegun(session, append.tenant, append.conversation_id))
     owner, forgotten, *head = row
     if owner != append.tenant.bytes:
         raise another_tenants()
