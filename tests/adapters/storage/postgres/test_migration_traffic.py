@@ -117,6 +117,7 @@ def test_threads_and_processes_write_on_while_two_migrate(url: str) -> None:
         target=write_until_told, args=(url, there)
     )
     writer.start()
+    there.close()  # The writer's own: if it dies, what is read here ends.
     log = older(url)
     assert here.recv() == "writing"
     with under_load(log) as load, ThreadPoolExecutor(2) as pool:
