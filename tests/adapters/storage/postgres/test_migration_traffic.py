@@ -28,7 +28,6 @@ from onrecord.adapters.storage.queries import (
     load_migrations,
     statements,
 )
-from onrecord.adapters.storage.sqlite import append as sqlite_append
 from onrecord.adapters.storage.sqlite import file
 from onrecord.adapters.storage.sqlite.sqlite import Sqlite, migrate_sqlite, open_sqlite
 from onrecord.adapters.store import backend_of
@@ -43,12 +42,6 @@ from tests.postgres_sessions import counted
 
 BEFORE = 1
 """The schema of PostgreSQL before there were views."""
-
-LOOKS_FOR_NO_ERASURE = """
-CREATE OR REPLACE FUNCTION onrecord.is_erased_unbegun(of_tenant uuid, of_conversation uuid)
-RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RETURN false; END'
-"""
-"""Erasures are noted in a table that came later, too."""
 
 WAITED_FOR_LONG = """
 SELECT count(*) FROM pg_locks WHERE NOT granted AND waitstart < clock_timestamp() - interval '1 second'
@@ -67,8 +60,6 @@ def make_older(url: str) -> None:
             for statement in statements(made.sql):
                 if "onrecord.view_" not in statement:  # Those of views whose tables came later.
                     owner.execute(statement.encode())
-            if part == "functions":
-                owner.execute(LOOKS_FOR_NO_ERASURE)
             digest = made.digest if part == "tables" else b"of before"
             owner.execute(owner.queries["migrated"], (part, made.version, digest))
 
@@ -194,8 +185,6 @@ def test_a_file_is_migrated_while_it_is_written_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "talks.db"
-    # Here, too, the table of erasures came later: the release before did not look for them.
-    monkeypatch.setattr(sqlite_append, "_is_erased_unbegun", lambda *_: False)
     log = open_older(path, monkeypatch)
     with under_load(log) as load, ThreadPoolExecutor(2) as pool:
         with pytest.raises(SchemaOlder, match="onrecord migrate"):
