@@ -22,11 +22,10 @@ from onrecord.adapters.inputs.arguments import (
 from onrecord.adapters.inputs.document_inputs import GivenDocument, attachments, prompt
 from onrecord.adapters.recording.tenancy import Tenancy
 from onrecord.adapters.streams.results import Rejected, record_result
-from onrecord.adapters.streams.stream import Done, Stream, is_forgotten, stored_again
+from onrecord.adapters.streams.stream import Done, Stream, stored_again
 from onrecord.adapters.wire.clients.conversation_wire import ConversationWire
 from onrecord.domain import conversation
 from onrecord.domain.content import Blob, ToolCall
-from onrecord.domain.errors import ConversationForgotten
 from onrecord.domain.events import Event
 from onrecord.domain.head import Head
 from onrecord.domain.log import RecordedEvent
@@ -350,8 +349,6 @@ class Conversation:
         """Return a new conversation that goes on from this one, or from it at `at`; copies nothing."""
         forked = Conversation(self._tenancy, key)
         why, version = text_if_given("a reason", reason), version_asked(self.head(), at)
-        if is_forgotten(self._tenancy.backend, self.conversation_id):
-            raise ConversationForgotten
         decided = conversation.fork(forked.head(), self.conversation_id, version, why)
         forked.log.append(*decided, expected_version=0)
         return forked

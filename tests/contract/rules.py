@@ -47,7 +47,6 @@ class Told:
     head: Head = field(default_factory=Head)
     said: list[Said] = field(default_factory=list[Said])
     forgotten: bool = False
-    erased_unbegun: bool = False
 
 
 @dataclass
@@ -107,7 +106,7 @@ class Rules:
         for ordinal, once in enumerate(onces):
             if once is not None and once in onces[:ordinal]:
                 return Mismatch(ordinal)
-        if told.forgotten or self.is_erased_unbegun(append.tenant, append.conversation_id):
+        if told.forgotten:
             return Forgotten()
         if append.expected_version not in (None, told.head.version):
             return Conflict(told.head.version)
@@ -155,18 +154,9 @@ class Rules:
             said.body = said.once = None
         told.head = replace(told.head, open_calls={})
         told.forgotten = bool(told.said)
-        owners = {*self.keys.values(), *(owner for owner, _ in self.blobs)}
-        told.erased_unbegun = told.erased_unbegun or conversation_id in owners
         self.keys = {name: owner for name, owner in self.keys.items() if owner != conversation_id}
         self.blobs = {at: used for at, used in self.blobs.items() if at[0] != conversation_id}
         return len(erased)
-
-    def is_erased_unbegun(self, tenant: UUID, conversation_id: UUID) -> bool:
-        told = self.conversation(conversation_id)
-        has_key = any(
-            named[0] == tenant and owner == conversation_id for named, owner in self.keys.items()
-        )
-        return told.erased_unbegun and not told.said and not has_key
 
     def must_take(self, tenant: UUID, conversation_id: UUID) -> None:
         told = self.conversation(conversation_id)
@@ -180,8 +170,6 @@ class Rules:
 
     def put_blob(self, tenant: UUID, conversation_id: UUID, blob: Blob) -> None:
         self.must_take(tenant, conversation_id)
-        if self.is_erased_unbegun(tenant, conversation_id):
-            raise Refused
         self.blobs.setdefault((conversation_id, blob), False)
 
     def sweep_blobs(self) -> int:

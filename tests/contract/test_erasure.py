@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
 from uuid_utils.compat import uuid7
@@ -149,81 +149,6 @@ def test_no_key_leads_to_a_forgotten_conversation_again(backend: Backend) -> Non
     with pytest.raises(ConversationForgotten, match="start another"):
         backend.open(TENANT, "ada", conversation)
     assert backend.find(TENANT, "ada") is None
-
-
-def test_what_was_erased_before_it_began_takes_nothing(backend: Backend) -> None:
-    conversation = backend.open(TENANT, "ada")
-    assert backend.forget(conversation) == 0
-    late = (appending(conversation, started("ada"), prompt(), expected_version=0),)
-    assert backend.append(late) == [Forgotten()]
-    assert backend.append([appending(conversation, answer())]) == [Forgotten()]
-    for data in (b"report", b"long" * 1024 * 1024):
-        with pytest.raises(ConversationForgotten, match="start another"):
-            backend.put_blob(TENANT, conversation, [data])
-    assert list(backend.read(conversation)) == []
-    assert list(backend.conversations(TENANT)) == []
-    other = backend.open(TENANT, "ada")
-    assert other != conversation
-    begun = (appending(other, started("ada"), prompt(), expected_version=0),)
-    assert backend.append(begun) == [Recorded(1, 2, 2)]
-    assert backend.append(late) == [Forgotten()]
-
-
-def test_documents_that_were_erased_before_it_began_are_refused_again(backend: Backend) -> None:
-    conversation = uuid4()
-    backend.put_blob(TENANT, conversation, [b"report"])
-    assert backend.forget(conversation) == 0
-    with pytest.raises(ConversationForgotten, match="start another"):
-        backend.put_blob(TENANT, conversation, [b"report"])
-    assert backend.append([appending(conversation, started())]) == [Forgotten()]
-
-
-def test_what_was_erased_before_it_began_may_have_a_key_again(backend: Backend) -> None:
-    conversation = backend.open(TENANT, "ada")
-    backend.forget(conversation)
-    assert backend.open(TENANT, "eve", conversation) == conversation
-    blob = backend.put_blob(TENANT, conversation, [b"report"])
-    events = (started("eve"), attachment(blob))
-    assert backend.append([appending(conversation, *events)]) == [Recorded(1, 2, 2)]
-    assert backend.forget(conversation) == 2
-
-
-def test_another_tenant_s_key_lets_nobody_begin_what_was_erased(backend: Backend) -> None:
-    conversation = backend.open(TENANT, "ada")
-    backend.forget(conversation)
-    assert backend.open(uuid4(), "ada", conversation) == conversation
-    assert backend.append([appending(conversation, started("ada"))]) == [Forgotten()]
-
-
-def test_erasing_what_nobody_knows_keeps_nobody_from_beginning_it(backend: Backend) -> None:
-    conversation = uuid4()
-    assert backend.forget(conversation) == 0
-    assert backend.erasures() == 0
-    assert backend.append([appending(conversation, started())]) == [Recorded(1, 1, 1)]
-
-
-def test_a_first_word_comes_before_an_erasure_or_not_at_all(backend: Backend) -> None:
-    for number in range(APPENDS):
-        key = f"conversation {number}"
-        conversation, together = backend.open(TENANT, key), threading.Barrier(2, timeout=PATIENCE)
-
-        def begin(conversation: UUID, key: str, together: threading.Barrier) -> Verdict:
-            together.wait()
-            first = appending(conversation, started(key), prompt(), expected_version=0)
-            (verdict,) = backend.append([first])
-            return verdict
-
-        def forget(conversation: UUID, together: threading.Barrier) -> int:
-            together.wait()
-            return backend.forget(conversation)
-
-        with ThreadPoolExecutor(2) as pool:
-            beginning = pool.submit(begin, conversation, key, together)
-            erased = pool.submit(forget, conversation, together).result(timeout=PATIENCE)
-        has_begun = isinstance(beginning.result(timeout=PATIENCE), Recorded)
-        bodies = [event.body for event in backend.read(conversation)]
-        assert (erased, bodies) == ((2, [None, None]) if has_begun else (0, []))
-        assert backend.find(TENANT, key) is None
 
 
 def test_no_append_comes_between_when_many_write(backend: Backend) -> None:

@@ -17,12 +17,7 @@ from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.storage.eventsourcing.operators import BackendRecorder, Erasure, Operators
 from onrecord.adapters.store import Store, backend_of, spool_of
 from onrecord.domain.erasures import INTENDED, erasure_id, operators_of
-from onrecord.domain.errors import (
-    ConversationForgotten,
-    ConversationNotFound,
-    InvalidInput,
-    StorageReadOnly,
-)
+from onrecord.domain.errors import ConversationNotFound, InvalidInput, StorageReadOnly
 from onrecord.domain.log import Backend
 from tests.contract.places import MemoryPlace, Place
 from tests.factories import BECAUSE, TENANT
@@ -148,45 +143,6 @@ def test_documents_before_anything_was_said_are_erased_as_often_as_they_come(sto
     entries = store.erasures(chat.conversation_id)
     assert [one.intention.number for one in entries] == [1, 0]
     assert all(one.outcome is not None for one in entries)
-
-
-def test_a_word_after_the_erasure_of_what_had_not_begun_is_refused(store: Store) -> None:
-    chat = store.conversation(KEY)
-    conversation = chat.conversation_id
-    assert store.forget(KEY, **BECAUSE).events == 0
-    with pytest.raises(ConversationForgotten, match="start another"):
-        chat.user("swordfish")
-    with pytest.raises(ConversationForgotten, match="start another"):
-        chat.user("swordfish", documents=[b"%PDF-1.4 swordfish"])
-    assert list(store.conversations()) == []
-    assert list(backend_of(store).read(conversation)) == []
-    assert backend_of(store).sweep_blobs(0) == 0
-    another = store.conversation(KEY)
-    another.user("Hello")
-    assert store.get(KEY).conversation_id == another.conversation_id != conversation
-    assert store.forget(KEY, **BECAUSE).events == 2
-
-
-def test_a_word_amid_an_erasure_that_another_finishes_is_refused(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Else both would erase something, and the record would tell of the first one's events alone."""
-    chat = store.conversation(KEY)
-    conversation, forget = chat.conversation_id, backend_of(store).forget
-
-    def forget_and_hear(conversation_id: UUID) -> int:
-        erased = forget(conversation_id)
-        with pytest.raises(ConversationForgotten):
-            chat.user("swordfish")
-        forget(conversation_id)
-        return erased
-
-    monkeypatch.setattr(backend_of(store), "forget", forget_and_hear)
-    assert store.forget(KEY, **BECAUSE).events == 0
-    (entry,) = store.erasures(conversation)
-    assert entry.outcome is not None
-    assert entry.outcome.events == 0
-    assert store.verify().is_whole
 
 
 def test_forgetting_and_opening_read_no_erasure_that_was_finished_before(

@@ -115,10 +115,6 @@ class MemoryBlobs:
             if holder == owner
         }
 
-    def owners(self) -> set[UUID]:
-        """Return the conversations that own any."""
-        return {owner for owner, _ in self._stored}
-
     def forget(self, owner: UUID) -> None:
         """Delete all that a conversation owns."""
         self._stored = {place: held for place, held in self._stored.items() if place[0] != owner}

@@ -45,7 +45,6 @@ from onrecord.adapters.storage.subscription import (
     must_be_current,
     owned_by,
 )
-from onrecord.domain.admission import HIGHEST
 from onrecord.domain.blobs import blob_of
 from onrecord.domain.content import Blob
 from onrecord.domain.errors import ConversationForgotten, CorruptRecord, StorageUnavailable
@@ -156,15 +155,20 @@ class Memory:
         """Return where a conversation stands; an empty Head if it has not begun."""
         with self._lock:
             self._ready()
-            return self._head(conversation_id)
+            return self._place(conversation_id).head
 
     def latest(
         self, conversation_id: UUID, pointer: Pointer, until: int | None = None
     ) -> RecordedEvent | None:
         """Return the last event up to a version whose effect `points` so."""
-        last = HIGHEST if until is None else until
-        events = self.pointed(conversation_id, pointer, last, 1)
-        return events[0] if events else None
+        with self._lock:
+            self._ready()
+            stream = self._streams.get(conversation_id)
+            versions = [] if stream is None else stream.pointed[pointer]
+            place = len(versions) if until is None else bisect_right(versions, until)
+            if stream is None or place == 0:
+                return None
+            return stream.events[versions[place - 1] - 1]
 
     def pointed(
         self, conversation_id: UUID, pointer: Pointer, until: int, limit: int
@@ -194,10 +198,7 @@ class Memory:
             self._ready()
             name, made = (tenant, self.digest(key)), conversation_id or uuid7()
             if name not in self._keys:
-                self._must_be_own([Append(tenant, made, ())])
-                # What was erased before it began has a key again by this.
-                if made in self._streams and self._streams[made].forgotten:
-                    raise ConversationForgotten
+                self._must_take(tenant, made)
             return self._keys.setdefault(name, made)
 
     def find(self, tenant: UUID, key: str) -> UUID | None:
@@ -217,7 +218,11 @@ class Memory:
         """Yield the conversations that have begun, the one that moved last first."""
         with self._lock:
             self._ready()
-            own = [item for item in self._streams.items() if item[1].tenant == tenant]
+            own = [
+                (owner, stream)
+                for owner, stream in self._streams.items()
+                if stream.tenant == tenant
+            ]
             own.sort(key=lambda item: item[1].events[-1].position, reverse=True)
             listed = [stream.listed(owner) for owner, stream in own]
         yield from listed
@@ -264,8 +269,7 @@ class Memory:
             stream = self._streams.get(conversation_id)
             if stream is not None:
                 must_be_forgettable(stream.events[0].type)
-            if conversation_id in (*self._streams, *self._keys.values(), *self._blobs.owners()):
-                self._erased.append(conversation_id)
+            self._erased.append(conversation_id)
             return self._finish(lambda: self._erase(conversation_id))
 
     def may_forget(self) -> bool:
@@ -312,15 +316,18 @@ class Memory:
         return 0 if stream is None else stream.erase()
 
     def _append(self, append: Append) -> Verdict:
-        place = self._place(append)
+        place = self._place(append.conversation_id)
         known = [self._known(append.conversation_id, event) for event in append.events]
         if (refused := refusal(append, known, place)) is not None:
             return refused
         if (missing := self._missing(append)) is not None:
             return missing
-        position, recorded_at = len(self._log), self._recorded_at
         recording = record(
-            append, place.head, shard=_SHARD, position=position, recorded_at=recorded_at
+            append,
+            place.head,
+            shard=_SHARD,
+            position=len(self._log),
+            recorded_at=self._recorded_at,
         )
         self._finish(lambda: self._keep(append, recording))
         return recording.verdict()
@@ -354,20 +361,9 @@ class Memory:
         opened = self._open.setdefault(append.tenant, set())
         (opened.discard if stream.head.closed else opened.add)(append.conversation_id)
 
-    def _place(self, append: Append) -> Place:
-        begun = append.conversation_id in self._streams
-        return Place(self._head(append.conversation_id), self._is_forgotten(append), begun)
-
-    def _head(self, conversation_id: UUID) -> Head:
+    def _place(self, conversation_id: UUID) -> Place:
         stream = self._streams.get(conversation_id)
-        return NO_HEAD if stream is None else stream.head
-
-    def _is_forgotten(self, append: Append) -> bool:
-        """Return whether it was erased; before it began, its tenant may give its id a key again."""
-        if (stream := self._streams.get(append.conversation_id)) is not None:
-            return stream.forgotten
-        owned = ((tenant, owner) for (tenant, _), owner in self._keys.items())
-        return append.conversation_id in self._erased and append[:2] not in owned
+        return Place(NO_HEAD) if stream is None else Place(stream.head, stream.forgotten, True)
 
     def _must_be_own(self, appends: Sequence[Append]) -> None:
         """Refuse all requests if one is for another tenant's conversation, begun here or before."""
@@ -380,9 +376,8 @@ class Memory:
                 raise another_tenants()
 
     def _must_take(self, tenant: UUID, conversation_id: UUID) -> None:
-        append = Append(tenant, conversation_id, ())
-        self._must_be_own([append])
-        if self._is_forgotten(append):
+        self._must_be_own([Append(tenant, conversation_id, ())])
+        if self._place(conversation_id).forgotten:
             raise ConversationForgotten
 
     def _finish(self, change: Callable[[], R]) -> R:

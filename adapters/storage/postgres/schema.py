@@ -26,7 +26,7 @@ from onrecord.domain.errors import (
     WrongNode,
 )
 
-FUNCTIONS_REVISION: Final = 7
+FUNCTIONS_REVISION: Final = 6
 """Of the files that are replaced as a whole: a release that changes one of them raises it."""
 
 _NONE: Final = 0

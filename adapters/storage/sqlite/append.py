@@ -172,8 +172,7 @@ def _place(session: Session, append: Append) -> Place:
     """
     row = session.one("select_place", append.conversation_id.bytes)
     if row is None:
-        unbegun = Head(version=-1) if append.expected_version == -1 else Head()
-        return Place(unbegun, _is_erased_unbegun(session, append.tenant, append.conversation_id))
+        return Place(Head(version=-1) if append.expected_version == -1 else Head())
     owner, forgotten, *head = row
     if owner != append.tenant.bytes:
         raise another_tenants()
@@ -199,14 +198,8 @@ def must_take(session: Session, tenant: UUID, conversation_id: UUID) -> None:
     row = session.one("select_place", conversation_id.bytes)
     if row is not None and row[0] != tenant.bytes:
         raise another_tenants()
-    if _is_erased_unbegun(session, tenant, conversation_id) if row is None else row[1]:
+    if row is not None and row[1]:
         raise ConversationForgotten
-
-
-def _is_erased_unbegun(session: Session, tenant: UUID, conversation_id: UUID) -> bool:
-    """Return whether a conversation that has not begun was erased, and has no key again."""
-    (is_erased,) = session.one("is_erased_unbegun", conversation_id.bytes, tenant.bytes) or (0,)
-    return bool(is_erased)
 
 
 def read_head(session: Session, conversation_id: UUID) -> Head:

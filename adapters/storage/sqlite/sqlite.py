@@ -182,9 +182,8 @@ class Sqlite:
             return found
         made, name = conversation_id or uuid7(), (tenant.bytes, self.digest(key))
         with self.file.writing() as session:
-            session.run("insert_key", *name, made.bytes)
-            # Behind the key, which leads to what was erased before it began. An error takes it back.
             must_take(session, tenant, made)
+            session.run("insert_key", *name, made.bytes)
             (found,) = session.one("select_key", *name) or (made.bytes,)
             return UUID(bytes=found)
 
@@ -234,10 +233,9 @@ class Sqlite:
         for first in self.read(conversation_id, limit=1):
             must_be_forgettable(first.type)
         with self.file.erasing(conversation_id) as session:
-            session.run("insert_erasure", conversation_id.bytes)
             session.run("forget_events", conversation_id.bytes)
             erased = session.changed()
-            for query in _FORGETTING:
+            for query in (*_FORGETTING, "insert_erasure"):
                 session.run(query, conversation_id.bytes)
         return erased
 

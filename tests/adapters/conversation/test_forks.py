@@ -8,7 +8,7 @@ import pytest
 
 import onrecord
 from onrecord.adapters.demo.services.server import DemoServer
-from onrecord.domain.errors import ConversationForgotten, ConversationNotFound, NothingToSend
+from onrecord.domain.errors import ConversationNotFound, NothingToSend
 from tests.adapters.cli.command import url_of
 from tests.adapters.recorded_calls import GREETING, MODEL
 from tests.factories import BECAUSE
@@ -50,21 +50,6 @@ def test_forks_are_found_by_the_id_of_what_was_forgotten(tmp_path: Path) -> None
         assert [found.key for found in store.forks(origin.conversation_id)] == ["fork"]
         store.forget(fork.conversation_id, **BECAUSE)
         assert store.forks(origin.conversation_id) == []
-
-
-@pytest.mark.parametrize("at", [None, 1])
-def test_nothing_goes_on_from_what_was_forgotten(tmp_path: Path, at: int | None) -> None:
-    with onrecord.connect(url_of(tmp_path)) as store:
-        origin = store.conversation("origin")
-        origin.user("Hello")
-        store.forget("origin", **BECAUSE)
-        with pytest.raises(ConversationForgotten, match="start another"):
-            origin.fork("fork", at=at)
-        (erasure,) = store.erasures(origin.conversation_id)
-        assert erasure.outcome is not None
-        assert erasure.outcome.forks == ()
-        assert store.forks(origin.conversation_id) == []
-        assert [listed.key for listed in store.conversations()] == [None]
 
 
 def test_what_is_not_there_has_no_forks(tmp_path: Path) -> None:

@@ -276,9 +276,7 @@ BEGIN
                     head := ROW(
                         asked.conversation_id, asked.tenant, cohort.shard, false,
                         CASE WHEN asked.expected = -1 THEN -1 ELSE 0 END, 0, 0, 0, 0, 0, 0, 0, 0,
-                        0, tail.recorded_at, 0, '{}', '{}',
-                        NOT is_operators
-                            AND {log}.is_erased_unbegun(asked.tenant, asked.conversation_id)
+                        0, tail.recorded_at, 0, '{}', '{}', false
                     );
                 END IF;
             END IF;

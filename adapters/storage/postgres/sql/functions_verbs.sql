@@ -27,20 +27,6 @@ BEGIN
         WHERE c.role = caller AND c.kind IN ('eraser', 'auditor'));
 END $$;
 
--- Whether a conversation that has not begun was erased: its key and its documents went. It takes nothing any
--- more, unless its tenant gave its id a key again. An erasure commits under the lock of the shard, so who
--- asks under that lock is told for certain.
-CREATE OR REPLACE FUNCTION {log}.is_erased_unbegun(of_tenant uuid, of_conversation uuid) RETURNS boolean
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
-BEGIN
-    RETURN EXISTS (
-        SELECT FROM {log}.erasure AS e WHERE e.conversation_id = of_conversation
-    ) AND NOT EXISTS (
-        SELECT FROM {log}.conversation_key AS k
-        WHERE k.conversation_id = of_conversation AND k.tenant = of_tenant
-    );
-END $$;
-
 -- Raise unless a conversation takes what a tenant brings; it is not forgotten before the caller's
 -- transaction ends. A new conversation takes anybody's.
 CREATE OR REPLACE FUNCTION {log}.must_take(of_tenant uuid, of_conversation uuid) RETURNS void
@@ -63,7 +49,7 @@ BEGIN
     END IF;
     SELECT h.forgotten INTO is_forgotten FROM {log}.conversation_head AS h
     WHERE h.conversation_id = of_conversation AND h.tenant = of_tenant FOR KEY SHARE;
-    IF coalesce(is_forgotten, {log}.is_erased_unbegun(of_tenant, of_conversation)) THEN
+    IF is_forgotten THEN
         RAISE SQLSTATE 'ZH002' USING MESSAGE = 'the conversation was forgotten';
     END IF;
 END $$;
@@ -80,6 +66,7 @@ DECLARE
     of_shard smallint := {log}.shard_of(of_tenant);
     found_id uuid;
 BEGIN
+    PERFORM {log}.must_take(of_tenant, proposed);
     WHILE found_id IS NULL LOOP
         INSERT INTO {log}.conversation_key (shard, tenant, key, conversation_id)
         VALUES (of_shard, of_tenant, of_key, proposed)
@@ -87,8 +74,6 @@ BEGIN
         SELECT k.conversation_id INTO found_id FROM {log}.conversation_key AS k
         WHERE k.shard = of_shard AND k.tenant = of_tenant AND k.key = of_key;
     END LOOP;
-    -- Behind the key, which leads to what was erased before it began. An error takes the key back.
-    PERFORM {log}.must_take(of_tenant, proposed);
     RETURN found_id;
 END $$;
 

@@ -263,18 +263,8 @@ UPDATE conversation_head SET forgotten = 1, open_calls = '{}' WHERE conversation
 DELETE FROM snapshot WHERE originator_id = ?;
 
 -- name: insert_erasure
--- Before anything of it goes: of what nothing is known, nothing is erased. Numbered without gaps, for
--- nothing is ever deleted here.
-INSERT INTO erasure (conversation_id) SELECT ?1
-WHERE EXISTS (SELECT 1 FROM conversation_head WHERE conversation_id = ?1)
-  OR EXISTS (SELECT 1 FROM conversation_key WHERE conversation_id = ?1)
-  OR EXISTS (SELECT 1 FROM blob WHERE conversation_id = ?1);
-
--- name: is_erased_unbegun
--- Of a conversation that has not begun: whether its key and its documents were erased, and its tenant
--- gave its id no key again.
-SELECT EXISTS (SELECT 1 FROM erasure WHERE conversation_id = ?1)
-  AND NOT EXISTS (SELECT 1 FROM conversation_key WHERE conversation_id = ?1 AND tenant = ?2);
+-- Numbered without gaps, for nothing is ever deleted here.
+INSERT INTO erasure (conversation_id) VALUES (?);
 
 -- name: last_erasure
 -- How many there were.
