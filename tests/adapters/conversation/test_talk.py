@@ -172,7 +172,7 @@ def test_an_open_call_of_an_api_that_is_not_known_is_an_error(chat: onrecord.Con
     chat.user("Look")
     call = Native(api="morse", value={"type": "dash"})
     chat.log.append(events.ToolCallRecorded(call_id="toolu_1", name="look", content=call))
-    with pytest.raises(UnknownApi, match="upgrade"):
+    with pytest.raises(UnknownApi, match="install the package"):
         chat.open_calls()
 
 
