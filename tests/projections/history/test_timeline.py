@@ -319,6 +319,7 @@ def test_erased_and_newer_events_are_shown_as_what_they_are() -> None:
         ("conversation.started", "its content was erased", ("erased",)),
         ("conversation.sung", '{"la":"\\xff"}', ("unread",)),
     ]
+    assert {row.speaker for row in timeline([erased, newer])} == {"record"}
 
 
 def test_a_message_without_text_has_no_row() -> None:

@@ -79,8 +79,9 @@ def test_a_turn_to_be_gone_on_with_ends_with_words(last: JsonObject) -> None:
 def test_there_are_four_cache_marks_at_most() -> None:
     marks = [marked(f"{number}") for number in range(5)]
     assert told(user(*marks[:4])) == []
-    [(_, rule, said)] = told(user(*marks[:3]), system=marks[3:])
-    assert (rule, said) == (
+    [(where, rule, said)] = told(user(*marks[:3]), system=marks[3:])
+    assert (where, rule, said) == (
+        "/messages/0/content/2",
         "R16",
         "A maximum of 4 blocks with cache_control may be provided. Found 5.",
     )
