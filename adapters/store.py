@@ -14,10 +14,10 @@ from onrecord.adapters.inputs.arguments import of_kind, reason_given, text_given
 from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.recording.tenancy import NO_MATRIX, Tenancy
 from onrecord.adapters.settings import NO_TENANT
+from onrecord.adapters.storage.clocks import clock_doubts
 from onrecord.adapters.streams.lineage import BEGINNING
 from onrecord.adapters.streams.stream import beginning_of
 from onrecord.adapters.upkeep.erasing import Erasing, erasures, erasures_of, unfinished_erasures
-from onrecord.domain.clock import clock_doubts
 from onrecord.domain.errors import ConversationNotFound, CorruptRecord, InvalidInput
 from onrecord.domain.head import Head
 from onrecord.domain.jsontext import JsonObject

@@ -8,10 +8,7 @@ later ones wrong. docs/decisions/ says why.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
-
-from onrecord.domain.log import Backend
 
 DAY: Final = 86_400_000_000
 """In microseconds, as all times here."""
@@ -42,19 +39,6 @@ def jump(last: int, now: int) -> str | None:
     if now - last > FARTHEST_AHEAD:
         return f"the clock is {_days(now - last)} past the last event: check that it is right"
     return None
-
-
-def clock_doubts(backend: Backend) -> tuple[str, ...]:
-    """Return a sentence for each shard whose last event the clock is far from; none if all is well."""
-    now = backend.clock()
-    lasts = [
-        event
-        for end in backend.cursors()
-        if end.position
-        for event in backend.read_log(replace(end, position=end.position - 1), 1)
-    ]
-    doubts = (jump(event.recorded_at, now) for event in lasts)
-    return tuple(dict.fromkeys(why for why in doubts if why is not None))
 
 
 def _days(microseconds: int) -> str:

@@ -21,7 +21,7 @@ from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import Named, counted, named, size
 from onrecord.domain.documents import essence_of, name_of
 from onrecord.domain.errors import InvalidInput
-from onrecord.domain.tools import ToolCallContext
+from onrecord.domain.tool_context import ToolCallContext
 
 if TYPE_CHECKING:
     from onrecord.adapters.upkeep.files import StoreFiles

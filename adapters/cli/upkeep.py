@@ -161,7 +161,7 @@ def verify(
 
     Example: `onrecord verify`
     """
-    from onrecord.domain.clock import clock_doubts
+    from onrecord.adapters.storage.clocks import clock_doubts
     from onrecord.domain.header import parse_root
 
     roots = [parse_root(text) for text in root or ()]

@@ -29,7 +29,7 @@ from onrecord.domain.content import Blob, ToolCall
 from onrecord.domain.events import Event
 from onrecord.domain.head import Head
 from onrecord.domain.log import RecordedEvent
-from onrecord.domain.tools import ToolCallContext
+from onrecord.domain.tool_context import ToolCallContext
 from onrecord.projections.history.windows import MessageWindow, Window
 
 if TYPE_CHECKING:

@@ -18,14 +18,8 @@ from onrecord.domain.content import Native
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.events import ToolsDeclared
 from onrecord.domain.log import Duplicate
-from onrecord.domain.tools import (
-    EMPTY,
-    BuiltinTool,
-    ToolCallContext,
-    ToolDefinition,
-    ToolSource,
-    tools_digest,
-)
+from onrecord.domain.tool_context import EMPTY, ToolCallContext
+from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource, tools_digest
 from onrecord.projections.api import known_api
 
 if TYPE_CHECKING:

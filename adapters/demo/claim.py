@@ -23,7 +23,7 @@ from onrecord.adapters.tools.runner.runner import ToolRunner
 from onrecord.adapters.tools.tool import Tool
 from onrecord.domain.content import Document, Text, ToolResult
 from onrecord.domain.events import ToolResultRecorded
-from onrecord.domain.tools import ToolCallContext
+from onrecord.domain.tool_context import ToolCallContext
 from onrecord.projections.apis.anthropic.tool_rules import Turn
 from onrecord.projections.apis.documents import words_for
 from onrecord.projections.apis.request import Request, Where

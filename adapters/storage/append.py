@@ -1,18 +1,13 @@
 """The rules of an append that hold on every backend: what is known already, what gets recorded.
 
-A backend looks up what its log knows, asks here, and writes what it is told. What most backends
-need for that follows: the clock that stamps events, keyed digests of names, the pieces of blobs.
+Pure: a backend looks up what its log knows, asks here, and writes what it is told.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import hmac
-import logging
 import secrets
-import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +15,6 @@ from typing import Final, NamedTuple, TypeAlias
 from uuid import UUID
 
 from onrecord.domain.admission import Refused, Standing
-from onrecord.domain.clock import jump, stamped
 from onrecord.domain.content import Blob
 from onrecord.domain.erasures import is_apart, is_operators
 from onrecord.domain.errors import CorruptRecord, StorageReadOnly
@@ -36,8 +30,6 @@ from onrecord.domain.log import (
     Recorded,
     RecordedEvent,
 )
-
-logger = logging.getLogger("onrecord")
 
 KEPT_FOR_OPERATORS: Final = (
     "such ids and events are kept for what operators do to the store: give the conversation another "
@@ -182,40 +174,6 @@ def _repeated_within(events: Sequence[NewEvent]) -> Mismatch | None:
             return Mismatch(ordinal)
         seen.update(names)
     return None
-
-
-# The clock that stamps events where the process itself is the database.
-
-
-class WatchedClock:
-    """The time of day, for one who appends; that it jumped is said once a store."""
-
-    def __init__(self) -> None:
-        """Begin with nothing noticed."""
-        self._noticed: str | None = None
-        self._said = False
-
-    def stamp(self, last: int) -> int:
-        """Return the time of the next event behind one of a time `last`; 0 if there is none."""
-        now = time.time_ns() // 1000
-        if self._noticed is None:
-            self._noticed = jump(last, now)
-        return stamped(last, now)
-
-    def say_jump(self) -> None:
-        """Warn of a jump that was noticed: when no lock is held, for who listens may append too.
-
-        Raises nothing, for the events are recorded.
-        """
-        if self._noticed is None or self._said:
-            return
-        self._said = True
-        # Here, for the spool needs the log's own modules.
-        from onrecord.adapters.recording.spool import RecordingWarning
-
-        logger.warning(self._noticed)
-        with contextlib.suppress(RecordingWarning):
-            warnings.warn(self._noticed, RecordingWarning, stacklevel=3)
 
 
 # Names that callers choose, made fit to be looked up without standing anywhere in clear.

@@ -26,7 +26,8 @@ from onrecord.domain import jsontext
 from onrecord.domain.content import Text
 from onrecord.domain.errors import InvalidContent, MalformedJson, NotInstalled
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.tools import ToolCallContext, ToolDefinition, ToolSource
+from onrecord.domain.tool_context import ToolCallContext
+from onrecord.domain.tools import ToolDefinition, ToolSource
 
 # What an MCP server lists as its tools (`Tool`, `ListToolsResult`, `Implementation`), as
 # definitions for any model; nothing is asked of it.

@@ -32,7 +32,8 @@ from onrecord.adapters.tools.tool import Tool
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, InvalidInput
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.tools import ToolCallContext, ToolDefinition
+from onrecord.domain.tool_context import ToolCallContext
+from onrecord.domain.tools import ToolDefinition
 
 _NO_SCHEMA: Final = (PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUserError)
 _SEVERAL: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

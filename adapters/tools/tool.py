@@ -13,7 +13,8 @@ from pydantic import BaseModel
 from onrecord.adapters.inputs.arguments import text_given
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.tools import ToolCallContext, ToolDefinition, ToolSource
+from onrecord.domain.tool_context import ToolCallContext
+from onrecord.domain.tools import ToolDefinition, ToolSource
 
 # What a typed result says, once its own handler has told it.
 

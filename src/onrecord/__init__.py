@@ -16,7 +16,8 @@ from onrecord.adapters.store import ForgetResult, Store, SweepResult
 from onrecord.adapters.streams.results import Rejected
 from onrecord.domain.content import Document, HeldFile, Native, Text, Url
 from onrecord.domain.log import Duplicate, Recorded
-from onrecord.domain.tools import BuiltinTool, ToolCallContext, ToolDefinition, ToolSource
+from onrecord.domain.tool_context import ToolCallContext
+from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource
 from onrecord.errors import (
     ConversationClosed,
     ConversationForgotten,

@@ -19,7 +19,6 @@ from onrecord.adapters.storage.append import (
     Place,
     Proof,
     Recording,
-    WatchedClock,
     another_tenants,
     keyed_digest,
     must_be_apart,
@@ -32,6 +31,7 @@ from onrecord.adapters.storage.append import (
     refusal,
     verified,
 )
+from onrecord.adapters.storage.clocks import WatchedClock
 from onrecord.adapters.storage.memory.contents import (
     NO_HEAD,
     MemoryBlobs,

@@ -17,7 +17,8 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid4
 
-from onrecord.adapters.storage.append import WatchedClock, new_digest_key
+from onrecord.adapters.storage.append import new_digest_key
+from onrecord.adapters.storage.clocks import WatchedClock
 from onrecord.adapters.storage.interrupts import releasing
 from onrecord.adapters.storage.queries import load_migrations
 from onrecord.adapters.storage.sqlite.connection import Connections, Session

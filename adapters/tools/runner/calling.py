@@ -37,7 +37,7 @@ from onrecord.adapters.tools.tool import Failed, Tool
 from onrecord.domain.content import ToolCall
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.tools import HIDDEN, ToolCallContext
+from onrecord.domain.tool_context import HIDDEN, ToolCallContext
 
 # The values of a context, cut out of what is about to be recorded as an error.
 

@@ -19,7 +19,7 @@ from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.events import Event, ToolCallRecorded, ToolResultRecorded
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
-from onrecord.domain.tools import ToolCallContext
+from onrecord.domain.tool_context import ToolCallContext
 
 
 def open_exchange(conversation: Conversation) -> Iterator[Event]:

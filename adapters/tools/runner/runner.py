@@ -38,7 +38,8 @@ from onrecord.adapters.tools.tool import Failed, Tool
 from onrecord.domain.content import ToolCall
 from onrecord.domain.errors import InvalidContent, InvalidInput, TooManyModelCalls, UnknownTool
 from onrecord.domain.events import RequestSent, ResponseCompleted
-from onrecord.domain.tools import EMPTY, ToolCallContext, ToolDefinition
+from onrecord.domain.tool_context import EMPTY, ToolCallContext
+from onrecord.domain.tools import ToolDefinition
 
 RunnableTool: TypeAlias = Tool | Callable[..., object] | Iterable[Tool]
 """A tool as a runner takes it: a Python callable, a `Tool`, or several, such as a server's."""

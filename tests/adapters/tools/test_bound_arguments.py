@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 import onrecord
-from onrecord.domain.tools import EMPTY
+from onrecord.domain.tool_context import EMPTY
 from tests.adapters.tools.conversations import asked, told
 
 BOUND = "canary-bound"

@@ -19,7 +19,7 @@ from typing_extensions import TypedDict
 import onrecord
 from onrecord.adapters.tools.python import InvalidArguments, tool
 from onrecord.domain.errors import InvalidContent
-from onrecord.domain.tools import EMPTY, ToolCallContext
+from onrecord.domain.tool_context import EMPTY, ToolCallContext
 
 CONTEXT = ToolCallContext(tenant_id="acme")
 

@@ -15,7 +15,7 @@ import onrecord
 from onrecord.adapters import tools as package
 from onrecord.adapters.tools.tool import Tool
 from onrecord.domain.errors import InvalidContent
-from onrecord.domain.tools import EMPTY, ToolCallContext
+from onrecord.domain.tool_context import EMPTY, ToolCallContext
 from tests.adapters.tools.conversations import asked, told
 
 CONTEXT = ToolCallContext(tenant_id="acme", token="canary-token-41")

@@ -21,7 +21,7 @@ from rich.pretty import pretty_repr
 
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, MalformedJson
-from onrecord.domain.tools import EMPTY, ToolCallContext
+from onrecord.domain.tool_context import EMPTY, ToolCallContext
 from tests.patience import join
 
 CANARY = "canary-4f1c0a"
