@@ -7,6 +7,7 @@ count; a recorder does not reconnect.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
@@ -212,7 +213,7 @@ class StreamReader:
         )
 
 
-class EventReader(StreamReader):
+class EventReader(StreamReader, ABC):
     """Reads one answer out of server-sent events, chunk by chunk; nothing that arrives makes it raise."""
 
     __slots__ = ("_decoder",)
@@ -231,9 +232,9 @@ class EventReader(StreamReader):
             self._take(event)
         return self._over
 
+    @abstractmethod
     def _take(self, event: ServerSentEvent) -> None:
         """Take the next event in."""
-        raise NotImplementedError
 
     def _broken_off(self) -> str | None:
         """Return what is to be said of the bytes behind the last event."""
