@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import threading
 import time
 from collections.abc import Generator
@@ -119,6 +120,9 @@ PATIENT_SECONDS: Final = 0.25
 _TAKEN: Final = frozenset({"host", "port", "path", "db", "username", "password", "client_name"})
 """What a URL says of where a Redis is and who asks; how it is asked is said here alone."""
 
+_AMBIGUOUS: Final = re.compile(r"[^#]*#|rediss?://[^/?]*[/?].*@|unix://[^/?]+[/?].*@")
+"""A URL of which the driver may take a part of the password for the host, the port or the path."""
+
 _UNCOUNTED: Final = 1 << 31
 
 FAILURES: Final = (
@@ -223,6 +227,11 @@ def client_of(url: str, seconds: float) -> Any:
     Of the URL it takes where the Redis is, who asks, and what TLS needs. InvalidInput where the URL
     is none of a Redis.
     """
+    if _AMBIGUOUS.match(url):
+        raise InvalidInput(
+            "the URL of the Redis is ambiguous: write %23 for a #, %2F for a /, %3F for a ? and %40 "
+            "for an @ in a user's name, a password or an option"
+        )
     try:
         place = _place(url)
         pool = redis.ConnectionPool(

@@ -32,7 +32,7 @@ _PLAIN: Final = re.compile(r"(?!pg_|public$|information_schema$)[a-z][a-z0-9_]{0
 
 _NOT_UNDERSTOOD: Final = (
     "the URL is not understood: write postgresql://user:password@host:5432/database, "
-    "with %40 for an @ in the password and %2F for a /"
+    "with %40 for an @ in the password, %2F for a / and %3F for a ?"
 )
 _DEFAULTS: Final = {"connect_timeout": "10", "application_name": "onrecord"}
 

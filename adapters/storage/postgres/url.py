@@ -12,15 +12,23 @@ _SECRET: Final = re.compile(r"password|secret|token|_key")
 _SECOND_AT: Final = re.compile(r"\w+://(?:[^/@]*@|[^/@?]*/)[^@?]*@")
 """An @ where libpq expects none: behind the first one, or behind a slash."""
 
+_EARLY_PARAMETERS: Final = re.compile(r"\w+://(?:[^/@:?]*\?|[^/@?]*\?\w+=)[^/@]*@")
+"""Parameters that libpq takes for the login: no slash ends the address before their @."""
+
 
 def is_ambiguous(url: str) -> bool:
     """Whether libpq may take a part of the password for the host, the port or the database."""
-    return _SECOND_AT.match(url) is not None
+    return (_SECOND_AT.match(url) or _EARLY_PARAMETERS.match(url)) is not None
 
 
 def without_secrets(url: str) -> str:
-    """Return an URL without what is secret in it; only its scheme where it is ambiguous."""
-    scheme, _, address = url.partition("://")
+    """Return an URL without what is secret in it; only its scheme where it is ambiguous.
+
+    Nothing of what is no URL.
+    """
+    scheme, colon, address = url.partition("://")
+    if not colon:
+        return "…"
     if is_ambiguous(url):
         return f"{scheme}://…"
     login, at, place = address.partition("@")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
@@ -9,8 +10,9 @@ from urllib.parse import unquote
 from onrecord.domain.errors import InvalidInput
 
 _START: Final = "sqlite:///"
-_SIGNS: Final = {"%": "%25", "?": "%3F", "#": "%23"}
-"""What stands for these in a URL, where they are meant as they are."""
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
+_ESCAPED: Final = re.compile(rf"[%?#]|{_CONTROL.pattern}")
+"""What a URL holds percent-encoded only."""
 
 
 def path_of(url: str) -> Path:
@@ -19,6 +21,11 @@ def path_of(url: str) -> Path:
     InvalidInput for whatever else it says: nothing in it is passed over.
     """
     start, address = url[: len(_START)].lower(), url[len(_START) :]
+    if _CONTROL.search(url):
+        raise InvalidInput(
+            "the URL holds a control character, perhaps a line break at its end: remove it, and "
+            "write sqlite:///talks.db"
+        )
     place, _, parameters = address.partition("?")
     name = unquote(place)
     if start != _START or not name:
@@ -42,4 +49,4 @@ def path_of(url: str) -> Path:
 
 def url_of(path: Path) -> str:
     """Return the URL that names a file."""
-    return _START + "".join(_SIGNS.get(sign, sign) for sign in str(path))
+    return _START + _ESCAPED.sub(lambda sign: f"%{ord(sign[0]):02X}", str(path))

@@ -222,6 +222,34 @@ def test_it_is_shown_without_its_password(url: str, shown: str) -> None:
 @pytest.mark.parametrize(
     "url",
     [
+        *("redis://ana:12#hush@127.0.0.1:1", "redis://ana:12/hush@127.0.0.1:1"),
+        *("rediss://ana:12?hush@127.0.0.1:1", "redis://127.0.0.1:1?password=hush@x"),
+        *("unix://ana:hu/sh@/redis.sock", "unix:///redis#hush.sock"),
+    ],
+)
+def test_a_password_that_would_be_taken_for_a_place_is_refused_and_not_shown(url: str) -> None:
+    with pytest.raises(onrecord.InvalidInput, match="%23 for a #, %2F for a /") as failed:
+        Connection(url)
+    assert "sh@" not in str(failed.value)
+    assert "hush" not in str(failed.value)
+    assert "ana" not in str(failed.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "place"),
+    [
+        ("redis://ana:1%232%2F3%3F4%405@127.0.0.1:1/2", "redis://127.0.0.1:1/2"),
+        ("unix:///a@b/redis.sock?username=ana@here", "unix:///a@b/redis.sock"),
+    ],
+)
+def test_a_place_that_can_be_told_from_the_password_is_shown(url: str, place: str) -> None:
+    with closing(Connection(url)) as asked:
+        assert asked.shown == place
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
         "localhost:6379",
         "http://:secret@there",
         "redis://:secret@a:b",

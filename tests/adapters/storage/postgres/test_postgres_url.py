@@ -8,6 +8,7 @@ from psycopg.conninfo import conninfo_to_dict
 from onrecord import InvalidInput
 from onrecord.adapters.app import shown
 from onrecord.adapters.storage.postgres.connections import address_of
+from onrecord.adapters.storage.postgres.url import without_secrets
 
 
 @pytest.mark.parametrize(
@@ -54,6 +55,9 @@ def test_a_parameter_that_is_secret_is_not_shown(name: str) -> None:
         "postgresql://ana:hu@sh@127.0.0.1:1/app",
         "postgresql://ana:hu/sh@127.0.0.1/app",
         "postgresql://ana:1/hush@127.0.0.1/app",
+        "postgresql://127.0.0.1?password=hu@sh",
+        "postgresql://127.0.0.1:5432?password=hu@sh",
+        "postgresql://127.0.0.1?user=ana&password=hu@sh@127.0.0.1",
     ],
 )
 def test_a_password_that_the_server_would_take_for_its_name_is_refused_and_not_shown(
@@ -62,8 +66,14 @@ def test_a_password_that_the_server_would_take_for_its_name_is_refused_and_not_s
     with pytest.raises(InvalidInput, match="%40 for an @") as refused:
         address_of(url)
     assert "sh@" not in str(refused.value)
+    assert "@sh" not in str(refused.value)
     assert refused.value.__context__ is None
     assert shown(url) == "postgresql://…"
+
+
+@pytest.mark.parametrize("text", ["hush", "postgresql:ana:hush@db", "//ana:hush@db"])
+def test_of_what_is_no_url_nothing_is_shown(text: str) -> None:
+    assert without_secrets(text) == "…"
 
 
 def test_a_url_of_no_known_kind_is_refused_without_repeating_it() -> None:

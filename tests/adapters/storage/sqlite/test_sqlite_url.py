@@ -24,6 +24,7 @@ from onrecord.adapters.storage.sqlite.url import path_of, url_of
         ("SQLite:///talks.db", "{here}/talks.db"),
         ("sqlite:///my%20talks.db", "{here}/my talks.db"),
         ("sqlite:///a%23b%3Fc%25.db", "{here}/a#b?c%.db"),
+        ("sqlite:///a%0Ab%7F.db", "{here}/a\nb\x7f.db"),
     ],
 )
 def test_a_url_names_a_file(
@@ -38,6 +39,7 @@ def test_a_url_names_a_file(
     "url",
     [
         *("sqlite:talks.db", "sqlite:/talks.db", "sqlite://talks.db", "sqlite://host/talks.db"),
+        *("sqlite:///talks.db\n", "sqlite:///talks.db\r", "sqlite:///a\tb"),
         *("sqlite:///", "sqlite:///a\0b", "sqlite:///%00", "sqlite:///:memory:"),
     ],
 )
