@@ -24,7 +24,7 @@ from onrecord.adapters.recording.unstored import PendingAppend, encoded, opened
 from onrecord.adapters.storage.atomic_files import write_atomically
 from onrecord.adapters.storage.sqlite.url import path_of
 from onrecord.adapters.streams.stream import Done, append_to, stored_again
-from onrecord.adapters.wire.raw_bytes import Content, pieces_of
+from onrecord.adapters.wire.raw_bytes import pieces_of
 from onrecord.domain.errors import (
     ConversationForgotten,
     StorageBusy,
@@ -103,8 +103,7 @@ class Spool:
         It is dropped if the conversation was forgotten meanwhile. Only what is to be `raised` is.
         """
         try:
-            append = pending.append
-            put_blobs(backend, append.tenant, append.conversation_id, pending.blobs)
+            _put_blobs(backend, pending)
             write()
         except raised:
             raise
@@ -326,7 +325,7 @@ def _record(backend: Backend, unstored: PendingAppend) -> None:
     request = parse_header(append.events[0].header).causation_id
 
     def record() -> Done:
-        put_blobs(backend, append.tenant, append.conversation_id, unstored.blobs)
+        _put_blobs(backend, unstored)
         if request is None:
             return append_to(backend, append)
         # It may have been overtaken while it waited; what the log has by now is found by its ids.
@@ -335,9 +334,7 @@ def _record(backend: Backend, unstored: PendingAppend) -> None:
     stored_again(record)
 
 
-def put_blobs(
-    backend: Backend, tenant: UUID, conversation_id: UUID, blobs: Mapping[str, Content]
-) -> None:
-    """Store the bytes that events refer to, before these."""
-    for content in blobs.values():
-        backend.put_blob(tenant, conversation_id, pieces_of(content))
+def _put_blobs(backend: Backend, pending: PendingAppend) -> None:
+    append = pending.append
+    for content in pending.blobs.values():
+        backend.put_blob(append.tenant, append.conversation_id, pieces_of(content))

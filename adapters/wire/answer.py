@@ -211,12 +211,12 @@ def events_of(
     line: UUID | None = None,
     raw: Content | None = None,
 ) -> Conclusion:
-    """Return the events of an answer, each block's first, the closing one last.
+    """Return the events of an answer, each block's first, then the closing one.
 
     `event_of` tells which event records a block of its API. `raw` is what to keep of the wire: give
-    it where `answer.needs_raw`. Results are awaited only
-    of an answer that awaits them. Each alternative follows, on a line of its own: history holds one
-    of them, and which one only a later request can tell.
+    it where `answer.needs_raw`. Results are awaited only of an answer that awaits them. Each
+    alternative follows, on a line of its own: history holds one of them, and which one only a later
+    request can tell.
     """
     events, blobs = recorded(
         answer.blocks,
@@ -349,10 +349,16 @@ _GOES_ON: Final = ("queued", "in_progress")
 
 
 def closing_of(recording: Conclusion) -> ResponseCompleted | ResponseInterrupted | None:
-    """Return the event that closes a response; None where there was none, but a failure."""
-    events, _ = recording
-    last = events[-1] if events else None
-    return last if isinstance(last, ResponseCompleted | ResponseInterrupted) else None
+    """Return the event that closes a response; None where there was none, but a failure.
+
+    Its alternatives, which come after it, have closing events of their own.
+    """
+    closing = (
+        event
+        for event in recording[0]
+        if isinstance(event, ResponseCompleted | ResponseInterrupted)
+    )
+    return next(closing, None)
 
 
 def is_oversized(recording: Conclusion) -> bool:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from re import Pattern
-from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias, cast, runtime_checkable
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias, cast
 from uuid import UUID
 
 from onrecord.adapters.wire.answer import Answer, Loss, ReadBody
@@ -24,7 +24,11 @@ from onrecord.projections.matching.units import Piece
 
 
 class AnswerStream(Protocol):
-    """Reads one streamed answer, chunk by chunk; nothing that arrives makes it raise."""
+    """Reads one streamed answer, chunk by chunk; nothing that arrives makes it raise.
+
+    One of which no event says that it is the last has `endings` as well, an integer: how often all
+    may have come, 0 where more must. Only the end of the body tells.
+    """
 
     def feed(self, chunk: bytes) -> bool:
         """Take the next bytes in; return whether the answer's last event has been seen."""
@@ -32,16 +36,6 @@ class AnswerStream(Protocol):
 
     def finish(self, loss: Loss = "cut", detail: str | None = None) -> Answer:
         """Return what the answer said; `loss` is why, if its last event has not been seen."""
-        ...
-
-
-@runtime_checkable
-class OpenEnded(Protocol):
-    """Reads a streamed answer of which no event says that it is the last one."""
-
-    @property
-    def endings(self) -> int:
-        """How often all may have come; 0 where more must. Only the end of the body tells."""
         ...
 
 
@@ -135,8 +129,9 @@ class BatchWire:
     `entries` gives the requests that the body of one sends, none where they lie elsewhere:
     InvalidContent or MalformedJson where one cannot be read. `read_created` reads what the provider
     says to it, as `read_body` does: an answer that is deferred, whose `provider_id` is what the
-    requests are known by: the batch's id, or that of the file which has them. `read_status` reads how batches stand; what is no status of
-    this API's says nothing. `lines` reads results that come so.
+    requests are known by: the batch's id, or that of the file which has them. `read_status` reads
+    how batches stand; what is no status of this API's says nothing. `lines` reads results that come
+    so.
     """
 
     entries: Callable[[bytes], tuple[BatchEntry, ...]]

@@ -42,11 +42,6 @@ from onrecord.domain.errors import InvalidContent, MalformedJson
 from onrecord.domain.jsontext import JsonObject, read_bounded_object
 from onrecord.projections.matching.units import Piece, pieces
 
-# A request to Anthropic's Messages API, read from its body, and what its messages say as events.
-#
-# Shapes: platform.claude.com, "Messages". Blocks stay native, as the program spelled them; a content
-# that is a plain string becomes plain text.
-
 # Where Anthropic's Messages API is spoken, and what paths say where bodies name no model.
 #
 # Spellings: anthropic 2.11.0, lib/bedrock, lib/vertex; docs.aws.amazon.com, "InvokeModel";
@@ -92,6 +87,12 @@ ENDPOINTS: Final = (
     *_in_bedrock(),
 )
 """Its own, Vertex's and Bedrock's."""
+
+
+# A request to Anthropic's Messages API, read from its body, and what its messages say as events.
+#
+# Shapes: platform.claude.com, "Messages". Blocks stay native, as the program spelled them; a content
+# that is a plain string becomes plain text.
 
 
 def read_request(body: bytes, path: str = "", /) -> WireRequest:

@@ -15,7 +15,7 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from onrecord.adapters.wire.answer import Answer, Conclusion, Loss, events_of, shortened
-from onrecord.adapters.wire.api import AnswerStream, OpenEnded, Wire, attempt_failed
+from onrecord.adapters.wire.api import AnswerStream, Wire, attempt_failed
 from onrecord.adapters.wire.bodies.answer_body import LIMITS, AnswerBody, Limits
 from onrecord.adapters.wire.bodies.credentials import Credentials
 from onrecord.adapters.wire.raw_bytes import Content, beginning
@@ -23,6 +23,7 @@ from onrecord.adapters.wire.secrets import secrets_of
 from onrecord.adapters.wire.stream_reader import BOM, EVENT_STREAM, begins_a_stream
 from onrecord.domain.encoding import encode, name_of
 from onrecord.domain.events import AttemptFailed
+from onrecord.projections.api import FOLDERS
 
 _ANSWERED: Final = range(200, 300)
 _REDIRECTED: Final = range(300, 400)
@@ -140,18 +141,20 @@ class Attempt(AnswerRecorder):
         if status not in _ANSWERED:
             return
         try:
-            self._stream = self._stream_of(content_type)
+            self._begin_stream(content_type)
         except Exception:
             logger.exception("the reader of a response could not be made")
             self._give_up_reading()
             return
-        self._is_stream = self._stream is not None
         self._may_be_stream = not self._is_stream
 
-    def _stream_of(self, content_type: str) -> AnswerStream | None:
-        """Return what reads a body of this type as a stream; None where it comes whole."""
+    def _begin_stream(self, content_type: str) -> None:
+        """Read a body of this type as a stream from now on, unless it comes whole."""
         streams = self._wire.streams.items()
-        return next((read() for kind, read in streams if content_type.startswith(kind)), None)
+        reader = next((read for kind, read in streams if content_type.startswith(kind)), None)
+        # Noted before the reader is made: where that fails, the body is a stream all the same.
+        self._is_stream = reader is not None
+        self._stream = None if reader is None else reader()
 
     @property
     def is_stream(self) -> bool:
@@ -165,7 +168,9 @@ class Attempt(AnswerRecorder):
         if stream is None:
             return 0 if self._is_stream else self._body.raw.chunks
         try:
-            return stream.endings if isinstance(stream, OpenEnded) else 0
+            # Only where no event says that it is the last one.
+            endings: int = getattr(stream, "endings", 0)
+            return endings
         except Exception:
             logger.exception("where a response may end could not be told")
             self._give_up_reading()
@@ -203,8 +208,7 @@ class Attempt(AnswerRecorder):
         begins = begins_a_stream(head)
         self._may_be_stream = begins is None
         if begins:
-            self._stream = self._stream_of(EVENT_STREAM)
-            self._is_stream = self._stream is not None
+            self._begin_stream(EVENT_STREAM)
         return head
 
     @property
@@ -236,7 +240,8 @@ class Attempt(AnswerRecorder):
             return
         try:
             recording, failed = self._ending(loss)
-            must_have_form(recording)
+            if self._wire.api not in FOLDERS:  # What the six say is JSON that was read.
+                must_have_form(recording)
         except Exception:
             logger.exception("a response could not be read: its bytes are kept")
             recording, failed = self._unread(), True

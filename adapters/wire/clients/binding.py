@@ -131,14 +131,6 @@ def say_missing(what: str = "a call") -> None:
     warnings.warn(text, RecordingWarning, stacklevel=3)
 
 
-# Which conversation a call is recorded in: decided when it starts, from the most specific.
-#
-# 1. The header that `stream.headers` gives, in the call's `extra_headers`.
-# 2. The conversation that the client was recorded for, with `stream.record(client)`.
-# 3. The innermost scope around the call, `with stream.recording():`.
-#
-# A call that none of them binds has a conversation of its own, or is refused.
-
 # Scopes: which conversation the calls are for that are made within a `with` block.
 #
 # A scope goes where context variables go (PEP 567): into what is awaited, into tasks that are
@@ -263,6 +255,14 @@ def _stack(frame: FrameType | None) -> set[int]:
         frame = frame.f_back
     return running
 
+
+# Which conversation a call is recorded in: decided when it starts, from the most specific.
+#
+# 1. The header that `chat.headers` gives, in the call's `extra_headers`.
+# 2. The conversation that the client was recorded for, with `chat.record(client)`.
+# 3. The innermost scope around the call, `with chat.recording():`.
+#
+# A call that none of them binds has a conversation of its own, or is refused.
 
 Unbound: TypeAlias = Literal["record", "refuse"]
 """What becomes of calls that nothing binds: a conversation of their own, or an error."""

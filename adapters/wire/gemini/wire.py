@@ -38,13 +38,6 @@ from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject, read_bounded_object
 from onrecord.projections.matching.units import Piece, piece_of
 
-# A request to Gemini's API, read from its body, and what it says as events.
-#
-# Shapes: ai.google.dev, "Generating content", request body; the model stands in the path of the URL.
-# A part is a block. Parts stay native, as the program spelled them; a user's text becomes plain text.
-# The SDK's chats keep a content for each chunk of a stream (google-genai 3.4.0, `chats.py`), so
-# neighbours of the model's are one turn, whose texts go on as they do in a stream.
-
 # What Gemini's service and its SDK have about them on the wire.
 
 _NAMED: Final = re.compile(r"(?P<collection>models|tunedModels|endpoints)/(?P<name>[^/:]+):[^/]*$")
@@ -58,6 +51,13 @@ def model_in(path: str) -> str | None:
     name = match["name"]
     return name if match["collection"] == "models" else f"{match['collection']}/{name}"
 
+
+# A request to Gemini's API, read from its body, and what it says as events.
+#
+# Shapes: ai.google.dev, "Generating content", request body; the model stands in the path of the URL.
+# A part is a block. Parts stay native, as the program spelled them; a user's text becomes plain text.
+# The SDK's chats keep a content for each chunk of a stream (google-genai 3.4.0, `chats.py`), so
+# neighbours of the model's are one turn, whose texts go on as they do in a stream.
 
 _MODEL: Final = "model"
 _DECLARED: Final = "functionDeclarations"
@@ -200,8 +200,6 @@ def _text_of(_content: JsonObject, part: JsonObject) -> str | None:
 request_events: Final = RequestEvents(event_of, _result_of, _text_of, _turns)
 
 
-# The wire.
-
 # How Gemini's batches are read: requests in the call that makes one, results in its status.
 #
 # Shapes: ai.google.dev, "Batch API"; google-genai 3.4, batches.py. Results have the order of
@@ -273,6 +271,8 @@ BATCHES: Final = BatchWire(
     entries, creation_reader(API, read_body, _batch_id, "batch"), read_status
 )
 
+
+# The wire.
 
 _MODELS: Final = ("models", "tunedModels", "endpoints")
 _VERBS: Final[dict[str, Kind]] = {

@@ -122,8 +122,6 @@ def _result_of(piece: Piece) -> Result | None:
 request_events: Final = RequestEvents(event_of, _result_of)
 
 
-# The wire.
-
 # How OpenAI's batches are read: requests and results are lines of files, of either of its APIs.
 #
 # Shapes: platform.openai.com, "Batch API"; openai 3.52, types/batch.py. Azure's lines have their
@@ -213,6 +211,8 @@ BATCHES: Final = BatchWire(
     ResultsWire(read_result, _NAME, in_files=True),
 )
 
+
+# The wire.
 
 WIRE: Final = Wire(
     api=API,

@@ -140,8 +140,6 @@ def _result_of(piece: Piece) -> Result | None:
 request_events: Final = RequestEvents(event_of, _result_of, turns=answered_turns, ran=_ran)
 
 
-# The wire.
-
 # What both of OpenAI's APIs have in common on the wire.
 
 TOLD_OF_A_TOOL: Final = ("description", "parameters", "output_schema", "input_schema", "format")
@@ -154,6 +152,8 @@ HEADERS: Final = ("openai-beta",)
 FAMILY: Final = family_of("openai", "OpenAIError")
 """Gives the error that the SDK's errors descend from."""
 
+
+# The wire.
 
 WIRE: Final = Wire(
     api=API,

@@ -18,6 +18,8 @@ from onrecord.adapters.demo.services.scenes import Answer
 from onrecord.adapters.recording.spool import RecordingWarning, Spool
 from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.storage.memory.memory import Memory
+from onrecord.adapters.wire.answer import Answer as AnswerRead
+from onrecord.adapters.wire.answer import events_of, is_oversized
 from onrecord.adapters.wire.bodies.answer_body import Limits, RawBytes
 from onrecord.adapters.wire.bodies.attempt import Attempt
 from onrecord.adapters.wire.bodies.credentials import Credentials
@@ -374,3 +376,11 @@ def test_no_event_loop_waits_for_the_disk(tmp_path: Path, monkeypatch: pytest.Mo
     assert writers
     assert threading.get_ident() not in writers
     assert told(closed) == told(attempted(OF_OPENAI, [body]))
+
+
+def test_an_answer_with_alternatives_is_oversized_if_it_is_itself() -> None:
+    other = AnswerRead(api="openai-chat")
+    answer_cut = AnswerRead(api="openai-chat", interruption="oversized", alternatives=(other,))
+    event_of = WIRES["openai-chat"].event_of
+    assert is_oversized(events_of(answer_cut, event_of, response=UUID(int=1)))
+    assert not is_oversized(events_of(other, event_of, response=UUID(int=1)))
