@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from onrecord.projections.apis.rules import Rule
     from onrecord.projections.history.history import History
 
-
 FOLDERS: Final = {
     "anthropic-messages": "anthropic",
     "openai-chat": "openai_chat",
@@ -46,7 +45,6 @@ GROUP: Final = "onrecord.apis"
 """The entry points by which installed packages add APIs."""
 
 FoundT = TypeVar("FoundT")
-
 
 Replay: TypeAlias = Literal["verbatim", "once", "record"]
 """How a block that a provider gave goes back to it: as it came; so, but once an id; not at all."""
@@ -137,12 +135,16 @@ def loaded_api(name: str) -> Api | None:
 
     InvalidProvider, with the package and the reason, if a package adds it that cannot be used.
     """
+    loaded = _parts.get((name, Api))
+    if isinstance(loaded, Api):  # A conversation that is read asks for each of its blocks.
+        return loaded
     if name in FOLDERS:
-        return imported(
-            name, f"onrecord.projections.apis.{FOLDERS[name]}.render:API", Api, _fault_in_api
-        )
-    added = _added().entries.get(name)
-    return None if added is None else imported(name, added.value, Api, _fault_in_api)
+        place = f"onrecord.projections.apis.{FOLDERS[name]}.render:API"
+    elif added := _added().entries.get(name):
+        place = added.value
+    else:
+        return None
+    return imported(name, place, Api, _fault_in_api)
 
 
 def _fault_in_api(api: Api) -> str:
@@ -184,10 +186,9 @@ def listed() -> str:
 def rules_of(name: str) -> tuple[Rule, ...] | None:
     """Return the rules by which requests to an API are checked; None where none are known."""
     if name in FOLDERS:
-        place: str | None = f"onrecord.projections.apis.{FOLDERS[name]}.rules:RULES"
+        place = f"onrecord.projections.apis.{FOLDERS[name]}.rules:RULES"
     else:
-        found = loaded_api(name)
-        place = found.rules if found else None
+        place = api.rules if (api := loaded_api(name)) else ""
     return imported(name, place, _RULES, _fault_in_rules) if place else None
 
 
@@ -200,7 +201,6 @@ def _fault_in_rules(rules: tuple[object, ...]) -> str:
     return "" if all(isinstance(each, Rule) for each in rules) else "each of it must be a Rule"
 
 
-@cache
 def known_rules() -> Mapping[str, tuple[Rule, ...]]:
     """Return the rules of each API whose requests can be checked, in the order they are told."""
     found: dict[str, tuple[Rule, ...]] = {}
@@ -219,31 +219,41 @@ def imported(
     InvalidProvider, with the package that adds the API, if there is nothing or of another type, or
     if `fault_in` tells what is wrong with it. The parts of the six are right.
     """
-    found = _imported(name, place, cast("Any", kind), cast("Any", fault_in))
-    if isinstance(found, InvalidProvider):
-        raise found.with_traceback(None)
-    return cast("FoundT", found)
+    part = _parts.get((name, kind))
+    if part is None:
+        part = _parts[name, kind] = _part_at(name, place, kind, fault_in)
+    if isinstance(part, str):
+        raise invalid(name, part)  # A new one: its traceback will keep the variables of callers.
+    return cast("FoundT", part)
 
 
-@cache
-def _imported(name: str, place: str, kind: Any, fault_in: Callable[[object], str]) -> object:
-    """Return what is at a place, or why it cannot be used: a module that fails is run once."""
+_parts: Final[dict[tuple[str, type[object]], object]] = {}
+"""The parts of APIs by name and type; the reason for one that cannot be used."""
+
+
+def _part_at(
+    name: str, place: str, kind: type[FoundT], fault_in: Callable[[FoundT], str]
+) -> FoundT | str:
     try:
         found = resolve_name(place)
     except BaseException as exc:
-        # Modules exit, and raise what only tests or event loops catch. Ctrl-C is the user's.
-        if name in FOLDERS or isinstance(exc, KeyboardInterrupt):
+        # Modules exit, and raise what only tests or event loops catch. These are of who asks.
+        if name in FOLDERS or isinstance(exc, KeyboardInterrupt | MemoryError | RecursionError):
             raise
-        fault = invalid(name, f"{place} cannot be imported: {_shown(exc)}")
-        fault.__cause__ = exc
-        return fault
+        reason = f"{place} cannot be imported: {_shown(exc)}"
+        # An exit, or too many open files, may pass. Otherwise a module that fails is run once.
+        if not isinstance(exc, SystemExit | OSError):
+            _parts.setdefault((name, kind), reason)
+        raise invalid(name, reason) from exc
     if not isinstance(found, kind):
-        return invalid(name, f"{place} is a {type(found).__name__}, but must be a {kind.__name__}")
+        return f"{place} is a {type(found).__name__}, but must be a {kind.__name__}"
+    if name in FOLDERS:
+        return found
     own_name = getattr(found, "name", None) or getattr(found, "api", None)
-    if name not in FOLDERS and isinstance(own_name, str) and own_name != name:
-        return invalid(name, f"{place} calls itself {own_name!r}: both names must be the same")
-    wrong = "" if name in FOLDERS else fault_in(found)
-    return invalid(name, f"{place} cannot be used: {wrong}") if wrong else found
+    if isinstance(own_name, str) and own_name != name:
+        return f"{place} calls itself {own_name!r}: both names must be the same"
+    wrong = fault_in(found)
+    return f"{place} cannot be used: {wrong}" if wrong else found
 
 
 def _shown(error: BaseException) -> str:
@@ -262,7 +272,7 @@ class _Added(NamedTuple):
     """The entry points of packages by the names of their APIs, and why others are passed over."""
 
     entries: Mapping[str, EntryPoint]
-    faults: tuple[InvalidProvider, ...]
+    faults: tuple[str, ...]
 
 
 @cache
@@ -271,16 +281,16 @@ def _added() -> _Added:
 
     found: dict[str, EntryPoint] = {}
     twice: set[str] = set()
-    faults: list[InvalidProvider] = []
+    faults: list[str] = []
     for entry in entry_points(group=GROUP):
         if entry.name in FOLDERS:
             fault = f"{entry.name!r}, which is built in: uninstall the package, or rename its API"
-            faults.append(InvalidProvider(f"{_package(entry)} adds an API named {fault}"))
+            faults.append(f"{_package(entry)} adds an API named {fault}")
         elif entry.name in found:
             both = f"{_package(found[entry.name])} and {_package(entry)}"
             fault = f"both add an API named {entry.name!r}: uninstall one of them"
             twice.add(entry.name)
-            faults.append(InvalidProvider(f"{both} {fault}"))
+            faults.append(f"{both} {fault}")
         else:
             found[entry.name] = entry
     told_apart = {name: entry for name, entry in found.items() if name not in twice}
@@ -290,7 +300,7 @@ def _added() -> _Added:
 def must_be_told_apart() -> None:
     """Raise InvalidProvider if a package adds an API by a name that is another's."""
     for fault in _added().faults:
-        raise fault.with_traceback(None)
+        raise InvalidProvider(fault)
 
 
 def release_of(name: str) -> str:

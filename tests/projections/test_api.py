@@ -1,10 +1,12 @@
 """An API that a package adds: what is wrong with a part of it is found where that is loaded."""
 
+import gc
 import sys
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import EntryPoint
-from itertools import count
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, cast
@@ -25,14 +27,13 @@ from onrecord.projections.api import (
     Api,
     Reader,
     UsagePlaces,
+    api_of,
     known_api,
     known_rules,
     usable,
 )
 from onrecord.projections.apis.capabilities import rows_of
 from onrecord.projections.apis.draft import Draft
-
-NUMBERS = count()
 
 
 def nothing(*_: object) -> Any:
@@ -53,9 +54,9 @@ WIRE = Wire(
 
 
 @pytest.fixture
-def package(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def package(monkeypatch: pytest.MonkeyPatch) -> Any:
     """A package that adds the API `toy`, of parts that a test may replace before they are loaded."""
-    module: Any = ModuleType(f"onrecord_toy_{next(NUMBERS)}")  # Each is loaded once.
+    module: Any = ModuleType("onrecord_toy")
     place = module.__name__
     module.API = Api("toy", "lines", READER, nothing, wire=f"{place}:WIRE", rules=f"{place}:RULES")
     module.WIRE, module.RULES = WIRE, ()
@@ -63,9 +64,8 @@ def package(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setitem(sys.modules, place, module)
     added = SimpleNamespace(entries={"toy": entry}, faults=())
     monkeypatch.setattr("onrecord.projections.api._added", lambda: added)
-    known_rules.cache_clear()
-    yield module
-    known_rules.cache_clear()
+    monkeypatch.setattr("onrecord.projections.api._parts", {})
+    return module
 
 
 def test_an_api_of_right_parts_is_used(package: Any) -> None:
@@ -146,6 +146,106 @@ def test_what_is_rendered_must_be_a_request(package: Any) -> None:
         chat.user("Hello")
         with pytest.raises(InvalidProvider, match="its `render` returns a NoneType"):
             chat.request("toy")
+
+
+# Why a package cannot be used is kept where that is its own fault. No error is kept.
+
+
+@pytest.fixture
+def run_by_import(
+    package: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[BaseException | None], list[str]]]:
+    """Make a module of the package, which raises an error if there is one; return its runs."""
+    runs: list[str] = []
+    errors: list[BaseException | None] = []
+
+    def run() -> None:
+        runs.append("run")
+        if errors[-1]:
+            raise errors[-1]
+
+    def made(error: BaseException | None) -> list[str]:
+        errors.append(error)
+        monkeypatch.delitem(sys.modules, package.__name__, raising=False)
+        return runs
+
+    monkeypatch.setattr("onrecord.run_of_toy", run, raising=False)
+    monkeypatch.setattr("onrecord.api_of_toy", package.API, raising=False)
+    source = "import onrecord\nonrecord.run_of_toy()\nAPI = onrecord.api_of_toy\n"
+    (tmp_path / f"{package.__name__}.py").write_text(source, "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield made
+    sys.modules.pop(package.__name__, None)
+
+
+def refusal() -> str:
+    """Return why the toy cannot be used."""
+    with pytest.raises(InvalidProvider) as refused:
+        known_api("toy")
+    return str(refused.value)
+
+
+def test_a_module_that_fails_is_run_once(
+    run_by_import: Callable[[BaseException | None], list[str]],
+) -> None:
+    runs = run_by_import(ZeroDivisionError("no toys"))
+    assert "cannot be imported: ZeroDivisionError('no toys')" in refusal()
+    assert refusal() == refusal()
+    assert runs == ["run"]
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), OSError(24, "Too many open files")])
+def test_what_may_be_of_the_moment_is_not_kept(
+    run_by_import: Callable[[BaseException | None], list[str]], error: BaseException
+) -> None:
+    run_by_import(error)
+    assert "cannot be imported" in refusal()
+    assert {api.name for api in usable()} == set(FOLDERS)
+    run_by_import(None)
+    assert known_api("toy").name == "toy"
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError(), RecursionError()])
+def test_what_is_of_the_program_that_asks_is_raised_as_it_is(
+    run_by_import: Callable[[BaseException | None], list[str]], error: BaseException
+) -> None:
+    run_by_import(error)
+    with pytest.raises(type(error)):
+        api_of("toy")
+    run_by_import(None)
+    assert known_api("toy").name == "toy"
+
+
+@pytest.mark.parametrize("is_added_twice", [False, True])
+def test_nothing_of_who_asked_is_kept_with_the_fault(
+    package: Any, monkeypatch: pytest.MonkeyPatch, is_added_twice: bool
+) -> None:
+    class Secret:
+        pass
+
+    def ask() -> weakref.ref[Secret]:
+        secret = Secret()
+        with suppress(InvalidProvider):
+            known_api("toy")
+        return weakref.ref(secret)
+
+    package.API = 7
+    if is_added_twice:
+        both = SimpleNamespace(entries={}, faults=("two packages add the API 'toy'",))
+        monkeypatch.setattr("onrecord.projections.api._added", lambda: both)
+    asked = ask()
+    gc.collect()
+    assert asked() is None
+
+
+def test_each_who_asks_gets_an_error_of_their_own(package: Any) -> None:
+    package.API = 7
+    with pytest.raises(InvalidProvider) as first:
+        known_api("toy")
+    with pytest.raises(InvalidProvider) as second:
+        known_api("toy")
+    assert first.value is not second.value
+    assert str(first.value) == str(second.value)
 
 
 # What was recorded with a package that cannot be used is read as without it.
