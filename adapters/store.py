@@ -164,9 +164,7 @@ class Store:
             return self.conversation(key)
         conversation = self.conversation(which)
         if conversation.head().version == 0:
-            raise ConversationNotFound(
-                "no conversation has that key: `store.conversations()` lists them"
-            )
+            raise ConversationNotFound("no conversation has that key: list them to see which do")
         return conversation
 
     def conversations(self) -> Iterator[Listed]:
@@ -202,15 +200,16 @@ class Store:
         when, why (`reason`), how much, and which forks stay; `erasures` and the audit show it. It
         can never be erased, so the reason names nobody who has a right to be forgotten.
 
-        Nothing tells of it any more. Pieces of it may stay in files until `sweep` writes them anew,
-        once for many: the answer says where.
-
         `which` is its key, or its id, which it keeps. Bodies, salts, blobs and the key go, and what
-        still waits to be recorded; headers and leaves stay, so that the ledger still verifies.
-        Forks of it stay too, with what was said in them and what their requests repeat: `forks`
-        tells which, now or later by its id. Where documents were stored but nothing was said
-        yet, they and the key go; only its key finds it then. ConversationNotFound if there is none,
-        InvalidInput where it is not said who erases and why.
+        still waits to be recorded. Headers and leaves stay, so that the ledger still verifies. The
+        tool context that was persisted is in headers, so it stays, in clear. Forks stay too, with
+        what was said in them and what their requests repeat of this conversation. `forks` lists
+        them, now or later by its id.
+
+        Pieces of what was erased may stay in files until `sweep` writes them anew, once for many:
+        the result says where. Where documents were stored but nothing was said yet, they and the
+        key go; only its key finds it then. ConversationNotFound if there is none, InvalidInput
+        where it is not said who erases and why.
         """
         who, why = self._who(actor), reason_given(reason)
         try:
@@ -221,13 +220,15 @@ class Store:
         self.resume_erasures()
         return ForgetResult(erased, self._residue())
 
-    def erasures(self, conversation_id: UUID | None = None) -> list[ErasureEntry]:
+    def erasures(self, which: str | UUID | None = None) -> list[ErasureEntry]:
         """Return the erasures of one conversation, or of all, the last one first.
 
-        One that is unfinished has no outcome.
+        `which` is its key, or its id; a forgotten one has only its id. One that is unfinished has
+        no outcome. ConversationNotFound if no conversation has that key.
         """
-        if conversation_id is None:
+        if which is None:
             return list(erasures(self._backend, self.tenant))
+        conversation_id = which if isinstance(which, UUID) else self._opened(which)
         return list(erasures_of(self._backend.read, self.tenant, conversation_id))[::-1]
 
     def resume_erasures(self) -> int:

@@ -294,7 +294,8 @@ class Catalogue(Protocol):
         """Return the id of the conversation of that key, made now if the key is new.
 
         `conversation_id` is the id to give to a new key: what an import brings has one already.
-        ConversationForgotten if that was forgotten here, StorageReadOnly if it is another tenant's.
+        ConversationForgotten if that had begun here and was forgotten, StorageReadOnly if it is
+        another tenant's.
         """
         ...
 
@@ -321,7 +322,8 @@ class Blobs(Protocol):
     def put_blob(self, tenant: UUID, conversation_id: UUID, chunks: Iterable[bytes]) -> Blob:
         """Store bytes, durably, and return the reference; storing them again changes nothing.
 
-        ConversationForgotten if it was forgotten, StorageReadOnly if it is another tenant's.
+        ConversationForgotten if it had begun and was forgotten, StorageReadOnly if it is another
+        tenant's.
         """
         ...
 
@@ -343,8 +345,8 @@ class Erasure(Protocol):
     def forget(self, conversation_id: UUID) -> int:
         """Erase bodies, salts, blobs and the key of a conversation; return how many events.
 
-        Headers, digests and leaves stay, so the ledger still verifies. From then on it takes
-        nothing any more. Forgetting again finishes what could not be, and is free otherwise.
+        Headers, digests and leaves stay, so the ledger still verifies. If it had begun, it takes
+        nothing any more from then on. Forgetting again finishes what could not be, and is free otherwise.
         StorageReadOnly for a stream of the operators, which is kept, and for who may not erase.
         """
         ...

@@ -65,8 +65,8 @@ def id_given(what: str, value: object) -> UUID:
 def version_given(value: object) -> int:
     """Return the version; InvalidContent for anything but an integer that a log may count to."""
     if isinstance(value, int) and not isinstance(value, bool):
-        if abs(value) > _LAST_VERSION:
-            raise InvalidContent("there is no such version: it is a number below 2 ** 63")
+        if not 0 <= value <= _LAST_VERSION:
+            raise InvalidContent("there is no such version: it is 0 or more, and below 2 ** 63")
         return value
     raise InvalidContent(f"a version is an integer, not {kind_of(value)}")
 

@@ -17,7 +17,12 @@ from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.storage.eventsourcing.operators import BackendRecorder, Erasure, Operators
 from onrecord.adapters.store import Store, backend_of, spool_of
 from onrecord.domain.erasures import INTENDED, erasure_id, operators_of
-from onrecord.domain.errors import ConversationNotFound, InvalidInput, StorageReadOnly
+from onrecord.domain.errors import (
+    ConversationNotFound,
+    InvalidContent,
+    InvalidInput,
+    StorageReadOnly,
+)
 from onrecord.domain.log import Backend
 from tests.contract.places import MemoryPlace, Place
 from tests.factories import BECAUSE, TENANT
@@ -132,6 +137,21 @@ def test_what_says_nothing_any_more_is_not_erased_again(store: Store) -> None:
     assert store.forget(chat.conversation_id, reason="again", actor="bob").events == 0
     (entry,) = store.erasures()
     assert entry.intention.actor == "ana"
+
+
+def test_the_erasures_of_a_conversation_are_listed_by_its_id_or_its_key(store: Store) -> None:
+    erased, said = store.conversation(KEY), store.conversation("support/0815")
+    erased.user("swordfish")
+    said.user("Hello")
+    store.forget(KEY, **BECAUSE)
+    (entry,) = store.erasures(erased.conversation_id)
+    assert entry.conversation_id == erased.conversation_id
+    assert store.erasures("support/0815") == store.erasures(said.conversation_id) == []
+    with pytest.raises(ConversationNotFound):
+        store.erasures(KEY)
+    wrong: Any = 5
+    with pytest.raises(InvalidContent, match="a key is a text"):
+        store.erasures(wrong)
 
 
 def test_documents_before_anything_was_said_are_erased_as_often_as_they_come(store: Store) -> None:

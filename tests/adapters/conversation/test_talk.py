@@ -303,8 +303,8 @@ def test_a_version_is_a_number(chat: onrecord.Conversation) -> None:
         chat.log.read(after=text)
 
 
-@pytest.mark.parametrize("version", [2**63, -(2**63) - 1])
-def test_a_version_beyond_what_a_log_counts_to_is_refused(
+@pytest.mark.parametrize("version", [2**63, -1])
+def test_a_version_that_no_log_counts_to_is_refused(
     chat: onrecord.Conversation, version: int
 ) -> None:
     chat.user("Hello")
@@ -313,6 +313,8 @@ def test_a_version_beyond_what_a_log_counts_to_is_refused(
         lambda: chat.events(until=version),
         lambda: chat.history(since=version),
         lambda: chat.log.read(after=version),
+        lambda: chat.request("anthropic-messages", at=version),
+        lambda: chat.edit_message(version, "Good morning"),
     ):
         with pytest.raises(onrecord.InvalidContent, match="no such version"):
             ask()
