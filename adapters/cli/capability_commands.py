@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
 
 import typer
 
-from onrecord.adapters.cli.program import AsJson, known_api, readable
+from onrecord.adapters.cli.program import AsJson, existing_file, known_api
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import size
 from onrecord.domain.documents import Modality
@@ -43,7 +43,7 @@ def capabilities(
         Path | None,
         typer.Option(
             metavar="FILE",
-            parser=readable,
+            parser=existing_file,
             help="What lies over the entries that come with Onrecord.",
             show_default="$ONRECORD_CAPABILITIES",
         ),

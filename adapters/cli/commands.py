@@ -30,7 +30,6 @@ _LIVE: Final = "Call the real services instead (ANTHROPIC_API_KEY, OPENAI_API_KE
 
 @app.command()
 def demo(
-    context: typer.Context,
     live: Annotated[bool, typer.Option("--live", help=_LIVE)] = False,
     model: Annotated[str, typer.Option(help="Anthropic's model.")] = "claude-sonnet-5",
     openai_model: Annotated[str, typer.Option(help="OpenAI's model.")] = "gpt-5.4",
@@ -50,10 +49,6 @@ def demo(
 
     Example: `onrecord demo --keep`
     """
-    if context.obj is not None:
-        raise typer.BadParameter(
-            "the demo makes a store of its own: leave --url out, and see --keep"
-        )
     from onrecord.adapters.demo.live import run_live
     from onrecord.adapters.demo.story import DemoOptions, run_demo
 

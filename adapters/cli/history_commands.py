@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from onrecord.adapters.cli.program import AsJson, At, Key, Url, opened, readable
+from onrecord.adapters.cli.program import AsJson, At, Key, Url, existing_file, opened
 from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.store import Store
 from onrecord.adapters.terminal import output
@@ -70,7 +70,7 @@ def edit_message(
 
     Example: `onrecord edit-message support/4711 12 "Can it come on Saturday?"`
     """
-    documents = [readable(path) for path in document or ()]
+    documents = [existing_file(path) for path in document or ()]
     with opened(context, url) as store:
         conversation = _conversation(store, key)
         conversation.edit_message(version, _text(text), documents=documents)

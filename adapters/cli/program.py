@@ -87,16 +87,21 @@ STANDARD_INPUT: Final = Path("-")
 """How a command line names the input that is no file, and the output."""
 
 
-def readable(path: str | Path) -> Path:
-    """Return the path of a file that is there, or of standard input; wrong usage for others."""
+def existing_file(path: str | Path, advice: str = "") -> Path:
+    """Return the path of a file that is there; wrong usage for others."""
     file = Path(path)
     if file.is_dir():
         raise typer.BadParameter(f"{file} is a folder: name a file in it")
-    if file != STANDARD_INPUT and not file.is_file():
+    if not file.is_file():
         if file.exists():
-            raise typer.BadParameter(f"{file} is not a regular file; `-` reads standard input")
+            raise typer.BadParameter(f"{file} is not a regular file{advice}")
         raise typer.BadParameter(f"there is no file {file}")
     return file
+
+
+def readable(path: Path) -> Path:
+    """Return the path of a file that is there, or of standard input; wrong usage for others."""
+    return path if path == STANDARD_INPUT else existing_file(path, "; `-` reads standard input")
 
 
 InputFile = Annotated[Path, typer.Argument(callback=readable, help="`-`: standard input.")]
@@ -176,6 +181,13 @@ def onrecord(
     ] = False,
 ) -> None:
     """Remember where the store is, for the command that follows."""
+    command = cast("TyperGroup", context.command).get_command(
+        context, context.invoked_subcommand or ""
+    )
+    if url is not None and command and all(option.name != "url" for option in command.params):
+        raise typer.BadParameter(
+            f"{context.invoked_subcommand} uses no store that you name: leave --url out"
+        )
     context.obj = url
 
 

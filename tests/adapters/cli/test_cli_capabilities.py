@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -99,6 +100,17 @@ def test_an_api_that_there_is_not_is_wrong_usage(run: Command) -> None:
 
 def test_a_file_that_is_not_there_is_wrong_usage(run: Command, tmp_path: Path) -> None:
     assert run("capabilities", "--file", str(tmp_path / "missing.toml")).code == 2
+
+
+@pytest.mark.parametrize("name", ["-", "pipe"])
+def test_only_a_regular_file_lies_over_them(
+    run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    done = run("capabilities", "--file", name)
+    assert done.code == 2
+    assert "standard input" not in re.sub(r"[\s│]+", " ", done.err)
 
 
 def test_on_a_terminal_it_is_a_table() -> None:

@@ -209,12 +209,15 @@ class TestTheDemo:
         assert "\x1b[" in drawn
         assert "18 of 18 requests hash to what was sent" in drawn
 
-    def test_it_takes_no_url_because_its_store_is_its_own(
-        self, command: Command, tmp_path: Path
+    @pytest.mark.parametrize(
+        "arguments", [["demo"], ["capabilities"], ["bpmn", "-"], ["check-request", "gemini", "-"]]
+    )
+    def test_a_command_that_uses_no_store_takes_no_url(
+        self, command: Command, tmp_path: Path, arguments: list[str]
     ) -> None:
-        done = command("--url", url_of(tmp_path), "demo")
+        done = command("--url", url_of(tmp_path), *arguments)
         assert (done.code, done.out) == (2, "")
-        assert "store of its own" in done.err
+        assert "uses no store that you name" in done.err
 
     def test_it_says_what_it_needs(self, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "anthropic", None)
