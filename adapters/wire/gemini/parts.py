@@ -6,17 +6,13 @@ as the SDK spells what is nested; the API takes both.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from functools import cache
 from typing import Any, Final, Literal, TypeAlias, assert_never, cast
 
 from onrecord.adapters.wire.blocks import BlockContext
-from onrecord.domain.events import (
-    Event,
-)
+from onrecord.domain.events import Event
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.gemini.server_tools import QUERIES, called, gave, grounded_by
+from onrecord.projections.apis.gemini.server_tools import QUERIES, called, gave, grounded_by, snake
 
 API: Final = "gemini"
 """The name of this wire format, in events and requests."""
@@ -38,17 +34,10 @@ _BESIDE: Final = frozenset(
 )
 """Members of a part that tell of what it holds, whatever that is."""
 
-_CAPITAL: Final = re.compile("[A-Z]")
-
-
-@cache
-def _snake(name: str) -> str:
-    return _CAPITAL.sub(lambda capital: f"_{capital[0].lower()}", name)
-
 
 def member(members: JsonObject, name: str) -> Any:
     """Return a member by the API's name, in either spelling; None where there is none."""
-    return members[name] if name in members else members.get(_snake(name))
+    return members[name] if name in members else members.get(snake(name))
 
 
 def object_in(members: JsonObject, name: str) -> JsonObject | None:
@@ -65,7 +54,7 @@ def text_in(members: JsonObject, name: str) -> str | None:
 
 def has(part: JsonObject, name: str) -> bool:
     """Whether a part has a member, in either spelling."""
-    return name in part or _snake(name) in part
+    return name in part or snake(name) in part
 
 
 def kind_of(part: JsonObject) -> Kind:
@@ -91,7 +80,7 @@ def kind_of(part: JsonObject) -> Kind:
 
 def type_of(part: JsonObject) -> str:
     """Return by what a part is named that is of no known kind: its first member that says so."""
-    telling = (name for name in part if not any(name in (of, _snake(of)) for of in _BESIDE))
+    telling = (name for name in part if not any(name in (of, snake(of)) for of in _BESIDE))
     return next(telling, next(iter(part), ""))
 
 

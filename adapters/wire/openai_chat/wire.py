@@ -31,7 +31,7 @@ from onrecord.adapters.wire.requests import (
     objects,
     objects_or_none,
 )
-from onrecord.adapters.wire.stream_reader import EVENT_STREAM
+from onrecord.adapters.wire.stream_reader import BOM, EVENT_STREAM
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, MalformedJson
 from onrecord.domain.jsontext import JsonObject, read_bounded_object
@@ -128,7 +128,6 @@ request_events: Final = RequestEvents(event_of, _result_of)
 # members in another order.
 
 _ANSWERED: Final = range(200, 300)
-_BOM: Final = b"\xef\xbb\xbf"
 _NAME: Final = re.compile(
     rb'\s*\{\s*(?:"id"\s*:\s*"(?:[^"\\]|\\.)*"\s*,\s*)?"custom_id"\s*:\s*("(?:[^"\\]|\\.)*")'
 )
@@ -167,7 +166,7 @@ def read_status(body: JsonObject) -> tuple[BatchStatus, ...]:
 
 def _entry(place: int, line: bytes) -> BatchEntry:
     try:
-        entry = read_bounded_object(line.removeprefix(_BOM))
+        entry = read_bounded_object(line.removeprefix(BOM))
     except MalformedJson as exc:
         raise MalformedJson(f"request {place} of the batch: {exc}") from exc
     name, url, body = entry.get("custom_id"), entry.get("url"), as_object(entry.get("body"))
