@@ -348,7 +348,7 @@ def _sizes(value: Any) -> Iterator[int]:
 _GOES_ON: Final = ("queued", "in_progress")
 
 
-def closing_of(recording: Conclusion) -> ResponseCompleted | ResponseInterrupted | None:
+def closing_event(recording: Conclusion) -> ResponseCompleted | ResponseInterrupted | None:
     """Return the event that closes a response; None where there was none, but a failure.
 
     Its alternatives, which come after it, have closing events of their own.
@@ -363,7 +363,7 @@ def closing_of(recording: Conclusion) -> ResponseCompleted | ResponseInterrupted
 
 def is_oversized(recording: Conclusion) -> bool:
     """Whether an answer was too long to be read."""
-    closing = closing_of(recording)
+    closing = closing_event(recording)
     return isinstance(closing, ResponseInterrupted) and closing.reason == "oversized"
 
 

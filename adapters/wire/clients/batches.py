@@ -27,7 +27,7 @@ from onrecord.adapters.recording.batch_records import (
 )
 from onrecord.adapters.recording.recorder import Recorder
 from onrecord.adapters.recording.tenancy import Recorders
-from onrecord.adapters.wire.answer import Conclusion, closing_of, shortened
+from onrecord.adapters.wire.answer import Conclusion, closing_event, shortened
 from onrecord.adapters.wire.api import BatchEntry, BatchResult, BatchStatus, BatchWire, ResultsWire
 from onrecord.adapters.wire.bodies.attempt import AnswerRecorder, Attempt, without_secrets
 from onrecord.adapters.wire.bodies.batch_answers import FirstLine, ResultLines, WholeBody
@@ -123,7 +123,7 @@ class Batches:
             if failed:
                 with self._lock:
                     self._failed.append(created)
-            elif closing_of(recording) is not None:
+            elif closing_event(recording) is not None:
                 extensions.pop(_MARK, None)  # Sent once more, it asks once more.
             conclude_creation(bound.recorders, created.recorder, created.entries, recording)
 

@@ -16,7 +16,7 @@ from uuid import UUID
 from onrecord.adapters.recording.plan import Outgoing, respelled
 from onrecord.adapters.recording.recorder import Recorder
 from onrecord.adapters.recording.state import DeferredAnswers, OpenRequest
-from onrecord.adapters.wire.answer import Conclusion, closing_of, is_still_made
+from onrecord.adapters.wire.answer import Conclusion, closing_event, is_still_made
 from onrecord.adapters.wire.bodies.attempt import AnswerRecorder, Attempt
 from onrecord.adapters.wire.bodies.credentials import Credentials
 from onrecord.adapters.wire.clients.batches import Batches, Results
@@ -139,7 +139,7 @@ class ExchangeRecorder:
             return None
 
         def close(recording: Conclusion, failed: bool) -> None:
-            closing = closing_of(recording)
+            closing = closing_event(recording)
             if closing and _is_over(closing) and self._deferred.claim(read):
                 recorded.recorder.conclude(recorded.begun, recording)
 
@@ -195,7 +195,7 @@ class ExchangeRecorder:
         extensions: MutableMapping[str, Any],
     ) -> Attempt:
         def close(recording: Conclusion, failed: bool) -> None:
-            if closing_of(recording) is not None:
+            if closing_event(recording) is not None:
                 extensions.pop(MARK, None)  # Sent once more, it asks once more.
             if failed:
                 self._may_be_retried(recorded, body, count)
