@@ -34,8 +34,9 @@ from tests.tests_by_line import Drawn, LineMap
 ROOT: Final = Path(__file__).parents[1]
 PROGRAM: Final = Path(__file__).with_name("forked_tests.py")
 MUTATED: Final = ("domain", "projections", "adapters/recording")
-TESTS: Final = ("domain", "projections", "adapters", "views", "contract")
-# Not asked: what starts servers and programs. The same rules hold on SQLite and in this process.
+TESTS: Final = ("domain", "projections", "adapters", "contract")
+# Not asked: what starts servers and programs. The same rules hold on SQLite and in this process. Nor
+# process models: their rules are in adapters/bpmn, which is not changed.
 LEFT_OUT: Final = ("postgres", "redis", "citus", "bpmn", "test_cli", "test_demo")
 SLOW: Final = 3.0
 """Seconds: a test that takes longer is asked only where no other one runs a line."""

@@ -290,6 +290,7 @@ def persisted_entries(context: ToolCallContext, persist: object) -> dict[str, st
 
 
 def _name(value: object) -> str:
+    # Few conversations carry a tool context, so `import onrecord` does not load this.
     from onrecord.adapters.wire.secrets import is_secret
 
     name = text_given("a name to keep", value)

@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 
 from onrecord.adapters.inputs.arguments import kind_of, text_given
 from onrecord.adapters.inputs.document_inputs import Unstored, decoded, from_outside, linked
-from onrecord.adapters.tools.tool import Toolset, Unfolded, is_protobuf, plain
+from onrecord.adapters.tools.tool import Toolset, Unfolded, has_type, is_protobuf, plain
 from onrecord.domain import jsontext
 from onrecord.domain.content import Document
 from onrecord.domain.errors import InvalidContent
@@ -115,7 +115,7 @@ def _spelled(name: str) -> str:
 # the message of its status are not looked for: it is about the work, and no part of what was
 # made.
 
-_MODULES: Final = frozenset({"a2a", "a2a_pb2"})
+_PACKAGES: Final = frozenset({"a2a", "a2a_pb2"})
 _FAILED: Final = frozenset({"TASK_STATE_FAILED", "TASK_STATE_REJECTED", "failed", "rejected"})
 _HOLDING: Final = ("artifacts", "history")
 """What of a task holds documents, in their order."""
@@ -126,8 +126,7 @@ _EXACT: Final = 2**53
 
 def is_from_sdk(value: object) -> bool:
     """Whether a value is a message, a task, or a part of one, of the `a2a-sdk`."""
-    kind = type(value)
-    return kind.__name__ in _KINDS and kind.__module__.partition(".")[0] in _MODULES
+    return has_type(value, _PACKAGES, _KINDS)
 
 
 def unfold(value: Any) -> Unfolded:

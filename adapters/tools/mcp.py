@@ -21,7 +21,7 @@ from onrecord.adapters.inputs.document_inputs import (
     linked,
     name_in,
 )
-from onrecord.adapters.tools.tool import Failed, Tool, Toolset, Unfolded, plain
+from onrecord.adapters.tools.tool import Failed, Tool, Toolset, Unfolded, has_type, plain
 from onrecord.domain import jsontext
 from onrecord.domain.content import Text
 from onrecord.domain.errors import InvalidContent, MalformedJson, NotInstalled
@@ -301,13 +301,12 @@ def _must_be_session(value: object) -> None:
 # What the tools of MCP servers give (`CallToolResult`, `ReadResourceResult` and the blocks of
 # content), as texts and documents.
 
-_MODULES: Final = frozenset({"mcp", "mcp_types"})
+_PACKAGES: Final = frozenset({"mcp", "mcp_types"})
 
 
 def is_from_sdk(value: object) -> bool:
     """Whether a value is a result, or a block of content, of the `mcp` SDK."""
-    kind = type(value)
-    return kind.__name__ in _KINDS and kind.__module__.partition(".")[0] in _MODULES
+    return has_type(value, _PACKAGES, _KINDS)
 
 
 def unfold(value: Any) -> Unfolded:

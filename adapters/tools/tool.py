@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Container, Mapping
 from dataclasses import dataclass, field, replace
 from inspect import isawaitable
 from typing import Any, Final, NamedTuple, TypeAlias, cast
@@ -36,6 +36,12 @@ class Unfolded(NamedTuple):
 def is_protobuf(value: object) -> bool:
     """Whether a value is a message of protobuf."""
     return hasattr(value, "DESCRIPTOR")
+
+
+def has_type(value: object, packages: Container[str], names: Container[str]) -> bool:
+    """Whether the type of a value has one of these names, in one of these packages."""
+    kind = type(value)
+    return kind.__name__ in names and kind.__module__.partition(".")[0] in packages
 
 
 def plain(value: object) -> Any:

@@ -304,7 +304,7 @@ class WindowEntries:
             entry["shown"] = is_shown(shown, entry["version"], entry["line"])
         changed = changed_from(before, shown)
         segments = [list(segment) for segment in shown if changed and segment.until >= changed]
-        yield {**self._of(), "redacted": self._redacted, "changed": changed, "stretches": segments}
+        yield {**self._of(), "redacted": self._redacted, "changed": changed, "segments": segments}
         yield {**self._of(), "version": MAIN, "state": stated(self._amended)}
 
     def _entry(self, event: RecordedEvent, members: JsonObject, role: str) -> Row:

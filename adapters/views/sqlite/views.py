@@ -62,11 +62,20 @@ def microseconds() -> int:
 def _on_a_whole_file(
     verb: Callable[Concatenate[SqliteViews, P], T],
 ) -> Callable[Concatenate[SqliteViews, P], T]:
-    """Let a verb mend a damaged file: see `SqliteViews.on_a_whole_file`."""
+    """Let a verb begin once more, on a file made anew, where the views' file is damaged."""
 
+    @releasing
     @wraps(verb)
     def call(views: SqliteViews, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return views.on_a_whole_file(lambda: verb(views, *args, **kwargs))
+        try:
+            return verb(views, *args, **kwargs)
+        except CorruptRecord:
+            # It may as well be the log that is damaged, whose views are then the last good thing.
+            if not views._file.is_damaged():
+                raise
+        with views._turn():
+            views._file.begin_anew(views._incarnation())
+        return verb(views, *args, **kwargs)
 
     return call
 
@@ -142,19 +151,6 @@ class SqliteViews:
         with self._turn():
             is_anew = self._file.has_residue() and self._file.write_anew()
             return (self._file.path.name,) if is_anew else ()
-
-    @releasing
-    def on_a_whole_file(self, work: Callable[[], T]) -> T:
-        """Do what is to be done; once more, on a file made anew, where this one is damaged."""
-        try:
-            return work()
-        except CorruptRecord:
-            # It may as well be the log that is damaged, whose views are then the last good thing.
-            if not self._file.is_damaged():
-                raise
-        with self._turn():
-            self._file.begin_anew(self._incarnation())
-        return work()
 
     def kept(self) -> SqliteKept:
         """Return what is kept, row by row."""

@@ -2,7 +2,7 @@
 
 -- name: window_known
 -- $1 generation, $2 keys as a JSON array: `version` is a row, `exchange` the prompt that opened it on the
--- main line, `line` what is open on a side line.
+-- main branch, `line` what is open on a side branch.
 SELECT to_jsonb(v) FROM jsonb_to_recordset($2::jsonb) AS k (
     conversation_id uuid, version bigint, exchange bigint, line uuid)
 CROSS JOIN LATERAL (
@@ -21,7 +21,7 @@ CROSS JOIN LATERAL (
 -- name: window_put
 -- $1 generation, $2 the rows as a JSON array, $3 shard, $4 part: for views that keep their rows so. A row
 -- without a version says what becomes of rows that are there: the text of `redacted` goes, and from
--- version `changed` on the main line is made of `stretches`. Of others members may be absent.
+-- version `changed` on the main branch is made of `segments`. Of others members may be absent.
 INSERT INTO {log}.view_window
 SELECT $1, r.tenant, r.conversation_id, r.version, r.line, coalesce(r.exchange, 0),
     coalesce(r.recorded_at, 0), coalesce(r.role, 'record'), coalesce(r.opens, false),
@@ -37,13 +37,13 @@ UNION ALL
 SELECT w.generation, w.tenant, w.conversation_id, w.version, w.line, w.exchange, w.recorded_at,
     w.role, w.opens,
     CASE WHEN w.version < p.changed OR p.changed IS NULL THEN w.shown
-        ELSE EXISTS (SELECT FROM jsonb_array_elements(p.stretches) AS s
+        ELSE EXISTS (SELECT FROM jsonb_array_elements(p.segments) AS s
             WHERE w.version > (s ->> 0)::bigint AND w.version <= (s ->> 1)::bigint
                 AND w.line IS NOT DISTINCT FROM (s ->> 2)::uuid) END,
     w.messages, w.tool_calls, w.documents, w.input_tokens, w.output_tokens, w.speech,
     CASE WHEN p.redacted @> to_jsonb(w.version) THEN NULL ELSE w.text END, w.state
 FROM jsonb_to_recordset($2::jsonb) AS p (
-    conversation_id uuid, version bigint, redacted jsonb, changed bigint, stretches jsonb)
+    conversation_id uuid, version bigint, redacted jsonb, changed bigint, segments jsonb)
 CROSS JOIN LATERAL (
     SELECT x.version FROM {log}.view_window AS x
     WHERE x.generation = $1 AND x.conversation_id = p.conversation_id AND x.version >= p.changed

@@ -2,7 +2,7 @@
 
 -- name: window_known
 -- ?1 generation, ?2 keys as a JSON array: `version` is a row, `exchange` the prompt that opened it on the
--- main line, `line` what is open on a side line.
+-- main branch, `line` what is open on a side branch.
 WITH key AS (
   SELECT value ->> 'conversation_id' AS conversation_id, value ->> 'version' AS version,
     value ->> 'exchange' AS exchange, value ->> 'line' AS line
@@ -29,10 +29,10 @@ FROM place AS p CROSS JOIN view_window AS v
 -- name: window_put
 -- ?1 generation, ?2 the rows as a JSON array, ?3 shard, ?4 part: for views that keep their rows so. A row
 -- without a version says what becomes of rows that are there: the text of `redacted` goes, and from
--- version `changed` on the main line is made of `stretches`. Of others members may be absent.
+-- version `changed` on the main branch is made of `segments`. Of others members may be absent.
 WITH retold AS (
   SELECT value ->> 'conversation_id' AS conversation_id, value -> 'redacted' AS redacted,
-    value ->> 'changed' AS changed, value -> 'stretches' AS stretches
+    value ->> 'changed' AS changed, value -> 'segments' AS segments
   FROM json_each(?2) WHERE value ->> 'version' IS NULL
 ), place AS (
   SELECT p.*, x.version FROM retold AS p CROSS JOIN view_window AS x
@@ -53,7 +53,7 @@ UNION ALL
 SELECT w.generation, w.tenant, w.conversation_id, w.version, w.line, w.exchange, w.recorded_at,
   w.role, w.opens,
   CASE WHEN p.changed IS NULL OR w.version < p.changed THEN w.shown
-    ELSE EXISTS (SELECT 1 FROM json_each(p.stretches) AS s
+    ELSE EXISTS (SELECT 1 FROM json_each(p.segments) AS s
       WHERE w.version > s.value ->> 0 AND w.version <= s.value ->> 1
         AND w.line IS s.value ->> 2) END,
   w.messages, w.tool_calls, w.documents, w.input_tokens, w.output_tokens, w.speech,
