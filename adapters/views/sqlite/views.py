@@ -70,11 +70,8 @@ def _on_a_whole_file(
         try:
             return verb(views, *args, **kwargs)
         except CorruptRecord:
-            # It may as well be the log that is damaged, whose views are then the last good thing.
-            if not views._file.is_damaged():
+            if not views.mend():
                 raise
-        with views._turn():
-            views._file.begin_anew(views._incarnation())
         return verb(views, *args, **kwargs)
 
     return call
@@ -151,6 +148,15 @@ class SqliteViews:
         with self._turn():
             is_anew = self._file.has_residue() and self._file.write_anew()
             return (self._file.path.name,) if is_anew else ()
+
+    def mend(self) -> bool:
+        """Make the file anew if it is damaged; return whether it was."""
+        # If the log is what is damaged, its views are the last good thing.
+        if not self._file.is_damaged():
+            return False
+        with self._turn():
+            self._file.begin_anew(self._incarnation())
+        return True
 
     def kept(self) -> SqliteKept:
         """Return what is kept, row by row."""
