@@ -219,12 +219,13 @@ def imported(
     InvalidProvider, with the package that adds the API, if there is nothing or of another type, or
     if `fault_in` tells what is wrong with it. The parts of the six are right.
     """
-    part = _parts.get((name, kind))
-    if part is None:
-        part = _parts[name, kind] = _part_at(name, place, kind, fault_in)
-    if isinstance(part, str):
-        raise invalid(name, part)  # A new one: its traceback will keep the variables of callers.
-    return cast("FoundT", part)
+    if (name, kind) not in _parts:
+        part = _part_at(name, place, kind, fault_in)
+        _parts[name, kind] = part
+    found = _parts[name, kind]
+    if isinstance(found, str):
+        raise invalid(name, found)  # A new one: its traceback will keep the variables of callers.
+    return cast("FoundT", found)
 
 
 _parts: Final[dict[tuple[str, type[object]], object]] = {}

@@ -173,7 +173,7 @@ def run_by_import(
     monkeypatch.setattr("onrecord.api_of_toy", package.API, raising=False)
     source = "import onrecord\nonrecord.run_of_toy()\nAPI = onrecord.api_of_toy\n"
     (tmp_path / f"{package.__name__}.py").write_text(source, "utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     yield made
     sys.modules.pop(package.__name__, None)
 
