@@ -142,7 +142,7 @@ class Opaque(Value):
     type: str
 
 
-Block = (
+NeutralBlock = (
     Text | Document | Reasoning | ToolCall | ToolResult | ServerToolCall | ServerToolResult | Opaque
 )
 """A block in neutral form."""

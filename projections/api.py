@@ -18,7 +18,7 @@ from functools import cache
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
-from onrecord.domain.content import Block, Document, Native, Opaque, ServerToolResult, Text
+from onrecord.domain.content import Document, Native, NeutralBlock, Opaque, ServerToolResult, Text
 from onrecord.domain.errors import InvalidProvider, UnknownApi
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
@@ -66,7 +66,7 @@ class Reader:
     `replay` tells how a block of an answer goes back, where that is not always verbatim.
     """
 
-    block: Callable[[JsonObject], Block]
+    block: Callable[[JsonObject], NeutralBlock]
     instructions: Callable[[JsonObject], str]
     tool: Callable[[JsonObject], ToolDefinition | None]
     outcome: Callable[[JsonObject], ServerToolResult | None] | None = None
@@ -332,7 +332,7 @@ def _package(entry: EntryPoint) -> str:
 # What another API's JSON says: blocks, instructions and tools in neutral form, a reader an API.
 
 
-def neutral_of(api: str, value: JsonObject) -> Block:
+def neutral_of(api: str, value: JsonObject) -> NeutralBlock:
     """Return an API's block in neutral form; Opaque where that says nothing to other APIs.
 
     A block of an API that has no reader is opaque.

@@ -22,7 +22,7 @@ from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.streams.event_reading import closing_of, line_of
 from onrecord.adapters.streams.stream import append_first
 from onrecord.adapters.wire.answer import Answer, Conclusion, events_of
-from onrecord.adapters.wire.raw_bytes import Content
+from onrecord.adapters.wire.blob_bytes import BlobBytes
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.errors import IdempotencyMismatch
 from onrecord.domain.events import (
@@ -153,7 +153,7 @@ class EntryAnswer(NamedTuple):
     name: str
     answer: Answer
     request_id: str | None = None
-    raw: Content | None = None
+    raw: BlobBytes | None = None
 
 
 def conclude_creation(
@@ -186,7 +186,7 @@ def answers_of(
     return BatchAnswers(bound or recorders.keyed(key_of(name.batch_id)), name)
 
 
-_Drafted: TypeAlias = tuple[tuple[NewEvent, ...], Mapping[str, Content]]
+_Drafted: TypeAlias = tuple[tuple[NewEvent, ...], Mapping[str, BlobBytes]]
 """The events of an answer, ready for the log, and the blobs that they refer to, by digest."""
 
 
@@ -268,7 +268,9 @@ class BatchAnswers:
         return (*drafted, stream.draft(closing, request_id, event_id=once)), blobs
 
 
-def _store(recorder: Recorder, drafted: tuple[NewEvent, ...], blobs: Mapping[str, Content]) -> None:
+def _store(
+    recorder: Recorder, drafted: tuple[NewEvent, ...], blobs: Mapping[str, BlobBytes]
+) -> None:
     """Append what a batch was answered; IdempotencyMismatch where a part is recorded otherwise."""
     stream = recorder.stream
     pending = PendingAppend(Append(stream.tenant, stream.conversation_id, drafted), blobs)

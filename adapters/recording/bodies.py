@@ -33,7 +33,7 @@ _MODELS: Final = ("assistant", "model")
 
 
 @dataclass(frozen=True, slots=True)
-class ReadBody:
+class ParsedBody:
     """A body that was read, of which a later one may be the continuation.
 
     Its messages, but for those that are instructions, are bytes [start, end), the last of them of
@@ -68,12 +68,12 @@ class ReadBody:
 class Tail:
     """What a body says behind the messages of the one before it; `short` is it without them."""
 
-    before: ReadBody
+    before: ParsedBody
     short: bytes
     sent: WireRequest
 
 
-def read_tail(before: ReadBody, body: bytes, read: Callable[[bytes], WireRequest]) -> Tail | None:
+def read_tail(before: ParsedBody, body: bytes, read: Callable[[bytes], WireRequest]) -> Tail | None:
     """Return what a body says behind the messages of another one, if it goes on from that.
 
     None where it does not, where nothing follows, where instructions or tools are others, or where
@@ -93,28 +93,32 @@ def read_tail(before: ReadBody, body: bytes, read: Callable[[bytes], WireRequest
     return Tail(before, short, sent)
 
 
-def _leans_back(before: ReadBody, sent: WireRequest) -> bool:
+def _leans_back(before: ParsedBody, sent: WireRequest) -> bool:
     """Whether a tail begins amid a turn: with results, or with more of what the model said."""
     role = sent.messages[0].get("role")
     return sent.answers_earlier or (role == before.role and role in _MODELS)
 
 
-def begun_with(body: bytes, sent: WireRequest, history: Prefix, prefix: Prefix) -> ReadBody | None:
-    """Return what is to be known of a body to go on from it; None where that cannot be told."""
+def parsed_body(
+    body: bytes, sent: WireRequest, history: Prefix, prefix: Prefix
+) -> ParsedBody | None:
+    """Return what the next body is compared with; None where the messages are not found in this."""
     span = _span(body, sent)
     if span is None:
         return None
-    return ReadBody(body, *span, _last_role(sent), _head(sent), history, prefix)
+    return ParsedBody(body, *span, _last_role(sent), _head(sent), history, prefix)
 
 
-def gone_on(tail: Tail, body: bytes, history: Prefix, prefix: Prefix) -> ReadBody | None:
-    """Return the same of a body that goes on from another one with a tail."""
+def parsed_after_tail(
+    tail: Tail, body: bytes, history: Prefix, prefix: Prefix
+) -> ParsedBody | None:
+    """Return the same of a body that is another one and a tail, without reading all of it."""
     before, span = tail.before, _span(tail.short, tail.sent)
     if span is None or span[0] != before.start:
         return None
     end = span[1] + len(body) - len(tail.short)
     role = _last_role(tail.sent)
-    return ReadBody(body, before.start, end, role, before.sent, history, prefix)
+    return ParsedBody(body, before.start, end, role, before.sent, history, prefix)
 
 
 def _last_role(sent: WireRequest) -> object:
@@ -176,27 +180,27 @@ _REMEMBERED: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
-    """The body of a request that is recorded; `read` is None where it is not to be gone on from."""
+class RequestBody:
+    """The body of a request that is recorded; `parsed` is None where none may go on from it."""
 
     parent: Parent
-    read: ReadBody | None
+    parsed: ParsedBody | None
 
 
-class Bodies:
+class RecentBodies:
     """The bodies of the last requests, the last one at the end."""
 
     def __init__(self) -> None:
         """Begin with none."""
-        self._bodies: OrderedDict[UUID, Body] = OrderedDict()
+        self._bodies: OrderedDict[UUID, RequestBody] = OrderedDict()
 
-    def copy(self) -> Bodies:
+    def copy(self) -> RecentBodies:
         """Return the same bodies, kept apart from here on."""
-        other = Bodies()
+        other = RecentBodies()
         other._bodies = self._bodies.copy()
         return other
 
-    def keep(self, body: Body) -> None:
+    def keep(self, body: RequestBody) -> None:
         """Take note of a request that is recorded."""
         self._bodies[body.parent.request] = body
         while len(self._bodies) > _REMEMBERED:
@@ -204,18 +208,18 @@ class Bodies:
 
     def parent_of(self, body: bytes) -> Parent | None:
         """Return the request whose body shares most of its beginning with another one."""
-        parents = [body_read.parent for body_read in reversed(self._bodies.values())]
+        parents = [request_body.parent for request_body in reversed(self._bodies.values())]
         return max(parents, key=lambda parent: common_start(body, parent.body), default=None)
 
     def shortened(self, api: str, body: bytes) -> bytes | None:
         """Return a body without what it shares with one of these; None if it shares nothing."""
-        readings = (body_read.read for body_read in list(self._bodies.values()))
-        of_api = [read for read in readings if read is not None and read.sent.api == api]
-        of_api.sort(key=lambda read: read.end - read.start, reverse=True)
-        shorter = (read.shortened(body) for read in of_api)
+        parsed_bodies = (request_body.parsed for request_body in list(self._bodies.values()))
+        of_api = [parsed for parsed in parsed_bodies if parsed and parsed.sent.api == api]
+        of_api.sort(key=lambda parsed: parsed.end - parsed.start, reverse=True)
+        shorter = (parsed.shortened(body) for parsed in of_api)
         return next((short for short in shorter if short is not None), None)
 
-    def of(self, request: UUID | None) -> Body | None:
+    def of(self, request: UUID | None) -> RequestBody | None:
         """Return the body of a request, if it is one of these."""
         return None if request is None else self._bodies.get(request)
 
@@ -224,7 +228,7 @@ class Reading:
     """What one body says, read as far as it has to be."""
 
     def __init__(
-        self, outgoing: Outgoing, bodies: Bodies, rendered: RenderedRequest | None
+        self, outgoing: Outgoing, bodies: RecentBodies, rendered: RenderedRequest | None
     ) -> None:
         """Read a request that is about to go out, beside those before it.
 
@@ -279,7 +283,7 @@ class Reading:
         """
         self._tail = None
         last = self._bodies.of(state.last_id)
-        before = None if last is None else last.read
+        before = None if last is None else last.parsed
         if last is None or before is None or before.sent.api != self.outgoing.api:
             return None
         if self.outgoing.compacts:
@@ -311,17 +315,19 @@ class Reading:
         history, prefix = self._running()
         return Digests(prefix.digest(), history.digest(), history.blocks)
 
-    def body(self, request: UUID) -> Body:
+    def body(self, request: UUID) -> RequestBody:
         """Return what is to be kept of the body, for what goes on from it."""
         outgoing = self.outgoing
         parent = Parent(request, outgoing.body, self._depth)
         if outgoing.cut or outgoing.compacts:
-            return Body(parent, None)
+            return RequestBody(parent, None)
         if self._tail is not None:
-            return Body(parent, gone_on(self._tail, outgoing.body, *self._running()))
+            return RequestBody(
+                parent, parsed_after_tail(self._tail, outgoing.body, *self._running())
+            )
         if self._whole is None:
-            return Body(parent, None)
-        return Body(parent, begun_with(outgoing.body, self._whole, *self._running()))
+            return RequestBody(parent, None)
+        return RequestBody(parent, parsed_body(outgoing.body, self._whole, *self._running()))
 
     def _read(self, body: bytes) -> WireRequest:
         return WIRES[self.outgoing.api].read_request(body, unquote(self.outgoing.path))

@@ -16,7 +16,7 @@ from typing import Final
 from uuid import UUID
 
 from onrecord.adapters.recording.answer_commits import record_answer
-from onrecord.adapters.recording.bodies import Bodies, Reading
+from onrecord.adapters.recording.bodies import Reading, RecentBodies
 from onrecord.adapters.recording.compare import Paths
 from onrecord.adapters.recording.match import Matcher
 from onrecord.adapters.recording.plan import (
@@ -86,7 +86,7 @@ class Recorder:
         self._remembering = threading.Lock()
         self._rendered: deque[RenderedRequest] = deque(maxlen=REMEMBERED)
         self._accounts: set[tuple[str, str]] = set()
-        self._bodies = Bodies()
+        self._bodies = RecentBodies()
         self._states = StateReader(stream)
         self._sides = SideBranches()
         # Not the requests themselves: one is in flight for as long as it is held.
@@ -260,7 +260,7 @@ class Recorder:
         )
         return replace(planned, events=events)
 
-    def _read(self, outgoing: Outgoing, bodies: Bodies) -> Reading:
+    def _read(self, outgoing: Outgoing, bodies: RecentBodies) -> Reading:
         return Reading(outgoing, bodies, matching(outgoing.body, self.remembered()))
 
     def _match(self, reading: Reading, state: ConversationState, after: int | None) -> Match:

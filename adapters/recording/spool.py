@@ -24,7 +24,7 @@ from onrecord.adapters.recording.unstored import PendingAppend, encoded, opened
 from onrecord.adapters.storage.atomic_files import write_atomically
 from onrecord.adapters.storage.sqlite.url import path_of
 from onrecord.adapters.streams.stream import Done, append_to, stored_again
-from onrecord.adapters.wire.raw_bytes import pieces_of
+from onrecord.adapters.wire.blob_bytes import pieces_of
 from onrecord.domain.errors import (
     ConversationForgotten,
     StorageBusy,

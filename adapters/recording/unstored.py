@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 from uuid import UUID
 
-from onrecord.adapters.wire.raw_bytes import Content, FileBytes
+from onrecord.adapters.wire.blob_bytes import BlobBytes, FileBytes
 from onrecord.domain import jsontext
 from onrecord.domain.admission import need_of
 from onrecord.domain.content import Blob
@@ -24,7 +24,7 @@ class PendingAppend(NamedTuple):
     """Events that the log could not take, and the blobs they refer to, by digest."""
 
     append: Append
-    blobs: Mapping[str, Content]
+    blobs: Mapping[str, BlobBytes]
 
 
 def encoded(unstored: PendingAppend) -> Iterator[bytes]:

@@ -15,8 +15,8 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from onrecord.adapters.wire.blocks import Block, EventOf, recorded
-from onrecord.adapters.wire.raw_bytes import Content, reference_to
+from onrecord.adapters.wire.blob_bytes import BlobBytes, reference_to
+from onrecord.adapters.wire.blocks import AnswerBlock, EventOf, recorded
 from onrecord.domain.content import Blob
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import (
@@ -64,7 +64,7 @@ class Answer:
     """
 
     api: str
-    blocks: tuple[Block, ...] = ()
+    blocks: tuple[AnswerBlock, ...] = ()
     envelope: JsonObject = field(default_factory=dict[str, Any])
     provider_id: str | None = None
     model: str | None = None
@@ -162,11 +162,13 @@ def body_reader(api: str, answer_of: Callable[[JsonObject], Answer]) -> ReadBody
     return read_body
 
 
-def whole_blocks(values: Iterable[Any]) -> tuple[tuple[Block, ...], int]:
+def whole_blocks(values: Iterable[Any]) -> tuple[tuple[AnswerBlock, ...], int]:
     """Return the blocks of a list, and how many of its items are none."""
     items = list(enumerate(values))
     blocks = tuple(
-        Block(index, cast("JsonObject", item)) for index, item in items if isinstance(item, dict)
+        AnswerBlock(index, cast("JsonObject", item))
+        for index, item in items
+        if isinstance(item, dict)
     )
     return blocks, len(items) - len(blocks)
 
@@ -194,7 +196,7 @@ def with_content(
     return closed(replace(answer, blocks=blocks, anomalies=odd))
 
 
-Conclusion: TypeAlias = tuple[tuple[Event, ...], Mapping[str, Content]]
+Conclusion: TypeAlias = tuple[tuple[Event, ...], Mapping[str, BlobBytes]]
 """A `Recording` of an answer, or a failure; the bytes of a long answer are in a file."""
 
 
@@ -209,7 +211,7 @@ def events_of(
     request: UUID | None = None,
     request_id: str | None = None,
     line: UUID | None = None,
-    raw: Content | None = None,
+    raw: BlobBytes | None = None,
 ) -> Conclusion:
     """Return the events of an answer, each block's first, then the closing one.
 
@@ -227,7 +229,7 @@ def events_of(
         awaited=answer.awaits_results,
         ran=answer.ran,
     )
-    spilled: dict[str, Content] = {**blobs}
+    spilled: dict[str, BlobBytes] = {**blobs}
     raw_blob = None
     if raw is not None:
         raw_blob = reference_to(raw)

@@ -29,7 +29,7 @@ from onrecord.projections.api import neutral_of, outcome_of
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class AnswerBlock:
     """A whole block: its place in the response, and its JSON as it came.
 
     `call` is the id under which a call, or a result, is recorded where its JSON has none.
@@ -144,7 +144,7 @@ EventOf: TypeAlias = Callable[[BlockContext], Event]
 
 
 def recorded(
-    blocks: Iterable[Block],
+    blocks: Iterable[AnswerBlock],
     event_of: EventOf,
     api: str,
     response: UUID,
@@ -156,7 +156,7 @@ def recorded(
     """Return one event a block, its long strings moved to blobs; after it the pictures in it."""
 
     def record(
-        block: Block, pictured: Mapping[str, bytes] | None = None
+        block: AnswerBlock, pictured: Mapping[str, bytes] | None = None
     ) -> tuple[Event, dict[str, bytes]]:
         value, blobs = spill(block.value, pictured)
         content = Native(api=api, value=value)
@@ -267,7 +267,7 @@ def decoded(pictures: Iterable[Picture]) -> dict[str, bytes]:
     }
 
 
-def _documents(block: content.Block | None) -> list[Document]:
+def _documents(block: content.NeutralBlock | None) -> list[Document]:
     match block:
         case Document():
             return [block]

@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 from typing import Any, NamedTuple, Protocol, cast
 from uuid import UUID
 
-from onrecord.adapters.wire.blocks import Block, EventOf, Recording, recorded
+from onrecord.adapters.wire.blocks import AnswerBlock, EventOf, Recording, recorded
 from onrecord.domain.blobs import spill
 from onrecord.domain.content import Native, Role, Said, Text
 from onrecord.domain.errors import InvalidContent
@@ -61,16 +61,16 @@ class ReadRequest(Protocol):
         ...
 
 
-def objects(value: object, member: str) -> list[JsonObject]:
+def required_objects(value: object, member: str) -> list[JsonObject]:
     """Return a list of objects; InvalidContent where it is none."""
     if isinstance(value, list) and all(isinstance(it, dict) for it in cast("list[Any]", value)):
         return cast("list[JsonObject]", value)
     raise InvalidContent(f"`{member}` is no list of objects: send it as this API spells it")
 
 
-def objects_or_none(value: object, member: str) -> list[JsonObject] | None:
+def optional_objects(value: object, member: str) -> list[JsonObject] | None:
     """Return a list of objects, None where nothing is; InvalidContent where it is anything else."""
-    return None if value is None else objects(value, member)
+    return None if value is None else required_objects(value, member)
 
 
 # What a request asks, as events.
@@ -164,7 +164,7 @@ class RequestEvents:
         for (_, role), run in groupby(new, lambda piece: (turns[piece.message], piece.role)):
             turn = list(run)
             if role == "assistant":
-                blocks = (Block(index, it.block, it.call) for index, it in enumerate(turn))
+                blocks = (AnswerBlock(index, it.block, it.call) for index, it in enumerate(turn))
                 response, ran = next(responses), self.ran(turn, sent)
                 recording = recorded(blocks, self.event_of, sent.api, response, line, ran=ran)
             elif role in self.callers:

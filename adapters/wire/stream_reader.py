@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from onrecord.adapters.wire.answer import Anomaly, Answer, Interruption, Loss
 from onrecord.adapters.wire.api import error_kind
-from onrecord.adapters.wire.blocks import Block
+from onrecord.adapters.wire.blocks import AnswerBlock
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject, read_bounded_object
@@ -296,9 +296,9 @@ class BlocksByIndex(Generic[Opened]):
             return f"block {index} stopped with an input that cannot be read: {exc}"
         return None
 
-    def blocks(self) -> tuple[Block, ...]:
+    def blocks(self) -> tuple[AnswerBlock, ...]:
         """Return the blocks that came whole, in order."""
-        return tuple(Block(index, self.whole[index]) for index in sorted(self.whole))
+        return tuple(AnswerBlock(index, self.whole[index]) for index in sorted(self.whole))
 
     def unfinished(self) -> tuple[Unfinished, ...]:
         """Return the others, in order."""

@@ -8,10 +8,10 @@ from typing import Any, Final, assert_never, cast
 from onrecord.domain import jsontext
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import (
-    Block,
     Document,
     HeldFile,
     Native,
+    NeutralBlock,
     Opaque,
     Reasoning,
     ServerToolCall,
@@ -226,7 +226,7 @@ def whole(native: Native, blobs: Mapping[str, bytes]) -> Native:
     return Native(api=native.api, value=restore(native.value, blobs))
 
 
-def _unread(block: history.Block, native: Native, neutral: Block) -> Note:
+def _unread(block: history.Block, native: Native, neutral: NeutralBlock) -> Note:
     kind = neutral.type if isinstance(neutral, Opaque) else neutral.kind
     why = f"a {kind or 'block'} of {native.api} that only that API can read"
     return _note("left out", block, why)

@@ -16,9 +16,9 @@ from onrecord.domain import events
 from onrecord.domain.blobs import blob_of
 from onrecord.domain.content import (
     Blob,
-    Block,
     Document,
     Native,
+    NeutralBlock,
     ServerToolResult,
     ToolResult,
 )
@@ -201,7 +201,7 @@ class _Found:
                     tool_name=name,
                 )
 
-    def _within(self, block: Block | Native) -> Iterator[Document]:
+    def _within(self, block: NeutralBlock | Native) -> Iterator[Document]:
         """Yield the documents of a block, or in it."""
         match block:
             case Document():
@@ -228,7 +228,7 @@ class _Found:
                 return
 
 
-def _told(event: Event) -> tuple[Origin, tuple[Block | Native, ...], str | None]:
+def _told(event: Event) -> tuple[Origin, tuple[NeutralBlock | Native, ...], str | None]:
     """Return whose documents an event may hold, the blocks that may hold them, and of which call."""
     match event:
         case events.MessageRecorded(role="assistant"):
@@ -251,7 +251,7 @@ def _told(event: Event) -> tuple[Origin, tuple[Block | Native, ...], str | None]
             return "user", (), None
 
 
-def _read(native: Native) -> Iterator[Block]:
+def _read(native: Native) -> Iterator[NeutralBlock]:
     """Yield what an API's JSON says, in neutral form."""
     parts = parts_of(native.api, native.value)
     yield from parts or (neutral_of(native.api, native.value),)

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, assert_never, cast
 
 from onrecord.domain import content, jsontext
 from onrecord.domain.blobs import LIMIT, restore, spill
-from onrecord.domain.content import Block, Native
+from onrecord.domain.content import Native, NeutralBlock
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.request_template import Prefix, canonical, encoded
@@ -112,7 +112,7 @@ def _blocks(content: Any) -> list[JsonObject]:
             raise InvalidContent("`content` is no list of blocks: send it as the API spells it")
 
 
-Content: TypeAlias = Native | Block
+RecordedContent: TypeAlias = Native | NeutralBlock
 
 _REASONING: Final = re.compile("<(think|thinking|reasoning)>")
 """Begins reasoning, as models of open weights give it and pydantic-ai sends it back (2.68.0)."""
@@ -158,7 +158,7 @@ class _Marked(NamedTuple):
     """
 
     role: str
-    block: Block
+    block: NeutralBlock
     api: str
     value: JsonObject
     spilled: JsonObject
@@ -172,7 +172,7 @@ def unit_of_piece(api: str, piece: Piece) -> Unit:
     return _unit(_Marked(piece.role, neutral_of(api, value), api, value, spilled, piece.call))
 
 
-def unit_of(role: str, part: Content, call: str | None = None) -> Unit:
+def unit_of(role: str, part: RecordedContent, call: str | None = None) -> Unit:
     """Return the unit that a recorded block is; no blob is read for it.
 
     `call` is the id that its event has, if it is a call, or a result.
@@ -238,7 +238,7 @@ def _call_unit(block: _Marked, call: content.ToolCall, ids: tuple[str, ...]) -> 
     return Unit(says, (*alike, *ids, f"call:{call_id}"), is_answer=True)
 
 
-def _marked(block: _Marked) -> Block:
+def _marked(block: _Marked) -> NeutralBlock:
     """Return a block as a log gives it: in place of long texts, marks of their blobs."""
     if block.spilled is block.value or not block.api:
         return block.block

@@ -13,8 +13,8 @@ from typing import Any, Final, cast
 
 from onrecord.domain.blobs import referenced, restore
 from onrecord.domain.content import (
-    Block,
     Document,
+    NeutralBlock,
     ServerToolCall,
     ServerToolResult,
     Text,
@@ -86,7 +86,7 @@ def given(content: JsonObject) -> str:
     return _BETWEEN.join(filter(None, (said(parts), *names_in(parts))))
 
 
-def gave(read: Block | None) -> str:
+def gave(read: NeutralBlock | None) -> str:
     """Return what a result in neutral form says; empty for anything else."""
     match read:
         case ServerToolResult():
@@ -125,7 +125,7 @@ def _documents(block: JsonObject) -> int:
     return sum(isinstance(part, Document) for part in _parts(block))
 
 
-def _parts(block: JsonObject) -> tuple[Block, ...]:
+def _parts(block: JsonObject) -> tuple[NeutralBlock, ...]:
     """Return what an API's block of a message holds: a whole message has parts of its own."""
     api, value = block["api"], block["value"]
     return parts_of(api, value) or (neutral_of(api, value),)

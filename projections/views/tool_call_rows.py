@@ -9,9 +9,9 @@ from typing import Final
 
 from onrecord.domain import jsontext
 from onrecord.domain.content import (
-    Block,
     Document,
     HeldFile,
+    NeutralBlock,
     ServerToolCall,
     ServerToolResult,
     ToolResult,
@@ -289,7 +289,7 @@ def _ended(row: Row, event: RecordedEvent, status: str, text: str, documents: in
     }
 
 
-def _with_outcome(row: Row, event: RecordedEvent, read: Block) -> Row:
+def _with_outcome(row: Row, event: RecordedEvent, read: NeutralBlock) -> Row:
     """Return the row of a call of a provider's tool with what that gave."""
     failed = isinstance(read, ServerToolResult | ToolResult) and read.is_error
     text, documents = gave(read), _documents_of(read)
@@ -303,7 +303,7 @@ def _documents_given(content: JsonObject) -> int:
     return documents_in(content["content"])
 
 
-def _documents_of(read: Block) -> int:
+def _documents_of(read: NeutralBlock) -> int:
     if not isinstance(read, ServerToolResult | ToolResult):
         return 0
     return sum(isinstance(part, Document | HeldFile) for part in read.content)

@@ -18,21 +18,19 @@ from onrecord.adapters.wire.answer import (
     whole_blocks,
 )
 from onrecord.adapters.wire.api import AnswerStream, Endpoint, Wire
-from onrecord.adapters.wire.blocks import Block as AnswerBlock
-from onrecord.adapters.wire.blocks import BlockContext, UnnamedCalls
+from onrecord.adapters.wire.blocks import AnswerBlock, BlockContext, UnnamedCalls
 from onrecord.adapters.wire.requests import (
     ReadRequest,
     RequestEvents,
     Result,
     WireRequest,
     answered_turns,
-    objects,
-    objects_or_none,
+    optional_objects,
+    required_objects,
 )
 from onrecord.adapters.wire.stream_reader import Decoder as SseDecoder
 from onrecord.adapters.wire.stream_reader import ServerSentEvent
-from onrecord.domain.content import Block as NeutralBlock
-from onrecord.domain.content import Opaque, ServerToolCall, ServerToolResult
+from onrecord.domain.content import NeutralBlock, Opaque, ServerToolCall, ServerToolResult
 from onrecord.domain.jsontext import JsonObject, read_bounded_object
 from onrecord.projections.api import Api, Reader, Replay, UsagePlaces
 from onrecord.projections.apis.answers import headline, is_call, words_for_nothing
@@ -92,12 +90,12 @@ __all__ = [
     "is_call",
     "members_of",
     "nothing_to_send",
-    "objects",
-    "objects_or_none",
+    "optional_objects",
     "outside",
     "piece_of",
     "placed_objects",
     "read_bounded_object",
+    "required_objects",
     "text_or_none",
     "token_count",
     "token_sum",

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.adapters.wire.answer import Answer
-from onrecord.adapters.wire.raw_bytes import pieces_of
+from onrecord.adapters.wire.blob_bytes import pieces_of
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Native

@@ -178,7 +178,7 @@ _JOINED: Final[Mapping[str, _Joined]] = {
 }
 
 
-class OpenBlock:
+class OpenAnthropicBlock:
     """A block that has begun and not yet stopped."""
 
     __slots__ = ("_member", "_pieces", "_value")
@@ -276,7 +276,7 @@ class MessageStream(EventReader):
         super().__init__()
         self._envelope: JsonObject = {}
         self._started = False
-        self._blocks = BlocksByIndex[OpenBlock]()
+        self._blocks = BlocksByIndex[OpenAnthropicBlock]()
 
     def finish(self, loss: Loss = "cut", detail: str | None = None) -> Answer:
         """Return what the response said; `loss` is why, if its last event has not been seen."""
@@ -355,7 +355,7 @@ class MessageStream(EventReader):
         elif self._blocks.is_taken(index):
             self._give_up("a content_block_start of another block at the same index")
         else:
-            self._blocks.open[index] = OpenBlock(start)
+            self._blocks.open[index] = OpenAnthropicBlock(start)
             self._envelope = with_model(self._envelope, start)
 
     def _delta(self, data: JsonObject) -> None:

@@ -33,8 +33,8 @@ from onrecord.adapters.wire.requests import (
     RequestEvents,
     Result,
     WireRequest,
-    objects,
-    objects_or_none,
+    optional_objects,
+    required_objects,
 )
 from onrecord.adapters.wire.stream_reader import EVENT_STREAM, ServerSentEvent, broken_off
 from onrecord.domain import jsontext
@@ -104,14 +104,14 @@ def read_request(body: bytes, path: str = "", /) -> WireRequest:
     model, system = text_or_none(sent.get("model")), sent.get("system")
     if not (system is None or isinstance(system, str | list)):
         raise InvalidContent("`system` is neither a string nor a list: send one of them")
-    messages = objects(sent.get("messages"), "messages")
+    messages = required_objects(sent.get("messages"), "messages")
     continued = _continued(sent.get("thread"))
     return WireRequest(
         api=API,
         body=sent,
         model=model_in(path) if model is None else model,
         system=system,
-        tools=objects_or_none(sent.get("tools"), "tools"),
+        tools=optional_objects(sent.get("tools"), "tools"),
         messages=tuple(messages),
         pieces=tuple(pieces(messages)),
         refers_to=continued,

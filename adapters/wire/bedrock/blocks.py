@@ -13,14 +13,13 @@ import binascii
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol, cast
 
-from onrecord.adapters.wire import stream_reader
 from onrecord.adapters.wire.answer import named
-from onrecord.adapters.wire.stream_reader import in_whole_characters
+from onrecord.adapters.wire.stream_reader import OpenBlock, in_whole_characters
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject, read_bounded
 
 
-class OpenBlock(stream_reader.OpenBlock, Protocol):
+class OpenBedrockBlock(OpenBlock, Protocol):
     """A block that has begun and not yet stopped."""
 
     def add(self, member: str, piece: Any) -> str | None:
@@ -33,7 +32,7 @@ class OpenBlock(stream_reader.OpenBlock, Protocol):
         ...
 
 
-def begun(start: JsonObject) -> OpenBlock | None:
+def begun(start: JsonObject) -> OpenBedrockBlock | None:
     """Return the block of a start event; None where it says nothing of its kind."""
     if not start:
         return None
@@ -43,7 +42,7 @@ def begun(start: JsonObject) -> OpenBlock | None:
     return _Whole(start)
 
 
-def begun_by(member: str) -> OpenBlock | None:
+def begun_by(member: str) -> OpenBedrockBlock | None:
     """Return the block that begins with a delta; None where no block is known to grow by it."""
     if member in ("text", "citation"):
         return _Spoken()
@@ -231,7 +230,7 @@ class _Picture:
         return Unfinished(index=index, value=self.stop(), partial="")
 
 
-_STARTED: Final[Mapping[str, Callable[[JsonObject], OpenBlock]]] = {
+_STARTED: Final[Mapping[str, Callable[[JsonObject], OpenBedrockBlock]]] = {
     "toolUse": _Call,
     "toolResult": _Result,
     "image": _Picture,

@@ -16,7 +16,7 @@ from onrecord.adapters.wire.answer import (
     with_content,
 )
 from onrecord.adapters.wire.api import error_kind
-from onrecord.adapters.wire.bedrock.blocks import OpenBlock, begun, begun_by
+from onrecord.adapters.wire.bedrock.blocks import OpenBedrockBlock, begun, begun_by
 from onrecord.adapters.wire.blocks import BlockContext
 from onrecord.adapters.wire.eventstream import Decoder, Frame, failure_of
 from onrecord.adapters.wire.stream_reader import BlocksByIndex, StreamReader, broken_off, index_or
@@ -150,7 +150,7 @@ class ConverseStream(StreamReader):
         self._decoder = Decoder()
         self._envelope: JsonObject = {}
         self._message: JsonObject | None = None
-        self._blocks = BlocksByIndex[OpenBlock]()
+        self._blocks = BlocksByIndex[OpenBedrockBlock]()
         self._odd: set[str] = set()
         self._is_broken = False
         self._metered = False

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from onrecord.adapters.wire.api import Endpoint, Wire, family_of
 from onrecord.adapters.wire.bedrock.stream import API, ConverseStream, event_of, read_body
 from onrecord.adapters.wire.eventstream import FRAMES
-from onrecord.adapters.wire.requests import RequestEvents, Result, WireRequest, objects
+from onrecord.adapters.wire.requests import RequestEvents, Result, WireRequest, required_objects
 from onrecord.domain.blobs import spill
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject, read_bounded_object
@@ -37,7 +37,7 @@ def read_request(body: bytes, path: str = "", /) -> WireRequest:
     Raises MalformedJson where it is not JSON, InvalidContent where it is no request of this API.
     """
     sent = read_bounded_object(body)
-    messages = tuple(objects(sent.get("messages", []), "messages"))
+    messages = tuple(required_objects(sent.get("messages", []), "messages"))
     return WireRequest(
         api=API,
         body=sent,
@@ -54,14 +54,14 @@ def _pieces(messages: Sequence[JsonObject]) -> Iterator[Piece]:
         role = message.get("role")
         if not isinstance(role, str):
             raise InvalidContent("a message is said by nobody: give it a `role`")
-        for block in _unmarked(objects(message.get("content"), "content")):
+        for block in _unmarked(required_objects(message.get("content"), "content")):
             yield piece_of(place, role, block)
 
 
 def _system(system: Any) -> str | JsonObject | None:
     if system is None:
         return None
-    match _unmarked(objects(system, "system")):
+    match _unmarked(required_objects(system, "system")):
         case []:
             return None
         case [{"text": str(text), **more}] if not more:
@@ -75,7 +75,7 @@ def _tools(config: Any) -> list[JsonObject] | None:
         case None:
             return None
         case {"tools": listed}:
-            return _unmarked(objects(listed, "toolConfig.tools"))
+            return _unmarked(required_objects(listed, "toolConfig.tools"))
         case _:
             raise InvalidContent("`toolConfig` has no `tools`: send them, or no `toolConfig`")
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, NamedTuple, Protocol
 
+from onrecord.adapters.wire.blob_bytes import BlobBytes, UnnamedFile, beginning, filed, read_file
 from onrecord.adapters.wire.bodies.credentials import Credentials
-from onrecord.adapters.wire.raw_bytes import Content, UnnamedFile, beginning, filed, read_file
 
 # Compressed bodies of responses, unpacked as they come: RFC 9110, section 8.4.1.
 #
@@ -334,7 +334,7 @@ class AnswerBody:
         self._unpacking = Unpacking(self._encoding)
         return (piece for chunk in self.raw.pieces() for piece in self._unpacking.feed(chunk))
 
-    def clean(self, secret: Credentials, *, streamed: bool) -> Content:
+    def clean(self, secret: Credentials, *, streamed: bool) -> BlobBytes:
         """Return the body without secrets; as it came packed if that is all that can be kept.
 
         One that is too long to be read, and came packed, is packed again once it is clean: few

@@ -16,9 +16,9 @@ from uuid_utils.compat import uuid7
 
 from onrecord.adapters.wire.answer import Answer, Conclusion, Loss, events_of, shortened
 from onrecord.adapters.wire.api import AnswerStream, Wire, attempt_failed
+from onrecord.adapters.wire.blob_bytes import BlobBytes, beginning
 from onrecord.adapters.wire.bodies.answer_body import LIMITS, AnswerBody, Limits
 from onrecord.adapters.wire.bodies.credentials import Credentials
-from onrecord.adapters.wire.raw_bytes import Content, beginning
 from onrecord.adapters.wire.secrets import secrets_of
 from onrecord.adapters.wire.stream_reader import BOM, EVENT_STREAM, begins_a_stream
 from onrecord.domain.encoding import encode, name_of
@@ -316,7 +316,7 @@ class Attempt(AnswerRecorder):
             answer = without_secrets(secret, answer, self._wire)
         return self._conclusion(answer, raw)
 
-    def _conclusion(self, answer: Answer, raw: Content | None) -> Conclusion:
+    def _conclusion(self, answer: Answer, raw: BlobBytes | None) -> Conclusion:
         return events_of(
             answer,
             self._wire.event_of,
@@ -327,7 +327,7 @@ class Attempt(AnswerRecorder):
             raw=raw,
         )
 
-    def _raw(self, secret: Credentials) -> Content | None:
+    def _raw(self, secret: Credentials) -> BlobBytes | None:
         """Return the bytes of the answer without secrets; None where the disk does not take them."""
         try:
             return self._body.clean(secret, streamed=self.is_stream)

@@ -90,7 +90,7 @@ def _limiter() -> anyio.CapacityLimiter:
         return limiter
 
 
-class AsyncBody(Protocol):
+class AsyncChunkStream(Protocol):
     """What comes over the wire, chunk by chunk."""
 
     def __aiter__(self) -> AsyncIterator[bytes]:
@@ -105,7 +105,7 @@ class AsyncBody(Protocol):
 class AsyncRecordedBody:
     """A body that is recorded while it is read; what writes is done off the event loop."""
 
-    def __init__(self, inner: AsyncBody, recorder: AnswerRecorder) -> None:
+    def __init__(self, inner: AsyncChunkStream, recorder: AnswerRecorder) -> None:
         """Read a body for its caller and for the record."""
         keep_open(recorder)
         self._inner = inner

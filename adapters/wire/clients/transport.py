@@ -28,7 +28,7 @@ from onrecord.adapters.wire.forms import is_of_batch, is_passing
 if TYPE_CHECKING:
     import httpx2
 
-    from onrecord.adapters.wire.clients.recorded_async import AsyncBody
+    from onrecord.adapters.wire.clients.recorded_async import AsyncChunkStream
 
 
 # The body of a response, recorded as its caller reads it.
@@ -41,7 +41,7 @@ _OPEN: Final[WeakKeyDictionary[AnswerRecorder, int]] = WeakKeyDictionary()
 """The recorders whose bodies somebody may still read, each with the process that made it."""
 
 
-class Body(Protocol):
+class ChunkStream(Protocol):
     """What comes over the wire, chunk by chunk."""
 
     def __iter__(self) -> Iterator[bytes]:
@@ -56,7 +56,7 @@ class Body(Protocol):
 class RecordedBody:
     """A body that is recorded while it is read."""
 
-    def __init__(self, inner: Body, recorder: AnswerRecorder) -> None:
+    def __init__(self, inner: ChunkStream, recorder: AnswerRecorder) -> None:
         """Read a body for its caller and for the record."""
         keep_open(recorder)
         self._inner = inner
@@ -222,7 +222,7 @@ class _Recorded(_Wrapper):
             _read_whole(recorder, response, loaded)
         else:
             recorder.answered(response.status_code, response.headers)
-            response.stream = self.body(cast("Body", response.stream), recorder)
+            response.stream = self.body(cast("ChunkStream", response.stream), recorder)
         return response
 
     def close(self) -> None:
@@ -265,7 +265,7 @@ class _AsyncRecorded(_Wrapper):
             await recorded_async.done(partial(_read_whole, recorder, response, loaded))
         else:
             recorder.answered(response.status_code, response.headers)
-            response.stream = self.body(cast("AsyncBody", response.stream), recorder)
+            response.stream = self.body(cast("AsyncChunkStream", response.stream), recorder)
         return response
 
     async def aclose(self) -> None:

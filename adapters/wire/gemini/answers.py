@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 from onrecord.adapters.wire.answer import Answer, members_of, token_count
-from onrecord.adapters.wire.blocks import Block
+from onrecord.adapters.wire.blocks import AnswerBlock
 from onrecord.adapters.wire.gemini.calls import PartialCall, TurnIds, begins_in_pieces
 from onrecord.adapters.wire.gemini.parts import (
     API,
@@ -20,13 +20,13 @@ from onrecord.adapters.wire.gemini.parts import (
     is_text,
     kind_of,
     object_in,
-    objects,
     text_in,
     told_beside,
 )
 from onrecord.adapters.wire.stream_reader import in_whole_characters
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.members import objects
 
 _BROKEN: Final = frozenset(
     {
@@ -114,11 +114,11 @@ def _read(candidate: Candidate, answer: Answer) -> Answer:
     )
 
 
-def _blocks(candidate: Candidate) -> list[Block]:
+def _blocks(candidate: Candidate) -> list[AnswerBlock]:
     """Return the parts, and behind them what the candidate says of its grounding."""
     ids = TurnIds()
     values = [*candidate.parts, *grounding_blocks(candidate.members)]
-    return [Block(index, value, ids.of(value)) for index, value in enumerate(values)]
+    return [AnswerBlock(index, value, ids.of(value)) for index, value in enumerate(values)]
 
 
 def _broken(candidate: Candidate, *, came_whole: bool) -> int | None:
@@ -155,7 +155,7 @@ def _text(value: Any) -> str | None:
 _MEMBERS: Final = frozenset({"role", "parts"})
 
 
-class Content:
+class GrowingContent:
     """The parts of one content, in order; a text goes on with the text that ended the last chunk.
 
     `odd` names what was not understood of it.

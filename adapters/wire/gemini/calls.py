@@ -12,10 +12,11 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple, cast
 
 from onrecord.adapters.wire.blocks import UnnamedCalls
-from onrecord.adapters.wire.gemini.parts import has, kind_of, member, object_in, objects, text_in
+from onrecord.adapters.wire.gemini.parts import has, kind_of, member, object_in, text_in
 from onrecord.adapters.wire.stream_reader import in_whole_characters
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.gemini.server_tools import called, gave
+from onrecord.projections.apis.members import objects
 
 _STEP: Final = re.compile(
     r"""\.(?P<name>[^.\[\]]+)|\[(?P<index>\d{1,9})\]|\[(?P<quote>['"])(?P<quoted>.*?)(?P=quote)\]"""
@@ -92,8 +93,9 @@ class PartialCall:
             self.is_odd = True
             return
         listed = cast("list[Any]", pieces or [])
-        self.is_odd |= len(objects(listed)) < len(listed)
-        for piece in objects(listed):
+        known = objects(listed)
+        self.is_odd |= len(known) < len(listed)
+        for piece in known:
             self.is_odd |= not self._take(piece)
 
     def _take(self, piece: JsonObject) -> bool:

@@ -6,7 +6,6 @@ as the SDK spells what is nested; the API takes both.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Final, Literal, TypeAlias, assert_never, cast
 
 from onrecord.adapters.wire.blocks import BlockContext
@@ -128,11 +127,6 @@ def told_beside(candidate: JsonObject) -> JsonObject:
         if isinstance(candidate.get(name), dict) and candidate[name]
     }
     return {name: value for name, value in candidate.items() if name not in {"content", *apart}}
-
-
-def objects(parts: Iterable[Any]) -> list[JsonObject]:
-    """Return those of a list that are objects."""
-    return [cast("JsonObject", part) for part in parts if isinstance(part, dict)]
 
 
 # Which event records a block of Gemini's.

@@ -12,7 +12,7 @@ from onrecord.adapters.wire.answer import Anomaly, Answer, Interruption, Loss, n
 from onrecord.adapters.wire.api import error_kind
 from onrecord.adapters.wire.gemini.answers import (
     Candidate,
-    Content,
+    GrowingContent,
     block_reason,
     completed,
     envelopes_of,
@@ -37,7 +37,7 @@ class _Growing:
     __slots__ = ("content", "members")
 
     def __init__(self) -> None:
-        self.content = Content()
+        self.content = GrowingContent()
         self.members: JsonObject = {}
 
     def candidate(self) -> Candidate:

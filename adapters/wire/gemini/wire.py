@@ -31,7 +31,7 @@ from onrecord.adapters.wire.gemini.parts import (
     text_in,
 )
 from onrecord.adapters.wire.gemini.stream import ContentStream, read_body
-from onrecord.adapters.wire.requests import RequestEvents, Result, WireRequest, objects
+from onrecord.adapters.wire.requests import RequestEvents, Result, WireRequest, required_objects
 from onrecord.adapters.wire.stream_reader import EVENT_STREAM
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent
@@ -71,7 +71,7 @@ def read_request(body: bytes, path: str = "", /) -> WireRequest:
     Raises MalformedJson where it is not JSON, InvalidContent where it is no request of this API.
     """
     sent = read_bounded_object(body)
-    contents = objects(_listed(sent.get("contents")), "contents")
+    contents = required_objects(_listed(sent.get("contents")), "contents")
     settings = object_in(sent, "generationConfig") or {}
     token = member(sent, _TOKEN) or member(settings, _TOKEN)
     return WireRequest(
@@ -143,7 +143,7 @@ def _parts(content: JsonObject) -> list[JsonObject]:
     role = content.get("role")
     if not isinstance(role, str | None):
         raise InvalidContent("`role` is no text: a content is said by user or model")
-    return objects(_listed(content.get("parts")), "parts")
+    return required_objects(_listed(content.get("parts")), "parts")
 
 
 def _model(named: Any) -> str | None:
@@ -166,7 +166,7 @@ def _tools(value: Any) -> list[JsonObject] | None:
     """Return the definitions one by one: each function, and each tool of the provider's."""
     if value is None:
         return None
-    return [one for tool in objects(_listed(value), "tools") for one in _apart(tool)]
+    return [one for tool in required_objects(_listed(value), "tools") for one in _apart(tool)]
 
 
 def _apart(tool: JsonObject) -> Iterator[JsonObject]:

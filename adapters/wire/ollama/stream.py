@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Final, cast
 
 from onrecord.adapters.wire.answer import Answer, Loss, named, text_or_none, token_count
-from onrecord.adapters.wire.blocks import Block, BlockContext, UnnamedCalls, calls_of
+from onrecord.adapters.wire.blocks import AnswerBlock, BlockContext, UnnamedCalls, calls_of
 from onrecord.adapters.wire.stream_reader import StreamReader, broken_off
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import Event, Unfinished
@@ -28,7 +28,7 @@ THINKING: Final = "thinking"
 CALLS: Final = "tool_calls"
 
 
-def blocks_of(message: JsonObject, made: UnnamedCalls) -> list[Block]:
+def blocks_of(message: JsonObject, made: UnnamedCalls) -> list[AnswerBlock]:
     """Return the blocks of a message; what of it is not as the API says stays in what it says.
 
     Calls are taken note of in `made`, which gives those an id that have none.
@@ -40,7 +40,7 @@ def blocks_of(message: JsonObject, made: UnnamedCalls) -> list[Block]:
     spoken = {name: value for name, value in message.items() if name not in apart}
     values: list[JsonObject] = [*([thinking] if thinking else []), spoken, *(calls or [])]
     return [
-        Block(index, value, _call_id(value, made) if is_call(value) else None)
+        AnswerBlock(index, value, _call_id(value, made) if is_call(value) else None)
         for index, value in enumerate(values)
     ]
 
@@ -211,7 +211,7 @@ def _joined(name: str, values: list[Any]) -> Any:
 
 def _parts(
     message: JsonObject, *, came_whole: bool
-) -> tuple[tuple[Block, ...], tuple[Unfinished, ...]]:
+) -> tuple[tuple[AnswerBlock, ...], tuple[Unfinished, ...]]:
     """Return the blocks of a message; of one that broke off only calls, which come whole."""
     if not message:
         return (), ()

@@ -14,8 +14,8 @@ from onrecord.adapters.wire.requests import (
     RequestEvents,
     Result,
     WireRequest,
-    objects,
-    objects_or_none,
+    optional_objects,
+    required_objects,
 )
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject, read_bounded_object
@@ -36,7 +36,7 @@ def read_request(body: bytes, _path: str = "", /) -> WireRequest:
     Raises MalformedJson where it is not JSON, InvalidContent where it is no request of this API.
     """
     sent = read_bounded_object(body)
-    messages = objects(sent.get("messages", []), "messages")
+    messages = required_objects(sent.get("messages", []), "messages")
     leading = list(takewhile(lambda message: message.get("role") == "system", messages))
     following = messages[len(leading) :]
     return WireRequest(
@@ -44,7 +44,7 @@ def read_request(body: bytes, _path: str = "", /) -> WireRequest:
         body=sent,
         model=text_or_none(sent.get("model")),
         system=_system(leading),
-        tools=objects_or_none(sent.get("tools"), "tools"),
+        tools=optional_objects(sent.get("tools"), "tools"),
         messages=tuple(following),
         pieces=tuple(_pieces(following)),
         answers_earlier=_answers_earlier(following),

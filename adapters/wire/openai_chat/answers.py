@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from onrecord.adapters.wire.answer import Anomaly, Answer, body_reader, members_of, token_count
 from onrecord.adapters.wire.api import error_kind
-from onrecord.adapters.wire.blocks import Block, BlockContext, calls_of
+from onrecord.adapters.wire.blocks import AnswerBlock, BlockContext, calls_of
 from onrecord.adapters.wire.openai_chat.calls import is_whole
 from onrecord.adapters.wire.openai_chat.merging import says
 from onrecord.domain.events import Event, Unfinished
@@ -127,7 +127,7 @@ def completed(answer: Answer, choices: Sequence[Choice]) -> Answer:
 
 def _read(choice: Choice, answer: Answer) -> Answer:
     """Return what a choice says, and how it ended; one that was not whole, as the answer did."""
-    parts = [Block(index, value) for index, value in enumerate(blocks_of(choice.message))]
+    parts = [AnswerBlock(index, value) for index, value in enumerate(blocks_of(choice.message))]
     whole = tuple(part for part in parts if _is_whole(part, choice, last=part is parts[-1]))
     read = Answer(
         api=API,
@@ -157,7 +157,7 @@ def _ended(read: Answer, error: Any) -> Answer:
     return replace(read, awaits_results=any(called(block.value) for block in read.blocks))
 
 
-def _is_whole(part: Block, choice: Choice, *, last: bool) -> bool:
+def _is_whole(part: AnswerBlock, choice: Choice, *, last: bool) -> bool:
     """Whether a block came whole: nobody says where a call ends but the reason to stop."""
     if not choice.came_whole:
         return False

@@ -151,7 +151,7 @@ def _is_object(arguments: Any) -> bool:
 # "Reasoning").
 
 
-class Content:
+class GrowingContent:
     """Content that grows: a text while only texts come, and else a list of parts."""
 
     __slots__ = ("_kind", "_last", "_parts", "_text")
@@ -209,7 +209,7 @@ class Content:
 
 
 _TEXT: Final = {"text": Text}
-_THINKING: Final = {"thinking": Content}
+_THINKING: Final = {"thinking": GrowingContent}
 _MEMBERS: Final = {"text": {"type", "text"}, "thinking": {"type", "thinking", "closed"}}
 _TYPES: Final = {"text": str, "thinking": list}
 

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 
 from onrecord.adapters.wire.answer import Anomaly, Answer, Interruption, Loss, named
 from onrecord.adapters.wire.openai_chat.answers import API, Choice, completed
-from onrecord.adapters.wire.openai_chat.calls import FUNCTION, Calls, Content
+from onrecord.adapters.wire.openai_chat.calls import FUNCTION, Calls, GrowingContent
 from onrecord.adapters.wire.openai_chat.merging import Elements, Members, Shape, Text, says
 from onrecord.adapters.wire.stream_reader import (
     EventReader,
@@ -27,7 +27,7 @@ _PADDING: Final = "obfuscation"
 _DETAIL: Final[Shape] = {"text": Text, "summary": Text}
 _AUDIO: Final[Shape] = {"data": Text, "transcript": Text}
 _MESSAGE: Final[Shape] = {
-    "content": Content,
+    "content": GrowingContent,
     "refusal": Text,
     "reasoning": Text,
     "reasoning_content": Text,

@@ -28,8 +28,8 @@ from onrecord.adapters.wire.requests import (
     RequestEvents,
     Result,
     WireRequest,
-    objects,
-    objects_or_none,
+    optional_objects,
+    required_objects,
 )
 from onrecord.adapters.wire.stream_reader import BOM, EVENT_STREAM
 from onrecord.domain import jsontext
@@ -55,7 +55,7 @@ def read_request(body: bytes, _path: str = "", /) -> WireRequest:
     Raises MalformedJson where it is not JSON, InvalidContent where it is no request of this API.
     """
     sent = read_bounded_object(body)
-    messages = objects(sent.get("messages"), "messages")
+    messages = required_objects(sent.get("messages"), "messages")
     leading = list(takewhile(lambda message: message.get("role") in _INSTRUCTING, messages))
     following = messages[len(leading) :]
     return WireRequest(
@@ -63,7 +63,7 @@ def read_request(body: bytes, _path: str = "", /) -> WireRequest:
         body=sent,
         model=text_or_none(sent.get("model")),
         system=_system(leading),
-        tools=objects_or_none(sent.get("tools"), "tools"),
+        tools=optional_objects(sent.get("tools"), "tools"),
         messages=tuple(following),
         pieces=tuple(
             piece_of(place, role, block)

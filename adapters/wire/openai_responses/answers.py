@@ -24,7 +24,7 @@ from onrecord.adapters.wire.answer import (
     token_count,
     whole_blocks,
 )
-from onrecord.adapters.wire.blocks import Block
+from onrecord.adapters.wire.blocks import AnswerBlock
 from onrecord.adapters.wire.openai_responses.kinds import is_call, ran_by_provider
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
@@ -166,7 +166,7 @@ def _is_broken_call(item: JsonObject, ran: frozenset[str]) -> bool:
     return item.get("status") == "incomplete" and is_call(item, ran)
 
 
-def _unfinished(block: Block) -> Unfinished:
+def _unfinished(block: AnswerBlock) -> Unfinished:
     return Unfinished(index=block.index, value=block.value, partial="")
 
 

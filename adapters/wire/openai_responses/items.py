@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any, Final, cast
 
 from onrecord.adapters.wire.answer import Anomaly, Answer
-from onrecord.adapters.wire.blocks import Block
+from onrecord.adapters.wire.blocks import AnswerBlock
 from onrecord.adapters.wire.openai_responses.answers import VARIANTS, gaps, variants
 from onrecord.adapters.wire.openai_responses.pieces import (
     PARTS,
@@ -269,7 +269,7 @@ class Items:
         odd = [*gaps({*whole, *self._begun}), *_misfitting(misfits)]
         return Answer(
             api=answer.api,
-            blocks=tuple(Block(index, whole[index]) for index in sorted(whole)),
+            blocks=tuple(AnswerBlock(index, whole[index]) for index in sorted(whole)),
             envelope={**answer.envelope, VARIANTS: differences} if differences else answer.envelope,
             unfinished=tuple(unfinished),
             interruption=answer.interruption,

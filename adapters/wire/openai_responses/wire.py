@@ -24,8 +24,8 @@ from onrecord.adapters.wire.requests import (
     Result,
     WireRequest,
     answered_turns,
-    objects,
-    objects_or_none,
+    optional_objects,
+    required_objects,
 )
 from onrecord.adapters.wire.stream_reader import EVENT_STREAM
 from onrecord.domain.errors import InvalidContent
@@ -64,7 +64,7 @@ def read_request(body: bytes, _path: str = "", /) -> WireRequest:
         body=sent,
         model=text_or_none(sent.get("model")),
         system=_system(sent, leading),
-        tools=objects_or_none(sent.get("tools"), "tools"),
+        tools=optional_objects(sent.get("tools"), "tools"),
         messages=tuple(messages),
         pieces=tuple(_pieces(messages)),
         refers_to=text_or_none(refers_to),
@@ -88,7 +88,7 @@ def _blocks(item: JsonObject, role: Speaker) -> list[JsonObject]:
         return [item]
     if isinstance(content, str):
         return [{"type": "input_text", "text": content}]
-    return objects(content, "content")
+    return required_objects(content, "content")
 
 
 def _input(sent: JsonObject) -> list[JsonObject]:
@@ -101,7 +101,7 @@ def _input(sent: JsonObject) -> list[JsonObject]:
         return [{"role": "user", "content": items}]
     if items is None and any(sent.get(name) is not None for name in _HELD):
         return []
-    return objects(items, "input")
+    return required_objects(items, "input")
 
 
 def _system(sent: JsonObject, leading: list[JsonObject]) -> str | JsonObject | None:

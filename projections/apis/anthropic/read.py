@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from onrecord.domain.content import (
-    Block,
     Document,
     HeldFile,
+    NeutralBlock,
     Opaque,
     Reasoning,
     ServerToolCall,
@@ -295,7 +295,7 @@ def _file(value: JsonObject) -> tuple[HeldFile, ...]:
 NAME: Final = "anthropic-messages"
 
 
-def block(value: JsonObject) -> Block:
+def block(value: JsonObject) -> NeutralBlock:
     """Return a block in neutral form; Opaque where its kind says nothing to other APIs."""
     match value:
         case {"type": "text", "text": str(text)}:

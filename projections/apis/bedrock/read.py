@@ -12,8 +12,8 @@ from typing import Any, Final, TypeAlias, cast
 
 from onrecord.domain import jsontext
 from onrecord.domain.content import (
-    Block,
     Document,
+    NeutralBlock,
     Opaque,
     Reasoning,
     ServerToolCall,
@@ -197,7 +197,7 @@ _KINDS: Final = frozenset(
 )
 
 
-def block(value: JsonObject) -> Block:
+def block(value: JsonObject) -> NeutralBlock:
     """Return a block in neutral form; Opaque where its kind says nothing to other APIs.
 
     A result with a `type` is of a tool that Bedrock runs.

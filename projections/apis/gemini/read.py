@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final, cast
 
 from onrecord.domain import jsontext
-from onrecord.domain.content import Block, Opaque, Reasoning, Text, ToolCall, ToolResult
+from onrecord.domain.content import NeutralBlock, Opaque, Reasoning, Text, ToolCall, ToolResult
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
@@ -83,7 +83,7 @@ _OUTPUTS: Final = ("result", "output", "return_value")
 """Members under which programs put what a function gave; the service's documents say `output`."""
 
 
-def block(value: JsonObject) -> Block:
+def block(value: JsonObject) -> NeutralBlock:
     """Return a part in neutral form; Opaque where its kind says nothing to other APIs.
 
     A call, or a result, has an empty id where the part has none.
@@ -149,7 +149,7 @@ def result_content(response: JsonObject) -> tuple[Part, ...]:
     return (*((Text(text=words),) if words else ()), *(item for item in files if item is not None))
 
 
-def _call(value: JsonObject, call: JsonObject) -> Block:
+def _call(value: JsonObject, call: JsonObject) -> NeutralBlock:
     name, call_id, arguments = member(call, "name"), member(call, "id"), member(call, "args")
     if not isinstance(name, str):
         return _opaque(value)

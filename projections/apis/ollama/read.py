@@ -10,8 +10,8 @@ from base64 import b64decode
 from typing import Any, Final, Literal, cast
 
 from onrecord.domain.content import (
-    Block,
     Document,
+    NeutralBlock,
     Opaque,
     Reasoning,
     Text,
@@ -41,7 +41,7 @@ def kind_of(value: JsonObject) -> Kind:
     return "call" if "function" in value else "message"
 
 
-def block(value: JsonObject) -> Block:
+def block(value: JsonObject) -> NeutralBlock:
     """Return a block in neutral form; Opaque where its kind says nothing to other APIs."""
     match value:
         case {"role": "tool"}:

@@ -11,7 +11,15 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal, cast
 
 from onrecord.domain import jsontext
-from onrecord.domain.content import Block, Document, Opaque, Reasoning, Text, ToolCall, ToolResult
+from onrecord.domain.content import (
+    Document,
+    NeutralBlock,
+    Opaque,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+)
 from onrecord.domain.documents import UNKNOWN, media_type_of
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import Unfinished
@@ -121,7 +129,7 @@ def kind_of(value: JsonObject) -> Kind:
     return "part" if "type" in value and "content" not in value else "message"
 
 
-def block(value: JsonObject) -> Block:
+def block(value: JsonObject) -> NeutralBlock:
     """Return a block in neutral form; Opaque where its kind says nothing to other APIs."""
     match kind_of(value):
         case "reasoning":
@@ -192,7 +200,7 @@ def arguments_in(text: Any) -> Any:
         return text
 
 
-def _message(value: JsonObject) -> Block:
+def _message(value: JsonObject) -> NeutralBlock:
     match value:
         case {"role": "tool", "tool_call_id": str(call)}:
             return ToolResult(call_id=call, content=parts(value.get("content")))
@@ -217,7 +225,7 @@ def _said(value: JsonObject) -> str:
             return ""
 
 
-def _call(value: JsonObject) -> Block:
+def _call(value: JsonObject) -> NeutralBlock:
     call = value.get("id")
     match value:
         case _ if not isinstance(call, str):

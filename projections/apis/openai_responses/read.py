@@ -11,8 +11,8 @@ from typing import Any, Final, cast
 
 from onrecord.domain import jsontext
 from onrecord.domain.content import (
-    Block,
     Document,
+    NeutralBlock,
     Opaque,
     Reasoning,
     ServerToolResult,
@@ -128,7 +128,7 @@ _OUTPUT: Final = "_output"
 _NO_INPUT: Final[JsonObject] = {"type": "object", "properties": {}}
 
 
-def block(value: JsonObject) -> Block:
+def block(value: JsonObject) -> NeutralBlock:
     """Return an item, or a part of a message, in neutral form; Opaque where that says nothing."""
     kind = value.get("type", "message")
     if not isinstance(kind, str):
@@ -201,7 +201,7 @@ def tool(value: JsonObject) -> ToolDefinition | None:
     )
 
 
-def _message(value: JsonObject) -> Block:
+def _message(value: JsonObject) -> NeutralBlock:
     content = value.get("content")
     if not isinstance(content, str | list):
         return _opaque(value)

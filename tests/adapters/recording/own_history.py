@@ -14,7 +14,7 @@ from onrecord.adapters.recording.state import OpenRequest
 from onrecord.adapters.wire.answer import Loss
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain import events, jsontext
-from onrecord.domain.content import Block, Native, Text, ToolCall, ToolResult
+from onrecord.domain.content import Native, NeutralBlock, Text, ToolCall, ToolResult
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import neutral_of
 from tests.adapters.recorded_calls import Recorded, known
@@ -289,7 +289,7 @@ class Program:
         ]
 
 
-def neutral(content: Any) -> Block:
+def neutral(content: Any) -> NeutralBlock:
     return neutral_of(content.api, content.value) if isinstance(content, Native) else content
 
 
@@ -303,7 +303,7 @@ def _said_in(event: events.Event) -> Sequence[Any]:
             return ()
 
 
-def worded(block: Block) -> str:
+def worded(block: NeutralBlock) -> str:
     match block:
         case Text(text=text):
             return text

@@ -155,7 +155,7 @@ def test_words_that_look_like_messages_are_none() -> None:
     }
     text = jsontext.write({"model": "m", "max_tokens": 9, **body, "metadata": {"user_id": trap}})
     sent = WIRES["anthropic-messages"].read_request(text)
-    read = tail.begun_with(text, sent, Prefix(), Prefix())
+    read = tail.parsed_body(text, sent, Prefix(), Prefix())
     assert read is not None
     assert text[read.start : read.end] == b'{"role":"user","content":"u1"}'
 

@@ -8,10 +8,10 @@ from tempfile import gettempdir
 from uuid import UUID
 
 from onrecord.adapters.wire.answer import Conclusion
+from onrecord.adapters.wire.blob_bytes import pieces_of
 from onrecord.adapters.wire.bodies.answer_body import LIMITS, Limits
 from onrecord.adapters.wire.bodies.attempt import Attempt
 from onrecord.adapters.wire.bodies.credentials import Credentials
-from onrecord.adapters.wire.raw_bytes import pieces_of
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.encoding import VERSIONS, decode, encode, name_of
 from onrecord.domain.events import Event, ResponseCompleted, ResponseInterrupted

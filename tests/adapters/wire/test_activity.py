@@ -12,7 +12,7 @@ from uuid_utils.compat import uuid7
 import onrecord
 from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.wire.answer import Answer
-from onrecord.adapters.wire.blocks import Block
+from onrecord.adapters.wire.blocks import AnswerBlock
 from onrecord.domain.content import Document, Text, Url
 from onrecord.domain.jsontext import JsonObject
 from tests.sent import events_of
@@ -34,7 +34,7 @@ def answer(chat: onrecord.Conversation, *blocks: JsonObject, api: str = ANTHROPI
     told = Answer(
         api=api,
         envelope={},
-        blocks=tuple(Block(index, value) for index, value in enumerate(blocks)),
+        blocks=tuple(AnswerBlock(index, value) for index, value in enumerate(blocks)),
     )
     events, spilled = events_of(told, response=response)
     for data in spilled.values():

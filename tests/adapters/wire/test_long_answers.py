@@ -20,13 +20,13 @@ from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.wire.answer import Answer as AnswerRead
 from onrecord.adapters.wire.answer import events_of, is_oversized
+from onrecord.adapters.wire.blob_bytes import FileBytes, filed
 from onrecord.adapters.wire.bodies.answer_body import Limits, RawBytes
 from onrecord.adapters.wire.bodies.attempt import Attempt
 from onrecord.adapters.wire.bodies.credentials import Credentials
 from onrecord.adapters.wire.clients import exchange_recorder
 from onrecord.adapters.wire.clients.recorded_async import AsyncRecordedBody
 from onrecord.adapters.wire.eventstream import FRAMES
-from onrecord.adapters.wire.raw_bytes import FileBytes, filed
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.events import Event, ResponseCompleted, ResponseInterrupted
 from tests import bedrock_wire
@@ -196,7 +196,7 @@ def no_room(*_: Any) -> Any:
 
 
 def fill_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("raw_bytes", "bodies.answer_body"):
+    for module in ("blob_bytes", "bodies.answer_body"):
         monkeypatch.setattr(f"onrecord.adapters.wire.{module}.UnnamedFile", no_room)
 
 

@@ -13,7 +13,7 @@ from uuid_utils.compat import uuid7
 import onrecord
 from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.wire.answer import Answer
-from onrecord.adapters.wire.blocks import Block
+from onrecord.adapters.wire.blocks import AnswerBlock
 from onrecord.domain import jsontext
 from onrecord.domain.blobs import LIMIT, blob_of, restore
 from onrecord.domain.content import Native
@@ -56,7 +56,7 @@ def recorded(
     told = Answer(
         api=api,
         envelope={},
-        blocks=tuple(Block(index, value) for index, value in enumerate(blocks)),
+        blocks=tuple(AnswerBlock(index, value) for index, value in enumerate(blocks)),
     )
     events, spilled = events_of(told, response=uuid7())
     return events[:-1], spilled
@@ -76,7 +76,7 @@ def answer(chat: onrecord.Conversation, *blocks: JsonObject, api: str = RESPONSE
     told = Answer(
         api=api,
         envelope={},
-        blocks=tuple(Block(index, value) for index, value in enumerate(blocks)),
+        blocks=tuple(AnswerBlock(index, value) for index, value in enumerate(blocks)),
     )
     events, spilled = events_of(told, response=response)
     for data in spilled.values():
@@ -262,8 +262,10 @@ def test_a_picture_at_the_end_is_no_turn_for_its_own_api(chat: onrecord.Conversa
 
 def test_a_picture_of_an_answer_that_came_again_is_told_once(chat: onrecord.Conversation) -> None:
     chat.user("Draw.")
-    cut = Answer(api=RESPONSES, envelope={}, blocks=(Block(0, drawn(SMALL)),), interruption="cut")
-    whole = Answer(api=RESPONSES, envelope={}, blocks=(Block(0, drawn(LARGE)),))
+    cut = Answer(
+        api=RESPONSES, envelope={}, blocks=(AnswerBlock(0, drawn(SMALL)),), interruption="cut"
+    )
+    whole = Answer(api=RESPONSES, envelope={}, blocks=(AnswerBlock(0, drawn(LARGE)),))
     request = uuid7()
     chat.log.append(RequestSent(api=RESPONSES, endpoint="/v1/responses", template=NO_TEMPLATE))
     for told in (cut, whole):

@@ -7,7 +7,7 @@ from uuid_utils.compat import uuid7
 
 import onrecord
 from onrecord.adapters.wire.answer import Answer
-from onrecord.adapters.wire.blocks import Block
+from onrecord.adapters.wire.blocks import AnswerBlock
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import Replay, replay_of
 from tests.sent import events_of
@@ -38,7 +38,7 @@ def told(*items: JsonObject) -> onrecord.Conversation:
     chat = onrecord.connect("memory://").conversation("talk")
     chat.user("Think.")
     for number in range(2):
-        blocks = tuple(Block(index, value) for index, value in enumerate(items))
+        blocks = tuple(AnswerBlock(index, value) for index, value in enumerate(items))
         envelope = {"id": f"resp_{number}", "store": True, "model": "gpt-5"}
         answer = Answer(api="openai-responses", envelope=envelope, blocks=blocks)
         chat.log.append(*events_of(answer, response=uuid7())[0])

@@ -20,7 +20,13 @@ from onrecord.domain.events import InstructionsSet, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.matching.recorded_units import same_instructions, same_tools
-from onrecord.projections.matching.units import Content, Unit, piece_of, unit_of, unit_of_piece
+from onrecord.projections.matching.units import (
+    RecordedContent,
+    Unit,
+    piece_of,
+    unit_of,
+    unit_of_piece,
+)
 
 ANTHROPIC, CHAT, RESPONSES = "anthropic-messages", "openai-chat", "openai-responses"
 CALL: JsonObject = {"type": "tool_use", "id": "toolu_1", "name": "look_up", "input": {"id": 1}}
@@ -74,7 +80,9 @@ def is_same(one: Unit, other: Unit) -> bool:
         ),
     ],
 )
-def test_blocks_are_the_same_that_say_the_same(recorded: Content, block: JsonObject) -> None:
+def test_blocks_are_the_same_that_say_the_same(
+    recorded: RecordedContent, block: JsonObject
+) -> None:
     for role in ("user", "assistant"):
         assert is_same(unit_of(role, recorded), sent(block, role))
         assert not is_same(unit_of(role, recorded), sent({"type": "text", "text": "other"}, role))

@@ -9,7 +9,7 @@ import pytest
 from onrecord.adapters.wire.answer import Answer
 from onrecord.adapters.wire.anthropic.stream import MessageStream, closed, read_body
 from onrecord.adapters.wire.api import attempt_failed
-from onrecord.adapters.wire.blocks import Block, Recording
+from onrecord.adapters.wire.blocks import AnswerBlock, Recording
 from onrecord.domain.content import Blob, Native
 from onrecord.domain.encoding import encode
 from onrecord.domain.events import (
@@ -222,7 +222,7 @@ def test_a_call_that_the_limit_broke_off_belongs_to_the_end_of_its_answer() -> N
     broken = Unfinished(index=1, value=call(), partial='{"a": ')
     answer = Answer(
         api=API,
-        blocks=(Block(0, text("Calling.")),),
+        blocks=(AnswerBlock(0, text("Calling.")),),
         envelope={"stop_reason": "max_tokens"},
         unfinished=(broken,),
     )

@@ -3,7 +3,7 @@
 import pytest
 
 from onrecord.adapters.wire.anthropic.stream import MessageStream
-from onrecord.adapters.wire.blocks import Block
+from onrecord.adapters.wire.blocks import AnswerBlock
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import write
 from tests.adapters.wire.anthropic.anthropic_streams import (
@@ -239,7 +239,7 @@ def test_what_fits_nowhere_is_kept_as_bytes_and_changes_nothing(odd: JsonObject)
 
 def test_an_index_that_nobody_used_is_told() -> None:
     answer = answered(*around(start(1, text()), stop(1)))
-    assert answer.blocks == (Block(1, text()),)
+    assert answer.blocks == (AnswerBlock(1, text()),)
     assert [anomaly.what for anomaly in answer.anomalies] == ["no block at index 0"]
 
 

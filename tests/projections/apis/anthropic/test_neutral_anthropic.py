@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.domain.content import (
-    Block,
     Document,
+    NeutralBlock,
     Opaque,
     Reasoning,
     ServerToolCall,
@@ -67,7 +67,7 @@ def opaque(kind: str) -> Opaque:
         ({"type": 7}, opaque("")),
     ],
 )
-def test_a_block_says_what_others_can_read(block: JsonObject, wanted: Block) -> None:
+def test_a_block_says_what_others_can_read(block: JsonObject, wanted: NeutralBlock) -> None:
     assert read.block(block) == wanted
 
 
@@ -130,7 +130,7 @@ def test_a_block_says_what_others_can_read(block: JsonObject, wanted: Block) -> 
         ),
     ],
 )
-def test_a_document_travels_as_bytes_a_url_or_text(block: JsonObject, wanted: Block) -> None:
+def test_a_document_travels_as_bytes_a_url_or_text(block: JsonObject, wanted: NeutralBlock) -> None:
     assert read.block(block) == wanted
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from onrecord.domain.content import (
-    Block,
     Document,
     Native,
+    NeutralBlock,
     Opaque,
     Reasoning,
     ServerToolCall,
@@ -87,7 +87,7 @@ def of(media_type: str, url: str, name: str | None = None) -> Document:
         ({"document": {"source": "odd"}}, Opaque(api=NAME, type="document")),
     ],
 )
-def test_a_block_says_what_it_says(value: JsonObject, said: Block) -> None:
+def test_a_block_says_what_it_says(value: JsonObject, said: NeutralBlock) -> None:
     assert read.block(value) == said
 
 

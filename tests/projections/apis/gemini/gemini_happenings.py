@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 from uuid import UUID
 
-from onrecord.adapters.wire.blocks import Block, recorded
+from onrecord.adapters.wire.blocks import AnswerBlock, recorded
 from onrecord.adapters.wire.gemini.calls import TurnIds
 from onrecord.adapters.wire.gemini.wire import WIRE
 from onrecord.domain import events
@@ -68,7 +68,7 @@ def breaks_off(story: Story, *parts: JsonObject, unfinished: JsonObject | None =
 def speaks(story: Story, *parts: JsonObject, awaited: bool = True) -> UUID:
     """Tell the parts of an answer, each as its kind of event; return the answer's id."""
     response, ids = UUID(int=2000 + len(story.events)), TurnIds()
-    blocks = [Block(index, part, ids.of(part)) for index, part in enumerate(parts)]
+    blocks = [AnswerBlock(index, part, ids.of(part)) for index, part in enumerate(parts)]
     told, _ = recorded(blocks, WIRE.event_of, NAME, response, awaited=awaited)
     for event in told:
         story.happen(event)

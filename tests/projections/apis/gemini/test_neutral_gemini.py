@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from onrecord.domain.content import (
-    Block,
     Document,
+    NeutralBlock,
     Opaque,
     Reasoning,
     ServerToolCall,
@@ -24,7 +24,7 @@ from tests.projections.apis.gemini.gemini_happenings import call, response, sign
 
 PNG: JsonObject = {"mimeType": "image/png", "data": "-_8="}
 
-SAID: list[tuple[JsonObject, Block]] = [
+SAID: list[tuple[JsonObject, NeutralBlock]] = [
     (text("hi"), Text(text="hi")),
     (signed(text("")), Text(text="")),
     (signed(thought("hm")), Reasoning(text="hm")),
@@ -68,7 +68,7 @@ SAID: list[tuple[JsonObject, Block]] = [
 
 
 @pytest.mark.parametrize(("value", "block"), SAID)
-def test_a_part_says_to_others_what_it_says(value: JsonObject, block: Block) -> None:
+def test_a_part_says_to_others_what_it_says(value: JsonObject, block: NeutralBlock) -> None:
     assert read.block(value) == block
 
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.domain.content import (
-    Block,
     Document,
+    NeutralBlock,
     Opaque,
     Reasoning,
     Text,
@@ -166,7 +166,7 @@ def test_a_tools_message_is_a_result() -> None:
         ),
     ],
 )
-def test_a_file_is_a_document(value: JsonObject, wanted: Block) -> None:
+def test_a_file_is_a_document(value: JsonObject, wanted: NeutralBlock) -> None:
     assert read.block(value) == wanted
 
 

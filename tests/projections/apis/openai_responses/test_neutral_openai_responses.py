@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.domain.content import (
-    Block,
     Document,
+    NeutralBlock,
     Opaque,
     Reasoning,
     ServerToolCall,
@@ -31,7 +31,7 @@ def opaque(kind: str) -> Opaque:
     return Opaque(api=NAME, type=kind)
 
 
-MESSAGES: list[tuple[JsonObject, Block]] = [
+MESSAGES: list[tuple[JsonObject, NeutralBlock]] = [
     ({"role": "user", "content": "Hi"}, Text(text="Hi")),
     ({"type": "input_text", "text": "Hi"}, Text(text="Hi")),
     (
@@ -95,7 +95,7 @@ MESSAGES: list[tuple[JsonObject, Block]] = [
     ),
 ]
 
-CALLS: list[tuple[JsonObject, Block]] = [
+CALLS: list[tuple[JsonObject, NeutralBlock]] = [
     (
         {
             "type": "function_call",
@@ -163,7 +163,7 @@ CALLS: list[tuple[JsonObject, Block]] = [
     ),
 ]
 
-RESULTS: list[tuple[JsonObject, Block]] = [
+RESULTS: list[tuple[JsonObject, NeutralBlock]] = [
     (
         {"type": "function_call_output", "call_id": "c", "output": "found"},
         ToolResult(call_id="c", content=texts("found")),
@@ -257,7 +257,7 @@ NOTHING = [(value, opaque(value["type"])) for value in ONLY_OURS]
 
 
 @pytest.mark.parametrize(("value", "wanted"), [*MESSAGES, *CALLS, *RESULTS, *NOTHING])
-def test_an_item_says_what_it_says(value: JsonObject, wanted: Block) -> None:
+def test_an_item_says_what_it_says(value: JsonObject, wanted: NeutralBlock) -> None:
     assert neutral_of(NAME, value) == wanted
 
 

@@ -77,11 +77,11 @@ class FileBytes:
         yield from read_file(self._file, self._lock, self._start, self.blob.size)
 
 
-Content: TypeAlias = bytes | FileBytes
+BlobBytes: TypeAlias = bytes | FileBytes
 """The bytes of a blob: held, or in a file where they are many."""
 
 
-def pieces_of(content: Content) -> Iterable[bytes]:
+def pieces_of(content: BlobBytes) -> Iterable[bytes]:
     """Return the bytes of a blob piece by piece."""
     return (content,) if isinstance(content, bytes) else content.pieces()
 
@@ -97,7 +97,7 @@ def beginning(pieces: Iterable[bytes], most: int) -> bytes:
     return b"".join(first)
 
 
-def reference_to(content: Content) -> Blob:
+def reference_to(content: BlobBytes) -> Blob:
     """Return the reference to the bytes of a blob."""
     return blob_of(content) if isinstance(content, bytes) else content.blob
 
