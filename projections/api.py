@@ -220,8 +220,7 @@ def imported(
     if `fault_in` tells what is wrong with it. The parts of the six are right.
     """
     if (name, kind) not in _parts:
-        part = _part_at(name, place, kind, fault_in)
-        _parts[name, kind] = part
+        _parts[name, kind] = _part_at(name, place, kind, fault_in)
     found = _parts[name, kind]
     if isinstance(found, str):
         raise invalid(name, found)  # A new one: its traceback will keep the variables of callers.

@@ -23,13 +23,15 @@ from onrecord.projections.api import (
     names,
 )
 from onrecord.projections.apis.parts import (
-    Check,
-    is_bool,
-    is_text,
+    BOOL,
+    CALLABLE,
+    TEXT,
+    fault_in_part,
     mapping_of,
+    must_be,
     optional,
+    part_of,
     tuple_of,
-    wrong_member,
 )
 
 
@@ -57,39 +59,42 @@ def _wire(api: str, place: str) -> Wire:
 
 
 def _fault_in_wire(wire: Wire) -> str:
-    return wrong_member(wire, _WIRE_CHECKS)
+    return fault_in_part(wire, _WIRE)
 
 
 # What the wire of a package must be: it is looked at when it is imported.
 
 
-def _is_endpoint(value: Any) -> bool:
-    return isinstance(value, Endpoint) and not wrong_member(value, _ENDPOINT_CHECKS)
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, frozenset) and all(
+        isinstance(item, str) for item in cast("frozenset[Any]", value)
+    )
 
 
-def _is_frozenset(value: Any) -> bool:
-    return isinstance(value, frozenset) and all(map(is_text, cast("Any", value)))
-
-
-_ENDPOINT_CHECKS: Final[Mapping[str, Check]] = {
-    **dict.fromkeys(("method", "path"), is_text),
-    "kind": get_args(Kind).__contains__,
-    "compacts": is_bool,
-}
-
-_WIRE_CHECKS: Final[Mapping[str, Check]] = {
-    "api": is_text,
-    "streams": mapping_of(callable),
-    **dict.fromkeys(("read_body", "event_of", "read_request", "request_events"), callable),
-    "endpoints": tuple_of(_is_endpoint),
-    "content_paths": _is_frozenset,
-    "tools_path": optional(is_text),
-    "held_by_provider": mapping_of(is_text),
-    "headers": tuple_of(is_text),
-    "family": callable,
-    "batches": optional(lambda value: isinstance(value, BatchWire)),
-    "is_respelled": is_bool,
-}
+_ENDPOINT: Final = part_of(
+    Endpoint,
+    {
+        **dict.fromkeys(("method", "path"), TEXT),
+        "kind": must_be(f"one of {', '.join(get_args(Kind))}", get_args(Kind).__contains__),
+        "compacts": BOOL,
+    },
+)
+_WIRE: Final = part_of(
+    Wire,
+    {
+        "api": TEXT,
+        "streams": mapping_of(CALLABLE),
+        **dict.fromkeys(("read_body", "event_of", "read_request", "request_events"), CALLABLE),
+        "endpoints": tuple_of(_ENDPOINT),
+        "content_paths": must_be("frozenset of str", _are_texts),
+        "tools_path": optional(TEXT),
+        "held_by_provider": mapping_of(TEXT),
+        "headers": tuple_of(TEXT),
+        "family": CALLABLE,
+        "batches": optional(part_of(BatchWire, {})),
+        "is_respelled": BOOL,
+    },
+)
 
 
 def _place(api: str) -> str:

@@ -22,7 +22,7 @@ from onrecord.domain.content import Value
 from onrecord.domain.documents import Modality
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.api import Api, invalid, loaded_api
+from onrecord.projections.api import loaded_api
 
 if TYPE_CHECKING:
     from onrecord.projections.apis.request import Options
@@ -175,9 +175,13 @@ def _check_models(api: str, models: JsonObject) -> None:
 
 
 def _table(where: str, plain: Any) -> JsonObject:
-    if isinstance(plain, dict):
-        return cast("JsonObject", plain)
-    raise InvalidInput(f"{where}: is no table")
+    if not isinstance(plain, dict):
+        raise InvalidInput(f"{where}: is no table")
+    table = cast("JsonObject", plain)
+    for name in cast("dict[Any, Any]", plain):  # A package's may have other keys than TOML has.
+        if not isinstance(name, str):
+            raise InvalidInput(f"{where}: has the key {name!r}, which is no text")
+    return table
 
 
 def _joined(under: JsonObject, over: JsonObject) -> JsonObject:
@@ -316,17 +320,7 @@ def _table_of(api: str) -> JsonObject:
     if api in bundled():
         return bundled()[api]
     known_api = loaded_api(api)
-    return _added_table(known_api) if known_api else {}
-
-
-def _added_table(api: Api) -> JsonObject:
-    """Return the table of a package; InvalidProvider where it has not the shape of one."""
-    table = dict(api.capabilities)
-    try:
-        check_tables({api.name: table}, (api.name,))
-    except (InvalidInput, TypeError) as exc:  # A key of it may be no text.
-        raise invalid(api.name, f"its capabilities cannot be used: {exc}") from None
-    return table
+    return dict(known_api.capabilities) if known_api else {}
 
 
 @lru_cache(maxsize=256)

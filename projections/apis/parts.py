@@ -5,69 +5,118 @@ For its author types are hints, so the values are looked at: once, when a part i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeAlias, cast
 
+from onrecord.domain.errors import InvalidInput
 from onrecord.projections.api import Api, Reader, UsagePlaces
+from onrecord.projections.apis.capabilities import check_tables
 
-Check: TypeAlias = Callable[[Any], bool]
-"""Tells whether a value can be a member of a part."""
+Check: TypeAlias = Callable[[Any], str]
+"""Returns what is wrong with a value, as it is said after its name; empty if nothing is."""
 
 
 def fault_in_api(api: Api) -> str:
     """Return what is wrong with an API; empty if nothing is."""
-    return wrong_member(api, _API)
+    return fault_in_part(api, _API) or _fault_in_capabilities(api)
 
 
-def wrong_member(part: Any, checks: Mapping[str, Check]) -> str:
+def fault_in_part(part: Any, check: Check) -> str:
     """Return which member of a part is wrong, and what it must be; empty if none is."""
-    for member in fields(part):
-        value = getattr(part, member.name)
-        if not checks[member.name](value):
-            return f"its {member.name} is a {type(value).__name__}, but must be {member.type}"
-    return ""
+    fault = check(part)
+    return f"its {fault.removeprefix('.')}" if fault else ""
 
 
-def is_text(value: Any) -> bool:
-    """Return whether a value is a text."""
-    return isinstance(value, str)
+def must_be(kind: str, is_right: Callable[[Any], bool]) -> Check:
+    """Return a check for values of a kind."""
+    return lambda value: (
+        "" if is_right(value) else f" is a {type(value).__name__}, but must be {kind}"
+    )
 
 
-def is_bool(value: Any) -> bool:
-    """Return whether a value is True or False."""
-    return isinstance(value, bool)
+TEXT: Final = must_be("str", lambda value: isinstance(value, str))
+BOOL: Final = must_be("bool", lambda value: isinstance(value, bool))
+CALLABLE: Final = must_be("callable", callable)
 
 
 def optional(check: Check) -> Check:
     """Return a check that takes None as well."""
-    return lambda value: value is None or check(value)
+    return lambda value: "" if value is None else check(value)
 
 
 def tuple_of(check: Check) -> Check:
     """Return a check for tuples whose items are right."""
-    return lambda value: isinstance(value, tuple) and all(map(check, cast("Any", value)))
+
+    def fault_in(value: Any) -> str:
+        if not isinstance(value, tuple):
+            return f" is a {type(value).__name__}, but must be tuple"
+        return _first_fault(enumerate(cast("tuple[Any, ...]", value)), check)
+
+    return fault_in
 
 
 def mapping_of(check: Check) -> Check:
     """Return a check for mappings from texts to values that are right."""
-    return lambda value: (
-        isinstance(value, Mapping)
-        and all(is_text(key) and check(item) for key, item in cast("Any", value).items())
-    )
+
+    def fault_in(value: Any) -> str:
+        if not isinstance(value, Mapping):
+            return f" is a {type(value).__name__}, but must be Mapping"
+        mapping = cast("Mapping[Any, Any]", value)
+        for key in mapping:
+            if not isinstance(key, str):
+                return f" has the key {key!r}, which must be str"
+        return _first_fault(mapping.items(), check)
+
+    return fault_in
 
 
-_READER: Final[Mapping[str, Check]] = {
-    **dict.fromkeys(("block", "instructions", "tool"), callable),
-    **dict.fromkeys(("outcome", "parts", "failed", "partial", "replay"), optional(callable)),
-}
-_are_paths: Final = tuple_of(tuple_of(tuple_of(is_text)))
-_API: Final[Mapping[str, Check]] = {
-    **dict.fromkeys(("name", "messages", "wire", "rules"), is_text),
-    "reader": lambda value: isinstance(value, Reader) and not wrong_member(value, _READER),
-    "render": callable,
-    "usage": lambda value: isinstance(value, UsagePlaces) and _are_paths(value),
-    "has_call_ids": is_bool,
-    "capabilities": mapping_of(lambda _: True),
-    "builtin_tools": mapping_of(callable),
-}
+def _first_fault(items: Iterable[tuple[int | str, Any]], check: Check) -> str:
+    faults = (f"[{place!r}]{fault}" for place, item in items if (fault := check(item)))
+    return next(faults, "")
+
+
+def part_of(kind: type[object], members: Mapping[str, Check]) -> Check:
+    """Return a check for parts of a type whose members are right."""
+
+    def fault_in(value: Any) -> str:
+        if not isinstance(value, kind):
+            return f" is a {type(value).__name__}, but must be {kind.__name__}"
+        for member, check in members.items():
+            if fault := check(getattr(value, member)):
+                return f".{member}{fault}"
+        return ""
+
+    return fault_in
+
+
+_PATHS: Final = tuple_of(tuple_of(TEXT))
+_API: Final = part_of(
+    Api,
+    {
+        **dict.fromkeys(("name", "messages", "wire", "rules"), TEXT),
+        "reader": part_of(
+            Reader,
+            {
+                **dict.fromkeys(("block", "instructions", "tool"), CALLABLE),
+                **dict.fromkeys(
+                    ("outcome", "parts", "failed", "partial", "replay"), optional(CALLABLE)
+                ),
+            },
+        ),
+        "render": CALLABLE,
+        "usage": part_of(
+            UsagePlaces, dict.fromkeys(("cached", "cache_writes", "reasoning"), _PATHS)
+        ),
+        "has_call_ids": BOOL,
+        "capabilities": mapping_of(lambda _: ""),
+        "builtin_tools": mapping_of(CALLABLE),
+    },
+)
+
+
+def _fault_in_capabilities(api: Api) -> str:
+    try:
+        check_tables({api.name: dict(api.capabilities)}, (api.name,))
+    except InvalidInput as exc:
+        return f"its capabilities are not as they must be: {exc}"
+    return ""

@@ -1,15 +1,16 @@
 """An API that a package adds: what is wrong with a part of it is found where that is loaded."""
 
 import gc
+import re
 import sys
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any, cast
+from typing import Any, Final, cast
 from uuid import UUID
 
 import httpx
@@ -32,7 +33,6 @@ from onrecord.projections.api import (
     known_rules,
     usable,
 )
-from onrecord.projections.apis.capabilities import rows_of
 from onrecord.projections.apis.draft import Draft
 
 
@@ -75,28 +75,49 @@ def test_an_api_of_right_parts_is_used(package: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("member", "value"),
+    ("member", "value", "fault"),
     [
-        ("messages", 5),
-        ("reader", nothing),
-        ("reader", replace(READER, block=cast("Any", 5))),
-        ("reader", replace(READER, failed=cast("Any", 5))),
-        ("render", 7),
-        ("usage", 3),
-        ("usage", UsagePlaces(cached=("usage",))),  # type: ignore[arg-type]
-        ("has_call_ids", "no"),
-        ("wire", 3),
-        ("rules", 3),
-        ("capabilities", 5),
-        ("builtin_tools", 7),
-        ("builtin_tools", {"web_search": 7}),
+        ("messages", 5, " is a int, but must be str"),
+        ("reader", nothing, " is a function, but must be Reader"),
+        (
+            "reader",
+            replace(READER, block=cast("Any", "b")),
+            ".block is a str, but must be callable",
+        ),
+        (
+            "reader",
+            replace(READER, failed=cast("Any", 5)),
+            ".failed is a int, but must be callable",
+        ),
+        ("render", 7, " is a int, but must be callable"),
+        ("usage", 3, " is a int, but must be UsagePlaces"),
+        ("usage", UsagePlaces(cached=cast("Any", "usage")), ".cached is a str, but must be tuple"),
+        (
+            "usage",
+            UsagePlaces(reasoning=(("usage",), cast("Any", ("usage", 5)))),
+            ".reasoning[1][1] is a int, but must be str",
+        ),
+        ("has_call_ids", "no", " is a str, but must be bool"),
+        ("wire", 3, " is a int, but must be str"),
+        ("rules", 3, " is a int, but must be str"),
+        ("capabilities", 5, " is a int, but must be Mapping"),
+        ("capabilities", {1: 2}, " has the key 1, which must be str"),
+        (
+            "capabilities",
+            {"models": {1: {}}},
+            " are not as they must be: toy.models: has the key 1, which is no text",
+        ),
+        ("capabilities", {"nope": {}}, " are not as they must be: toy.nope: is not one of"),
+        ("builtin_tools", 7, " is a int, but must be Mapping"),
+        ("builtin_tools", {"search": 7}, "['search'] is a int, but must be callable"),
     ],
 )
 def test_an_api_with_a_wrong_part_is_an_error_that_names_package_and_part(
-    package: Any, member: str, value: Any
+    package: Any, member: str, value: Any, fault: str
 ) -> None:
     package.API = replace(package.API, **{member: value})
-    with pytest.raises(InvalidProvider, match=f"{package.__name__}.* its {member} is a "):
+    reason = f"{package.__name__}:API cannot be used: its {member}{fault}"
+    with pytest.raises(InvalidProvider, match=re.escape(reason)):
         known_api("toy")
     assert {api.name for api in usable()} == set(FOLDERS)
     with pytest.raises(UnknownApi, match="choose one of"):
@@ -104,27 +125,78 @@ def test_an_api_with_a_wrong_part_is_an_error_that_names_package_and_part(
 
 
 @pytest.mark.parametrize(
-    ("member", "value"),
+    ("member", "value", "fault"),
     [
-        ("streams", {"text/event-stream": 3}),
-        ("event_of", None),
-        ("endpoints", None),
-        ("endpoints", ("toy/talk",)),
-        ("endpoints", (Endpoint("POST", 5, "turn"),)),  # type: ignore[arg-type]
-        ("endpoints", (Endpoint("POST", "toy/talk", "nope"),)),  # type: ignore[arg-type]
-        ("content_paths", ["/lines"]),
-        ("tools_path", 3),
-        ("headers", "accept"),
-        ("batches", True),
+        ("streams", {"text/plain": 3}, "['text/plain'] is a int, but must be callable"),
+        ("event_of", None, " is a NoneType, but must be callable"),
+        ("endpoints", None, " is a NoneType, but must be tuple"),
+        ("endpoints", ("toy/talk",), "[0] is a str, but must be Endpoint"),
+        (
+            "endpoints",
+            (Endpoint("POST", cast("Any", 5), "turn"),),
+            "[0].path is a int, but must be str",
+        ),
+        (
+            "endpoints",
+            (*WIRE.endpoints, Endpoint("POST", "toy/talk", cast("Any", "nope"))),
+            "[1].kind is a str, but must be one of turn, answer,",
+        ),
+        ("content_paths", ["/lines"], " is a list, but must be frozenset of str"),
+        ("tools_path", 3, " is a int, but must be str"),
+        ("headers", "accept", " is a str, but must be tuple"),
+        ("batches", True, " is a bool, but must be BatchWire"),
     ],
 )
 def test_a_wire_with_a_wrong_part_is_an_error_that_names_package_and_part(
-    package: Any, member: str, value: Any
+    package: Any, member: str, value: Any, fault: str
 ) -> None:
     package.WIRE = replace(WIRE, **{member: value})
-    with pytest.raises(InvalidProvider, match=f"{package.__name__}.* its {member} is a "):
+    reason = f"{package.__name__}:WIRE cannot be used: its {member}{fault}"
+    with pytest.raises(InvalidProvider, match=re.escape(reason)):
         WIRES["toy"]
     assert set(WIRES) == set(FOLDERS)
+
+
+class Odd:
+    """What no member of a part can be."""
+
+
+ODD: Final[Any] = Odd()
+
+
+@pytest.mark.parametrize("member", [member.name for member in fields(Api)])
+def test_each_member_of_an_api_is_looked_at(package: Any, member: str) -> None:
+    package.API = replace(package.API, **{member: ODD})
+    assert f"its {member} is a Odd, but must be " in refusal()
+
+
+@pytest.mark.parametrize("member", [member.name for member in fields(Reader)])
+def test_each_member_of_a_reader_is_looked_at(package: Any, member: str) -> None:
+    package.API = replace(package.API, reader=replace(READER, **{member: ODD}))
+    assert f"its reader.{member} is a Odd, but must be callable" in refusal()
+
+
+@pytest.mark.parametrize("member", UsagePlaces._fields)
+def test_each_place_of_usage_is_looked_at(package: Any, member: str) -> None:
+    package.API = replace(package.API, usage=UsagePlaces(**{member: ODD}))
+    assert f"its usage.{member} is a Odd, but must be tuple" in refusal()
+
+
+@pytest.mark.parametrize("member", [member.name for member in fields(Wire)])
+def test_each_member_of_a_wire_is_looked_at(package: Any, member: str) -> None:
+    package.WIRE = replace(WIRE, **{member: ODD})
+    with pytest.raises(InvalidProvider, match=f"its {member} is a Odd, but must be "):
+        WIRES["toy"]
+
+
+@pytest.mark.parametrize("member", [member.name for member in fields(Endpoint)])
+def test_each_member_of_an_endpoint_is_looked_at(package: Any, member: str) -> None:
+    endpoint = replace(WIRE.endpoints[0], **{member: ODD})
+    package.WIRE = replace(WIRE, endpoints=(endpoint,))
+    with pytest.raises(
+        InvalidProvider, match=rf"its endpoints\[0\].{member} is a Odd, but must be "
+    ):
+        WIRES["toy"]
 
 
 def test_rules_that_are_none_are_an_error_where_they_are_asked_for(package: Any) -> None:
@@ -132,12 +204,6 @@ def test_rules_that_are_none_are_an_error_where_they_are_asked_for(package: Any)
     with pytest.raises(InvalidProvider, match="each of it must be a Rule"):
         onrecord.check_request("toy", {})
     assert set(known_rules()) == set(FOLDERS)
-
-
-def test_capabilities_without_their_shape_are_an_error_that_names_the_package(package: Any) -> None:
-    package.API = replace(package.API, capabilities={"nope": {}})
-    with pytest.raises(InvalidProvider, match=f"{package.__name__}.*toy.nope: is not one of"):
-        rows_of("toy")
 
 
 def test_what_is_rendered_must_be_a_request(package: Any) -> None:
