@@ -8,7 +8,6 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from onrecord.adapters.conversation.conversation import Conversation
@@ -187,30 +186,26 @@ def _spelled(arguments: dict[str, Any] | None) -> str:
 
 
 _KEY: Final = "demo"
-SDKS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
-    {
-        "anthropic-messages": ("anthropic", "anthropic"),
-        "openai-chat": ("openai", "openai"),
-        "openai-responses": ("openai", "openai"),
-        "gemini": ("google.genai", "gemini"),
-        "ollama": ("ollama", "ollama"),
-        "bedrock-converse": ("boto3", "bedrock"),
-    }
-)
+SDKS: Final[Mapping[str, tuple[str, str]]] = {
+    "anthropic-messages": ("anthropic", "anthropic"),
+    "openai-chat": ("openai", "openai"),
+    "openai-responses": ("openai", "openai"),
+    "gemini": ("google.genai", "gemini"),
+    "ollama": ("ollama", "ollama"),
+    "bedrock-converse": ("boto3", "bedrock"),
+}
 """The module of each API's SDK, and the extra that brings it."""
 
 
-_FAILURES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "anthropic": ("AnthropicError",),
-        "openai": ("OpenAIError",),
-        "google.genai.errors": ("APIError",),
-        "ollama": ("ResponseError",),
-        "botocore.exceptions": ("BotoCoreError", "ClientError"),
-        "httpx": ("HTTPError",),
-        "httpx2": ("HTTPError",),
-    }
-)
+_FAILURES: Final[Mapping[str, tuple[str, ...]]] = {
+    "anthropic": ("AnthropicError",),
+    "openai": ("OpenAIError",),
+    "google.genai.errors": ("APIError",),
+    "ollama": ("ResponseError",),
+    "botocore.exceptions": ("BotoCoreError", "ClientError"),
+    "httpx": ("HTTPError",),
+    "httpx2": ("HTTPError",),
+}
 
 
 def is_installed(api: str) -> bool:

@@ -11,7 +11,6 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from onrecord.adapters.conversation.rendering import replays
@@ -32,16 +31,14 @@ AGAIN: Final = "Name the report's reference and the parcel's gate once more, fro
 QUESTION_WITHOUT: Final = "At which gate is parcel NW-20931?"
 AGAIN_WITHOUT: Final = "Name the parcel's gate once more, from what was said."
 _AWS: Final = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_BEARER_TOKEN_BEDROCK")
-KEYS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "anthropic-messages": ("ANTHROPIC_API_KEY",),
-        "openai-chat": ("OPENAI_API_KEY",),
-        "openai-responses": ("OPENAI_API_KEY",),
-        "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-        "ollama": ("OLLAMA_HOST",),
-        "bedrock-converse": _AWS,
-    }
-)
+KEYS: Final[Mapping[str, tuple[str, ...]]] = {
+    "anthropic-messages": ("ANTHROPIC_API_KEY",),
+    "openai-chat": ("OPENAI_API_KEY",),
+    "openai-responses": ("OPENAI_API_KEY",),
+    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    "ollama": ("OLLAMA_HOST",),
+    "bedrock-converse": _AWS,
+}
 """The variables that the SDK of each API looks for; one of them says that the service is there."""
 
 _NO_PDF: Final = frozenset({"ollama"})

@@ -126,9 +126,9 @@ class Screen:
         """Show the next piece of an answer as it arrives."""
         match event.type:
             case "text":
-                self._piece("", event.text)
+                self.said(event.text)
             case "thinking":
-                self._piece("dim italic", event.thinking)
+                self.thought(event.thinking)
             case "content_block_stop":
                 self._block(event.content_block)
             case "message_stop" if event.message.stop_reason == "pause_turn":
@@ -138,13 +138,11 @@ class Screen:
 
     def said(self, text: str) -> None:
         """Show the next piece of what the model says."""
-        if text:
-            self._piece("", text)
+        self._piece("", text)
 
     def thought(self, text: str) -> None:
         """Show the next piece of what the model says that it thinks."""
-        if text:
-            self._piece("dim italic", text)
+        self._piece("dim italic", text)
 
     def called(self, name: str, arguments: str) -> None:
         """Show a call that the model makes."""
@@ -233,8 +231,9 @@ class Screen:
             self._line(speaker, STYLES[speaker])
 
     def _piece(self, style: str, text: str) -> None:
-        self._assistant_speaks()
-        self._wrapped(style).add(text)
+        if text:
+            self._assistant_speaks()
+            self._wrapped(style).add(text)
 
     def _assistant_speaks(self) -> None:
         if self._speaker != "assistant":

@@ -47,14 +47,10 @@ class Crossing:
 
 CROSSINGS: Final = (
     Crossing(
-        "openai-chat",
-        "OpenAI, Chat Completions",
-        "She asks whether it moves by now. Please look.",
+        "openai-chat", "OpenAI, Chat Completions", "She asks whether it moves by now. Please look."
     ),
     Crossing(
-        "openai-responses",
-        "OpenAI, Responses",
-        "Could anything in the depot still hold it up?",
+        "openai-responses", "OpenAI, Responses", "Could anything in the depot still hold it up?"
     ),
     Crossing(
         "gemini",

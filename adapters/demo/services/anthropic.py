@@ -1,4 +1,4 @@
-"""Anthropic's API as the demo server speaks it: its messages, its signatures, its threads.
+"""Anthropic's API as the demo server speaks it: its messages and its signatures.
 
 Order and shapes of the events: platform.claude.com, "Streaming messages", and recorded traffic.
 """
@@ -8,7 +8,6 @@ import hmac
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from threading import Lock
 from typing import cast
 
 from pydantic import JsonValue
@@ -18,10 +17,8 @@ from onrecord.adapters.demo.services.scenes import (
     Answer,
     HttpError,
     JsonObject,
-    StreamFault,
     encoded,
     frame,
-    with_faults,
 )
 from onrecord.projections.apis.anthropic.tool_rules import (
     SERVER_CALLS,
@@ -30,7 +27,7 @@ from onrecord.projections.apis.anthropic.tool_rules import (
     blocks_of,
     turns_of,
 )
-from onrecord.projections.apis.members import member, objects, text
+from onrecord.projections.apis.members import member, text
 from onrecord.projections.apis.rules import dotted
 
 _CALLS = SERVER_CALLS | {"tool_use"}
@@ -85,12 +82,8 @@ def _usage(answer: Answer, request: JsonObject) -> JsonObject:
     }
 
 
-def frames(whole: JsonObject, faults: Sequence[StreamFault]) -> list[bytes]:
-    """Return the stream that says the same as the message `whole`, one entry an event."""
-    return with_faults([*_frames(whole)], faults)
-
-
-def _frames(whole: JsonObject) -> Iterator[bytes]:
+def frames(whole: JsonObject) -> Iterator[bytes]:
+    """Yield the events that say the same as the message `whole`."""
     blocks = whole["content"]
     assert isinstance(blocks, list)
     yield frame({"type": "message_start", "message": _start_of_message(whole)})
@@ -312,62 +305,3 @@ def _decoded(seal: str) -> tuple[int, bytes, bytes] | None:
     if len(raw) != _COUNT + 2 * _MAC:
         return None
     return int.from_bytes(raw[:_COUNT]), raw[_COUNT : _COUNT + _MAC], raw[_COUNT + _MAC :]
-
-
-# Threads: conversations that the service holds, so that a request sends only what is new (R22).
-#
-# Each answer can be continued once, by its id. A thread refuses a request with another system prompt
-# or other tools. Shapes and codes: anthropic 2.11, lib/threads and types/thread_*_error.
-
-_KEPT = ("system", "tools")
-
-
-class Threads:
-    """The conversations that a server holds, by the id of their last message."""
-
-    def __init__(self) -> None:
-        """Hold none."""
-        self._lock = Lock()
-        self._held: dict[str, JsonObject] = {}
-        self._continued: set[str] = set()
-
-    def whole(self, request: JsonObject) -> JsonObject | HttpError:
-        """Return a request with all that is held before it; the error where it cannot go on."""
-        thread = request.get("thread")
-        if not isinstance(thread, dict) or thread.get("type") != "continue":
-            return request
-        previous = text(thread.get("previous_message_id"))
-        with self._lock:
-            stored, is_continued = self._held.get(previous), previous in self._continued
-        if stored is None:
-            why = f"No usable Thread state was found for {previous}"
-            return HttpError(404, "not_found_error", why, code="thread_not_found")
-        if is_continued:
-            return _refusal(f"{previous} has already been continued", "thread_already_continued")
-        for name in _KEPT:
-            if name in request and request[name] != stored.get(name):
-                why = f"{name} differs from the value stored with the Thread"
-                return _refusal(why, "thread_fingerprint_mismatch")
-        messages = [*objects(stored["messages"]), *objects(request.get("messages"))]
-        inherited: JsonObject = {name: stored[name] for name in _KEPT if name in stored}
-        return {**request, **inherited, "messages": [*messages]}
-
-    def keep(self, whole: JsonObject, message_id: str, content: Sequence[JsonObject]) -> None:
-        """Hold a thread's conversation up to an answer."""
-        thread = whole.get("thread")
-        if not isinstance(thread, dict):
-            return
-        answer: JsonObject = {"role": "assistant", "content": [*content]}
-        with self._lock:
-            self._continued.add(text(thread.get("previous_message_id")))
-            messages = [*objects(whole.get("messages")), answer]
-            self._held[message_id] = {**whole, "messages": [*messages]}
-
-    def lose(self) -> None:
-        """Forget all threads, as the service does when they have expired."""
-        with self._lock:
-            self._held.clear()
-
-
-def _refusal(why: str, code: str) -> HttpError:
-    return HttpError(400, "invalid_request_error", why, code=code)

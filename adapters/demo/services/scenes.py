@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Event
 from types import MappingProxyType
-from typing import Literal, TypeAlias, assert_never
+from typing import Literal, TypeAlias
 
 from pydantic import JsonValue
 
@@ -47,70 +47,13 @@ class Gzip:
 
 
 @dataclass(frozen=True, slots=True)
-class Repeat:
-    """The stream's event number `event` goes out twice; 0 is message_start."""
+class Rewritten:
+    """The events of the stream go out as `change` returns them."""
 
-    event: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Splice:
-    """Foreign bytes go into the stream before its event number `before`.
-
-    `raw` is SSE as it should stand on the wire: an event of an unknown type, or something that is
-    not SSE at all.
-    """
-
-    before: int
-    raw: bytes
+    change: Callable[[list[bytes]], list[bytes]]
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorEvent:
-    """The stream ends with an `error` event in place of its event number `at`."""
-
-    at: int
-    kind: str = "overloaded_error"
-    message: str = "Overloaded"
-
-
-StreamFault: TypeAlias = Repeat | Splice | ErrorEvent
-Fault: TypeAlias = Cut | Stall | Gzip | StreamFault
-
-
-def with_faults(events: list[bytes], faults: Sequence[StreamFault]) -> list[bytes]:
-    """Return the events of a stream with these faults in it."""
-    # Later places first, so that a fault does not move the place of another.
-    for fault in sorted(faults, key=_place, reverse=True):
-        events = _with_fault(events, fault)
-    return events
-
-
-def _place(fault: StreamFault) -> int:
-    match fault:
-        case Repeat(event):
-            return event
-        case Splice(before):
-            return before
-        case ErrorEvent(at):
-            return at
-        case _:
-            assert_never(fault)
-
-
-def _with_fault(events: list[bytes], fault: StreamFault) -> list[bytes]:
-    match fault:
-        case Repeat(event):
-            return [*events[: event + 1], *events[event:]]
-        case Splice(before, raw):
-            return [*events[:before], raw, *events[before:]]
-        case ErrorEvent(at, kind, text):
-            return [
-                *events[:at],
-                frame({"type": "error", "error": {"type": kind, "message": text}}),
-            ]
-        case _:
-            assert_never(fault)
+Fault: TypeAlias = Cut | Stall | Gzip | Rewritten
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,22 +117,6 @@ def invalid_request(message: str) -> HttpError:
 def unauthorized(message: str = "invalid x-api-key") -> HttpError:
     """Return the 401 of a missing or unknown key."""
     return HttpError(401, "authentication_error", message)
-
-
-def rate_limited(retry_after: float = 0) -> HttpError:
-    """Return the 429 of a client that has to wait `retry_after` seconds."""
-    message = "This request would exceed your organization's rate limit."
-    return HttpError(429, "rate_limit_error", message, retry_after)
-
-
-def internal_error() -> HttpError:
-    """Return the 500 of a fault inside the service."""
-    return HttpError(500, "api_error", "Internal server error")
-
-
-def overloaded() -> HttpError:
-    """Return the 529 of a service without capacity."""
-    return HttpError(529, "overloaded_error", "Overloaded")
 
 
 # What the demo server is told to answer beside Anthropic's API: one saying, spelled as each has

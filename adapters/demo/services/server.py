@@ -6,14 +6,13 @@ it came. It listens on 127.0.0.1 only.
 
 import json
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from threading import Event, Lock, Thread
-from types import TracebackType
 from typing import Protocol, Self, assert_never, cast
 
 from onrecord.adapters.demo.services import anthropic
-from onrecord.adapters.demo.services.anthropic import Signer, Threads
+from onrecord.adapters.demo.services.anthropic import Signer
 from onrecord.adapters.demo.services.bedrock import BedrockService
 from onrecord.adapters.demo.services.connection import SSE, Listener, Received, Reply, at_once
 from onrecord.adapters.demo.services.gemini import GeminiService
@@ -21,17 +20,15 @@ from onrecord.adapters.demo.services.ollama import OllamaService
 from onrecord.adapters.demo.services.openai import OpenAIService
 from onrecord.adapters.demo.services.scenes import (
     Answer,
-    ErrorEvent,
     HangUp,
     HttpError,
     JsonObject,
     OpenAIScript,
     OtherScript,
     Playback,
-    Repeat,
+    Rewritten,
     Scene,
     Script,
-    Splice,
     invalid_request,
     unauthorized,
 )
@@ -81,7 +78,6 @@ class DemoServer:
         self._script = script
         self._services = _services(openai, others, key)
         self._signer = Signer(key)
-        self.threads = Threads()
         self._nonce = secrets.token_hex(8)
         self._received: list[Received] = []
         self._played = 0
@@ -95,12 +91,7 @@ class DemoServer:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop to answer, break what is still open, and wait for every thread."""
         self._closing.set()
         self._listener.shutdown()
@@ -140,16 +131,23 @@ class DemoServer:
             return _error(invalid_request("The request body is not valid JSON"), headers)
         if received.path == _COUNT_TOKENS:
             return at_once(200, {"input_tokens": len(received.body) // 4 + 1}, headers)
-        whole = self.threads.whole(request)
+        whole = self.whole(request)
         if isinstance(whole, HttpError):
             return _error(whole, headers)
         return self._played_to(whole, self._id("msg", number), headers)
 
+    def whole(self, request: JsonObject) -> JsonObject | HttpError:
+        """Return a request with all that the service holds before it: here, nothing."""
+        return request
+
+    def keep(self, whole: JsonObject, message_id: str, content: Sequence[JsonObject]) -> None:
+        """Take note of an answer to a whole request: here, not at all."""
+
     def _played_to(
         self, request: JsonObject, message_id: str, headers: dict[str, str]
     ) -> Reply | None:
-        """Return the answer to a request, given with all that a thread holds before it."""
-        why = next(self._complaints(request), None)
+        """Return the answer to a whole request."""
+        why = next(self.complaints(request), None)
         scene = invalid_request(why) if why else self._next(request)
         match scene:
             case Answer():
@@ -164,13 +162,12 @@ class DemoServer:
             case _:
                 assert_never(scene)
 
-    def _complaints(self, request: JsonObject) -> Iterator[str]:
-        """Yield what the service would refuse a request for, given with all of its thread."""
+    def complaints(self, request: JsonObject) -> Iterator[str]:
+        """Yield what the service would refuse a whole request for."""
         for name in _REQUIRED:
             if name not in request:
                 yield f"{name}: Field required"
-        whole = {name: value for name, value in request.items() if name != "thread"}
-        for violation in violations(rules.RULES, whole):
+        for violation in violations(rules.RULES, request):
             yield violation.said
         yield from self._signer.problems(request)
 
@@ -193,14 +190,16 @@ class DemoServer:
         self, answer: Answer, request: JsonObject, message_id: str, headers: Mapping[str, str]
     ) -> Reply:
         content = self._signer.signed(answer.content, request)
-        self.threads.keep(request, message_id, content)
+        self.keep(request, message_id, content)
         whole = anthropic.message(answer, content, message_id, request)
         if not request.get("stream"):
             return at_once(200, whole, headers, answer.faults)
-        changes = [f for f in answer.faults if isinstance(f, Repeat | Splice | ErrorEvent)]
-        body = b"".join(anthropic.frames(whole, changes))
+        events = [*anthropic.frames(whole)]
+        for fault in answer.faults:
+            if isinstance(fault, Rewritten):
+                events = fault.change(events)
         sse = {"content-type": _SSE, "cache-control": "no-cache"}
-        return Reply(200, {**headers, **sse}, body, chunked=True, faults=answer.faults)
+        return Reply(200, {**headers, **sse}, b"".join(events), chunked=True, faults=answer.faults)
 
 
 def _services(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import anthropic
@@ -13,15 +14,79 @@ import pytest
 from anthropic import beta_async_tool, beta_tool
 
 from onrecord.adapters.conversation.rendering import replays
-from onrecord.adapters.demo.services.scenes import Answer
+from onrecord.adapters.demo.services import scenes
+from onrecord.adapters.demo.services.scenes import Answer, HttpError
 from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.wire.clients.record import record
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.members import objects, text
 from tests.adapters.recorded_calls import KEY, MODEL, Recorded
 from tests.adapters.recording.own_history import Anthropic, Program
 
 SYSTEM = "You look parcels up."
 MAIN = ["Where are they?", "I look.", "call toolu_01", "toolu_01 gave in depot North", "There."]
+
+
+KEPT = ("system", "tools")
+
+
+class ThreadServer(DemoServer):
+    """Holds conversations, by the id of their last message; each answer can be continued once.
+
+    A thread refuses a request with another system prompt or other tools. Shapes and codes:
+    anthropic 2.11, lib/threads and types/thread_*_error.
+    """
+
+    def __init__(self, script: Sequence[Answer]) -> None:
+        super().__init__(script)
+        self._held_lock = Lock()
+        self._held: dict[str, scenes.JsonObject] = {}
+        self._continued: set[str] = set()
+
+    def whole(self, request: scenes.JsonObject) -> scenes.JsonObject | HttpError:
+        thread = request.get("thread")
+        if not isinstance(thread, dict) or thread.get("type") != "continue":
+            return request
+        previous = text(thread.get("previous_message_id"))
+        with self._held_lock:
+            stored, is_continued = self._held.get(previous), previous in self._continued
+        if stored is None:
+            why = f"No usable Thread state was found for {previous}"
+            return HttpError(404, "not_found_error", why, code="thread_not_found")
+        if is_continued:
+            return refusal(f"{previous} has already been continued", "thread_already_continued")
+        for name in KEPT:
+            if name in request and request[name] != stored.get(name):
+                why = f"{name} differs from the value stored with the Thread"
+                return refusal(why, "thread_fingerprint_mismatch")
+        messages = [*objects(stored["messages"]), *objects(request.get("messages"))]
+        inherited: scenes.JsonObject = {name: stored[name] for name in KEPT if name in stored}
+        return {**request, **inherited, "messages": [*messages]}
+
+    def complaints(self, request: scenes.JsonObject) -> Iterator[str]:
+        bare = {name: value for name, value in request.items() if name != "thread"}
+        yield from super().complaints(bare)
+
+    def keep(
+        self, whole: scenes.JsonObject, message_id: str, content: Sequence[scenes.JsonObject]
+    ) -> None:
+        thread = whole.get("thread")
+        if not isinstance(thread, dict):
+            return
+        answer: scenes.JsonObject = {"role": "assistant", "content": [*content]}
+        with self._held_lock:
+            self._continued.add(text(thread.get("previous_message_id")))
+            messages = [*objects(whole.get("messages")), answer]
+            self._held[message_id] = {**whole, "messages": [*messages]}
+
+    def lose(self) -> None:
+        """Forget all threads, as the service does when they have expired."""
+        with self._held_lock:
+            self._held.clear()
+
+
+def refusal(why: str, code: str) -> HttpError:
+    return HttpError(400, "invalid_request_error", why, code=code)
 
 
 def calling(call: str, text: str = "I look.") -> Answer:
@@ -54,8 +119,8 @@ def recorded(tmp_path: Path) -> Recorded:
 
 
 @pytest.fixture
-def server() -> Generator[DemoServer]:
-    with DemoServer([*SCRIPT, *[saying(f"a{number}") for number in range(9)]]) as server:
+def server() -> Generator[ThreadServer]:
+    with ThreadServer([*SCRIPT, *[saying(f"a{number}") for number in range(9)]]) as server:
         yield server
 
 
@@ -146,12 +211,12 @@ def test_a_thread_goes_on_with_what_was_said_in_full(
 
 
 def test_a_thread_that_the_service_lost_is_said_again_and_recorded_once(
-    recorded: Recorded, server: DemoServer, client: anthropic.Anthropic
+    recorded: Recorded, server: ThreadServer, client: anthropic.Anthropic
 ) -> None:
     made: Any = client.beta.messages.tool_runner
     runner: Any = made(tools=[track], **asked())
     next(runner)
-    server.threads.lose()
+    server.lose()
     runner.until_done()
     assert [body["thread"]["type"] for body in bodies(server)] == ["create", "continue", "create"]
     assert program(recorded).main() == MAIN

@@ -12,17 +12,11 @@ import pytest
 from onrecord.adapters.demo.services.scenes import (
     Answer,
     Cut,
-    ErrorEvent,
     Gzip,
     HangUp,
     HttpError,
-    Repeat,
     Scene,
-    Splice,
     Stall,
-    internal_error,
-    overloaded,
-    rate_limited,
     unauthorized,
 )
 from onrecord.adapters.demo.services.server import DemoServer
@@ -36,6 +30,14 @@ from tests.adapters.demo.demo_client import (
     raw_events,
     serving,
     stream,
+)
+from tests.demo_faults import (
+    broken_off,
+    internal_error,
+    overloaded,
+    rate_limited,
+    repeated,
+    spliced,
 )
 from tests.patience import join
 
@@ -125,22 +127,22 @@ def test_closing_the_server_ends_a_stall() -> None:
 
 
 def test_an_error_event_ends_the_stream() -> None:
-    failing = Answer(content=GREETING.content, faults=(ErrorEvent(at=4),))
+    failing = Answer(content=GREETING.content, faults=(broken_off(at=4),))
     overload = pytest.raises(anthropic.APIStatusError, match="Overloaded")
     with serving([failing]) as (client, _), overload:
         list(raw_events(client))
 
 
 def test_malformed_events_reach_the_client() -> None:
-    broken = Splice(before=3, raw=b"event: content_block_delta\ndata: {not json\n\n")
+    broken = spliced(before=3, raw=b"event: content_block_delta\ndata: {not json\n\n")
     scene = Answer(GREETING.content, faults=(broken,))
     with serving([scene]) as (client, _), pytest.raises(json.JSONDecodeError):
         list(raw_events(client))
 
 
 def test_unknown_events_and_a_second_start_pass_through() -> None:
-    news = Splice(before=2, raw=b'event: weather\ndata: {"type":"weather"}\n\n')
-    scene = Answer(GREETING.content, faults=(Repeat(event=0), news))
+    news = spliced(before=2, raw=b'event: weather\ndata: {"type":"weather"}\n\n')
+    scene = Answer(GREETING.content, faults=(news, repeated(at=0)))
     with serving([scene]) as (client, _):
         order: list[str] = [event.type for event in raw_events(client)]
     assert order[:2] == ["message_start", "message_start"]

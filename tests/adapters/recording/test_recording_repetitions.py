@@ -11,10 +11,11 @@ import httpx2
 import pytest
 
 import onrecord
-from onrecord.adapters.demo.services.scenes import Scene, invalid_request, overloaded
+from onrecord.adapters.demo.services.scenes import Scene, invalid_request
 from onrecord.domain.errors import StorageUnavailable
 from onrecord.domain.events import ResponseInterrupted
 from tests.adapters.recorded_calls import GREETING, KEY, Recorded, calling
+from tests.demo_faults import overloaded
 from tests.patience import join
 
 REPLY = "Hello! What can I do for you?"

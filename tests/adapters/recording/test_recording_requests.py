@@ -9,7 +9,7 @@ import pytest
 
 from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.conversation.rendering import ask
-from onrecord.adapters.demo.services.scenes import HttpError, JsonObject, internal_error
+from onrecord.adapters.demo.services.scenes import HttpError, JsonObject
 from onrecord.domain.events import InstructionsSet, MessageRecorded, RequestSent, ToolsDeclared
 from onrecord.domain.request_template import (
     BlobSpan,
@@ -32,6 +32,7 @@ from tests.adapters.recorded_calls import (
     results,
     said,
 )
+from tests.demo_faults import internal_error
 from tests.prefixes import prefix_of
 
 TOOL: JsonObject = {

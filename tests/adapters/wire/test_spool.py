@@ -12,7 +12,7 @@ import pytest
 from onrecord.adapters import app
 from onrecord.adapters.app import connect
 from onrecord.adapters.conversation.conversation import stream_of
-from onrecord.adapters.demo.services.scenes import Answer, JsonObject, overloaded
+from onrecord.adapters.demo.services.scenes import Answer, JsonObject
 from onrecord.adapters.recording.spool import RecordingWarning, Spool, spool_folder
 from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.settings import NO_TENANT
@@ -33,6 +33,7 @@ from tests.adapters.recorded_calls import (
 )
 from tests.adapters.recording.tabs import Tab, told
 from tests.adapters.wire.spooled_events import FULL, begin, unstored
+from tests.demo_faults import overloaded
 from tests.factories import TENANT, prompt
 
 

@@ -14,10 +14,8 @@ import pytest
 from onrecord.adapters.demo.services.scenes import (
     Answer,
     Cut,
-    ErrorEvent,
     Gzip,
     Playback,
-    Splice,
     Stall,
 )
 from onrecord.adapters.wire.clients.record import record
@@ -34,6 +32,7 @@ from tests.adapters.recorded_calls import (
     Recorded,
     calling,
 )
+from tests.demo_faults import broken_off, spliced
 
 MESSAGES = cast("list[anthropic.types.MessageParam]", HELLO)
 THINKING = Answer(
@@ -283,7 +282,7 @@ def test_what_came_whole_before_a_cut_is_recorded(recorded: Recorded) -> None:
 
 
 def test_an_error_amid_the_stream_is_the_providers_word(recorded: Recorded) -> None:
-    scene = Answer(content=GREETING.content, faults=(ErrorEvent(4),))
+    scene = Answer(content=GREETING.content, faults=(broken_off(4),))
     with calling(recorded, [scene]) as calls, pytest.raises(anthropic.APIStatusError):
         calls.stream()
     assert interrupted(recorded).reason == "error"
@@ -292,7 +291,7 @@ def test_an_error_amid_the_stream_is_the_providers_word(recorded: Recorded) -> N
 
 def test_what_is_not_understood_is_kept_raw(recorded: Recorded) -> None:
     foreign = b'data: {"type":"of the future","x":1}\n\n'
-    with calling(recorded, [Answer(GREETING.content, faults=(Splice(3, foreign),))]) as calls:
+    with calling(recorded, [Answer(GREETING.content, faults=(spliced(3, foreign),))]) as calls:
         calls.stream()
     last = recorded.events()[-1]
     assert isinstance(last, ResponseCompleted)

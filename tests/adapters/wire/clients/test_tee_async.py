@@ -15,12 +15,13 @@ import anyio.to_thread
 import httpx2
 import pytest
 
-from onrecord.adapters.demo.services.scenes import Answer, Cut, Script, Stall, overloaded
+from onrecord.adapters.demo.services.scenes import Answer, Cut, Script, Stall
 from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.wire.clients.record import record
 from onrecord.domain.errors import NotRecorded, StorageFull
 from onrecord.domain.events import ResponseCompleted, ResponseInterrupted
 from tests.adapters.recorded_calls import GREETING, HELLO, KEY, MODEL, WAITING, Recorded
+from tests.demo_faults import overloaded
 from tests.patience import PATIENCE
 
 MESSAGES = cast("list[anthropic.types.MessageParam]", HELLO)

@@ -14,8 +14,6 @@ from onrecord.adapters.demo.services.scenes import (
     Cut,
     HangUp,
     Stall,
-    overloaded,
-    rate_limited,
 )
 from onrecord.adapters.recording.state import OpenRequest
 from onrecord.domain.errors import NotRecorded, StorageError, StorageFull
@@ -34,6 +32,7 @@ from tests.adapters.recorded_calls import (
     Recorded,
     calling,
 )
+from tests.demo_faults import overloaded, rate_limited
 
 MESSAGES = cast("list[anthropic.types.MessageParam]", HELLO)
 FULL = StorageFull("no room")
