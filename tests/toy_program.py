@@ -212,12 +212,13 @@ def command(name: str, *arguments: str, code: int = 0) -> str:
 
 def no_bytes_make_it_raise() -> None:
     body = streamed(answer({"lines": []}))
+    [begin] = WIRES["toy"].streams.values()
     for at in range(len(body)):
-        stream = WIRES["toy"].stream()
+        stream = begin()
         assert not stream.feed(body[:at].rpartition(b"\n")[0])
         assert not stream.finish().is_complete
         broken = body[:at] + b"\xff" + body[at:]
-        stream = WIRES["toy"].stream()
+        stream = begin()
         stream.feed(broken)
         assert stream.finish().needs_raw
         assert WIRES["toy"].read_body(broken, "malformed", None).interruption == "malformed"

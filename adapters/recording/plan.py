@@ -20,7 +20,7 @@ from onrecord.adapters.streams.lineage import LineSegment
 from onrecord.adapters.wire import respelling
 from onrecord.adapters.wire.blocks import Recording
 from onrecord.adapters.wire.requests import WireRequest, instructions_set, tools_declared
-from onrecord.adapters.wire.wires import WIRES, endpoint_of
+from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import (
     Event,
@@ -51,7 +51,8 @@ _INSTRUCTIONS: Final = frozenset({"system", "instructions", "systemInstruction"}
 class Outgoing:
     """A request as it is about to go out; its body is without secrets, `cut` says where they were.
 
-    `account` is a keyed digest of the key it goes out under.
+    `account` is a keyed digest of the key it goes out under. `compacts` says that it asks for a
+    summary alone: its endpoint says so, its body does not.
     """
 
     api: str
@@ -60,11 +61,7 @@ class Outgoing:
     cut: tuple[str, ...] = ()
     account: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
-
-    @property
-    def compacts(self) -> bool:
-        """Whether it asks for a summary alone: its endpoint says so, its body does not."""
-        return endpoint_of("POST", self.path).compacts
+    compacts: bool = False
 
     @property
     def path(self) -> str:

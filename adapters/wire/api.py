@@ -186,10 +186,6 @@ class Wire:
     batches: BatchWire | None = None
     is_respelled: bool = False
 
-    def stream(self) -> AnswerStream:
-        """Return what reads a streamed answer of the usual content type."""
-        return next(iter(self.streams.values()))()
-
 
 # What a service says when it does not answer, as an event.
 #

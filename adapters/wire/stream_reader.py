@@ -8,10 +8,10 @@ count; a recorder does not reconnect.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
-from onrecord.adapters.wire.answer import Anomaly, Answer, Interruption, Loss
+from onrecord.adapters.wire.answer import Anomaly, Answer, Interruption, Loss, named
 from onrecord.adapters.wire.api import error_kind
 from onrecord.adapters.wire.blocks import AnswerBlock
 from onrecord.domain.errors import MalformedJson
@@ -304,6 +304,15 @@ class BlocksByIndex(Generic[Opened]):
         """Return the others, in order."""
         still = [block.unfinished(index) for index, block in self.open.items() if block]
         return tuple(sorted([*self._broken, *still], key=lambda block: block.index))
+
+    def stopped_amid(self, reason: object, excuses: Collection[str]) -> str | None:
+        """Return what is wrong with a reason to stop; None where no block is cut, or it may cut one.
+
+        `excuses` are the reasons that may come at any moment.
+        """
+        if reason in excuses or not self.unfinished():
+            return None
+        return f"stopped ({named(reason)}) with a block that is not whole"
 
     def gaps(self) -> list[Anomaly]:
         """Return what is to be said of indexes below the last at which no block is."""

@@ -13,6 +13,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from onrecord.adapters.wire.answer import Answer
+from onrecord.adapters.wire.api import AnswerStream
 from onrecord.adapters.wire.stream_reader import Decoder
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.projections.api import names
@@ -141,10 +142,15 @@ def read(sample: Sample, data: bytes, sizes: Iterable[int] = (64,)) -> Answer:
     wire = WIRES[sample.api]
     if sample.is_body:
         return wire.read_body(data, "malformed", None)
-    stream = wire.stream()
+    stream = stream_of(sample.api)
     for chunk in chunks(data, sizes):
         stream.feed(chunk)
     return stream.finish()
+
+
+def stream_of(api: str) -> AnswerStream:
+    """What reads a streamed answer of an API, of its usual content type."""
+    return next(iter(WIRES[api].streams.values()))()
 
 
 def chunks(data: bytes, sizes: Iterable[int]) -> Iterator[bytes]:

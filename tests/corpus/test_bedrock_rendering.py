@@ -13,6 +13,7 @@ from uuid import UUID
 import pytest
 
 from onrecord.adapters.wire.answer import Answer
+from onrecord.adapters.wire.bedrock.stream import ConverseStream
 from onrecord.adapters.wire.bedrock.wire import WIRE
 from onrecord.adapters.wire.blocks import Recording
 from onrecord.adapters.wire.requests import instructions_set, tools_declared
@@ -101,7 +102,7 @@ def spelled(block: JsonObject) -> JsonObject:
 def read(exchange: Exchange) -> Answer:
     if not exchange.is_stream:
         return WIRE.read_body(exchange.body, "cut", None)
-    stream = WIRE.stream()
+    stream = ConverseStream()
     stream.feed(exchange.body)
     return stream.finish()
 

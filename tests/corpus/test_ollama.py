@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from onrecord.adapters.wire.ollama.stream import ChatStream
 from onrecord.adapters.wire.ollama.wire import WIRE
 from tests.corpus.conversations import alone
 from tests.corpus.ollama_wire import NAME, examples, lines
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.skipif(not is_there(), reason=MISSING)
 def test_every_answer_is_captured_without_loss(record_property: RecordProperty) -> None:
     blocks = 0
     for line in lines():
-        stream = WIRE.stream()
+        stream = ChatStream()
         stream.feed(json.dumps(line).encode() + b"\n")
         answer = stream.finish()
         message = line.get("message", {})

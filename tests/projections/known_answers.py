@@ -11,6 +11,7 @@ import pytest
 from onrecord.adapters.wire.answer import Answer
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.jsontext import JsonObject
+from tests.contract.samples import stream_of
 from tests.corpus.conversations import alone, conversations
 from tests.corpus.interactions import Call, calls, written
 from tests.corpus.wire import CORPUS
@@ -70,7 +71,7 @@ def called() -> str:
 def read(api: str, answer: bytes) -> Answer:
     if answer.lstrip().startswith(b"{"):
         return WIRES[api].read_body(answer, "malformed", None)
-    stream = WIRES[api].stream()
+    stream = stream_of(api)
     stream.feed(answer)
     return stream.finish()
 

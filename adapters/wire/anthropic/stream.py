@@ -375,17 +375,11 @@ class MessageStream(EventReader):
             self._note(complaint, b"")
 
     def _stop(self) -> None:
+        reason = self._envelope.get("stop_reason")
         if not self._started:
             self._give_up("a message_stop before any message_start")
-        elif self._is_amid_a_block():
-            reason = named(self._envelope.get("stop_reason"))
-            self._interruption = "malformed"
-            self._detail = f"stopped ({reason}) with a block that is not whole"
-        elif self._envelope.get("stop_reason") is None:
+        elif fault := self._blocks.stopped_amid(reason, _AMID_A_BLOCK):
+            self._interruption, self._detail = "malformed", fault
+        elif reason is None:
             self._note("a message_stop without a stop reason")
         self._over = True
-
-    def _is_amid_a_block(self) -> bool:
-        """Whether a block is not whole, and the reason to stop is none to stop amid one."""
-        stopped_amid = self._envelope.get("stop_reason") in _AMID_A_BLOCK
-        return bool(self._blocks.unfinished()) and not stopped_amid

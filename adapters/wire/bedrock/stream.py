@@ -27,7 +27,7 @@ from onrecord.projections.apis.bedrock.read import called
 API: Final = "bedrock-converse"
 """The name of this wire format, in events and requests."""
 
-AMID_A_BLOCK: Final = (
+_AMID_A_BLOCK: Final = (
     *("max_tokens", "model_context_window_exceeded", "content_filtered"),
     *("guardrail_intervened", "malformed_model_output", "malformed_tool_use"),
 )
@@ -176,9 +176,9 @@ class ConverseStream(StreamReader):
     def finish(self, loss: Loss = "cut", detail: str | None = None) -> Answer:
         """Return what the response said; `loss` is why, if its last event has not been seen."""
         ending = self._ending(loss, detail or broken_off("frame", self._decoder.tail))
-        if ending[0] is None and self._is_amid_a_block():
-            reason = named(self._envelope.get("stopReason"))
-            ending = "malformed", f"stopped ({reason}) with a block that is not whole"
+        fault = self._blocks.stopped_amid(self._envelope.get("stopReason"), _AMID_A_BLOCK)
+        if ending[0] is None and fault:
+            ending = "malformed", fault
         message = {} if self._message is None else {"output": {"message": self._message}}
         envelope = {**message, **self._envelope}
         answer = self._answer(API, envelope, ending, *self._blocks.gaps())
@@ -296,8 +296,3 @@ class ConverseStream(StreamReader):
         for name in data.keys() - {"contentBlockIndex", member} - self._odd:
             self._odd.add(name)
             self._note(f"an unknown member {named(name)} of an event")
-
-    def _is_amid_a_block(self) -> bool:
-        """Whether a block is not whole, and the reason to stop is none to stop amid one."""
-        stopped_amid = self._envelope.get("stopReason") in AMID_A_BLOCK
-        return bool(self._blocks.unfinished()) and not stopped_amid

@@ -70,7 +70,7 @@ class Batches:
         None where no request of it is a turn, or where they lie elsewhere. Raises the refusal where
         one cannot be read or made durable, as for a turn: providers take a batch with odd requests.
         """
-        api = endpoint_of(sending.method, sending.path).api
+        api = sending.purpose.api
         wire = WIRES[api].batches
         created: _Created | None = sending.extensions.get(_MARK)
         try:
@@ -87,7 +87,7 @@ class Batches:
 
     def _created(self, bound: CallBinding, sending: Sending, body: bytes) -> _Created | None:
         """Return the batch that this is a retry of, else a new one, recorded; None without turns."""
-        api = endpoint_of(sending.method, sending.path).api
+        api = sending.purpose.api
         wire = WIRES[api].batches
         if wire is None:
             return None
@@ -224,7 +224,7 @@ class Results:
         alone; if it looks like one that has, that is said. What cannot be found out keeps nobody
         from reading.
         """
-        api = endpoint_of(sending.method, sending.path).api
+        api = sending.purpose.api
         batches = WIRES[api].batches
         wire = None if batches is None else batches.lines
         if wire is None:

@@ -23,7 +23,7 @@ from onrecord.adapters.wire.clients.batches import Batches, Results
 from onrecord.adapters.wire.clients.binding import Binding, CallBinding
 from onrecord.adapters.wire.clients.sending import MARK, SPLICED, Sending, outgoing_of, retry_count
 from onrecord.adapters.wire.respelling import restored
-from onrecord.adapters.wire.wires import WIRES, endpoint_of, refusal_of
+from onrecord.adapters.wire.wires import WIRES, refusal_of
 from onrecord.domain.errors import OnrecordError
 from onrecord.domain.events import ResponseCompleted, ResponseInterrupted
 from onrecord.domain.jsontext import read_bounded_object
@@ -114,7 +114,7 @@ class ExchangeRecorder:
         recorded: _RecordedRequest | None = extensions.get(MARK)
         count = retry_count(sending.headers)
         if recorded is None:
-            api = endpoint_of("POST", sending.path).api
+            api = sending.purpose.api
             outgoing = partial(outgoing_of, api, sending, body)
             try:
                 recorded = self._opened(bound, body, count, outgoing)
@@ -134,7 +134,7 @@ class ExchangeRecorder:
         It is the answer of the request that made the response, recorded once all of it is there.
         """
         read = _response_id(sending.path)
-        recorded = self._deferred.find(read) or self._found(bound, sending.path)
+        recorded = self._deferred.find(read) or self._found(bound, sending)
         if recorded is None:
             return None
 
@@ -148,12 +148,12 @@ class ExchangeRecorder:
         folder = recorded.recorder.spool.folder
         return Attempt(WIRES[api], request.request, request.line, credentials, close, folder)
 
-    def _found(self, bound: CallBinding, path: str) -> _RecordedRequest | None:
+    def _found(self, bound: CallBinding, sending: Sending) -> _RecordedRequest | None:
         """Return the request whose answer is read, if the log of its conversation knows it.
 
         What cannot be found out keeps nobody from reading.
         """
-        read = _response_id(path)
+        read = _response_id(sending.path)
         try:
             recorder = bound.known()
             request = None if recorder is None else recorder.find_response(read)
@@ -162,9 +162,8 @@ class ExchangeRecorder:
             return None
         if recorder is None or request is None:
             return None
-        recorded = _RecordedRequest(
-            endpoint_of("GET", path).api, recorder, request, recorder.stream.conversation_id
-        )
+        bound_to = recorder.stream.conversation_id
+        recorded = _RecordedRequest(sending.purpose.api, recorder, request, bound_to)
         self._deferred.keep(read, recorded)
         return recorded
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Mapping, MutableMapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
@@ -17,7 +17,7 @@ from onrecord.adapters.wire import secrets
 from onrecord.adapters.wire.api import Kind
 from onrecord.adapters.wire.bodies.credentials import Credentials, credentials_of
 from onrecord.adapters.wire.secrets import Digest
-from onrecord.adapters.wire.wires import WIRES, endpoint_of
+from onrecord.adapters.wire.wires import WIRES, Purpose, endpoint_of
 from onrecord.domain import jsontext
 from onrecord.domain.jsontext import read_bounded_object
 
@@ -30,7 +30,7 @@ SPLICED: Final = "onrecord.spliced"
 _CALL: ContextVar[MutableMapping[str, Any] | None] = ContextVar("onrecord.call", default=None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sending:
     """A request that is about to be sent; its `target` is the path and the query, as on the wire.
 
@@ -48,6 +48,11 @@ class Sending:
         """The path of its URL, as on the wire."""
         return self.target.partition("?")[0]
 
+    @cached_property
+    def purpose(self) -> Purpose:
+        """The endpoint that it goes to, and whose that is."""
+        return endpoint_of(self.method, self.path)
+
     @property
     def is_recorded(self) -> bool:
         """Whether something is recorded of it, or of what it is answered."""
@@ -56,7 +61,7 @@ class Sending:
     @property
     def kind(self) -> Kind:
         """What it is for."""
-        return "turn" if MARK in self.extensions else endpoint_of(self.method, self.path).kind
+        return "turn" if MARK in self.extensions else self.purpose.kind
 
     @property
     def is_turn(self) -> bool:
@@ -166,4 +171,5 @@ def outgoing_of(api: str, sending: Sending, body: bytes, recorder: Recorder) -> 
         cut=places,
         account=None if account is None else digest(account).hex(),
         headers={name: sending.headers[name] for name in wire.headers if name in sending.headers},
+        compacts=sending.purpose.compacts,
     )

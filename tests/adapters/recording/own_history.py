@@ -12,7 +12,7 @@ from uuid_utils.compat import uuid7
 from onrecord.adapters.recording.plan import Outgoing
 from onrecord.adapters.recording.state import OpenRequest
 from onrecord.adapters.wire.answer import Loss
-from onrecord.adapters.wire.wires import WIRES
+from onrecord.adapters.wire.wires import WIRES, endpoint_of
 from onrecord.domain import events, jsontext
 from onrecord.domain.content import Native, NeutralBlock, Text, ToolCall, ToolResult
 from onrecord.domain.jsontext import JsonObject
@@ -221,7 +221,9 @@ class Program:
         if system is not None:
             more |= self.spelling.system(system)
         body = jsontext.write(self.spelling.body(history, **more))
-        outgoing = Outgoing(self.spelling.api, endpoint or self.spelling.endpoint, body)
+        path = endpoint or self.spelling.endpoint
+        compacts = endpoint_of("POST", path).compacts
+        outgoing = Outgoing(self.spelling.api, path, body, compacts=compacts)
         return self.recorded.recorder.begin(outgoing, after=after)
 
     def answered(self, begun: OpenRequest, answer: JsonObject, loss: Loss = "malformed") -> List:

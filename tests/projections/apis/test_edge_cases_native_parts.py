@@ -15,6 +15,7 @@ import pytest
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.jsontext import JsonObject
 from tests import bedrock_wire
+from tests.contract.samples import stream_of
 from tests.corpus.interactions import Call, calls, written
 from tests.corpus.played import Played, play
 from tests.projections.known_answers import recorded, sample
@@ -58,7 +59,7 @@ def parts_told(answer: bytes) -> list[JsonObject]:
     if answer.lstrip().startswith(b"{"):
         read = WIRES[GEMINI].read_body(answer, "malformed", None)
     else:
-        stream = WIRES[GEMINI].stream()
+        stream = stream_of(GEMINI)
         stream.feed(answer)
         read = stream.finish()
     found = [block.value for block in read.blocks]

@@ -12,6 +12,7 @@ from onrecord.adapters.wire.answer import Answer, Conclusion, Loss
 from onrecord.adapters.wire.api import AnswerStream, Wire
 from onrecord.adapters.wire.bodies.attempt import Attempt
 from onrecord.adapters.wire.bodies.credentials import Credentials
+from onrecord.adapters.wire.openai_chat.stream import CompletionStream
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.events import AttemptFailed, ResponseInterrupted
 from tests.adapters.wire.attempts import JSON, STREAM, Closed, digest
@@ -25,14 +26,13 @@ class Reading:
     """The reader of a stream, which a test makes fail."""
 
     def __init__(self) -> None:
-        self._inner: Any = WIRE.stream()
+        self._inner = CompletionStream()
 
     def feed(self, chunk: bytes) -> bool:
-        return bool(self._inner.feed(chunk))
+        return self._inner.feed(chunk)
 
     def finish(self, loss: Loss = "cut", detail: str | None = None) -> Answer:
-        answer: Answer = self._inner.finish(loss, detail)
-        return answer
+        return self._inner.finish(loss, detail)
 
 
 class NeverMade(Reading):

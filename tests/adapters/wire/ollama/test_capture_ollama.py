@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from onrecord.adapters.wire.answer import Answer
-from onrecord.adapters.wire.ollama.wire import WIRE
+from onrecord.adapters.wire.ollama.stream import ChatStream
 from onrecord.domain.encoding import encode
 from onrecord.domain.events import (
     MessageRecorded,
@@ -27,7 +27,7 @@ STREAM = [*THOUGHT, *SAID, *CALLED, *CALLED, last()]
 
 
 def streamed(wire: bytes, size: int = 1 << 20) -> Answer:
-    stream = WIRE.stream()
+    stream = ChatStream()
     for start in range(0, len(wire), size):
         stream.feed(wire[start : start + size])
     return stream.finish()
