@@ -181,12 +181,9 @@ def _draw_history(
     for when, each in history:
         names = Text(output.flat(_names(each)) or "none", "yellow")
         places = output.flat(_origins(each))
-        table.add_row(f"{each.version}", _to_seconds(when), _short(each.sha256), names, places)
+        second = when[:19].replace("T", " ")
+        table.add_row(f"{each.version}", second, _short(each.sha256), names, places)
     console.print(table)
-
-
-def _to_seconds(when: str) -> str:
-    return when[:19].replace("T", " ")
 
 
 def _since(in_force: Declared) -> str:

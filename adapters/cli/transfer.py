@@ -306,7 +306,10 @@ def _recorded(store: Store, path: Path, options: _ImportOptions) -> _Summary:
             if options.as_json:
                 output.json_line(_document(done, dry_run=options.dry_run))
             elif not output.is_drawn():
-                _print(done, dry_run=options.dry_run)
+                would = _WOULD_BE if options.dry_run else {}
+                outcome = would.get(done.outcome, done.outcome)
+                counts = (done.events, done.recorded, len(done.doubts))
+                output.plain(done.key, outcome, *counts, done.why)
     return summary
 
 
@@ -379,11 +382,6 @@ def _dubious(done: TakenIn) -> Iterable[str]:
         yield f"{done.key}: refused: {done.why}"
     for doubt in done.doubts:
         yield f"{done.key}, {doubt.place}: {doubt.kind}: {doubt.why}"
-
-
-def _print(done: TakenIn, *, dry_run: bool) -> None:
-    outcome = _WOULD_BE.get(done.outcome, done.outcome) if dry_run else done.outcome
-    output.plain(done.key, outcome, done.events, done.recorded, len(done.doubts), done.why)
 
 
 def _document(done: TakenIn, *, dry_run: bool) -> dict[str, object]:

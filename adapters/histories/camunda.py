@@ -35,6 +35,7 @@ from onrecord.domain.events import (
     ToolResultRecorded,
 )
 from onrecord.domain.jsontext import JsonObject, read_bounded
+from onrecord.projections.apis.members import object_of, objects, text_or_none
 
 # The messages of a Camunda agent, as the events that they come to, in neutral form.
 #
@@ -77,11 +78,11 @@ class _Transcriber(Transcriber):
 
     def take(self, message: JsonObject, place: str) -> None:
         """Take in a message."""
-        metadata = _members(message.get("metadata"))
+        metadata = object_of(message.get("metadata"))
         at = moment(metadata.get("timestamp"))
         match message.get("role"):
             case "system":
-                self.instruct(map(_text, _objects(message.get("content"))), place, at)
+                self.instruct(map(_text, objects(message.get("content"))), place, at)
             case "user" if metadata.get("toolCallDocuments") is True:
                 self.doubt("left out", place, "it repeats documents of results: not said anew")
             case "user":
@@ -89,7 +90,7 @@ class _Transcriber(Transcriber):
             case "assistant":
                 self._answer(message, place, at)
             case "tool_call_result":
-                for result in _objects(message.get("results")):
+                for result in objects(message.get("results")):
                     self._result(result, place, at)
             case _:
                 raise InvalidInput(f"{place}: its role is none of an agent's messages")
@@ -103,16 +104,16 @@ class _Transcriber(Transcriber):
         parts = self._parts(message.get("content"), place)
         for index, part in enumerate(parts):
             self.add(_block(part, response, index), place, at)
-        for index, call in enumerate(_objects(message.get("toolCalls")), len(parts)):
+        for index, call in enumerate(objects(message.get("toolCalls")), len(parts)):
             self._call(call, response, index, place, at)
         envelope: JsonObject = {name: message[name] for name in _BESIDE if name in message}
         self.add(
             ResponseCompleted(
                 response=response,
                 api=API,
-                provider_id=_string(message.get("messageId")),
-                model=_string(message.get("modelId")),
-                stop_reason=_string(message.get("stopReason")),
+                provider_id=text_or_none(message.get("messageId")),
+                model=text_or_none(message.get("modelId")),
+                stop_reason=text_or_none(message.get("stopReason")),
                 envelope=envelope,
             ),
             place,
@@ -122,7 +123,7 @@ class _Transcriber(Transcriber):
     def _call(
         self, call: JsonObject, response: UUID, index: int, place: str, at: int | None
     ) -> None:
-        call_id, name = _string(call.get("id")), _string(call.get("name"))
+        call_id, name = text_or_none(call.get("id")), text_or_none(call.get("name"))
         if not call_id or not name:
             raise InvalidInput(f"{place}: a call has no id, or no name")
         content = ToolCall(id=call_id, name=name, arguments=call.get("arguments") or {})
@@ -135,7 +136,7 @@ class _Transcriber(Transcriber):
         """Tell of a result; one without an id is what came from outside."""
         when = moment(result.get("completedAt")) or at
         content = self._neutral(result.get("content"), place)
-        call_id = _string(result.get("id"))
+        call_id = text_or_none(result.get("id"))
         if not call_id:
             self.add(SignalReceived(content=content), place, when)
             return
@@ -156,7 +157,7 @@ class _Transcriber(Transcriber):
         )
 
     def _parts(self, content: Any, place: str) -> tuple[Part, ...]:
-        return tuple(self._part(part, place) for part in _objects(content) if not _is_blank(part))
+        return tuple(self._part(part, place) for part in objects(content) if not _is_blank(part))
 
     def _part(self, part: JsonObject, place: str) -> Part:
         match part:
@@ -166,7 +167,7 @@ class _Transcriber(Transcriber):
                 text = jsontext.write(content).decode("utf-8", "surrogatepass")
                 return Text(text=text)
             case {"type": "document", "document": {"url": str(url)} as held}:
-                name = _string(cast("JsonObject", held).get("name"))
+                name = text_or_none(cast("JsonObject", held).get("name"))
                 return Document(media_type=media_type_of(b"", name or url), name=name, url=url)
             case {"type": "document"}:
                 self.doubt("left out", place, "a document that the agent's own store holds")
@@ -190,19 +191,6 @@ def _is_blank(part: JsonObject) -> bool:
 
 def _text(part: JsonObject) -> str:
     return str(part.get("text", ""))
-
-
-def _string(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def _members(value: Any) -> JsonObject:
-    return cast("JsonObject", value) if isinstance(value, dict) else {}
-
-
-def _objects(value: Any) -> list[JsonObject]:
-    items = cast("list[Any]", value) if isinstance(value, list) else []
-    return [cast("JsonObject", item) for item in items if isinstance(item, dict)]
 
 
 SCHEMA: Final = 1
@@ -251,8 +239,7 @@ def _context(value: Any) -> JsonObject:
 
 def _messages(context: JsonObject) -> list[JsonObject]:
     version = _version(context)
-    held = context.get("conversation", context)
-    within = cast("JsonObject", held) if isinstance(held, dict) else {}
+    within = object_of(context.get("conversation", context))
     version = max(version, _version(within))
     match within:
         case {"turns": [*turns]}:

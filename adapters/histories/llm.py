@@ -25,6 +25,7 @@ from onrecord.adapters.histories.llm_turns import Message, Turn, transcribe_turn
 from onrecord.domain.errors import InvalidInput, MalformedJson
 from onrecord.domain.jsontext import JsonObject, read_bounded
 from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.apis.members import text_or_none
 
 # What rows of the logs of `llm` hold: JSON, counts, tools, attachments.
 
@@ -58,8 +59,7 @@ def envelope_of(row: JsonObject) -> JsonObject:
 
 def text_of(row: JsonObject, member: str) -> str | None:
     """Return a column that is a text."""
-    value = row.get(member)
-    return value if isinstance(value, str) and value else None
+    return text_or_none(row.get(member))
 
 
 def count_of(row: JsonObject, member: str) -> int | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import re
 import threading
 import time
@@ -17,6 +16,7 @@ import redis.connection
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from onrecord.adapters.storage.interrupts import begin_anew_in_children
 from onrecord.domain.errors import InvalidInput
 
 # Whether a Redis that failed is to be asked again: not by everyone, and not at once.
@@ -65,15 +65,12 @@ class Breaker:
     def failed(self, error: Exception) -> None:
         """Take note that it did not do what it was asked."""
         if self._fails_first():
-            why = type(error).__name__
             logger.warning(
                 "Redis at %s is of no use now (%s: %s): going on without it",
-                self._shown,
-                why,
-                error,
+                *(self._shown, type(error).__name__, error),
             )
 
-    def after_fork_in_child(self) -> None:
+    def begin_anew(self) -> None:
         """Forget the parent's threads, one of which may have held the lock."""
         self._lock = threading.Lock()
 
@@ -94,15 +91,7 @@ class Breaker:
 
 
 _breakers: Final[WeakSet[Breaker]] = WeakSet()
-
-
-def _after_fork_in_child() -> None:
-    for breaker in list(_breakers):
-        breaker.after_fork_in_child()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)
+begin_anew_in_children(_breakers)
 
 
 Command: TypeAlias = tuple[str | bytes | int, ...]
@@ -210,15 +199,7 @@ class Connection:
 
 
 _all: Final[WeakSet[Connection]] = WeakSet()
-
-
-def _begin_anew() -> None:
-    for connection in list(_all):
-        connection.begin_anew()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_anew)
+begin_anew_in_children(_all)
 
 
 def client_of(url: str, seconds: float) -> Any:

@@ -15,11 +15,11 @@ import sys
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, contextmanager, suppress
 from functools import wraps
 from types import FrameType
-from typing import Any, Final, ParamSpec, TypeVar, cast
+from typing import Any, Final, ParamSpec, Protocol, TypeVar, cast
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -169,6 +169,24 @@ def _has_ended(frame: FrameType) -> bool:
 
 def _own_holds() -> dict[Hold, None]:
     return cast("dict[Hold, None]", _threads.__dict__.setdefault("holds", {}))
+
+
+class Renewable(Protocol):
+    """What a forked child shall not use as its parent left it: a thread may have held its locks."""
+
+    def begin_anew(self) -> None:
+        """Leave to the parent what is the parent's."""
+
+
+def begin_anew_in_children(ones: Iterable[Renewable]) -> None:
+    """Let each of these begin anew in a process that is forked, first of all."""
+
+    def begin_anew() -> None:
+        for one in list(ones):
+            one.begin_anew()
+
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=begin_anew)
 
 
 def _after_fork_in_child() -> None:

@@ -6,19 +6,17 @@ makes it correct, whoever appends from wherever.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from functools import lru_cache
-from types import TracebackType
 from typing import Final, Protocol, Self
 from uuid import UUID
 from weakref import WeakSet
 
-from onrecord.adapters.storage.interrupts import Bell
+from onrecord.adapters.storage.interrupts import Bell, begin_anew_in_children
 from onrecord.domain.errors import StaleCursor, StorageUnavailable
 from onrecord.domain.log import Cursor, RecordedEvent
 
@@ -186,7 +184,7 @@ class Wakeups:
         """Let waiting subscriptions look whether they were stopped."""
         self._bell.ring()
 
-    def after_fork_in_child(self) -> None:
+    def begin_anew(self) -> None:
         """Forget the parent's threads, one of which may have held the lock."""
         self._bell = Bell()
         self._opening = threading.RLock()
@@ -213,14 +211,7 @@ class Wakeups:
 
 
 _all: Final[WeakSet[Wakeups]] = WeakSet()
-
-
-def _after_fork_in_child() -> None:
-    for wakeups in list(_all):
-        wakeups.after_fork_in_child()
-
-
-os.register_at_fork(after_in_child=_after_fork_in_child)
+begin_anew_in_children(_all)
 
 
 class PollingSubscription:
@@ -260,12 +251,7 @@ class PollingSubscription:
         """Return itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop."""
         self.stop()
 

@@ -20,6 +20,7 @@ from onrecord.domain.content import Document
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition, ToolSource
+from onrecord.projections.apis.members import text_or_none
 
 PREFIX: Final = "A2A_"
 
@@ -68,11 +69,10 @@ def agent_card(card: object, *, element: str | None = None) -> Toolset:
         description=_ABOUT + jsontext.write(json_card).decode(),
         input_schema=_message_schema(),
     )
-    version: Any = json_card.get("version")
     source = ToolSource(
         origin="a2a",
         name=json_card["name"],
-        version=version if isinstance(version, str) and version else None,
+        version=text_or_none(json_card.get("version")),
         sha256=hashlib.sha256(jsontext.write_canonical(json_card)).hexdigest(),
         tools=(name,),
     )

@@ -140,14 +140,6 @@ def must_fit_a_new_store(path: Path, tenant: UUID, key: str | None) -> None:
 
 def _must_fit(checked: Checked, tenant: UUID, key: str | None) -> str:
     """Return the key that a conversation gets, whatever the store holds."""
-    _must_be_whole(checked, tenant)
-    name = checked.beginning.key if key is None else key_given(key)
-    if name is None:
-        raise InvalidInput("the file names no key: give one with --as KEY")
-    return name
-
-
-def _must_be_whole(checked: Checked, tenant: UUID) -> None:
     if checked.erased:
         raise InvalidInput(
             f"{checked.erased} of the {checked.beginning.events} events were forgotten: what is "
@@ -155,6 +147,10 @@ def _must_be_whole(checked: Checked, tenant: UUID) -> None:
         )
     if checked.tenant != tenant:
         raise InvalidInput("the file is of another tenant: connect as that tenant")
+    name = checked.beginning.key if key is None else key_given(key)
+    if name is None:
+        raise InvalidInput("the file names no key: give one with --as KEY")
+    return name
 
 
 def _fork(recorded: RecordedEvent) -> ConversationForked | None:

@@ -181,12 +181,9 @@ def _told(recorded: RecordedEvent) -> Row:
         return {}
     match recorded.event():
         case RequestSent() | ResponseCompleted() | ResponseInterrupted() as event:
-            return {"api": storable(event.api), "model": _storable(event.model)}
+            model = None if event.model is None else storable(event.model)
+            return {"api": storable(event.api), "model": model}
         case ToolCallRecorded() | ServerToolCallRecorded() as event:
             return {"tool": storable(event.name)}
         case _:
             return {}
-
-
-def _storable(text: str | None) -> str | None:
-    return None if text is None else storable(text)

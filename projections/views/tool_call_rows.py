@@ -98,7 +98,7 @@ class LedgerCalls:
         """Return the row with the last result that was recorded up to a version."""
         answered = [row for row in self._rows.values() if row["result_version"] is not None]
         before = (row for row in answered if row["result_version"] <= version)
-        return max(before, key=_result_version, default=None)
+        return max(before, key=lambda row: int(row["result_version"]), default=None)
 
     def _note(self, row: Row) -> None:
         version: int = row["version"]
@@ -120,11 +120,6 @@ def _last(rows: Iterable[Row]) -> Row | None:
 
 def _version(row: Row) -> int:
     version: int = row["version"]
-    return version
-
-
-def _result_version(row: Row) -> int:
-    version: int = row["result_version"]
     return version
 
 

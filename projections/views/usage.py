@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Annotated, Any, Final, NamedTuple, cast
 
 from pydantic import Field
@@ -29,8 +29,9 @@ from onrecord.domain.errors import InvalidInput
 from onrecord.domain.head import MOST_TOKENS
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.api import Path, UsagePlaces, api_of
+from onrecord.projections.api import UsagePlaces, api_of
 from onrecord.projections.apis.capabilities import MODELS, Entry, entries_in, entry_for, read_as
+from onrecord.projections.apis.members import member
 from onrecord.projections.history.responses import plain_of
 from onrecord.projections.views.view import Changes, EventBatch, Row, storable
 
@@ -59,7 +60,8 @@ def usage_members(api: str, envelope: JsonObject) -> UsageMembers:
     """Return what the envelope of a response says of its tokens besides."""
     known = api_of(api)
     places = known.usage if known else UsagePlaces()
-    return UsageMembers(*(_first(envelope, paths) for paths in places))
+    counts = ((count_of(reduce(member, path, envelope)) for path in paths) for paths in places)
+    return UsageMembers(*(next(filter(None, each), 0) for each in counts))
 
 
 def count_of(value: object) -> int:
@@ -71,18 +73,6 @@ def count_of(value: object) -> int:
 def name_of(text: str) -> str:
     """Return the name of an API or a model as rows have it: storable, of at most 200 characters."""
     return storable(text[:_LONGEST])
-
-
-def _first(envelope: JsonObject, paths: tuple[Path, ...]) -> int:
-    return next(filter(None, (count_of(_at(envelope, path)) for path in paths)), 0)
-
-
-def _at(value: Any, path: Path) -> Any:
-    for name in path:
-        if not isinstance(value, dict):
-            return None
-        value = cast("JsonObject", value).get(name)
-    return value
 
 
 @dataclass(frozen=True, slots=True)

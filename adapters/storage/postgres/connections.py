@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from uuid import UUID
 
 import psycopg
-from psycopg import Connection, IsolationLevel, RawCursor
+from psycopg import Connection, Cursor, IsolationLevel, RawCursor
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool
@@ -228,10 +228,15 @@ class Connections:
         self._identity = Identity._make(row)
 
 
+def sent(connection: LogConnection, name: str, *parameters: object) -> Cursor[TupleRow]:
+    """Send a named query, whose rows are asked for later."""
+    return connection.execute(connection.queries[name], parameters, binary=True)
+
+
 def fetched(
     connection: LogConnection, name: str, parameters: Sequence[object] = ()
 ) -> list[TupleRow]:
     """Return the rows of a named query on a connection, values in their binary form."""
-    cursor = connection.execute(connection.queries[name], parameters, binary=True)
+    cursor = sent(connection, name, *parameters)
     # Its `description` would say the same, but makes a list of the columns for it.
     return [] if cursor.rownumber is None else cursor.fetchall()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from psycopg.types.numeric import Int8
 from uuid_utils.compat import uuid7
 
 from onrecord.adapters.storage.append import Proof, keyed_digest, pieces, verified
-from onrecord.adapters.storage.interrupts import releasing
+from onrecord.adapters.storage.interrupts import begin_anew_in_children, releasing
 from onrecord.adapters.storage.postgres import schema
 from onrecord.adapters.storage.postgres.async_appends import AsyncAppends
 from onrecord.adapters.storage.postgres.batch import head_of, packed, parameters_of, verdict_of
@@ -379,18 +378,10 @@ class Postgres:
 
 
 _OPEN: Final[weakref.WeakSet[Postgres]] = weakref.WeakSet()
-
-
-def _begin_anew() -> None:
-    for log in _OPEN:
-        log.begin_anew()
+begin_anew_in_children(_OPEN)
 
 
 def _uuid(rows: list[TupleRow]) -> UUID:
     value = rows[0][0]
     assert isinstance(value, UUID)
     return value
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_anew)

@@ -19,7 +19,12 @@ import psycopg
 from psycopg import Cursor, errors
 from psycopg.rows import TupleRow
 
-from onrecord.adapters.storage.postgres.connections import Connections, LogConnection, fetched
+from onrecord.adapters.storage.postgres.connections import (
+    Connections,
+    LogConnection,
+    fetched,
+    sent,
+)
 from onrecord.adapters.storage.postgres.errors import translated
 from onrecord.adapters.views.postgres.builds import LEASE_SECONDS, Lease
 from onrecord.domain.errors import OnrecordError
@@ -202,7 +207,7 @@ class PostgresAdvance:
         """
         unmoved = Batch((feed,), (Segment(place, at, at),))
         with self._connections.transaction() as connection:
-            _send(connection, "batch_begun", _STALLED)
+            sent(connection, "batch_begun", _STALLED)
             _must_have_moved(_send_move(connection, unmoved, lease), unmoved)
             parked = _asked(connection, "unpark", feed.view.name, feed.generation, conversation)
             if not parked:
@@ -232,13 +237,13 @@ class PostgresAdvance:
     def _step(
         self, connection: LogConnection, batch: Batch, lease: Lease | None, is_swift: bool
     ) -> Folded:
-        _send(connection, "batch_begun", _STALLED)
+        sent(connection, "batch_begun", _STALLED)
         moved = _send_move(connection, batch, lease)
         feeds, places = _feeds(batch.feeds), _places(batch.segments)
-        reading = _send(
+        reading = sent(
             connection, "events_of_parts", *places, *_spans(batch.segments), list(batch.types())
         )
-        waiting = _send(connection, "parked_in_parts", *feeds, *places)
+        waiting = sent(connection, "parked_in_parts", *feeds, *places)
         _must_have_moved(moved, batch)
         events, parked = _events(reading.fetchall()), _by_feed(waiting.fetchall())
         batches = by_conversation(events, partial(_owner, connection))
@@ -262,7 +267,7 @@ class PostgresAdvance:
             for kind, count in _asked(connection, "parked_alike", feed.view.name, feed.generation):
                 if circuit_opens(count):
                     why = why_the_circuit_opened(kind, count)
-                    _send(connection, "view_stopped", feed.view.name, feed.generation, why)
+                    sent(connection, "view_stopped", feed.view.name, feed.generation, why)
                     stopped.add(feed)
         return frozenset(stopped)
 
@@ -277,7 +282,7 @@ class PostgresAdvance:
     ) -> None:
         event = failure.event
         part = part_of(event.conversation_id, self._parts)
-        _send(
+        sent(
             connection,
             "park",
             *(feed.view.name, feed.generation, event.conversation_id, failure.tenant),
@@ -323,7 +328,7 @@ def _careful_steps(
 
 def _send_move(connection: LogConnection, batch: Batch, lease: Lease | None) -> Cursor[TupleRow]:
     moves = [(feed, at) for feed in batch.feeds for at in batch.segments]
-    return _send(
+    return sent(
         connection,
         "checkpoints_moved",
         *([feed.view.name for feed, _ in moves], [feed.generation for feed, _ in moves]),
@@ -368,9 +373,5 @@ def _spans(segments: Sequence[Segment]) -> tuple[list[int], list[int]]:
     return [at.after for at in segments], [at.until for at in segments]
 
 
-def _send(connection: LogConnection, name: str, *parameters: object) -> Cursor[TupleRow]:
-    return connection.execute(connection.queries[name], parameters, binary=True)
-
-
 def _asked(connection: LogConnection, name: str, *parameters: object) -> list[TupleRow]:
-    return _send(connection, name, *parameters).fetchall()
+    return sent(connection, name, *parameters).fetchall()

@@ -7,12 +7,11 @@ from contextlib import contextmanager
 from typing import Final
 from uuid import UUID
 
-from psycopg import Cursor
 from psycopg.rows import TupleRow
 from psycopg.types.numeric import Int8
 
 from onrecord.adapters.storage.interrupts import releasing
-from onrecord.adapters.storage.postgres.connections import Connections, LogConnection, fetched
+from onrecord.adapters.storage.postgres.connections import Connections, LogConnection, fetched, sent
 from onrecord.adapters.storage.postgres.inventory import PostgresMoment
 from onrecord.adapters.storage.postgres.postgres import Postgres
 from onrecord.adapters.views.ports import PageQuery, PageRows, standstill
@@ -143,9 +142,9 @@ class PostgresPages:
         guessed = self._generations.get(name, _NO_GENERATION)
         with self._log.connections.transaction() as connection:
             with connection.pipeline():
-                _sent(connection, "begin_snapshot")
-                status = _sent(connection, "view_read", name, query.tenant)
-                page = _sent(connection, query.name, guessed, query.tenant, *query.parameters())
+                sent(connection, "begin_snapshot")
+                status = sent(connection, "view_read", name, query.tenant)
+                page = sent(connection, query.name, guessed, query.tenant, *query.parameters())
                 [(generation, stopped, paused, position, last, parked)] = status.fetchall()
                 rows = page.fetchall()
             if generation not in (None, guessed):
@@ -156,8 +155,3 @@ class PostgresPages:
         return PageRows(
             tuple(row for (row,) in rows), position, max(0, last - position), parked, why
         )
-
-
-def _sent(connection: LogConnection, name: str, *parameters: object) -> Cursor[TupleRow]:
-    """Send a query, whose rows are asked for later."""
-    return connection.execute(connection.queries[name], parameters, binary=True)

@@ -70,12 +70,11 @@ class State:
 
     def fed(self, view: View) -> list[Generation]:
         """Return the generations that the present fold makes, the one that is read first."""
-        made = (self.live, self.building)
-        return [
-            generation
-            for generation in made
-            if generation is not None and generation.revision == view.revision
-        ]
+        return [made for made in self.kept() if made.revision == view.revision]
+
+    def kept(self) -> list[Generation]:
+        """Return the generations that are not retired, the one that is read first."""
+        return [made for made in (self.live, self.building) if made is not None]
 
     def of(self, number: int) -> Generation | None:
         """Return a generation by its number."""
@@ -106,12 +105,8 @@ def state_read(file: ViewsFile, view: str) -> State:
 
 def is_begun(state: State, view: View) -> bool:
     """Whether there are rows of the present fold, or of a newer one: that is left to its release."""
-    if state.live is None:
-        return False
-    made = (state.live, state.building)
-    return any(
-        generation is not None and generation.revision >= view.revision for generation in made
-    )
+    is_there = state.live is not None
+    return is_there and any(made.revision >= view.revision for made in state.kept())
 
 
 def begin(session: Session, view: View, now: int) -> None:
@@ -147,23 +142,6 @@ def give_up_building(file: ViewsFile, view: View) -> None:
             session.run("unstop_view", view.name)
 
 
-def switch(session: Session, view: str, building: Generation, now: int) -> None:
-    """Let the generation that was made be the one that is read."""
-    live = state_of(session, view).live
-    if live is not None:
-        session.run("retire_generation", view, live.number)
-    session.run("make_live", view, building.number, now)
-    session.run("unstop_view", view)
-
-
-def sweep(session: Session, view: str, retired: Generation) -> None:
-    """Delete some rows of a retired generation, and the generation once none are left."""
-    session.run(f"{view}_sweep", retired.number, SWEPT_AT_ONCE)
-    if not session.changed():
-        session.run("drop_parked_of", view, retired.number)
-        session.run("drop_generation", view, retired.number)
-
-
 MOST_EVENTS: Final = 20_000
 """How many events a reader folds before it answers with what is there."""
 
@@ -197,12 +175,16 @@ def build(feeding: Feeding, view: View, number: int) -> State:
 
 
 def sweep_retired(feeding: Feeding, view: View) -> bool:
-    """Delete some of what no generation needs any more; return whether there was some."""
+    """Delete some rows of a retired generation, and it once none are left; whether there was one."""
     with feeding.file.transaction() as session:
         retired = state_of(session, view.name).retired
-        if retired is not None:
-            sweep(session, view.name, retired)
-    return retired is not None
+        if retired is None:
+            return False
+        session.run(f"{view.name}_sweep", retired.number, SWEPT_AT_ONCE)
+        if not session.changed():
+            session.run("drop_parked_of", view.name, retired.number)
+            session.run("drop_generation", view.name, retired.number)
+    return True
 
 
 def _work(feeding: Feeding, view: View) -> int:
@@ -275,5 +257,10 @@ def _stand_still(
 
 
 def _switch(feeding: Feeding, view: View, building: Generation) -> None:
+    """Let the generation that was made be the one that is read."""
     with feeding.file.transaction() as session:
-        switch(session, view.name, building, feeding.now)
+        live = state_of(session, view.name).live
+        if live is not None:
+            session.run("retire_generation", view.name, live.number)
+        session.run("make_live", view.name, building.number, feeding.now)
+        session.run("unstop_view", view.name)
