@@ -22,8 +22,6 @@ from onrecord.domain.content import Text
 from onrecord.domain.errors import InvalidContent, InvalidModel
 from onrecord.domain.jsontext import JsonObject
 
-# What a process engine is given to start an element of an ad-hoc sub-process as a tool call.
-
 
 @dataclass(frozen=True, slots=True)
 class Activation:

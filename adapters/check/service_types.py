@@ -21,8 +21,6 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.ollama.rules import json_kind
 from onrecord.projections.apis.rules import bracketed
 
-# What is not of its type in a request: where it is, and why.
-
 Step: TypeAlias = str | int
 
 

@@ -141,8 +141,6 @@ def show(
         timeline_listing.show(conversation, events, losses=losses, as_json=as_json)
 
 
-# `onrecord tail`: events as they are recorded, of all shards, in the order they come.
-
 _Arrival: TypeAlias = RecordedEvent | OnrecordError | None
 _KEY_WIDTH: Final = 20
 

@@ -231,9 +231,6 @@ def _whose(entry: HeldDocument) -> str:
     return " ".join(part for part in words if part)
 
 
-# `onrecord context`: what a conversation carries for its tools, and how that is changed.
-
-
 def _entries(entries: list[str] | None) -> list[str] | None:
     for entry in entries or ():
         name, equals, _ = entry.partition("=")

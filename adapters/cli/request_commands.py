@@ -184,9 +184,6 @@ def _list(conversation: Conversation, *, as_json: bool) -> None:
             output.plain(*columns(sent))
 
 
-# `onrecord check-request`: what a provider would refuse in a request, before it is sent.
-
-
 def check_request(
     file: InputFile,
     api: Api,

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from onrecord.adapters.demo.claim import ForkProof
 
 
-# Text that comes in pieces, wrapped and indented as it comes.
-
 _PARTS: Final = re.compile(r"\n|[^\S\n]+|\S+")
 
 

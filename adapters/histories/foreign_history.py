@@ -201,9 +201,6 @@ def _id(digest: bytes, kind: bytes) -> UUID:
     return UUID(int=version_7 | (drawn >> 66 & 0xFFF) << 64 | variant | drawn & (1 << 62) - 1)
 
 
-# Calls told apart where a history uses an id again: a conversation has one result a call.
-
-
 def with_unique_calls(transcript: Transcript, line: Callable[[int], UUID]) -> Transcript:
     """Return the history with each call under an id of its own, its result under the same.
 

@@ -16,8 +16,6 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tool_context import ToolCallContext
 from onrecord.domain.tools import ToolDefinition, ToolSource
 
-# What a typed result says, once its own handler has told it.
-
 
 class Unfolded(NamedTuple):
     """A nesting of mappings, lists, texts, documents and other typed values.
@@ -203,9 +201,6 @@ def _tell(
         watch(arguments, seen)
     except Exception as exc:  # noqa: BLE001 - an observer is no part of the call
         logger.warning("an observer of the tool %r failed: %s", name, type(exc).__name__)
-
-
-# Tools that come from one place, together with what is known of it.
 
 
 @dataclass(frozen=True, slots=True)

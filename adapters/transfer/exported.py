@@ -6,6 +6,7 @@ import hashlib
 from base64 import b64decode
 from binascii import Error
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO, Any, Final
 from uuid import UUID
@@ -71,24 +72,20 @@ class Members:
     def id(self, name: str) -> UUID:
         """Return an id, which has one spelling only."""
         text = self.text(name)
-        try:
+        with suppress(ValueError):
             value = UUID(text)
-        except ValueError:
-            raise _other_kind(name) from None
-        if str(value) != text:
-            raise _other_kind(name)
-        return value
+            if str(value) == text:
+                return value
+        raise _other_kind(name)
 
     def hex(self, name: str, size: int) -> bytes:
         """Return so many bytes that are spelled in hexadecimal digits."""
         text = self.text(name)
-        try:
+        with suppress(ValueError):
             value = bytes.fromhex(text)
-        except ValueError:
-            raise _other_kind(name) from None
-        if len(value) != size or value.hex() != text:
-            raise _other_kind(name)
-        return value
+            if len(value) == size and value.hex() == text:
+                return value
+        raise _other_kind(name)
 
     def base64(self, name: str) -> bytes:
         """Return the bytes that are spelled in Base64."""

@@ -99,7 +99,7 @@ def _batch(fronts: Sequence[_Front], chosen: _Front | None, room: int) -> Batch 
     abreast = [front for front in fronts if front.feeds == chosen.feeds]
     if room < LEAST_SHARE:
         abreast = [front for front in abreast if front.place.shard == chosen.place.shard]
-    taken = sorted(abreast, key=_place)
+    taken = sorted(abreast, key=lambda front: front.place)
     share = max(room // len({front.place.shard for front in taken}), min(room, LEAST_SHARE))
     return Batch(
         tuple(sorted(chosen.feeds, key=lambda feed: (feed.view.name, feed.generation))),
@@ -109,10 +109,6 @@ def _batch(fronts: Sequence[_Front], chosen: _Front | None, room: int) -> Batch 
 
 def _missing(front: _Front) -> int:
     return front.end - front.at
-
-
-def _place(front: _Front) -> Part:
-    return front.place
 
 
 def _at(of: Mapping[Feed, int], position: int) -> frozenset[Feed]:

@@ -204,7 +204,8 @@ def _shortened(words: list[str]) -> list[str]:
 @cache
 def _word() -> re.Pattern[str]:
     """Return what matches a word: letters and digits, and the marks that belong to letters."""
-    marks = (chr(code) for code in range(_BEHIND_MARKS) if _is_mark(chr(code)))
+    chars = map(chr, range(_BEHIND_MARKS))
+    marks = (char for char in chars if unicodedata.category(char).startswith("M"))
     return re.compile(f"[\\w{''.join(marks)}]+")
 
 
@@ -228,10 +229,6 @@ def _begins_with_mark(char: str) -> bool:
     if not unicodedata.decomposition(char):
         return unicodedata.combining(char) > 0
     return unicodedata.combining(unicodedata.normalize("NFKD", char)[0]) > 0
-
-
-def _is_mark(char: str) -> bool:
-    return unicodedata.category(char).startswith("M")
 
 
 # What a conversation may be called by: how its first prompt begins.

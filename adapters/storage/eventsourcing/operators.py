@@ -144,9 +144,6 @@ class BackendRecorder(ApplicationRecorder):
         return sorted(events, key=lambda event: event.position)
 
 
-# An erasure as an aggregate of the `eventsourcing` library: intended once, completed once.
-
-
 class Erasure(Aggregate):
     """The erasure of one conversation of a tenant.
 

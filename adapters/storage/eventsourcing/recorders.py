@@ -35,8 +35,6 @@ from onrecord.adapters.storage.subscription import PAGE, Wakeups
 from onrecord.domain.errors import ConversationForgotten, StorageError
 from onrecord.domain.log import BEFORE_FIRST, Append, Verdict
 
-# What the recorders ask of a store.
-
 Transaction = TypeVar("Transaction")
 
 Appender = Callable[[Sequence[Append]], list[Verdict]]
@@ -109,9 +107,6 @@ class Store(Protocol[Transaction]):
     def tracked(self, name: str, application_name: str) -> int | None:
         """Return how far a follower got with an application."""
         ...
-
-
-# Following the notifications of an `eventsourcing` recorder, whatever the backend.
 
 
 class NotificationSubscription(Subscription[ApplicationRecorder]):

@@ -199,9 +199,6 @@ def _call(effect: Effect) -> bytes:
     return _NO_BYTES if named is None else _bytes(call_bytes(named))
 
 
-# Rows of PostgreSQL to values.
-
-
 def open_calls(calls: Sequence[bytes], since: Sequence[int]) -> dict[str, int]:
     """Return the open calls, and since which version each is open, of their two columns."""
     return dict(zip(map(call_id, calls), since, strict=True))

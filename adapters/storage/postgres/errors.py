@@ -148,7 +148,8 @@ def translated(error: psycopg.Error) -> OnrecordError:
 
 def translated_again(error: psycopg.Error) -> OnrecordError:
     """Return the store's error for one that came when a lost connection had been replaced."""
-    return _ENDED.error(_ENDED.advice) if _is_unreachable(error) else translated(error)
+    is_unreachable = is_lost(error) or isinstance(error, PoolTimeout)
+    return _ENDED.error(_ENDED.advice) if is_unreachable else translated(error)
 
 
 def is_lost(error: psycopg.Error) -> bool:
@@ -157,10 +158,6 @@ def is_lost(error: psycopg.Error) -> bool:
         return False
     # 57P01 to 57P03: the server shuts down, crashed, starts. Without a state, the socket broke.
     return error.sqlstate is None or error.sqlstate.startswith(("57P0", "08"))
-
-
-def _is_unreachable(error: psycopg.Error) -> bool:
-    return is_lost(error) or isinstance(error, PoolTimeout)
 
 
 def _meaning(error: psycopg.Error) -> _Meaning:

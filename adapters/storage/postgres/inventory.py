@@ -40,9 +40,6 @@ _EVENT: Final = 14
 """How many columns of a row are the event itself."""
 
 
-# All that a log on PostgreSQL stores, row by row, for `onrecord verify`.
-
-
 class PostgresInventory:
     """The rows of a log in a database."""
 

@@ -32,8 +32,6 @@ from onrecord.domain.log import (
     Verdict,
 )
 
-# Rows of SQLite to values and back.
-
 SHARD: Final = 0
 """A SQLite log has one shard."""
 

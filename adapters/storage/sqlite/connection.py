@@ -26,8 +26,6 @@ from onrecord.adapters.storage.sqlite.errors import storage_error
 from onrecord.adapters.storage.sqlite.held_files import HeldFiles, Identity
 from onrecord.domain.errors import StorageError, StorageUnavailable
 
-# A borrowed connection to SQLite, as those who have it use it: by named queries.
-
 Row = tuple[Any, ...]
 Value = bytes | int | str | None
 

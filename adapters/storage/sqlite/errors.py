@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable
 from typing import Final
 
 import apsw
@@ -21,63 +20,51 @@ from onrecord.domain.errors import (
 NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """What the system says where a disk, or a share of it, is full."""
 
-_MEANINGS: Final[tuple[tuple[tuple[type[apsw.Error], ...], Callable[[str], StorageError]], ...]] = (
+_MEANINGS: Final[tuple[tuple[tuple[type[apsw.Error], ...], type[StorageError], str], ...]] = (
     (
         (apsw.BusyError, apsw.LockedError),
-        lambda path: StorageBusy(
-            f"{path} is locked by another program for too long: retry, or stop that program"
-        ),
+        StorageBusy,
+        "{path} is locked by another program for too long: retry, or stop that program",
     ),
-    (
-        (apsw.FullError,),
-        lambda path: StorageFull(f"no room to write to {path}: free some, then retry"),
-    ),
+    ((apsw.FullError,), StorageFull, "no room to write to {path}: free some, then retry"),
     (
         (apsw.ReadOnlyError, apsw.PermissionsError),
-        lambda path: StorageReadOnly(
-            f"{path} takes no writes: check the permissions of the file and of its folder"
-        ),
+        StorageReadOnly,
+        "{path} takes no writes: check the permissions of the file and of its folder",
     ),
-    (
-        (apsw.NotADBError,),
-        lambda path: ForeignDatabase(f"{path} is not an Onrecord log: choose another file"),
-    ),
+    ((apsw.NotADBError,), ForeignDatabase, "{path} is not an Onrecord log: choose another file"),
     (
         (apsw.CorruptError, apsw.ConstraintError, apsw.FormatError),
-        lambda path: CorruptRecord(f"{path} is damaged: restore it from a backup"),
+        CorruptRecord,
+        "{path} is damaged: restore it from a backup",
     ),
     (
         (apsw.IOError, apsw.CantOpenError, apsw.AuthError, apsw.NoLFSError),
-        lambda path: StorageUnavailable(
-            f"{path} cannot be read or written: check the disk and its permissions"
-        ),
+        StorageUnavailable,
+        "{path} cannot be read or written: check the disk and its permissions",
     ),
     (
         (apsw.NoMemError,),
-        lambda path: StorageUnavailable(f"no memory is left to use {path}: free some, then retry"),
+        StorageUnavailable,
+        "no memory is left to use {path}: free some, then retry",
     ),
-    (
-        (apsw.TooBigError,),
-        lambda path: StorageFull(f"{path} cannot hold a value so large: make it smaller"),
-    ),
+    ((apsw.TooBigError,), StorageFull, "{path} cannot hold a value so large: make it smaller"),
     (
         (apsw.InterruptError, apsw.AbortError),
-        lambda path: StorageUnavailable(
-            f"a statement on {path} was interrupted, nothing of it was kept: do it again"
-        ),
+        StorageUnavailable,
+        "a statement on {path} was interrupted, nothing of it was kept: do it again",
     ),
     (
         (apsw.ConnectionClosedError, apsw.CursorClosedError),
-        lambda path: StorageUnavailable(f"the connection to {path} was closed amid its use: retry"),
+        StorageUnavailable,
+        "the connection to {path} was closed amid its use: retry",
     ),
-    (
-        (apsw.ProtocolError,),
-        lambda path: StorageBusy(f"other programs begin to use {path} all the time: retry"),
-    ),
+    ((apsw.ProtocolError,), StorageBusy, "other programs begin to use {path} all the time: retry"),
     (
         (apsw.SQLError, apsw.SchemaChangeError),
-        lambda path: StorageUnavailable(
-            f"SQLite refuses a statement on {path}: another program has changed its tables, "
+        StorageUnavailable,
+        (
+            "SQLite refuses a statement on {path}: another program has changed its tables, "
             "or this is a bug of Onrecord, then report it"
         ),
     ),
@@ -88,9 +75,9 @@ def storage_error(error: apsw.Error, path: str, system_errno: int) -> StorageErr
     """Return what an error of SQLite means; `system_errno` is what the system said last."""
     if isinstance(error, apsw.IOError) and system_errno in NO_ROOM:
         return StorageFull(f"no room to write to {path}: free some, then retry")
-    for kinds, meaning in _MEANINGS:
+    for kinds, meaning, text in _MEANINGS:
         if isinstance(error, kinds):
-            return meaning(path)
+            return meaning(text.format(path=path))
     # Only what it is called is told: the text of an error may quote what was to be stored.
     return StorageUnavailable(
         f"SQLite was used on {path} in a way that it refuses ({type(error).__name__}): "

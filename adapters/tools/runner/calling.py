@@ -205,8 +205,6 @@ def _arguments(call: ToolCall) -> JsonObject:
     raise InvalidInput(f"the arguments are no JSON object but {kind_of(arguments)}")
 
 
-# Functions in threads of their own, which no ending program waits for.
-
 T = TypeVar("T")
 
 

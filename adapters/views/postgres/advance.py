@@ -49,8 +49,6 @@ from onrecord.projections.views.view import Changes, EventBatch, Feed, Row, rows
 
 _OF_A_VALUE: Final = (errors.DataError, errors.IntegrityError, errors.ProgramLimitExceeded)
 
-# The rows of views on PostgreSQL, inside one transaction of a worker.
-
 
 class PostgresRows:
     """What a step reads and writes; `connection` is in a transaction, of one part of a shard."""

@@ -28,8 +28,6 @@ from onrecord.projections.views.step import (
 )
 from onrecord.projections.views.view import Feed
 
-# What a worker has done so far, counted for whoever asks: the terminal, and metrics.
-
 
 @dataclass(slots=True)
 class Tally:

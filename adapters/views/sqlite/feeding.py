@@ -29,8 +29,6 @@ from onrecord.projections.views.step import (
 )
 from onrecord.projections.views.view import Changes, EventBatch, Feed, Row, View, rows_json
 
-# The rows of views on SQLite, inside one transaction of the views' file.
-
 
 class SqliteRows:
     """What a step reads and writes; the session is in a write transaction."""
