@@ -11,8 +11,14 @@ from typing import Any, Final, cast
 from urllib.parse import unquote
 from uuid import UUID
 
-from onrecord.adapters.recording.match import after_last, answers_itself
-from onrecord.adapters.recording.plan import Digests, Match, Outgoing, goes_on
+from onrecord.adapters.recording.plan import (
+    Digests,
+    Match,
+    Outgoing,
+    after_last,
+    goes_on,
+    has_answers,
+)
 from onrecord.adapters.recording.state import ConversationState
 from onrecord.adapters.wire.requests import WireRequest
 from onrecord.adapters.wire.wires import WIRES
@@ -274,7 +280,7 @@ class Reading:
             return None
         tail = self.tail(state)
         match = None if tail is None else after_last(tail, 0, state)
-        return None if match is None or answers_itself(match) else match
+        return None if match is None or has_answers(match.new) else match
 
     def tail(self, state: ConversationState) -> WireRequest | None:
         """Return what the request asks behind the messages of the main branch's last one.

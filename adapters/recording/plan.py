@@ -7,7 +7,7 @@ nothing of it is lost.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
@@ -34,10 +34,11 @@ from onrecord.domain.jsontext import read_bounded_object
 from onrecord.domain.request_template import Template
 from onrecord.domain.tools import tools_digest
 from onrecord.projections.api import known_api
+from onrecord.projections.matching.align import Alignment, align
 from onrecord.projections.matching.recorded_units import same_instructions, same_tools
 from onrecord.projections.matching.sources import Source
 from onrecord.projections.matching.template import RenderedRequest
-from onrecord.projections.matching.units import Piece, digest_of
+from onrecord.projections.matching.units import Piece, digest_of, unit_of_piece
 
 if TYPE_CHECKING:
     from onrecord.adapters.recording.bodies import Reading
@@ -132,6 +133,33 @@ def apart(match: Match, state: ConversationState, sent: WireRequest | None) -> M
     if match.side is None:
         return match
     return replace(UNRELATED, new=() if sent is None else sent.pieces)
+
+
+def new_pieces(pieces: Sequence[Piece], alignment: Alignment) -> tuple[Piece, ...]:
+    """Return those of the pieces that are new, results under the ids of their recorded calls."""
+    return tuple(
+        pieces[place]._replace(call=alignment.calls[place])
+        if place in alignment.calls
+        else pieces[place]
+        for place in alignment.new
+    )
+
+
+def after_last(sent: WireRequest, start: int, state: ConversationState) -> Match | None:
+    """Return how a request extends the main branch; None if it does not.
+
+    Its blocks from `start` on are those behind what the last request of that line said.
+    """
+    rest = sent.pieces[start:]
+    alignment = align([unit_of_piece(sent.api, piece) for piece in rest], state.since)
+    if alignment.how not in ("extends", "repeats"):
+        return None
+    return Match("extends", new=new_pieces(rest, alignment), parent=state.last_id)
+
+
+def has_answers(pieces: Iterable[Piece]) -> bool:
+    """Whether some of the pieces are said by the model."""
+    return any(piece.role == "assistant" for piece in pieces)
 
 
 @dataclass(frozen=True, slots=True)

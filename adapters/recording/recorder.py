@@ -15,10 +15,10 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
-from onrecord.adapters.recording.answer_commits import record_answer
+from onrecord.adapters.recording.answer_commits import DeferredAnswers, find_among, record_answer
 from onrecord.adapters.recording.bodies import Reading, RecentBodies
-from onrecord.adapters.recording.compare import Paths
 from onrecord.adapters.recording.match import Matcher
+from onrecord.adapters.recording.paths import Paths
 from onrecord.adapters.recording.plan import (
     UNRELATED,
     Match,
@@ -39,12 +39,10 @@ from onrecord.adapters.recording.spool import (
 from onrecord.adapters.recording.state import (
     IN_FLIGHT,
     ConversationState,
-    DeferredAnswers,
     OpenRequest,
     SideBranch,
     SideBranches,
     StateReader,
-    find_among,
     last_request,
 )
 from onrecord.adapters.recording.tenancy import REMEMBERED

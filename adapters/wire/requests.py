@@ -16,6 +16,8 @@ from onrecord.domain.events import (
     Event,
     InstructionsSet,
     MessageRecorded,
+    ResponseCompleted,
+    ResponseInterrupted,
     ToolResultRecorded,
     ToolsDeclared,
 )
@@ -51,6 +53,16 @@ class WireRequest:
     compacts: bool = False
     answers_earlier: bool = False
     keeps_in_force: bool = False
+
+    def names(self, closing: ResponseCompleted | ResponseInterrupted) -> bool:
+        """Whether it goes on, by reference, from the response that ended so."""
+        if self.refers_to is not None:
+            return closing.provider_id == self.refers_to
+        match closing.envelope.get("conversation"):
+            case {"id": str(thread)} | str(thread):
+                return thread == self.thread
+            case _:
+                return False
 
 
 class ReadRequest(Protocol):

@@ -13,9 +13,10 @@ from typing import Any, Final, TypeAlias, assert_never
 from urllib.parse import unquote
 from uuid import UUID
 
+from onrecord.adapters.recording.answer_commits import DeferredAnswers
 from onrecord.adapters.recording.plan import Outgoing, respelled
 from onrecord.adapters.recording.recorder import Recorder
-from onrecord.adapters.recording.state import DeferredAnswers, OpenRequest
+from onrecord.adapters.recording.state import OpenRequest
 from onrecord.adapters.wire.answer import Conclusion, closing_event, is_still_made
 from onrecord.adapters.wire.bodies.attempt import AnswerRecorder, Attempt
 from onrecord.adapters.wire.bodies.credentials import Credentials

@@ -1,4 +1,4 @@
-"""What a request is compared with: the paths of the conversation that it is sent in.
+"""The paths of a conversation, which a request is compared with.
 
 A path is all that a line says from the start, its own events and those that it shares. Of a long
 one only its ends are read, as much as a request of so many blocks can tell about.
@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import chain, islice
 from typing import Final
 from uuid import UUID
 
-from onrecord.adapters.recording.plan import Match
 from onrecord.adapters.recording.state import ConversationState, SideBranch, SideBranches
 from onrecord.adapters.streams.event_reading import (
     events_for,
@@ -24,13 +22,11 @@ from onrecord.adapters.streams.event_reading import (
 )
 from onrecord.adapters.streams.lineage import BEGINNING, LineSegment, amendments
 from onrecord.adapters.streams.stream import Stream
-from onrecord.adapters.wire.requests import WireRequest
-from onrecord.domain.events import LineAdopted, Relation
+from onrecord.domain.events import LineAdopted
 from onrecord.domain.log import RecordedEvent, Told
 from onrecord.projections.history.amendments import amended, as_compacted, as_seen
 from onrecord.projections.matching.recorded_units import RecordedUnit, recorded_units
 from onrecord.projections.matching.sources import Source, sources_in
-from onrecord.projections.matching.units import Piece, Unit, digests_of, unit_of_piece
 
 RECENT: Final = 256
 """How many of the last events tell of side branches."""
@@ -63,6 +59,33 @@ class Path:
         if segment is None:  # Nothing stands there: the place is before the first word.
             return None
         return None if segment.line is None or segment.line in lines else self.as_of
+
+    def has(self, version: int) -> bool:
+        """Whether it holds an event of the conversation that it ends in."""
+        own = self.segments[-1].conversation_id
+        return any(s.has(version) for s in self.segments if s.conversation_id == own)
+
+    def is_left(self, state: ConversationState) -> bool:
+        """Whether the main branch went on without these side branches, and is what goes on now.
+
+        It is not once they have gone on twice since, unless it only waits.
+        """
+        if state.last_version <= min(side.parted for side in self.sides):
+            return False
+        waits = state.in_flight or bool(state.head.open_calls)
+        return waits or self.sides[-1].last.version <= state.last_version
+
+    def adoptions(self, version: int) -> Iterator[LineAdopted]:
+        """Yield what makes its side branches history, each behind the one that it left.
+
+        The first is recorded after a version of the conversation.
+        """
+        as_of = self.sides[0].as_of
+        for as_of_next, side in enumerate(self.sides, version + 1):
+            yield LineAdopted(
+                adopted=side.line, begun=side.begun, after=side.after or 0, as_of=as_of
+            )
+            as_of = as_of_next
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,73 +235,3 @@ class Paths:
 def units_of(items: Iterable[Told]) -> list[RecordedUnit]:
     """Return the units of events, as far as this release can read them."""
     return recorded_units((item.version, event) for item, event in known_events(items))
-
-
-class Comparison:
-    """One request, and one conversation as it stands; reads only what is asked for."""
-
-    def __init__(
-        self, stream: Stream, sides: SideBranches, state: ConversationState, sent: WireRequest
-    ) -> None:
-        """Compare a request with what is known of a conversation."""
-        self.log = stream.backend
-        self.own = stream.conversation_id
-        self.sides = sides
-        self.state = state
-        self.sent = sent
-        self.version = state.head.version
-        self.paths = Paths(stream, self.version)
-
-    @cached_property
-    def units(self) -> list[Unit]:
-        """The units of the request, one a block."""
-        return [unit_of_piece(self.sent.api, piece) for piece in self.sent.pieces]
-
-    @cached_property
-    def _digests(self) -> list[str]:
-        """The digests of the request's first blocks: of none, of one, and so on."""
-        return digests_of(self.sent.pieces)
-
-    def begins_as(self, blocks: int, history: str | None) -> bool:
-        """Whether the first blocks of the request have this digest."""
-        return blocks < len(self._digests) and self._digests[blocks] == history
-
-    def pieces_at(self, places: Iterable[int]) -> tuple[Piece, ...]:
-        """Return the blocks of the request at places."""
-        return tuple(self.sent.pieces[place] for place in places)
-
-    def extends(
-        self, path: Path, new: tuple[Piece, ...], parent: UUID, relation: Relation = "extends"
-    ) -> Match:
-        """Return how a request goes on from a side branch: that is history then, if it may be."""
-        side = path.sides[-1]
-        if path.sides[0].after is None or self._is_left(path):
-            return Match(relation, new=new, side=side, parent=parent)
-        return Match(
-            relation,
-            new=new,
-            parent=parent,
-            adopts=tuple(self._adoptions(path.sides)),
-            segments=path.segments,
-            otherwise=side,
-        )
-
-    def _is_left(self, path: Path) -> bool:
-        """Whether the main branch went on without these side branches, and is what goes on now.
-
-        It is not once they have gone on twice since, unless it only waits.
-        """
-        state, side = self.state, path.sides[-1]
-        if state.last_version <= min(branch.parted for branch in path.sides):
-            return False
-        waits = state.in_flight or bool(state.head.open_calls)
-        return waits or side.last.version <= state.last_version
-
-    def _adoptions(self, sides: Sequence[SideBranch]) -> Iterator[LineAdopted]:
-        """Yield what makes lines history, each behind the one that it left."""
-        as_of = sides[0].as_of
-        for place, side in enumerate(sides, 1):
-            yield LineAdopted(
-                adopted=side.line, begun=side.begun, after=side.after or 0, as_of=as_of
-            )
-            as_of = self.version + place
