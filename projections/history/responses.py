@@ -1,20 +1,17 @@
-"""Requests that were sent and the responses to them: what is known of each, and what it makes of turns.
+"""Requests that were sent and the responses to them: what is known of each.
 
 Requests and envelopes are long and seldom needed, so recorded ones are read only when asked for.
-
-A response that broke off keeps its finished blocks and the text of an unfinished one. One that was
-refused, and one that came again for the same request, is no part of the history.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from pydantic_core import from_json
 
-from onrecord.domain import events, jsontext
+from onrecord.domain import jsontext
 from onrecord.domain.content import Native
 from onrecord.domain.encoding import VERSIONS, Erased, Unrecognised, encode
 from onrecord.domain.events import (
@@ -26,10 +23,6 @@ from onrecord.domain.events import (
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent, Told
 from onrecord.projections.api import partial_of
-from onrecord.projections.history.history import Block, Note
-
-if TYPE_CHECKING:
-    from onrecord.projections.history.rounds import Rounds
 
 # Recorded events as plain JSON, for folds that read many and need few members of each.
 #
@@ -237,12 +230,8 @@ def text_blocks(closing: ResponseCompleted | ResponseInterrupted) -> Iterator[Na
             yield Native(api=closing.api, value=value)
 
 
-# Members of a body have a fixed order (docs/format.md): these bytes tell without reading the JSON.
-# A request on the main branch that saw less begins so.
 _SAW_LESS: Final = b'{"seen":'
-_REFUSAL: Final = b'"stop_reason":"refusal"'
-_UNFINISHED: Final = b'"unfinished":['
-_LIST: Final = ord("[")
+"""How a request on the main branch begins that saw less: the order of members is fixed (format.md)."""
 
 
 def seen_by(item: Item) -> int | None:
@@ -253,88 +242,3 @@ def seen_by(item: Item) -> int | None:
         return int(body[len(_SAW_LESS) : body.index(b",")]) if is_request else None
     event = item[1]
     return event.seen if isinstance(event, RequestSent) and event.line is None else None
-
-
-class Answers:
-    """The requests so far and the ends of their responses; `saw_less` that one had not seen all.
-
-    That it is there matters of either, seldom what it says: it is read where it does.
-    """
-
-    def __init__(self, rounds: Rounds, notes: list[Note]) -> None:
-        """Tell the rounds what was asked and answered, and note what is left out of an answer."""
-        self.saw_less = False
-        self.requests: list[Item] = []
-        self.closings: list[Item] = []
-        self._rounds = rounds
-        self._notes = notes
-        self._cut: events.ResponseInterrupted | None = None
-
-    def ask(self, item: Item, body: bytes | None) -> None:
-        """Take in a request; `body` is searched for what matters, None: the event may say so."""
-        if body is None or body.startswith(_SAW_LESS):
-            self.saw_less = self.saw_less or seen_by(item) is not None
-        self._rounds.ask()
-        self.requests.append(item)
-        self._cut = None
-
-    def complete(self, item: Item, body: bytes | None, at: UUID | None) -> None:
-        """Take in the end of a response; `body` as of a request, `at` is its conversation."""
-        self.closings.append(item)
-        if self._cut or self._rounds.awaits_pause or _may_matter(body):
-            event = event_of(item)
-            if isinstance(event, events.ResponseCompleted):
-                self._replace_cut(event)
-                self._complete(place_of(item)[1], event, at)
-        self._rounds.close_response()
-
-    def break_off(self, item: Item, event: events.ResponseInterrupted, at: UUID | None) -> None:
-        """Take in that a response did not end as its API says it must."""
-        self._replace_cut(event)
-        self._cut = event
-        self._keep_unfinished(place_of(item)[1], event, at)
-        self.closings.append(item)
-        self._rounds.close_response()
-
-    def _complete(self, version: int, event: events.ResponseCompleted, at: UUID | None) -> None:
-        self._keep_unfinished(version, event, at)
-        if event.stop_reason == "pause_turn":
-            self._rounds.pause(str(event.response))
-        elif event.stop_reason == "refusal":
-            self._rounds.take_back(str(event.response), "refused", "the response was refused")
-
-    def _replace_cut(self, event: events.ResponseCompleted | events.ResponseInterrupted) -> None:
-        """Leave out what came before of a response to the same request: now it came again."""
-        cut, self._cut = self._cut, None
-        if cut is not None and cut.request is not None and cut.request == event.request:
-            why = "the same request was answered again"
-            self._rounds.take_back(str(cut.response), "again", why)
-
-    def _keep_unfinished(
-        self,
-        version: int,
-        event: events.ResponseCompleted | events.ResponseInterrupted,
-        at: UUID | None,
-    ) -> None:
-        """Keep what may stay of the blocks amid which a response ended."""
-        for unfinished in event.unfinished:
-            value = partial_of(event.api, unfinished)
-            if value and self._rounds.can_break_off():
-                content = {"kind": "native", "api": event.api, "value": value}
-                request_count = len(self.requests)
-                self._rounds.speak(
-                    Block(version, at, content, True, str(event.response), request_count)
-                )
-            else:
-                kind = unfinished.value.get("type", "block")
-                why = f"the {kind} did not arrive whole"
-                self._notes.append(Note("left out", "unfinished", version, why))
-
-
-def _may_matter(body: bytes | None) -> bool:
-    """Whether the end of a response may change what its turn is."""
-    # Words that are not there are missed in half the time from the end.
-    if body is None or body.rfind(_REFUSAL) >= 0:
-        return True
-    # Few ends hold a list, and one byte is found in a tenth of the time.
-    return _LIST in body and body.rfind(_UNFINISHED) >= 0

@@ -2,6 +2,9 @@
 
 A round is an assistant's turn, the results of its calls, and what the user says after them. It is
 open until a request is sent or the assistant speaks again; then each call has its result for good.
+
+A response that broke off keeps its finished blocks and the text of an unfinished one. One that was
+refused, and one that came again for the same request, is no part of the history.
 """
 
 from __future__ import annotations
@@ -14,10 +17,11 @@ from uuid import UUID
 
 from onrecord.domain.content import Document, Role, Text
 from onrecord.domain.conversation import CANCELLED
-from onrecord.domain.events import SignalReceived
+from onrecord.domain.events import ResponseCompleted, ResponseInterrupted, SignalReceived
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.api import partial_of
 from onrecord.projections.history.history import Block, Mark, Missing, Note, Turn
-from onrecord.projections.history.responses import Place
+from onrecord.projections.history.responses import Item, Place, event_of, place_of, seen_by
 
 
 class Rounds:
@@ -58,7 +62,7 @@ class Rounds:
 
     def speak(self, block: Block) -> None:
         """Add a block of the assistant's."""
-        if self._user_blocks or self._results or self._answers:
+        if not self.can_speak():
             self._end()
         self._assistant.append(block)
 
@@ -123,7 +127,8 @@ class Rounds:
             self._settle()
         blocks = self._user_blocks
         if not blocks or blocks[0].made_by is not None:
-            self.has_prefills = self.has_prefills or not (self._results or _has_words(blocks))
+            has_words = any(block.made_by is None for block in blocks)
+            self.has_prefills = self.has_prefills or not (self._results or has_words)
         self._is_out = True
 
     def close_response(self) -> None:
@@ -220,7 +225,7 @@ class Rounds:
             self._user_blocks = []
 
     def _add_user_blocks(self, user_blocks: list[Block]) -> None:
-        for is_note, blocks in groupby(user_blocks, _is_note):
+        for is_note, blocks in groupby(user_blocks, lambda block: block.mark == "note"):
             self._add("system" if is_note else "user", list(blocks))
 
     def _add(self, role: Role, blocks: list[Block]) -> None:
@@ -234,27 +239,10 @@ class Rounds:
         self.notes.append(Note("left out", rule, version, why))
 
 
-def _has_words(blocks: list[Block]) -> bool:
-    """Whether anything is said but what a provider's tools made."""
-    return any(block.made_by is None for block in blocks)
-
-
-def _is_note(block: Block) -> bool:
-    return block.mark == "note"
-
-
 def given_up(call_id: str) -> JsonObject:
     """Return what the result of a call says that was given up."""
     content = [{"kind": "text", "text": CANCELLED}]
     return {"kind": "tool_result", "call_id": call_id, "content": content, "is_error": True}
-
-
-def says_nothing(result: JsonObject) -> bool:
-    """Whether a result of the caller's own is blank; not one in an API's JSON, nor a document."""
-    parts: list[JsonObject] | None = result.get("content")
-    if parts is None:
-        return False
-    return not any(part["kind"] != "text" or part["text"].strip() for part in parts)
 
 
 def _stand_in(call: Block) -> Block:
@@ -271,6 +259,99 @@ def _stand_in(call: Block) -> Block:
         is_error=True,
         cancelled=True,
     )
+
+
+# What requests and the ends of their responses make of the rounds.
+#
+# Members of a body have a fixed order (docs/format.md): these bytes tell without reading the JSON.
+
+_REFUSAL: Final = b'"stop_reason":"refusal"'
+_UNFINISHED: Final = b'"unfinished":['
+_LIST: Final = ord("[")
+
+
+class Answers:
+    """The requests so far and the ends of their responses; `saw_less` that one had not seen all.
+
+    That it is there matters of either, seldom what it says: it is read where it does.
+    """
+
+    def __init__(self, rounds: Rounds, notes: list[Note]) -> None:
+        """Tell the rounds what was asked and answered, and note what is left out of an answer."""
+        self.saw_less = False
+        self.requests: list[Item] = []
+        self.closings: list[Item] = []
+        self._rounds = rounds
+        self._notes = notes
+        self._cut: ResponseInterrupted | None = None
+
+    def ask(self, item: Item) -> None:
+        """Take in a request."""
+        self.saw_less = self.saw_less or seen_by(item) is not None
+        self._rounds.ask()
+        self.requests.append(item)
+        self._cut = None
+
+    def complete(self, item: Item, body: bytes | None, at: UUID | None) -> None:
+        """Take in the end of a response, of the conversation `at`.
+
+        `body` is searched for what matters; None: the event may say it.
+        """
+        self.closings.append(item)
+        if self._cut or self._rounds.awaits_pause or _may_matter(body):
+            event = event_of(item)
+            if isinstance(event, ResponseCompleted):
+                self._replace_cut(event)
+                self._complete(place_of(item)[1], event, at)
+        self._rounds.close_response()
+
+    def break_off(self, item: Item, event: ResponseInterrupted, at: UUID | None) -> None:
+        """Take in that a response did not end as its API says it must."""
+        self._replace_cut(event)
+        self._cut = event
+        self._keep_unfinished(place_of(item)[1], event, at)
+        self.closings.append(item)
+        self._rounds.close_response()
+
+    def _complete(self, version: int, event: ResponseCompleted, at: UUID | None) -> None:
+        self._keep_unfinished(version, event, at)
+        if event.stop_reason == "pause_turn":
+            self._rounds.pause(str(event.response))
+        elif event.stop_reason == "refusal":
+            self._rounds.take_back(str(event.response), "refused", "the response was refused")
+
+    def _replace_cut(self, event: ResponseCompleted | ResponseInterrupted) -> None:
+        """Leave out what came before of a response to the same request: now it came again."""
+        cut, self._cut = self._cut, None
+        if cut is not None and cut.request is not None and cut.request == event.request:
+            why = "the same request was answered again"
+            self._rounds.take_back(str(cut.response), "again", why)
+
+    def _keep_unfinished(
+        self, version: int, event: ResponseCompleted | ResponseInterrupted, at: UUID | None
+    ) -> None:
+        """Keep what may stay of the blocks amid which a response ended."""
+        for unfinished in event.unfinished:
+            value = partial_of(event.api, unfinished)
+            if value and self._rounds.can_break_off():
+                content = {"kind": "native", "api": event.api, "value": value}
+                request_count = len(self.requests)
+                self._rounds.speak(
+                    Block(version, at, content, True, str(event.response), request_count)
+                )
+            else:
+                kind = unfinished.value.get("type", "block")
+                why = f"the {kind} did not arrive whole"
+                self._notes.append(Note("left out", "unfinished", version, why))
+
+
+def _may_matter(body: bytes | None) -> bool:
+    """Whether the end of a response may change what its turn is."""
+    # Words that are not there are missed in half the time from the end.
+    if body is None or body.rfind(_REFUSAL) >= 0:
+        return True
+    # Few ends hold a list, and one byte is found in a tenth of the time.
+    return _LIST in body and body.rfind(_UNFINISHED) >= 0
 
 
 # Signals as the model is told of them: what one says, then its documents, among the user's words.

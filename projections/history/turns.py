@@ -39,7 +39,6 @@ from onrecord.projections.history.amendments import (
 )
 from onrecord.projections.history.history import Block, History, Missing, Note, Turn
 from onrecord.projections.history.responses import (
-    Answers,
     Item,
     Place,
     Responses,
@@ -47,7 +46,12 @@ from onrecord.projections.history.responses import (
     plain_of,
     plain_of_event,
 )
-from onrecord.projections.history.rounds import Rounds, given_up, says_nothing, signal_blocks
+from onrecord.projections.history.rounds import (
+    Answers,
+    Rounds,
+    given_up,
+    signal_blocks,
+)
 from onrecord.projections.history.tool_names import given_names
 
 # Members of a body have a fixed order, `line` first (docs/format.md): these bytes tell without
@@ -193,7 +197,7 @@ class _Fold:
 
     def _take_long(self, item: Item, name: str, body: bytes | None) -> None:
         if name == _REQUEST:
-            self._answers.ask(item, body)
+            self._answers.ask(item)
         else:
             self._answers.complete(item, body, self._at)
 
@@ -254,7 +258,7 @@ class _Fold:
         if gone := self._taken_out.get((self._at, version)):
             content = without(content, gone)
         cancelled: bool = plain.get("cancelled", False)
-        if cancelled and says_nothing(content):
+        if cancelled and _is_blank(content):
             content = given_up(call_id)
         is_error: bool = plain.get("is_error", False)
         if content["kind"] == "native" and not is_error:
@@ -327,6 +331,14 @@ class _Fold:
     def _leave_out(self, rule: str, version: int, why: str) -> None:
         self._torn.add((self._at, version))
         self._notes.append(Note("left out", rule, version, why))
+
+
+def _is_blank(result: JsonObject) -> bool:
+    """Whether a result of the caller's own is blank; not one in an API's JSON, nor a document."""
+    parts: list[JsonObject] | None = result.get("content")
+    if parts is None:
+        return False
+    return not any(part["kind"] != "text" or part["text"].strip() for part in parts)
 
 
 _REQUEST: Final = "request.sent"
