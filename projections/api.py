@@ -228,12 +228,12 @@ def imported(
 
 
 _parts: Final[dict[tuple[str, type[object]], object]] = {}
-"""The parts of APIs by name and type; the reason for one that cannot be used."""
+"""The parts of APIs by name and type; what is wrong with one that cannot be used."""
 
 
 def _part_at(
     name: str, place: str, kind: type[FoundT], fault_in: Callable[[FoundT], str]
-) -> FoundT | str:
+) -> object:
     try:
         found = resolve_name(place)
     except BaseException as exc:
