@@ -235,7 +235,11 @@ def wiring_of(
 ) -> Wiring:
     """Return how the tools of an ad-hoc sub-process give their results; which one as in `tools_of`."""
     sub_process = sub_process_of(model_of(model), sub_process_id)
-    writings = {each.id: tuple(_writings(each)) for each in sub_process.elements}
+    # Itself, or what it holds.
+    writings = {
+        element.id: tuple(writing for each in element.below() for writing in _written_by(each))
+        for element in sub_process.elements
+    }
     following = _following(sub_process)
     return Wiring(
         collecting=sub_process.collecting,
@@ -268,12 +272,6 @@ def _reached(tool: str, following: dict[str, list[str]]) -> Iterator[str]:
             if target not in seen:
                 seen.add(target)
                 waiting.append(target)
-
-
-def _writings(element: Element) -> Iterator[Writing]:
-    """Give who writes the result in an element: itself, or what it holds."""
-    for each in element.below():
-        yield from _written_by(each)
 
 
 def _written_by(element: Element) -> Iterator[Writing]:

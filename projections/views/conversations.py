@@ -12,7 +12,7 @@ beginning.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -115,6 +115,13 @@ _COUNTED: Final[Mapping[str, str]] = {
 }
 """Types that are counted unread, to their columns."""
 
+_READ: Final = frozenset(
+    (
+        *("conversation.started", "conversation.forked", "conversation.closed"),
+        *("message.recorded", "signal.received", "request.sent", "content.redacted"),
+        *("response.completed", "response.interrupted"),
+    )
+)
 _SPEAKERS: Final[Mapping[str, str]] = {
     "user": "user_messages",
     "assistant": "assistant_messages",
@@ -149,7 +156,7 @@ def _take(row: Row, names: _Names, event: RecordedEvent) -> None:
     elif event.type in _READ:
         plain = members_of(event)
         if plain is not None:
-            _READ[event.type](row, plain, event.version)
+            _read(row, plain, event)
             _name(names, plain)
 
 
@@ -170,16 +177,29 @@ def _name(names: _Names, plain: JsonObject) -> None:
             names[column].add(name_of(plain[member]))
 
 
-def _started(row: Row, plain: JsonObject, _version: int) -> None:
-    row["key"] = storable(plain["key"])
-
-
-def _forked(row: Row, plain: JsonObject, _version: int) -> None:
-    row["origin"] = plain["origin"]
-
-
-def _closed(row: Row, plain: JsonObject, _version: int) -> None:
-    row["closed"] = row["closed"] or "line" not in plain
+def _read(row: Row, plain: JsonObject, event: RecordedEvent) -> None:
+    match event.type:
+        case "conversation.started":
+            row["key"] = storable(plain["key"])
+        case "conversation.forked":
+            row["origin"] = plain["origin"]
+        case "conversation.closed":
+            row["closed"] = row["closed"] or "line" not in plain
+        case "message.recorded":
+            _said(row, plain, event.version)
+        case "signal.received":
+            row["documents"] += documents_in(plain.get("content", ()))
+        case "response.completed":
+            row["responses"] += 1
+            _count(row, plain)
+        case "response.interrupted":
+            # What is deferred did not break off: it goes on, and another response says how it ended.
+            row["interrupted"] += plain["reason"] != "deferred"
+            _count(row, plain)
+        case "content.redacted" if plain["version"] == row["title_version"]:
+            row["title"] = None
+        case _:
+            pass
 
 
 def _said(row: Row, plain: JsonObject, version: int) -> None:
@@ -192,44 +212,6 @@ def _said(row: Row, plain: JsonObject, version: int) -> None:
         row["title"], row["title_version"] = title, version if title else None
 
 
-def _signalled(row: Row, plain: JsonObject, _version: int) -> None:
-    row["documents"] += documents_in(plain.get("content", ()))
-
-
-def _sent(_row: Row, _plain: JsonObject, _version: int) -> None:
-    """Take nothing but what it names: its API and its model."""
-
-
-def _completed(row: Row, plain: JsonObject, _version: int) -> None:
-    row["responses"] += 1
-    _count(row, plain)
-
-
-def _interrupted(row: Row, plain: JsonObject, _version: int) -> None:
-    # What is deferred did not break off: it goes on, and another response says how it ended.
-    row["interrupted"] += plain["reason"] != "deferred"
-    _count(row, plain)
-
-
 def _count(row: Row, plain: JsonObject) -> None:
     for column in ("input_tokens", "output_tokens"):
         row[column] = min(row[column] + count_of(plain.get(column)), MOST_TOKENS)
-
-
-def _redacted(row: Row, plain: JsonObject, _version: int) -> None:
-    if plain["version"] == row["title_version"]:
-        row["title"] = None
-
-
-_READ: Final[Mapping[str, Callable[[Row, JsonObject, int], None]]] = {
-    "conversation.started": _started,
-    "conversation.forked": _forked,
-    "conversation.closed": _closed,
-    "message.recorded": _said,
-    "signal.received": _signalled,
-    "request.sent": _sent,
-    "response.completed": _completed,
-    "response.interrupted": _interrupted,
-    "content.redacted": _redacted,
-}
-"""Types that are read, to what becomes of them."""

@@ -165,13 +165,11 @@ def stated(amended: Amended) -> Row:
 
 def _up_to(line: tuple[Segment, ...], until: int) -> list[Segment]:
     """Return the segments of a line up to a version, none of them empty."""
-    return list(_cut(line, until))
-
-
-def _cut(line: tuple[Segment, ...], until: int) -> Iterator[Segment]:
-    for segment in line:
-        if segment.after < until:
-            yield segment._replace(until=min(segment.until, until))
+    return [
+        segment._replace(until=min(segment.until, until))
+        for segment in line
+        if segment.after < until
+    ]
 
 
 MOST_CHARACTERS: Final = 2000

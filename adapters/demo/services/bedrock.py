@@ -33,20 +33,17 @@ class BedrockService:
         """Hold the script."""
         self._script = script
 
-    def speaks(self, path: str) -> bool:
-        """Whether a path is one of this API's."""
-        return _PATH.fullmatch(path) is not None
-
-    def reply(self, received: Received, request: JsonObject | None, own_id: str) -> Reply:
-        """Return the answer to a request (None: it is no JSON); its calls' ids are of `own_id`."""
+    def reply(self, received: Received, request: JsonObject | None, own_id: str) -> Reply | None:
+        """Answer a request (None: it is no JSON), if it is for these paths; ids are made of `own_id`."""
+        match = _PATH.fullmatch(received.path)
+        if match is None:
+            return None
         headers = {"x-amzn-requestid": own_id}
         if not received.headers.get("authorization", "").startswith(_ALLOWED):
             kind, why = "MissingAuthenticationTokenException", "Missing Authentication Token"
             return _refused(403, kind, why, headers)
         if request is None:
             return _refused(400, "SerializationException", "Unexpected token", headers)
-        match = _PATH.fullmatch(received.path)
-        assert match is not None
         named: JsonObject = {**request, "modelId": unquote(match[1])}
         for broken in violations(rules.RULES, named):
             return _refused(400, "ValidationException", broken.said, headers)

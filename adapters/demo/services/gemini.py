@@ -43,11 +43,6 @@ def _parts_of(answer: PlainAnswer) -> list[JsonObject]:
     return [*thought, *text, *calls]
 
 
-def _body(parts: list[JsonObject], request: JsonObject, model: str, own_id: str) -> JsonObject:
-    """Return the body that says these parts."""
-    return _response(parts, "STOP", _usage(parts, request), model, own_id)
-
-
 def _chunks(
     parts: list[JsonObject], request: JsonObject, model: str, own_id: str
 ) -> Iterator[bytes]:
@@ -110,18 +105,15 @@ class GeminiService:
         self._script = script
         self._key = key
 
-    def speaks(self, path: str) -> bool:
-        """Whether a path is one of this API's."""
-        return _PATH.fullmatch(path) is not None
-
-    def reply(self, received: Received, request: JsonObject | None, own_id: str) -> Reply:
-        """Return the answer to a request (None: it is no JSON); its ids are made of `own_id`."""
+    def reply(self, received: Received, request: JsonObject | None, own_id: str) -> Reply | None:
+        """Answer a request (None: it is no JSON), if it is for these paths; ids are made of `own_id`."""
+        match = _PATH.fullmatch(received.path)
+        if match is None:
+            return None
         if "x-goog-api-key" not in received.headers:
             return _refused(403, "PERMISSION_DENIED", _NO_KEY)
         if request is None:
             return _refused(400, "INVALID_ARGUMENT", "Invalid JSON payload received.")
-        match = _PATH.fullmatch(received.path)
-        assert match is not None
         model = match[1]
         why = next(self._complaints({**request, "model": model}), None)
         if why is not None:
@@ -132,7 +124,8 @@ class GeminiService:
             parts = self._signed(parts)
         if match[2] == "streamGenerateContent":
             return streamed(_chunks(parts, request, model, own_id), SSE, {})
-        return at_once(200, _body(parts, request, model, own_id), {})
+        usage = _usage(parts, request)
+        return at_once(200, _response(parts, "STOP", usage, model, own_id), {})
 
     def _complaints(self, request: JsonObject) -> Iterator[str]:
         for violation in violations(rules.RULES, request):

@@ -30,12 +30,10 @@ class OllamaService:
         """Hold the script."""
         self._script = script
 
-    def speaks(self, path: str) -> bool:
-        """Whether a path is this API's."""
-        return path == _PATH
-
-    def reply(self, received: Received, request: JsonObject | None, own_id: str) -> Reply:
-        """Return the answer to a request (None: it is no JSON); its calls' ids are of `own_id`."""
+    def reply(self, received: Received, request: JsonObject | None, own_id: str) -> Reply | None:
+        """Answer a request (None: it is no JSON), if it is for these paths; ids are made of `own_id`."""
+        if received.path != _PATH:
+            return None
         if request is None:
             return _refused("invalid character in request body")
         if not request.get("model"):

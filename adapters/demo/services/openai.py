@@ -152,12 +152,10 @@ class OpenAIService:
         self._script = script
         self._reasoning = Reasoning(key)
 
-    def speaks(self, path: str) -> bool:
-        """Whether a path is one of these APIs'."""
-        return path in PATHS
-
-    def reply(self, received: Received, request: JsonObject | None, own_id: str) -> Reply:
-        """Return the answer to a request (None: it is no JSON); its ids are made of `own_id`."""
+    def reply(self, received: Received, request: JsonObject | None, own_id: str) -> Reply | None:
+        """Answer a request (None: it is no JSON), if it is for these paths; ids are made of `own_id`."""
+        if received.path not in PATHS:
+            return None
         api, headers = PATHS[received.path], {"x-request-id": f"req_{own_id}"}
         if not received.headers.get("authorization", "").startswith("Bearer "):
             return _refused(Complaint(_NO_KEY, status=401), headers)

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Event
-from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from pydantic import JsonValue
@@ -20,10 +19,6 @@ def encoded(value: JsonValue) -> bytes:
 def frame(event: JsonObject) -> bytes:
     """Return one server-sent event, named after its type."""
     return b"event: %s\ndata: %s\n\n" % (str(event["type"]).encode(), encoded(event))
-
-
-def _nothing() -> Mapping[str, JsonValue]:
-    return MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +66,8 @@ class Answer:
     stop_sequence: str | None = None
     stop_details: JsonObject | None = None
     model: str | None = None
-    usage: Mapping[str, JsonValue] = field(default_factory=_nothing)
-    envelope: Mapping[str, JsonValue] = field(default_factory=_nothing)
+    usage: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    envelope: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     faults: tuple[Fault, ...] = ()
 
 

@@ -47,12 +47,11 @@ _POLL = 0.02
 class Service(Protocol):
     """What speaks another company's APIs."""
 
-    def speaks(self, path: str) -> bool:
-        """Whether a path is one of theirs."""
-        ...
+    def reply(self, received: Received, request: JsonObject | None, own_id: str) -> Reply | None:
+        """Return the answer to a request (None: it is no JSON); its ids are made of `own_id`.
 
-    def reply(self, received: Received, request: JsonObject | None, own_id: str) -> Reply:
-        """Return the answer to a request (None: it is no JSON); its ids are made of `own_id`."""
+        None for a path that is none of theirs.
+        """
         ...
 
 
@@ -118,15 +117,16 @@ class DemoServer:
         with self._lock:
             self._received.append(received)
             number = len(self._received)
+        request = _parsed(received.body)
         for service in self._services:
-            if service.speaks(received.path):
-                return service.reply(received, _parsed(received.body), self._digest("", number))
+            reply = service.reply(received, request, self._digest("", number))
+            if reply is not None:
+                return reply
         request_id = self._id("req", number)
         headers = {"request-id": request_id, "anthropic-organization-id": ORGANIZATION}
         refusal = _refusal(received)
         if refusal is not None:
             return _error(refusal, headers)
-        request = _parsed(received.body)
         if request is None:
             return _error(invalid_request("The request body is not valid JSON"), headers)
         if received.path == _COUNT_TOKENS:

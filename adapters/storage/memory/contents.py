@@ -124,7 +124,7 @@ def _monotonic() -> int:
     return time.monotonic_ns() // 1000
 
 
-_SHARD: Final = 0
+SHARD: Final = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ def _stored(
 ) -> StoredConversation:
     first, last = stream.events[0], stream.events[-1]
     times = (last.position, first.recorded_at, last.recorded_at)
-    head = StoredHead(conversation_id, stream.tenant, _SHARD, stream.head, *times, stream.forgotten)
+    head = StoredHead(conversation_id, stream.tenant, SHARD, stream.head, *times, stream.forgotten)
     onces = {version: once for once, version in stream.onces.items()}
     pointers = {at: name for name, versions in stream.pointed.items() for at in versions}
     events = [

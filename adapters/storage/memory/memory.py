@@ -10,7 +10,7 @@ import time
 from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final, TypeVar
+from typing import TypeVar
 from uuid import UUID
 
 from uuid_utils.compat import uuid4, uuid7
@@ -35,6 +35,7 @@ from onrecord.adapters.storage.append import (
 from onrecord.adapters.storage.clocks import WatchedClock
 from onrecord.adapters.storage.memory.contents import (
     NO_HEAD,
+    SHARD,
     MemoryBlobs,
     MemoryInventory,
     Stream,
@@ -62,8 +63,6 @@ from onrecord.domain.log import (
     Told,
     Verdict,
 )
-
-_SHARD: Final = 0
 
 R = TypeVar("R")
 
@@ -129,7 +128,7 @@ class Memory:
     def read_log(self, after: Cursor, limit: int) -> list[RecordedEvent]:
         """Return at most `limit` events after a cursor, in order of position."""
         with self._ready():
-            must_be_current(after, Cursor(self._incarnation, _SHARD, len(self._log)))
+            must_be_current(after, Cursor(self._incarnation, SHARD, len(self._log)))
             places = self._log[after.position : after.position + limit]
             return [self._streams[owner].events[version - 1] for owner, version in places]
 
@@ -142,7 +141,7 @@ class Memory:
     def cursors(self) -> list[Cursor]:
         """Return the cursor of the last position; there is one shard."""
         with self._ready():
-            return [Cursor(self._incarnation, _SHARD, len(self._log))]
+            return [Cursor(self._incarnation, SHARD, len(self._log))]
 
     def incarnation(self) -> UUID:
         """Return the incarnation of the log: another one in each process."""
@@ -305,7 +304,7 @@ class Memory:
         recording = record(
             append,
             place.head,
-            shard=_SHARD,
+            shard=SHARD,
             position=len(self._log),
             recorded_at=self._recorded_at,
         )
