@@ -80,20 +80,16 @@ _IN_TIME: Final = 1.0
 """Seconds in which who listens has ended, but for a network that holds it up."""
 
 
-class RedisHints:
+class RedisHints(HintSender):
     """Hints between the processes that use one log and one Redis."""
 
     def __init__(self, connection: Connection, incarnation: Callable[[], UUID]) -> None:
         """Tell and listen at a Redis; `incarnation` is the log's, asked for when it is needed."""
+        super().__init__(self._publish)
         self._connection = connection
         self._incarnation = incarnation
         # Which hints are this process's own: it has no need to hear them.
         self._name = secrets.token_hex(8).encode()
-        self._telling = HintSender(self._send)
-
-    def tell(self) -> None:
-        """Let others know, soon, that this process appended."""
-        self._telling.tell()
 
     @contextmanager
     def listen(self, heard: Callable[[], None]) -> Generator[None]:
@@ -110,11 +106,7 @@ class RedisHints:
             # It may be looking for the server by its name; then it ends by itself when that is over.
             ear.join(_IN_TIME)
 
-    def close(self) -> None:
-        """Tell what is still to be told, and end the thread."""
-        self._telling.close()
-
-    def _send(self) -> bool:
+    def _publish(self) -> bool:
         answers = self._connection.ask(("PUBLISH", self._channel(), self._name))
         return answers is not None and bool(answers[0])
 

@@ -132,17 +132,12 @@ class Connection:
     def __init__(self, url: str) -> None:
         """Connect when it is first asked; InvalidInput where the URL is none of a Redis."""
         self._url = url
-        self._closed = False
+        self.closed = False
         self._inherited: list[object] = []
         self._begin()
         self.shown = _shown(url, self._quick)
         self.breaker = Breaker(self.shown)
         _all.add(self)
-
-    @property
-    def closed(self) -> bool:
-        """Whether it was closed."""
-        return self._closed
 
     def ask(
         self,
@@ -157,7 +152,7 @@ class Connection:
         the caller `insists`. A patient command waits at the server, up to PATIENT_SECONDS; others
         before it are done by then. A command that the Redis refuses is a failure, or an answer where it `may_be_refused`.
         """
-        if self._closed or not (insists or self.breaker.lets_ask()):
+        if self.closed or not (insists or self.breaker.lets_ask()):
             return None
         client = self._patient if is_patient else self._quick
         try:
@@ -165,7 +160,7 @@ class Connection:
                 client, commands, is_patient=is_patient, may_be_refused=may_be_refused
             )
         except FAILURES as error:
-            if not self._closed:
+            if not self.closed:
                 self.breaker.failed(error)
             return None
         self.breaker.answered()
@@ -180,7 +175,7 @@ class Connection:
 
     def close(self) -> None:
         """Let go of the connections; from then on nothing is asked."""
-        self._closed = True
+        self.closed = True
         for client in (self._quick, self._patient):
             client.connection_pool.disconnect(inuse_connections=False)
 

@@ -144,14 +144,17 @@ POLL_SECONDS: Final = 0.1
 
 
 class Wakeups:
-    """Tells the subscriptions of one process that something was appended, in it or in others."""
+    """Tells the subscriptions of one process that something was appended, in it or in others.
+
+    `closed` says whether the backend was closed.
+    """
 
     def __init__(self, hints: Hints | None = None) -> None:
         """Begin with no append seen; `hints` go to other processes, and come from them."""
         self._bell = Bell()
         self._opening = threading.RLock()
         self._appends = 0
-        self._closed = False
+        self.closed = False
         self._hints = hints or NoHints()
         self._listening: ExitStack | None = None
         _all.add(self)
@@ -163,7 +166,7 @@ class Wakeups:
 
     def close(self) -> None:
         """End every subscription, and tell others what they were not told yet."""
-        self._closed = True
+        self.closed = True
         self._bell.ring()
         with self._opening:
             listening, self._listening = self._listening, None
@@ -178,7 +181,7 @@ class Wakeups:
     def wait(self, seen: int, stopped: Callable[[], bool], seconds: float = POLL_SECONDS) -> None:
         """Return after another append, when stopped or closed, or after some seconds."""
         self._listen()
-        self._bell.wait_for(lambda: self._appends != seen or self._closed or stopped(), seconds)
+        self._bell.wait_for(lambda: self._appends != seen or self.closed or stopped(), seconds)
 
     def stir(self) -> None:
         """Let waiting subscriptions look whether they were stopped."""
@@ -189,11 +192,6 @@ class Wakeups:
         self._bell = Bell()
         self._opening = threading.RLock()
 
-    @property
-    def closed(self) -> bool:
-        """Whether the backend was closed."""
-        return self._closed
-
     def _heard(self) -> None:
         # Two at once may count as one: both are in the log before, for who looks afterwards.
         self._appends += 1
@@ -201,10 +199,10 @@ class Wakeups:
 
     def _listen(self) -> None:
         # Not before somebody waits: a process that only appends spends nothing on it.
-        if self._listening is not None or self._closed:
+        if self._listening is not None or self.closed:
             return
         with self._opening:
-            if self._listening is None and not self._closed:
+            if self._listening is None and not self.closed:
                 with ExitStack() as listening:
                     listening.enter_context(self._hints.listen(self._heard))
                     self._listening = listening.pop_all()

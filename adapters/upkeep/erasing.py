@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -24,26 +25,18 @@ if TYPE_CHECKING:
 logger = logging.getLogger("onrecord")
 
 
+@dataclass(frozen=True, slots=True)
 class Erasing:
-    """The erasures of a tenant's conversations.
+    """The erasures of a tenant's conversations, recorded in its operators' stream.
 
     `erase` takes away all that a conversation says, wherever it is, and returns how many events it
     erased in the log; `forks` returns the forks that stay, None where nobody can tell.
     """
 
-    def __init__(
-        self,
-        backend: Backend,
-        tenant: UUID,
-        *,
-        erase: Callable[[UUID], int],
-        forks: Callable[[UUID], Sequence[UUID] | None],
-    ) -> None:
-        """Erase conversations of a tenant, and record that in its operators' stream."""
-        self._backend = backend
-        self._tenant = tenant
-        self._erase = erase
-        self._forks = forks
+    backend: Backend
+    tenant: UUID
+    erase: Callable[[UUID], int]
+    forks: Callable[[UUID], Sequence[UUID] | None]
 
     def forget(self, conversation_id: UUID, actor: str, reason: str) -> int:
         """Erase a conversation; return how many events that were, 0 if they were erased before."""
@@ -51,8 +44,8 @@ class Erasing:
         # Looked for once: who looked again could begin a second erasure behind a quicker one's first.
         found = operators.last_and_next(conversation_id)
         last, _ = found
-        if last is not None and last.is_completed and _says_nothing(self._backend, conversation_id):
-            return self._erase(conversation_id)  # A Redis that was away may be there by now.
+        if last is not None and last.is_completed and _says_nothing(self.backend, conversation_id):
+            return self.erase(conversation_id)  # A Redis that was away may be there by now.
         erasure = operators.intend(conversation_id, actor, reason, found)
         return self._finish(operators, erasure.id, conversation_id, actor)
 
@@ -61,9 +54,9 @@ class Erasing:
 
         A role that may not erase finishes none. One that cannot be finished is left to the next.
         """
-        if not self._backend.may_forget():
+        if not self.backend.may_forget():
             return 0
-        unfinished = list(unfinished_erasures(self._backend, self._tenant))
+        unfinished = list(unfinished_erasures(self.backend, self.tenant))
         if not unfinished:
             return 0
         operators = self._operators()
@@ -80,13 +73,13 @@ class Erasing:
     def _finish(
         self, operators: Operators, erasure_id: UUID, conversation_id: UUID, actor: str | None
     ) -> int:
-        events = self._erase(conversation_id) or _erased_events(self._backend, conversation_id)
-        forks = self._forks(conversation_id)
+        events = self.erase(conversation_id) or _erased_events(self.backend, conversation_id)
+        forks = self.forks(conversation_id)
         return operators.complete(erasure_id, events, forks, actor).events
 
     def must_be_allowed(self) -> None:
         """Refuse a role that may not erase, and say which one may: StorageReadOnly."""
-        if not self._backend.may_forget():
+        if not self.backend.may_forget():
             raise StorageReadOnly(
                 "this role may not erase or sweep: connect as an eraser, a role that the log's owner "
                 "let in with SELECT onrecord.admit_eraser('role'), or as the owner"
@@ -97,7 +90,7 @@ class Erasing:
         # Loading the library takes longer than most commands do: it waits until it is needed.
         from onrecord.adapters.storage.eventsourcing.operators import Operators
 
-        return Operators(self._backend, self._tenant)
+        return Operators(self.backend, self.tenant)
 
 
 def _warn_unreadable(stream: UUID, error: CorruptRecord) -> None:

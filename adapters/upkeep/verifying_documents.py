@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from uuid import UUID
 
 from onrecord.adapters.streams.lineage import Lineages
@@ -70,7 +71,11 @@ class StoredDocuments:
         """Return whether an origin's document can be read; many forks may repeat the same one."""
         place = (conversation_id, blob.sha256, blob.size)
         if place not in self._readable:
-            self._readable[place] = _is_readable(self._backend, conversation_id, blob)
+            self._readable[place] = False
+            with suppress(CorruptRecord):
+                for _ in self._backend.get_blob(conversation_id, blob):
+                    pass
+                self._readable[place] = True
         return self._readable[place]
 
     def _is_erased(self, conversation_id: UUID, version: int) -> bool:
@@ -98,12 +103,3 @@ def _bytes_faults(
         version = 0 if reference is None else reference.version
         why = f"the blob {blob.digest.hex()} is missing or damaged"
         yield Fault(head.conversation_id, version, why)
-
-
-def _is_readable(backend: Backend, conversation_id: UUID, blob: Blob) -> bool:
-    try:
-        for _ in backend.get_blob(conversation_id, blob):
-            pass
-    except CorruptRecord:
-        return False
-    return True

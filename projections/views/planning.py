@@ -234,12 +234,7 @@ class Room:
 
     def __init__(self, positions: int = 512) -> None:
         """Begin carefully, for nothing is known yet."""
-        self._positions = positions
-
-    @property
-    def positions(self) -> int:
-        """Return how many positions it may be."""
-        return self._positions
+        self.positions = positions
 
     def took(self, positions: int, size: int, seconds: float) -> None:
         """Learn from a batch that spanned so many positions, held so many bytes and took so long."""
@@ -247,8 +242,8 @@ class Room:
         # What takes long whatever it holds is not sooner done in small pieces.
         in_time = max(positions * _SECONDS / max(seconds, 1e-6), _FEWEST)
         # It may shrink at once, and grows step by step, for one small batch proves little.
-        self._positions = int(max(1, min(in_bytes, in_time, self._positions * 2, _MOST)))
+        self.positions = int(max(1, min(in_bytes, in_time, self.positions * 2, _MOST)))
 
     def failed(self) -> None:
         """Take less next time: a batch that takes too long is given up by the server, again and again."""
-        self._positions = max(self._positions // 4, 1)
+        self.positions = max(self.positions // 4, 1)

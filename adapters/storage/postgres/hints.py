@@ -33,28 +33,20 @@ _LONGEST_PAUSE: Final = 5.0
 _AT_MOST: Final = 1.0
 
 # Nothing is sent while it listens: only these find out that the line is dead.
-_KEEPALIVES: Final = {
-    "keepalives_idle": "15",
-    "keepalives_interval": "5",
-    "keepalives_count": "3",
-}
+_KEEPALIVES: Final = {"keepalives_idle": "15", "keepalives_interval": "5", "keepalives_count": "3"}
 
 
-class PostgresHints:
+class PostgresHints(HintSender):
     """Hints between the processes of one log."""
 
     def __init__(self, connections: Connections, listen: Address) -> None:
         """Tell over the log's own connections; listen over a direct one, at that address."""
+        super().__init__(self._notify)
         self._connections = connections
         parameters = {name: str(value) for name, value in conninfo_to_dict(listen.conninfo).items()}
         self._listen = Address(make_conninfo(**(_KEEPALIVES | parameters)), listen.schema)
         # Which hints are this process's own: it has no need to hear them.
         self._name = secrets.token_hex(8)
-        self._telling = HintSender(self._send)
-
-    def tell(self) -> None:
-        """Let others know, soon, that this process appended."""
-        self._telling.tell()
 
     @contextmanager
     def listen(self, heard: Callable[[], None]) -> Generator[None]:
@@ -66,11 +58,7 @@ class PostgresHints:
         finally:
             ear.end()
 
-    def close(self) -> None:
-        """Tell what is still to be told, and end the thread."""
-        self._telling.close()
-
-    def _send(self) -> bool:
+    def _notify(self) -> bool:
         try:
             return bool(self._connections.ask("hint", (self._name,)))
         except OnrecordError:

@@ -106,7 +106,7 @@ def no_such_tool(name: str, tools: Sequence[str]) -> str:
     """Return what a model is told that calls a tool which is not there."""
     # To compare two long texts takes as long as the product of their lengths.
     near = get_close_matches(name, tools, n=_NEAR) if len(name) <= _LONGEST_NAME else []
-    close = near or _same_but_for_case(name, tools)
+    close = near or [tool for tool in tools if tool.casefold() == name.casefold()]
     match close:
         case []:
             meant = ""
@@ -135,7 +135,3 @@ def _says_so(event: ToolResultRecorded) -> bool:
         return False
     (block,) = content.content
     return isinstance(block, Text) and _TOLD.match(block.text) is not None
-
-
-def _same_but_for_case(name: str, tools: Sequence[str]) -> list[str]:
-    return [tool for tool in tools if tool.casefold() == name.casefold()]

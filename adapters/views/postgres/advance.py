@@ -102,11 +102,7 @@ class SwiftRows:
     """What a step reads and writes; `connection` is in a transaction, and in pipeline mode."""
 
     def __init__(
-        self,
-        connection: LogConnection,
-        shard: int,
-        part: int,
-        parked: Collection[UUID],
+        self, connection: LogConnection, shard: int, part: int, parked: Collection[UUID]
     ) -> None:
         """Use a connection of one batch; `parked` are the conversations that wait in its view."""
         self._connection = connection
@@ -142,9 +138,9 @@ class SwiftRows:
             self._send(feed, "put", rows_json(changes.put), *self._place)
 
     def _send(self, feed: Feed, verb: str, *parameters: object) -> Cursor[TupleRow]:
-        query = self._connection.queries[f"{feed.view.name}_{verb}"]
+        name = f"{feed.view.name}_{verb}"
         try:
-            return self._connection.execute(query, (feed.generation, *parameters), binary=True)
+            return sent(self._connection, name, feed.generation, *parameters)
         except psycopg.Error as exc:
             raise translated(exc) from exc
 
@@ -230,29 +226,24 @@ class PostgresAdvance:
 
     def _folded(self, batch: Batch, lease: Lease | None, *, is_swift: bool) -> Folded:
         with self._connections.transaction(is_piped=is_swift) as connection:
-            return self._step(connection, batch, lease, is_swift)
-
-    def _step(
-        self, connection: LogConnection, batch: Batch, lease: Lease | None, is_swift: bool
-    ) -> Folded:
-        sent(connection, "batch_begun", _STALLED)
-        moved = _send_move(connection, batch, lease)
-        feeds, places = _feeds(batch.feeds), _places(batch.segments)
-        reading = sent(
-            connection, "events_of_parts", *places, *_spans(batch.segments), list(batch.types())
-        )
-        waiting = sent(connection, "parked_in_parts", *feeds, *places)
-        _must_have_moved(moved, batch)
-        events, parked = _events(reading.fetchall()), _by_feed(waiting.fetchall())
-        batches = by_conversation(events, partial(_owner, connection))
-        place = batch.segments[0].place
-        steps = _swift_steps if is_swift else _careful_steps
-        failed = [*steps(connection, place, parked, _takes(batch, batches))]
-        for feed, failure in failed:
-            if feed.view.strict:
-                raise StrictViewStopped(feed, failure)
-        stopped = self._parked(connection, failed)
-        return Folded(len(events), size_of(events), tuple(failed), stopped)
+            sent(connection, "batch_begun", _STALLED)
+            moved = _send_move(connection, batch, lease)
+            feeds, places = _feeds(batch.feeds), _places(batch.segments)
+            reading = sent(
+                connection, "events_of_parts", *places, *_spans(batch.segments), list(batch.types())
+            )
+            waiting = sent(connection, "parked_in_parts", *feeds, *places)
+            _must_have_moved(moved, batch)
+            events, parked = _events(reading.fetchall()), _by_feed(waiting.fetchall())
+            batches = by_conversation(events, partial(_owner, connection))
+            place = batch.segments[0].place
+            steps = _swift_steps if is_swift else _careful_steps
+            failed = [*steps(connection, place, parked, _takes(batch, batches))]
+            for feed, failure in failed:
+                if feed.view.strict:
+                    raise StrictViewStopped(feed, failure)
+            stopped = self._parked(connection, failed)
+            return Folded(len(events), size_of(events), tuple(failed), stopped)
 
     def _parked(
         self, connection: LogConnection, failed: Sequence[tuple[Feed, Failure]]

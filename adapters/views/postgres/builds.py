@@ -191,7 +191,10 @@ class Lease:
 
 
 class Parts:
-    """What one worker holds. Safe for threads: one beats, others ask what is theirs."""
+    """What one worker holds. Safe for threads: one beats, others ask what is theirs.
+
+    `losses` counts how often a part was lost to another worker.
+    """
 
     def __init__(self, connections: Connections, owner: str) -> None:
         """Hold nothing yet. `owner` is the worker's name, one that no other worker ever had."""
@@ -200,7 +203,7 @@ class Parts:
         self._held: dict[Part, int] = {}
         self._surplus: set[Part] = set()
         self._renewed_at = time.monotonic()
-        self._losses = 0
+        self.losses = 0
 
     def beat(self) -> bool:
         """Renew the leases, and claim what is free up to the fair share; whether that is reached.
@@ -249,11 +252,6 @@ class Parts:
         """How many parts are held."""
         return len(self._held)
 
-    @property
-    def losses(self) -> int:
-        """How often a part was lost to another worker."""
-        return self._losses
-
     def _claimed(self, connection: LogConnection, missing: int) -> dict[Part, int]:
         if missing <= 0:
             return {}
@@ -262,7 +260,7 @@ class Parts:
     def _take_over(self, held: dict[Part, int], share: int, began: float) -> None:
         given_up = set(surplus(held, share))
         with self._lock:
-            self._losses += sum(held.get(place) != epoch for place, epoch in self._held.items())
+            self.losses += sum(held.get(place) != epoch for place, epoch in self._held.items())
             self._held = {place: held[place] for place in held if place not in given_up}
             self._surplus = given_up
             self._renewed_at = began

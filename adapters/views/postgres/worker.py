@@ -109,11 +109,6 @@ class Worker:
         """How often a part was lost to another worker."""
         return self._parts.losses
 
-    @property
-    def feeding(self) -> Feeding:
-        """What it fed when it last looked."""
-        return self._feeding
-
     def _keep_at_work(self) -> None:
         try:
             self._guarded(self._begin)
