@@ -35,7 +35,7 @@ from onrecord.domain.events import (
     ToolResultRecorded,
 )
 from onrecord.domain.jsontext import JsonObject, read_bounded
-from onrecord.projections.apis.members import object_of, objects, text_or_none
+from onrecord.projections.apis.members import members_of, nonempty_text, objects
 
 # The messages of a Camunda agent, as the events that they come to, in neutral form.
 #
@@ -78,7 +78,7 @@ class _Transcriber(Transcriber):
 
     def take(self, message: JsonObject, place: str) -> None:
         """Take in a message."""
-        metadata = object_of(message.get("metadata"))
+        metadata = members_of(message.get("metadata"))
         at = moment(metadata.get("timestamp"))
         match message.get("role"):
             case "system":
@@ -111,9 +111,9 @@ class _Transcriber(Transcriber):
             ResponseCompleted(
                 response=response,
                 api=API,
-                provider_id=text_or_none(message.get("messageId")),
-                model=text_or_none(message.get("modelId")),
-                stop_reason=text_or_none(message.get("stopReason")),
+                provider_id=nonempty_text(message.get("messageId")),
+                model=nonempty_text(message.get("modelId")),
+                stop_reason=nonempty_text(message.get("stopReason")),
                 envelope=envelope,
             ),
             place,
@@ -123,7 +123,7 @@ class _Transcriber(Transcriber):
     def _call(
         self, call: JsonObject, response: UUID, index: int, place: str, at: int | None
     ) -> None:
-        call_id, name = text_or_none(call.get("id")), text_or_none(call.get("name"))
+        call_id, name = nonempty_text(call.get("id")), nonempty_text(call.get("name"))
         if not call_id or not name:
             raise InvalidInput(f"{place}: a call has no id, or no name")
         content = ToolCall(id=call_id, name=name, arguments=call.get("arguments") or {})
@@ -136,7 +136,7 @@ class _Transcriber(Transcriber):
         """Tell of a result; one without an id is what came from outside."""
         when = moment(result.get("completedAt")) or at
         content = self._neutral(result.get("content"), place)
-        call_id = text_or_none(result.get("id"))
+        call_id = nonempty_text(result.get("id"))
         if not call_id:
             self.add(SignalReceived(content=content), place, when)
             return
@@ -167,7 +167,7 @@ class _Transcriber(Transcriber):
                 text = jsontext.write(content).decode("utf-8", "surrogatepass")
                 return Text(text=text)
             case {"type": "document", "document": {"url": str(url)} as held}:
-                name = text_or_none(cast("JsonObject", held).get("name"))
+                name = nonempty_text(cast("JsonObject", held).get("name"))
                 return Document(media_type=media_type_of(b"", name or url), name=name, url=url)
             case {"type": "document"}:
                 self.doubt("left out", place, "a document that the agent's own store holds")
@@ -239,7 +239,7 @@ def _context(value: Any) -> JsonObject:
 
 def _messages(context: JsonObject) -> list[JsonObject]:
     version = _version(context)
-    within = object_of(context.get("conversation", context))
+    within = members_of(context.get("conversation", context))
     version = max(version, _version(within))
     match within:
         case {"turns": [*turns]}:

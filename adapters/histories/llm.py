@@ -25,7 +25,7 @@ from onrecord.adapters.histories.llm_turns import Message, Turn, transcribe_turn
 from onrecord.domain.errors import InvalidInput, MalformedJson
 from onrecord.domain.jsontext import JsonObject, read_bounded
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.apis.members import text_or_none
+from onrecord.projections.apis.members import nonempty_text
 
 # What rows of the logs of `llm` hold: JSON, counts, tools, attachments.
 
@@ -59,7 +59,7 @@ def envelope_of(row: JsonObject) -> JsonObject:
 
 def text_of(row: JsonObject, member: str) -> str | None:
     """Return a column that is a text."""
-    return text_or_none(row.get(member))
+    return nonempty_text(row.get(member))
 
 
 def count_of(row: JsonObject, member: str) -> int | None:

@@ -20,7 +20,7 @@ from onrecord.domain.content import Document
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition, ToolSource
-from onrecord.projections.apis.members import text_or_none
+from onrecord.projections.apis.members import nonempty_text
 
 PREFIX: Final = "A2A_"
 
@@ -72,7 +72,7 @@ def agent_card(card: object, *, element: str | None = None) -> Toolset:
     source = ToolSource(
         origin="a2a",
         name=json_card["name"],
-        version=text_or_none(json_card.get("version")),
+        version=nonempty_text(json_card.get("version")),
         sha256=hashlib.sha256(jsontext.write_canonical(json_card)).hexdigest(),
         tools=(name,),
     )

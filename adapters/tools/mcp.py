@@ -28,7 +28,7 @@ from onrecord.domain.errors import InvalidContent, MalformedJson, NotInstalled
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tool_context import ToolCallContext
 from onrecord.domain.tools import ToolDefinition, ToolSource
-from onrecord.projections.apis.members import object_of, text_or_none
+from onrecord.projections.apis.members import members_of, nonempty_text
 
 # What an MCP server lists as its tools (`Tool`, `ListToolsResult`, `Implementation`), as
 # definitions for any model; nothing is asked of it.
@@ -57,8 +57,8 @@ def mcp_listing(listing: object, *, server: object = None, prefix: str = "") -> 
     server_info = _server(server)
     source = ToolSource(
         origin="mcp",
-        name=text_or_none(server_info.get("name")),
-        version=text_or_none(server_info.get("version")),
+        name=nonempty_text(server_info.get("name")),
+        version=nonempty_text(server_info.get("version")),
         sha256=hashlib.sha256(jsontext.write_canonical(entries)).hexdigest(),
         tools=tuple(tool.name for tool in tools),
     )
@@ -116,7 +116,7 @@ def _server(value: object) -> Mapping[str, Any]:
             f"not {kind_of(value)}"
         )
     members = cast("JsonObject", json_value)
-    return object_of(members.get("serverInfo", members))
+    return members_of(members.get("serverInfo", members))
 
 
 # What of a context an MCP server is told: the `_meta` of a call, by a filter; nothing by default.

@@ -124,11 +124,6 @@ def token_sum(usage: JsonObject, counted: str, *cached: str) -> int | None:
     return min(sum(known), MOST_TOKENS) if len(known) == len(counts) else None
 
 
-def members_of(value: object) -> JsonObject:
-    """Return the members of an object; none of what is no object."""
-    return cast("JsonObject", value) if isinstance(value, dict) else {}
-
-
 def text_or_none(value: object) -> str | None:
     """Return a value that is a text; None for any other."""
     return value if isinstance(value, str) else None

@@ -20,6 +20,7 @@ from onrecord.adapters.wire.requests import ReadRequest, WireRequest
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import AttemptFailed
 from onrecord.domain.jsontext import JsonObject, read_bounded, read_bounded_object
+from onrecord.projections.apis.members import members_of
 from onrecord.projections.matching.units import Piece
 
 
@@ -214,8 +215,7 @@ def attempt_failed(
 
 def error_kind(error: Any) -> str | None:
     """Return the type of an error, which names no content."""
-    members = cast("JsonObject", error) if isinstance(error, dict) else {}
-    kinds = (members.get(name) for name in ("type", "status"))
+    kinds = (members_of(error).get(name) for name in ("type", "status"))
     return next((kind for kind in kinds if isinstance(kind, str)), None)
 
 

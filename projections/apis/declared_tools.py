@@ -12,7 +12,7 @@ from onrecord.domain.events import Event, MessageRecorded, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource, tools_digest
 from onrecord.projections.api import tool_of
-from onrecord.projections.apis.members import list_of, object_of
+from onrecord.projections.apis.members import list_of, members_of
 from onrecord.projections.apis.request import Options, Report, render
 from onrecord.projections.history.timeline_text import compact, tool_name
 
@@ -89,7 +89,7 @@ def definition_of(tool: Tool) -> ToolDefinition | None:
 
 def parameters(tool: ToolDefinition) -> tuple[Parameter, ...]:
     """Return what a tool takes, in the order of its schema; what a schema says oddly is passed over."""
-    properties = object_of(tool.input_schema.get("properties"))
+    properties = members_of(tool.input_schema.get("properties"))
     required = list_of(tool.input_schema.get("required"))
     return tuple(_parameter(name, item, required) for name, item in properties.items())
 
@@ -106,7 +106,7 @@ def told_to(tools: Iterable[Tool], api: str) -> tuple[JsonObject, Report]:
 
 
 def _parameter(name: str, value: object, required: Iterable[object]) -> Parameter:
-    schema = object_of(value)
+    schema = members_of(value)
     about = schema.get("description")
     description = about if isinstance(about, str) and about.strip() else None
     return Parameter(name, _kind(schema), name in required, description)
@@ -120,12 +120,12 @@ def _kind(schema: Mapping[str, Any]) -> str:
         case {"const": value}:
             return compact(value)
         case {"type": "array", "items": items}:
-            return f"array of {_kind(object_of(items))}"
+            return f"array of {_kind(members_of(items))}"
         case {"type": str(one)}:
             return one
         case {"type": several} | {"anyOf": several} | {"oneOf": several}:
             return _either(
-                each if isinstance(each, str) else _kind(object_of(each))
+                each if isinstance(each, str) else _kind(members_of(each))
                 for each in list_of(several)
             )
         case {"$ref": str(place)}:

@@ -13,8 +13,8 @@ def members(value: JsonObject, *names: str) -> JsonObject:
     return {name: value[name] for name in names if value.get(name) is not None}
 
 
-def object_of(value: object) -> JsonObject:
-    """Return an object; an empty one for anything else."""
+def members_of(value: object) -> JsonObject:
+    """Return the members of an object; none of what is no object."""
     return cast("JsonObject", value) if isinstance(value, dict) else {}
 
 
@@ -33,7 +33,7 @@ def texts(*values: Any) -> tuple[Text, ...]:
     return tuple(Text(text=text) for text in values if isinstance(text, str) and text)
 
 
-def text_or_none(value: Any) -> str | None:
+def nonempty_text(value: Any) -> str | None:
     """Return a string; None for anything else, and for an empty one."""
     return value if isinstance(value, str) and value else None
 

@@ -15,7 +15,7 @@ from onrecord.domain.errors import UnsupportedTool
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import BuiltinTool, ToolDefinition
 from onrecord.projections.api import api_of, usable
-from onrecord.projections.apis.members import list_of, object_of
+from onrecord.projections.apis.members import list_of, members_of
 
 _Encode: TypeAlias = Callable[[BuiltinTool, JsonObject], JsonObject]
 
@@ -199,7 +199,7 @@ def _flat(schema: JsonObject, bare: frozenset[str]) -> JsonObject:
 
     Required stays what each alternative requires, or one that holds in any case.
     """
-    properties = dict(object_of(schema.get("properties")))
+    properties = dict(members_of(schema.get("properties")))
     required = _texts(schema.get("required"))
     for union in (word for word in _UNIONS if word in schema):
         parts = [_resolved(schema, part) for part in list_of(schema[union])]
@@ -218,7 +218,7 @@ def _kinds(parts: Iterable[JsonObject]) -> dict[str, list[Any]]:
     """Return what the parts say of each property, each saying once."""
     kinds: dict[str, list[Any]] = {}
     for part in parts:
-        for name, item in object_of(part.get("properties")).items():
+        for name, item in members_of(part.get("properties")).items():
             if item not in kinds.setdefault(name, []):
                 kinds[name].append(item)
     return kinds
@@ -226,10 +226,10 @@ def _kinds(parts: Iterable[JsonObject]) -> dict[str, list[Any]]:
 
 def _resolved(schema: JsonObject, part: object) -> JsonObject:
     """Return a part, or the definition in the same schema that it names."""
-    value = object_of(part)
+    value = members_of(part)
     match str(value.get("$ref", "")).split("/"):
         case ["#", ("$defs" | "definitions") as where, name]:
-            return object_of(object_of(schema.get(where)).get(name))
+            return members_of(members_of(schema.get(where)).get(name))
         case _:
             return value
 

@@ -205,11 +205,11 @@ class Note(NamedTuple):
 class History:
     """What a request is made of.
 
-    `has_prefills` says that a request may have ended with the assistant's turn. `left_out` counts the events up to the last one that were not given: the window's doing.
-    `as_of` is when the last event was recorded (microseconds; None: not known).
-    `torn` is where events were left out of what else goes: parts of a response, it may be.
-    `has_made` says that providers' tools made documents that stand in it. `awaited` are the ids of
-    the calls that have no result yet, of the round that is open.
+    `has_prefills` says that a request may have ended with the assistant's turn. `left_out` counts the
+    events up to the last one that were not given: the window's doing. `as_of` is when the last event
+    was recorded (microseconds; None: not known). `torn` is where events were left out of what else
+    goes: parts of a response, it may be. `has_made` says that providers' tools made documents that
+    stand in it. `awaited` are the ids of the calls that have no result yet, of the round that is open.
     """
 
     turns: tuple[Turn, ...]

@@ -22,8 +22,9 @@ from onrecord.projections.views.view import EventBatch, Row, storable
 
 # Which events of a conversation its main branch is made of, told from what amends it alone.
 #
-# The rules are those by which a conversation is read (adapters/streams/lineage.py): an adoption goes on from an earlier place; a summary stands for a
-# beginning as long as the main branch begins with what it stands for.
+# The rules are those by which a conversation is read (adapters/streams/lineage.py): an adoption goes
+# on from an earlier place; a summary stands for a beginning as long as the main branch begins with
+# what it stands for.
 
 FOR_EVER: Final = 2**62
 """A version that no conversation reaches."""

@@ -11,10 +11,8 @@ from onrecord.adapters.wire.answer import (
     Loss,
     ReadBody,
     body_reader,
-    members_of,
     text_or_none,
     token_count,
-    token_sum,
     whole_blocks,
 )
 from onrecord.adapters.wire.api import AnswerStream, Endpoint, Wire
@@ -37,7 +35,7 @@ from onrecord.projections.apis.answers import headline, is_call, words_for_nothi
 from onrecord.projections.apis.documents import Router
 from onrecord.projections.apis.draft import Draft, RuleNames
 from onrecord.projections.apis.foreign import told_of
-from onrecord.projections.apis.members import placed_objects
+from onrecord.projections.apis.members import members_of, placed_objects
 from onrecord.projections.apis.request import nothing_to_send, outside
 from onrecord.projections.apis.rules import Found as Breach
 from onrecord.projections.apis.rules import Rule
@@ -98,7 +96,6 @@ __all__ = [
     "required_objects",
     "text_or_none",
     "token_count",
-    "token_sum",
     "told_of",
     "whole_blocks",
     "words_for_nothing",

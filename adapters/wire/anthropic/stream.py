@@ -15,7 +15,6 @@ from onrecord.adapters.wire.answer import (
     Answer,
     Loss,
     body_reader,
-    members_of,
     named,
     token_count,
     token_sum,
@@ -33,6 +32,7 @@ from onrecord.adapters.wire.stream_reader import (
 from onrecord.domain.events import Event, Unfinished
 from onrecord.domain.jsontext import JsonObject, read_bounded
 from onrecord.projections.apis.anthropic.read import called, is_result
+from onrecord.projections.apis.members import list_of, members_of
 
 # The envelope of an Anthropic message: all of it but its content, merged from a stream's events.
 #
@@ -335,9 +335,7 @@ class MessageStream(EventReader):
         """Take the first message_start, which may bring whole blocks (deferred tool calls)."""
         self._started = True
         self._envelope = envelope_of(message)
-        content = message.get("content")
-        blocks = cast("list[Any]", content) if isinstance(content, list) else []
-        for index, block in enumerate(blocks):
+        for index, block in enumerate(list_of(message.get("content"))):
             if not isinstance(block, dict):
                 self._give_up("a message_start with content that is no block")
                 return

@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 from urllib.parse import unquote
 
 from onrecord.adapters.wire import eventstream
-from onrecord.adapters.wire.answer import Answer, Loss, members_of, text_or_none
+from onrecord.adapters.wire.answer import Answer, Loss, text_or_none
 from onrecord.adapters.wire.anthropic.stream import (
     API,
     MessageStream,
@@ -40,6 +40,7 @@ from onrecord.adapters.wire.stream_reader import EVENT_STREAM, ServerSentEvent, 
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, MalformedJson
 from onrecord.domain.jsontext import JsonObject, read_bounded_object
+from onrecord.projections.apis.members import members_of
 from onrecord.projections.matching.units import Piece, pieces
 
 # Where Anthropic's Messages API is spoken, and what paths say where bodies name no model.

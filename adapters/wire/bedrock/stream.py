@@ -9,7 +9,6 @@ from onrecord.adapters.wire.answer import (
     Answer,
     Loss,
     body_reader,
-    members_of,
     named,
     token_count,
     token_sum,
@@ -23,6 +22,7 @@ from onrecord.adapters.wire.stream_reader import BlocksByIndex, StreamReader, br
 from onrecord.domain.events import Event
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.bedrock.read import called
+from onrecord.projections.apis.members import members_of
 
 API: Final = "bedrock-converse"
 """The name of this wire format, in events and requests."""

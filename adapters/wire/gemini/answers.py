@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
-from onrecord.adapters.wire.answer import Answer, members_of, token_count
+from onrecord.adapters.wire.answer import Answer, token_count
 from onrecord.adapters.wire.blocks import AnswerBlock
 from onrecord.adapters.wire.gemini.calls import PartialCall, TurnIds, begins_in_pieces
 from onrecord.adapters.wire.gemini.parts import (
@@ -26,7 +26,7 @@ from onrecord.adapters.wire.gemini.parts import (
 from onrecord.adapters.wire.stream_reader import in_whole_characters
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import objects
+from onrecord.projections.apis.members import list_of, members_of, objects
 
 _BROKEN: Final = frozenset(
     {
@@ -239,7 +239,7 @@ def parts_of(content: Any) -> tuple[list[JsonObject], set[str]]:
     if members.get("role") not in (None, "model"):
         odd.add("role")
     parts = members.get("parts")
-    listed = cast("list[Any]", parts) if isinstance(parts, list) else []
+    listed = list_of(parts)
     known = objects(listed)
     if len(known) < len(listed) or not isinstance(parts, list | None):
         odd.add("parts")

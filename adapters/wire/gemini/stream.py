@@ -22,6 +22,7 @@ from onrecord.adapters.wire.gemini.parts import API
 from onrecord.adapters.wire.stream_reader import Decoder, broken_off, index_or
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.jsontext import JsonObject, read_bounded, read_bounded_object
+from onrecord.projections.apis.members import list_of
 
 _CANDIDATES: Final = "candidates"
 _COUNTS: Final = "usageMetadata"
@@ -105,7 +106,7 @@ class Chunks:
 
     def _add(self, candidates: Any, raw: bytes) -> None:
         """Take candidates in; one without an index is at its place in the list."""
-        listed = cast("list[Any]", candidates) if isinstance(candidates, list) else []
+        listed = list_of(candidates)
         if not isinstance(candidates, list | None):
             self.note("candidates that are no list", raw)
         for place, value in enumerate(listed):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, takewhile
 from typing import Any, Final, cast
 
-from onrecord.adapters.wire.answer import Answer, members_of, text_or_none
+from onrecord.adapters.wire.answer import Answer, text_or_none
 from onrecord.adapters.wire.api import (
     BatchEntry,
     BatchResult,
@@ -36,6 +36,7 @@ from onrecord.adapters.wire.stream_reader import EVENT_STREAM
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject, read_bounded_object
+from onrecord.projections.apis.members import list_of, members_of
 from onrecord.projections.matching.units import Piece, piece_of
 
 # What Gemini's service and its SDK have about them on the wire.
@@ -255,9 +256,7 @@ def _result(name: str, entry: JsonObject) -> BatchResult:
 
 def _objects_at(value: JsonObject, path: tuple[str, ...]) -> list[JsonObject]:
     """Return the objects in the list at a path; one that is no object is empty."""
-    listed = _at(value, path)
-    items = cast("list[Any]", listed) if isinstance(listed, list) else []
-    return [members_of(item) for item in items]
+    return [members_of(item) for item in list_of(_at(value, path))]
 
 
 def _at(value: JsonObject, path: tuple[str, ...]) -> object:

@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, cast
 
-from onrecord.adapters.wire.answer import Anomaly, Answer, body_reader, members_of, token_count
+from onrecord.adapters.wire.answer import Anomaly, Answer, body_reader, token_count
 from onrecord.adapters.wire.api import error_kind
 from onrecord.adapters.wire.blocks import AnswerBlock, BlockContext, calls_of
 from onrecord.adapters.wire.openai_chat.calls import is_whole
 from onrecord.adapters.wire.openai_chat.merging import says
 from onrecord.domain.events import Event, Unfinished
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.members import list_of, members_of
 
 # The blocks of an assistant's message: its reasoning, what it says, each of its calls.
 #
@@ -204,8 +205,7 @@ def event_of(block: BlockContext) -> Event:
 
 def _answer_of(completion: JsonObject) -> Answer:
     """Return what a body said; gateways answer with an `error` under status 200 too."""
-    choices = completion.get("choices")
-    listed = cast("list[Any]", choices) if isinstance(choices, list) else []
+    listed = list_of(completion.get("choices"))
     read = [choice for choice in map(_choice, listed) if choice is not None]
     answer = Answer(api=API, envelope=_envelope(completion), anomalies=_oddities(read))
     return completed(_finished(answer, completion, len(listed) - len(read)), read)

@@ -19,6 +19,7 @@ from onrecord.adapters.wire.openai_chat.merging import (
 from onrecord.adapters.wire.stream_reader import index_or
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.jsontext import JsonObject, read_bounded
+from onrecord.projections.apis.members import members_of
 
 FUNCTION: Final[Shape] = {"name": Name, "arguments": Text}
 """How a function that is called grows."""
@@ -124,8 +125,7 @@ class _OpenCall:
 
 
 def _called(delta: JsonObject) -> JsonObject:
-    function = delta.get("function") or delta.get("custom")
-    return cast("JsonObject", function) if isinstance(function, dict) else {}
+    return members_of(delta.get("function") or delta.get("custom"))
 
 
 def _name(delta: JsonObject) -> Any:

@@ -19,7 +19,6 @@ from onrecord.adapters.wire.answer import (
     Answer,
     Interruption,
     body_reader,
-    members_of,
     named,
     token_count,
     whole_blocks,
@@ -28,6 +27,7 @@ from onrecord.adapters.wire.blocks import AnswerBlock
 from onrecord.adapters.wire.openai_responses.kinds import is_call, ran_by_provider
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.members import members_of
 
 API: Final = "openai-responses"
 """The name of this wire format, in events and requests."""

@@ -29,6 +29,7 @@ from onrecord.adapters.wire.openai_responses.pieces import (
 from onrecord.adapters.wire.stream_reader import in_whole_characters
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.members import list_of
 
 # An item of a Responses stream that never became whole, put together from what came of it.
 #
@@ -241,7 +242,7 @@ class Items:
         """
         odd: list[str] = []
         following = 0
-        listed = cast("list[Any]", output) if isinstance(output, list) else []
+        listed = list_of(output)
         for position, item in enumerate(listed):
             if not isinstance(item, dict):
                 odd.append(f"an entry of the final response that is no item, at {position}")

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, TypeAlias, cast
 from onrecord.adapters.wire.blocks import BlockContext
 from onrecord.domain.events import Event
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.members import objects
 from onrecord.projections.apis.openai_responses.server_tools import name_of
 
 Speaker: TypeAlias = Literal["user", "assistant", "system", "tool"]
@@ -90,7 +91,7 @@ def ran_by_provider(items: Iterable[JsonObject], tools: object) -> frozenset[str
     Their outputs stand in the same answer: nobody else gave them. xAI shows the calls of its own
     search on X as custom ones, without outputs; no tool of the caller's has their name.
     """
-    defined = _defined(tools)
+    defined = objects(tools)
     searches = any(tool.get("type") == "x_search" for tool in defined)
     own = [tool.get("name") for tool in defined if tool.get("type") == "custom"]
     ids = [
@@ -172,11 +173,6 @@ def _by_role(role: object) -> Speaker:
             return "system"
         case _:
             return "user"
-
-
-def _defined(tools: object) -> list[JsonObject]:
-    listed = cast("list[Any]", tools) if isinstance(tools, list) else []
-    return [cast("JsonObject", tool) for tool in listed if isinstance(tool, dict)]
 
 
 def _is_message(item: JsonObject) -> bool:

@@ -13,7 +13,7 @@ from onrecord.domain.documents import modality_of
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.request_template import MARK
 from onrecord.projections.apis.draft import Draft, RuleNames
-from onrecord.projections.apis.members import object_of
+from onrecord.projections.apis.members import members_of
 from onrecord.projections.apis.request import Options
 from onrecord.projections.history.held_documents import bytes_of, is_remote, text_of
 from onrecord.projections.history.history import Block, History, frozen
@@ -230,7 +230,7 @@ def container_of(history: History, options: Options) -> str | None:
     if closing is None:
         return None
     container: Any = closing.envelope.get("container")
-    fields = object_of(container)
+    fields = members_of(container)
     container_id = fields.get("id")
     if not isinstance(container_id, str) or _is_over(fields.get("expires_at"), history.as_of):
         return None

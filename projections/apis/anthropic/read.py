@@ -31,9 +31,9 @@ from onrecord.projections.api import Replay
 from onrecord.projections.apis.members import (
     list_of,
     members,
-    object_of,
+    members_of,
+    nonempty_text,
     objects,
-    text_or_none,
     texts,
 )
 
@@ -151,7 +151,7 @@ def called(value: JsonObject) -> ServerToolCall | None:
             arguments = value.get("input", {})
             return ServerToolCall(id=call, name=NAMES.get(name, name), arguments=arguments)
         case {"type": "mcp_tool_use", "id": str(call), "name": str(name)}:
-            server = text_or_none(value.get("server_name"))
+            server = nonempty_text(value.get("server_name"))
             extra = {} if server is None else {"server": server}
             arguments = {**extra, "tool": name, "arguments": value.get("input", {})}
             return ServerToolCall(id=call, name="mcp", arguments=arguments)
@@ -236,9 +236,9 @@ def _failure(value: JsonObject, code: str) -> _Gave:
 
 def _page(value: JsonObject) -> _Gave:
     """Return the page that was fetched, then its text or its bytes."""
-    url, document = text_or_none(value.get("url")), value.get("content")
-    about = object_of(document)
-    page = (Url(url=url, title=text_or_none(about.get("title"))),) if url else ()
+    url, document = nonempty_text(value.get("url")), value.get("content")
+    about = members_of(document)
+    page = (Url(url=url, title=nonempty_text(about.get("title"))),) if url else ()
     metadata = {**members(value, "retrieved_at"), **members(about, "title")}
     return _Gave((*page, *parts(document)), metadata)
 
@@ -278,7 +278,7 @@ def _is_hit(value: Any) -> bool:
 def _hit(value: Any) -> tuple[Url, ...]:
     match value:
         case {"type": "web_search_result", "url": str(url)} if url:
-            title = text_or_none(value.get("title"))
+            title = nonempty_text(value.get("title"))
             return (Url(url=url, title=title, about=members(value, "page_age")),)
         case _:
             return ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.request_template import MARK
@@ -48,6 +48,7 @@ from onrecord.projections.apis.anthropic.repair import (
     leave_out_declined,
 )
 from onrecord.projections.apis.draft import present
+from onrecord.projections.apis.members import list_of
 from onrecord.projections.apis.request import Options, Request, nothing_to_send, outside
 from onrecord.projections.apis.tools import ANTHROPIC
 from onrecord.projections.history.history import Block, History, Turn
@@ -75,7 +76,7 @@ def _system_blocks(value: JsonObject) -> list[JsonObject]:
     content: Any = value.get("system", [value])
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
-    return cast("list[JsonObject]", content) if isinstance(content, list) else []
+    return list_of(content)
 
 
 def _is_told(block: JsonObject) -> bool:

@@ -27,7 +27,7 @@ from onrecord.domain.documents import UNKNOWN
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.apis.members import members, object_of, objects, text_or_none, texts
+from onrecord.projections.apis.members import members, members_of, nonempty_text, objects, texts
 
 # Documents, pictures and pages of Bedrock's Converse API in neutral form.
 #
@@ -79,7 +79,7 @@ def document(value: JsonObject) -> Part | None:
             lines = texts(page.get("title"), page.get("source"), texts_in(page.get("content")))
             return Text(text="\n".join(line.text for line in lines))
         case {"document": dict()} if (words := _text_in(value["document"])) is not None:
-            name = text_or_none(value["document"].get("name"))
+            name = nonempty_text(value["document"].get("name"))
             return Text(text=f"{name}\n{words}" if name else words)
         case {"image": dict()} | {"document": dict()} | {"video": dict()} | {"audio": dict()}:
             kind = next(kind for kind in _MEDIA if kind in value)
@@ -113,9 +113,9 @@ def _text_in(fields: JsonObject) -> str | None:
 
 
 def _medium(kind: str, fields: JsonObject) -> Document | None:
-    form = text_or_none(fields.get("format")) or ""
+    form = nonempty_text(fields.get("format")) or ""
     media_type = _MEDIA_TYPES[kind].get(form, UNKNOWN) if kind in _MEDIA_TYPES else f"{kind}/{form}"
-    name = text_or_none(fields.get("name"))
+    name = nonempty_text(fields.get("name"))
     match fields.get("source"):
         case {"bytes": str(data)}:
             return Document(
@@ -161,7 +161,7 @@ def gave(value: JsonObject) -> ServerToolResult | None:
     match value:
         case {"toolResult": {"toolUseId": str(call)}}:
             fields = cast("JsonObject", value["toolResult"])
-            kind = text_or_none(fields.get("type")) or ""
+            kind = nonempty_text(fields.get("type")) or ""
             name = kind.removesuffix(_RESULT)
             return ServerToolResult(
                 call_id=call,
@@ -181,7 +181,7 @@ def _parts(value: JsonObject) -> tuple[_Found, ...]:
 
 def _page(value: JsonObject) -> tuple[_Found, ...]:
     """Return the page that a search found, then what it says."""
-    source, title = text_or_none(value.get("source")), text_or_none(value.get("title"))
+    source, title = nonempty_text(value.get("source")), nonempty_text(value.get("title"))
     page = (Url(url=source, title=title),) if source else ()
     return (*page, *texts(*(part.get("text") for part in objects(value.get("content")))))
 
@@ -238,7 +238,7 @@ def tool(value: JsonObject) -> ToolDefinition | None:
             definition = held(value)
             return ToolDefinition(
                 name=name,
-                description=text_or_none(definition.get("description")),
+                description=nonempty_text(definition.get("description")),
                 input_schema=definition["inputSchema"]["json"],
             )
         case _:
@@ -267,7 +267,7 @@ def kind_of(value: JsonObject) -> str:
 def held(value: JsonObject) -> JsonObject:
     """Return what the member of a block holds; nothing if that is no object."""
     content: Any = value.get(kind_of(value))
-    return object_of(content)
+    return members_of(content)
 
 
 def _opaque(value: JsonObject) -> Opaque:

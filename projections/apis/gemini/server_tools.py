@@ -18,7 +18,7 @@ from onrecord.domain.content import Document, ServerToolCall, ServerToolResult, 
 from onrecord.domain.documents import media_type_of
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import Replay
-from onrecord.projections.apis.members import members, objects, text_or_none, texts
+from onrecord.projections.apis.members import members, nonempty_text, objects, texts
 
 # Members of Gemini's parts, in either spelling, and what a part holds beside calls.
 #
@@ -275,7 +275,7 @@ def _chunk(chunk: JsonObject) -> tuple[_Found, ...]:
 
 
 def _page(source: JsonObject) -> tuple[Url, ...]:
-    uri, title = text_or_none(source.get("uri")), text_or_none(source.get("title"))
+    uri, title = nonempty_text(source.get("uri")), nonempty_text(source.get("title"))
     return (Url(url=uri, title=title, about=members(source, "domain")),) if uri else ()
 
 

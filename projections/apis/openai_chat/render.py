@@ -53,7 +53,7 @@ def _in_role(draft: ChatDraft, message: JsonObject) -> JsonObject:
 
 
 def _strictly_named(draft: ChatDraft, value: JsonObject) -> JsonObject:
-    """Return a definition under a name that the service takes; only OpenAI's own service is known to be strict on names."""
+    """Return a definition under a name that the service takes: OpenAI's own takes not every name."""
     match value:
         case {"function": {"name": str(name)}} if draft.reader.is_openai:
             function: JsonObject = value["function"]

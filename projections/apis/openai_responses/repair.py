@@ -34,8 +34,7 @@ def begin_at_compaction(draft: ResponsesDraft) -> None:
     It is encrypted for the account it was made for: for another one it is left out, with what was
     returned beside it, and all that it stands for goes.
     """
-    responses = draft.history.responses
-    _leave_out_foreign(draft, responses)
+    _leave_out_foreign(draft)
     places = [place for place, piece in enumerate(draft.pieces) if _is_summary(piece)]
     if not places:
         return
@@ -43,7 +42,7 @@ def begin_at_compaction(draft: ResponsesDraft) -> None:
     response = draft.pieces[last].block.response
     while begin and response is not None and draft.pieces[begin - 1].block.response == response:
         begin -= 1
-    if not _is_whole(draft.pieces[last], responses):
+    if not _is_whole(draft.pieces[last], draft.history.responses):
         begin = last
     if begin:
         why = f"the compaction stands for the {begin} items before it"
@@ -51,8 +50,8 @@ def begin_at_compaction(draft: ResponsesDraft) -> None:
         draft.pieces = draft.pieces[begin:]
 
 
-def _leave_out_foreign(draft: ResponsesDraft, responses: Responses) -> None:
-    account = draft.options.account
+def _leave_out_foreign(draft: ResponsesDraft) -> None:
+    responses, account = draft.history.responses, draft.options.account
     foreign = {
         piece.block.response: _is_whole(piece, responses)
         for piece in draft.pieces

@@ -13,7 +13,7 @@ from onrecord.domain import jsontext
 from onrecord.domain.content import Document, ServerToolCall, ServerToolResult, Text, Url
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import members, object_of, objects, text_or_none, texts
+from onrecord.projections.apis.members import members, members_of, nonempty_text, objects, texts
 
 NAMES: Final[Mapping[str, str]] = {
     "web_search_call": "web_search",
@@ -162,8 +162,8 @@ def _pages(value: JsonObject) -> _Gave:
 
 
 def _page(source: JsonObject) -> tuple[Text | Url, ...]:
-    if url := text_or_none(source.get("url")):
-        return (Url(url=url, title=text_or_none(source.get("title"))),)
+    if url := nonempty_text(source.get("url")):
+        return (Url(url=url, title=nonempty_text(source.get("title"))),)
     return texts(source.get("name"))
 
 
@@ -196,7 +196,7 @@ def _output(value: JsonObject) -> tuple[Text | Document, ...]:
 
 def _action(value: JsonObject) -> JsonObject:
     action = value.get("action")
-    return object_of(action)
+    return members_of(action)
 
 
 def _said(output: Any, error: Any) -> tuple[Text, ...]:
@@ -207,7 +207,7 @@ def _said(output: Any, error: Any) -> tuple[Text, ...]:
 def _lines(value: Any, *names: str) -> tuple[Text, ...]:
     """Return a text for each object: those of its members that are texts, a line each."""
     lines = (
-        filter(None, (text_or_none(item.get(name)) for name in names)) for item in objects(value)
+        filter(None, (nonempty_text(item.get(name)) for name in names)) for item in objects(value)
     )
     return texts(*map("\n".join, lines))
 
