@@ -146,22 +146,11 @@ def _gemini_mismatch(error: ErrorDetails) -> Mismatch:
 
 
 _PARAMETERS: Final = {
-    "anthropic-messages": (
-        "anthropic",
-        "anthropic.types.beta.message_create_params",
-        ("MessageCreateParamsNonStreaming", "MessageCreateParamsStreaming"),
-    ),
-    "openai-chat": (
-        "openai",
-        "openai.types.chat.completion_create_params",
-        ("CompletionCreateParamsNonStreaming", "CompletionCreateParamsStreaming"),
-    ),
-    "openai-responses": (
-        "openai",
-        "openai.types.responses.response_create_params",
-        ("ResponseCreateParamsNonStreaming", "ResponseCreateParamsStreaming"),
-    ),
+    "anthropic-messages": "anthropic.types.beta.message_create_params.MessageCreateParams",
+    "openai-chat": "openai.types.chat.completion_create_params.CompletionCreateParams",
+    "openai-responses": "openai.types.responses.response_create_params.ResponseCreateParams",
 }
+"""How the names of the SDKs' types begin: each has one of a request that streams, and one of others."""
 _BRANCH: Final = "\0"
 """Begins the name of a branch of a union in the place of an error, where no key of a request may."""
 _TAGS: Final = (["type"], ["role"])
@@ -189,8 +178,9 @@ def _types(api: str, stream: bool) -> ParameterTypes | None:
 
 
 def _of_typed_dict(api: str, stream: bool) -> ParameterTypes:
-    sdk, module, kinds = _PARAMETERS[api]
-    schema = TypeAdapter(getattr(import_module(module), kinds[stream])).core_schema
+    module, _, kind = _PARAMETERS[api].rpartition(".")
+    sdk, way = module.partition(".")[0], "Streaming" if stream else "NonStreaming"
+    schema = TypeAdapter(getattr(import_module(module), kind + way)).core_schema
     validator = SchemaValidator(_strict(schema, _named(schema)))
 
     def mismatches(request: bytes) -> tuple[Mismatch, ...]:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from onrecord.projections.apis.request import Request
     from onrecord.projections.apis.rules import Violation
     from onrecord.projections.matching.template import Outcome
-
-_STEP: Final = 1
 
 
 def request(
@@ -88,7 +86,7 @@ def request(
     if messages is not None:
         history_window = MessageWindow(messages=messages, strategy=strategy.value)
     elif window is not None:
-        history_window = Window(exchanges=window, step=_STEP)
+        history_window = Window(exchanges=window, step=1)
     with opened(context, url) as store:
         made = _conversation(store, key, "there is nothing left to send").request(
             api, at=at, window=history_window, thinking=thinking.value, cache=cache, model=model

@@ -125,10 +125,8 @@ def _conversation(
         tool for tool in support_agent.TOOLS if tool["name"] == "track_parcel"
     )
     has_report = api not in _NO_PDF
-    if has_report:
-        say(conversation, screen, QUESTION, [report])
-    else:
-        say(conversation, screen, QUESTION_WITHOUT)
+    question, papers = (QUESTION, [report]) if has_report else (QUESTION_WITHOUT, [])
+    say(conversation, screen, question, papers)
     with voice(api, telling.models[api], conversation, None) as model:
         answer = answered(conversation, model, screen, results)
     if has_report:

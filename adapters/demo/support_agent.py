@@ -165,25 +165,16 @@ REPORT = one_page_pdf(
     )
 )
 
+
+def _tool(name: str, parameter: str, description: str) -> JsonObject:
+    properties: JsonObject = {parameter: {"type": "string"}}
+    schema: JsonObject = {"type": "object", "properties": properties, "required": [parameter]}
+    return {"name": name, "description": description, "input_schema": schema}
+
+
 TOOLS: tuple[JsonObject, ...] = (
-    {
-        "name": "track_parcel",
-        "description": "The last scans of a parcel, newest first.",
-        "input_schema": {
-            "type": "object",
-            "properties": {"parcel": {"type": "string"}},
-            "required": ["parcel"],
-        },
-    },
-    {
-        "name": "depot_status",
-        "description": "Whether a depot works normally, and since when.",
-        "input_schema": {
-            "type": "object",
-            "properties": {"depot": {"type": "string"}},
-            "required": ["depot"],
-        },
-    },
+    _tool("track_parcel", "parcel", "The last scans of a parcel, newest first."),
+    _tool("depot_status", "depot", "Whether a depot works normally, and since when."),
     {"type": "web_search_20250305", "name": "web_search", "max_uses": 3},
 )
 
@@ -200,6 +191,14 @@ _STILL_SEARCHING = "srvtoolu_01Zr4GtNfC8kPwYd6BqMxVhS"
 def _sealed(label: str) -> str:
     """Stands for content that only the service can read."""
     return base64.b64encode(f"demo sealed: {label}".encode()).decode()
+
+
+def _call(call_id: str, name: str, arguments: JsonObject) -> JsonObject:
+    return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
+
+
+def _search(call_id: str, query: str) -> JsonObject:
+    return {**_call(call_id, "web_search", {"query": query}), "type": "server_tool_use"}
 
 
 def _hit(title: str, url: str, page_age: str | None) -> JsonObject:
@@ -224,18 +223,8 @@ _READ = Answer(
             "text": "The report says that 412 parcels were late, most of them because the sorter in "
             "depot North stood still. Let me check whether hers is one of them.",
         },
-        {
-            "type": "tool_use",
-            "id": "toolu_01Hd7YtQvLm2xKcR9sWbNfPe",
-            "name": "track_parcel",
-            "input": {"parcel": "NW-20931"},
-        },
-        {
-            "type": "tool_use",
-            "id": "toolu_01Jk3ZsTgBn8vMqD4wYcXrUa",
-            "name": "depot_status",
-            "input": {"depot": "North"},
-        },
+        _call("toolu_01Hd7YtQvLm2xKcR9sWbNfPe", "track_parcel", {"parcel": "NW-20931"}),
+        _call("toolu_01Jk3ZsTgBn8vMqD4wYcXrUa", "depot_status", {"depot": "North"}),
     ),
     stop_reason="tool_use",
 )
@@ -244,12 +233,7 @@ _SEARCH = Answer(
     content=(
         {"type": "redacted_thinking"},
         {"type": "text", "text": "Her parcel was caught in it. Is there a public notice?"},
-        {
-            "type": "server_tool_use",
-            "id": _SEARCHED,
-            "name": "web_search",
-            "input": {"query": "Northwind Parcels depot North delay notice"},
-        },
+        _search(_SEARCHED, "Northwind Parcels depot North delay notice"),
         {
             "type": "web_search_tool_result",
             "tool_use_id": _SEARCHED,
@@ -260,12 +244,7 @@ _SEARCH = Answer(
                 _hit("Northwind Parcels: help", "https://northwind.example/help", None),
             ],
         },
-        {
-            "type": "server_tool_use",
-            "id": _STILL_SEARCHING,
-            "name": "web_search",
-            "input": {"query": "Northwind Parcels compensation late delivery"},
-        },
+        _search(_STILL_SEARCHING, "Northwind Parcels compensation late delivery"),
     ),
     stop_reason="pause_turn",
 )

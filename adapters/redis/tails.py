@@ -22,12 +22,7 @@ from uuid import UUID
 
 from onrecord.adapters.redis.connection import PATIENT_SECONDS, Connection
 from onrecord.adapters.storage.append import Proof
-from onrecord.adapters.storage.subscription import (
-    PAGE,
-    PollingSubscription,
-    Wakeups,
-    owned_by,
-)
+from onrecord.adapters.storage.subscription import PAGE, PollingSubscription, Wakeups, owned_by
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
 
 # What is kept in Redis bears a proof of the log's: what another put there is as good as missing.

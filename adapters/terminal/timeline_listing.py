@@ -211,7 +211,8 @@ def draw(console: Console, named: Named, rows: Iterable[Row]) -> None:
             return
         if row.exchange != exchange:
             exchange = row.exchange
-            console.print(_rule(console, row))
+            when = ago(row.recorded_at, time.time_ns() // 1000)
+            console.print(_heading(console, f"exchange {exchange} · {when}"))
         draw_row(console, row, f"{row.version if row.version != version else '':>{width}}")
         version = row.version
 
@@ -307,11 +308,6 @@ def _title(named: Named) -> Text:
     return Text.assemble(
         (output.flat(str(named)), "bold"), ("  " + " · ".join(filter(None, about)), "dim")
     )
-
-
-def _rule(console: Console, row: Row) -> Text:
-    when = ago(row.recorded_at, time.time_ns() // 1000)
-    return _heading(console, f"exchange {row.exchange} · {when}")
 
 
 def _heading(console: Console, text: str) -> Text:

@@ -53,9 +53,7 @@ def plain(value: object) -> Any:
         case Mapping():
             return dict(cast("Mapping[str, Any]", value))
         case _ if is_protobuf(value):
-            from google.protobuf import (  # type: ignore[import-untyped]  # it has no stubs
-                json_format,
-            )
+            from google.protobuf import json_format  # type: ignore[import-untyped]  # it has no stubs
 
             return json_format.MessageToDict(cast("Any", value))
         case _:

@@ -17,20 +17,10 @@ from onrecord.adapters.transfer.export import blobs_in
 from onrecord.adapters.transfer.exported import Beginning, Line, Piece, read_export
 from onrecord.domain.admission import need_of
 from onrecord.domain.encoding import Erased, Unrecognised
-from onrecord.domain.errors import (
-    IdempotencyMismatch,
-    InvalidExport,
-    InvalidInput,
-)
+from onrecord.domain.errors import IdempotencyMismatch, InvalidExport, InvalidInput
 from onrecord.domain.events import ConversationForked, ConversationStarted
 from onrecord.domain.head import NOTHING, effect_of
-from onrecord.domain.log import (
-    Append,
-    Backend,
-    Mismatch,
-    NewEvent,
-    RecordedEvent,
-)
+from onrecord.domain.log import Append, Backend, Mismatch, NewEvent, RecordedEvent
 from onrecord.domain.new_events import Stamp, draft, once_of
 
 Progress = Callable[[int, int], None]

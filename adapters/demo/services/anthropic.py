@@ -13,13 +13,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from onrecord.adapters.demo.services.connection import pieces, tokens
-from onrecord.adapters.demo.services.scenes import (
-    Answer,
-    HttpError,
-    JsonObject,
-    encoded,
-    frame,
-)
+from onrecord.adapters.demo.services.scenes import Answer, HttpError, JsonObject, encoded, frame
 from onrecord.projections.apis.anthropic.tool_rules import (
     SERVER_CALLS,
     THINKING,

@@ -211,18 +211,5 @@ def head_of(
 
     `calls_of` reads the two columns of open calls.
     """
-    version, exchange, calls, since, *pointers, closed, taken, given = row
-    instructions, tools, request, adopted, amended = pointers
-    return Head(
-        version=version,
-        exchange=exchange,
-        open_calls=calls_of(calls, since),
-        instructions=instructions,
-        tools=tools,
-        request=request,
-        adopted=adopted,
-        amended=amended,
-        closed=closed,
-        input_tokens=taken,
-        output_tokens=given,
-    )
+    version, exchange, calls, since, *rest = row
+    return Head(version, exchange, calls_of(calls, since), *rest)

@@ -9,12 +9,7 @@ from psycopg import errors
 
 from onrecord.adapters.storage.postgres.connections import LogConnection, fetched
 from onrecord.adapters.storage.postgres.errors import translated
-from onrecord.adapters.storage.queries import (
-    Migration,
-    load_functions,
-    load_migrations,
-    statements,
-)
+from onrecord.adapters.storage.queries import Migration, load_functions, load_migrations, statements
 from onrecord.domain.errors import (
     ForeignDatabase,
     InvalidInput,

@@ -19,13 +19,7 @@ from onrecord.adapters.inputs.arguments import several
 from onrecord.adapters.streams.results import Rejected
 from onrecord.adapters.streams.stream import Done
 from onrecord.adapters.tools.python import tool
-from onrecord.adapters.tools.runner.calling import (
-    Outcome,
-    Work,
-    failure,
-    outcomes,
-    outcomes_async,
-)
+from onrecord.adapters.tools.runner.calling import Outcome, Work, failure, outcomes, outcomes_async
 from onrecord.adapters.tools.runner.exchange import (
     MOST_IN_A_ROW,
     given_in_exchange,

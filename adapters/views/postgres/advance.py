@@ -19,12 +19,7 @@ import psycopg
 from psycopg import Cursor, errors
 from psycopg.rows import TupleRow
 
-from onrecord.adapters.storage.postgres.connections import (
-    Connections,
-    LogConnection,
-    fetched,
-    sent,
-)
+from onrecord.adapters.storage.postgres.connections import Connections, LogConnection, fetched, sent
 from onrecord.adapters.storage.postgres.errors import translated
 from onrecord.adapters.views.postgres.builds import LEASE_SECONDS, Lease
 from onrecord.domain.errors import OnrecordError
