@@ -380,3 +380,14 @@ Event = (
     | AnnotationAdded
 )
 """Everything that can happen to a conversation."""
+
+AnswerPart = (
+    MessageRecorded
+    | ReasoningRecorded
+    | ToolCallRecorded
+    | ServerToolCallRecorded
+    | ServerToolResultRecorded
+    | CompactionRecorded
+    | OpaqueRecorded
+)
+"""What an answer is made of, an event for each block; a message is a user's or an operator's too."""

@@ -73,18 +73,9 @@ class Tail:
                 | events.ToolResultRecorded()
             ):
                 self._say(item)
-            case (
-                events.MessageRecorded()
-                | events.ReasoningRecorded()
-                | events.ToolCallRecorded()
-                | events.ServerToolCallRecorded()
-                | events.ServerToolResultRecorded()
-                | events.CompactionRecorded()
-                | events.OpaqueRecorded()
-            ):
-                self._speak(item)
             case _:
-                return
+                if isinstance(event, events.AnswerPart):
+                    self._speak(item)
 
     def _begin(self, item: Told) -> None:
         if self.answer is None or self.unanswered is not None:

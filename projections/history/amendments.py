@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
 from onrecord.domain import events, jsontext
@@ -11,10 +11,7 @@ from onrecord.domain.admission import refers_back
 from onrecord.domain.content import Document
 from onrecord.domain.documents import reference_to
 from onrecord.domain.encoding import Erased, Unrecognised, name_of
-from onrecord.domain.events import (
-    Event,
-    HistoryCompacted,
-)
+from onrecord.domain.events import Event
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Told
 from onrecord.projections.history.history import Note
@@ -66,7 +63,7 @@ def amended(items: Sequence[Item]) -> Amended:
             continue
         if isinstance(event, events.ContentRedacted):
             redactions.add((place_of(item)[0], event.version))
-        elif isinstance(event, HistoryCompacted) and event.line is None:
+        elif isinstance(event, events.HistoryCompacted) and event.line is None:
             summaries.append(Compaction(item, event.until))
     if redactions:
         redactions.update(_pictures_in(items, redactions))
@@ -291,23 +288,16 @@ def _is_said(event: Event | Unrecognised | Erased) -> bool:
             return False
 
 
+_Answered: TypeAlias = (
+    events.AnswerPart
+    | events.DocumentExtracted
+    | events.ResponseCompleted
+    | events.ResponseInterrupted
+)
+
+
 def _is_answered(event: Event | Unrecognised | Erased) -> bool:
-    match event:
-        case (
-            events.MessageRecorded()
-            | events.ReasoningRecorded()
-            | events.ToolCallRecorded()
-            | events.ServerToolCallRecorded()
-            | events.ServerToolResultRecorded()
-            | events.CompactionRecorded()
-            | events.OpaqueRecorded()
-            | events.DocumentExtracted()
-            | events.ResponseCompleted()
-            | events.ResponseInterrupted()
-        ):
-            return event.line is None and not _is_said(event)
-        case _:
-            return False
+    return isinstance(event, _Answered) and event.line is None and not _is_said(event)
 
 
 def _note(item: Item) -> Note:
