@@ -136,6 +136,46 @@ def test_an_answer_that_did_not_come_whole_may_be_left_out() -> None:
     assert new(cut(ANSWER), [assistant(ANSWER), user("Again")]) == [user("Again")]
 
 
+THOUGHT: JsonObject = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
+SEARCH: JsonObject = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "s", "input": {}}
+RESULTS: JsonObject = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+ODD: JsonObject = {"type": "hologram", "depth": 3}
+
+
+@pytest.mark.parametrize(
+    ("event", "block"),
+    [
+        (
+            events.ReasoningRecorded(response=RESPONSE, index=0, content=native(THOUGHT)),
+            THOUGHT,
+        ),
+        (
+            events.ServerToolCallRecorded(
+                response=RESPONSE, index=0, call_id="srvtoolu_1", name="s", content=native(SEARCH)
+            ),
+            SEARCH,
+        ),
+        (
+            events.ServerToolResultRecorded(
+                response=RESPONSE, index=0, call_id="srvtoolu_1", content=native(RESULTS)
+            ),
+            RESULTS,
+        ),
+        (
+            events.OpaqueRecorded(response=RESPONSE, index=0, type="hologram", content=native(ODD)),
+            ODD,
+        ),
+    ],
+    ids=["reasoning", "call of the provider's", "its result", "block of no known kind"],
+)
+def test_what_programs_leave_out_of_an_answer_may_be_sent_or_left_out(
+    event: Event, block: JsonObject
+) -> None:
+    recorded = [event, *answered(ANSWER)]
+    assert new(recorded, [assistant(block, ANSWER), user("More")]) == [user("More")]
+    assert new(recorded, [assistant(ANSWER), user("More")]) == [user("More")]
+
+
 def test_what_a_program_made_up_after_a_cut_is_new() -> None:
     assert new(cut(ANSWER), [assistant(CALL)]) == [assistant(CALL)]
 

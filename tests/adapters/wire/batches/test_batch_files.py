@@ -13,15 +13,18 @@ import openai
 import pytest
 
 import onrecord
+from onrecord.adapters.conversation.conversation import stream_of, tenancy_of
 from onrecord.adapters.conversation.rendering import replays
 from onrecord.adapters.demo.services.connection import Received, Reply
 from onrecord.adapters.demo.services.scenes import Cut
+from onrecord.adapters.recording.batch_records import key_of
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.adapters.store import backend_of
 from onrecord.adapters.wire.clients import unrecorded
 from onrecord.adapters.wire.clients.record import record
 from onrecord.domain.errors import StorageBusy
 from onrecord.domain.events import (
+    AnnotationAdded,
     AttemptFailed,
     RequestSent,
     ResponseCompleted,
@@ -171,6 +174,22 @@ def test_a_file_that_is_sent_in_two_batches_is_answered_twice(
         collect(own, "batch_02")
     assert texts(recorded.events()) == [*ALL, ("assistant", "Red."), ("assistant", "Grey.")]
     assert len(recorded.requests()) == 2
+
+
+def test_a_file_of_results_says_in_stored_labels_whose_they_are(
+    recorded: Recorded, server: FileBatches
+) -> None:
+    """The names of the labels are stored: a later release finds old batches by them."""
+    with client(recorded, server) as own:
+        create(own, asking("a", "b"))
+        own.batches.retrieve(BATCH)
+    named = tenancy_of(recorded.chat).recorders.find(key_of(OUTPUT))
+    assert named is not None
+    kept = [item.event() for item in recorded.store.read(named.stream.conversation_id)]
+    place = str(stream_of(recorded.chat).conversation_id)
+    assert [event.labels for event in kept if isinstance(event, AnnotationAdded)] == [
+        {"conversation": place, "batch": BATCH, "requests": GIVEN}
+    ]
 
 
 def test_what_was_not_answered_says_why(recorded: Recorded, server: FileBatches) -> None:

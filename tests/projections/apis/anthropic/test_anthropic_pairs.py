@@ -90,6 +90,17 @@ def test_a_result_of_an_unknown_call_goes_as_text() -> None:
     ]
 
 
+def test_a_result_of_no_call_in_an_answer_goes_as_text() -> None:
+    """R2: only a message of the user's may hold a `tool_result`."""
+    story = Story()
+    story.user("hi")
+    story.answer("I found:", result_of("toolu_gone", "something"))
+    story.user("go on")
+    request = story.request()
+    assert request["messages"][1]["content"] == [text("I found:"), text("something")]
+    assert [(note.deed, note.version) for note in request.report.of("R2")] == [("moved", 3)]
+
+
 def test_a_late_cancellation_says_nothing_twice() -> None:
     story = Story()
     story.answer(tool_use("toolu_1"), stop="tool_use")

@@ -250,6 +250,16 @@ def test_a_block_is_its_one_member() -> None:
     assert [note.version for note in converse(story).report.of("B18")] == [3]
 
 
+def test_a_block_with_two_members_goes_as_its_first() -> None:
+    story = begun()
+    both = {"text": "so", "image": {"format": "png", "source": {"bytes": "iVBORw0KGgo="}}}
+    bedrock.answers(story, both, model=CLAUDE)
+    story.user("on")
+    assert bedrock.messages(story)[1] == ("assistant", {"text": "so"})
+    [note] = converse(story).report.of("B18")
+    assert (note.version, note.why.partition(":")[0]) == (3, "image")
+
+
 def test_the_last_word_of_the_assistant_is_mended_and_noted() -> None:
     story = begun()
     bedrock.answers(story, "I said ", bedrock.reasoning(), model=CLAUDE)

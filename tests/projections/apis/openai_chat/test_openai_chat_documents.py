@@ -204,6 +204,15 @@ def test_the_documents_of_a_round_stand_behind_a_word_where_mistral_wants_one() 
     assert messages[-1]["content"][0] == text(PREAMBLE)
 
 
+def test_a_text_part_goes_as_it_came_to_a_model_that_reads_texts_only() -> None:
+    part = {**text("look:"), "cache_control": {"type": "ephemeral"}}
+    story = Story()
+    story.user(chat.native(part))
+    request = chat.chat(story, chat.asked_of("deepseek-chat"))
+    assert request["messages"] == [{"role": "user", "content": [part]}]
+    assert rules(request) == set()
+
+
 def test_a_note_of_the_operators_holds_no_document() -> None:
     story = Story()
     story.user("hi")
