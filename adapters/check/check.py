@@ -167,12 +167,7 @@ def is_tolerated(api: str, place: str, *, is_null: bool) -> bool:
 
 # What is not of its SDK's type in a request, as the provider would say it.
 
-_ADVICE: Final = {
-    "extra_forbidden": "leave the member out",
-    "missing": "send the member",
-}
-
-
+_ADVICE: Final = {"extra_forbidden": "leave the member out", "missing": "send the member"}
 _KINDS: Final = {
     "dict_type": "type.googleapis.com/google.protobuf.Struct",
     "string_type": "TYPE_STRING",
@@ -217,7 +212,7 @@ def _violation(api: str, request: JsonObject, mismatch: Mismatch) -> Violation:
 def _said(api: str, request: JsonObject, mismatch: Mismatch) -> str:
     match api:
         case "anthropic-messages":
-            return _by_anthropic(request, mismatch)
+            return f"{dotted(_tagged(request, mismatch))}: {mismatch.message}"
         case "gemini":
             return _by_google(mismatch)
         case "bedrock-converse" | "ollama":
@@ -234,10 +229,6 @@ def _by_google(mismatch: Mismatch) -> str:
         return f"Invalid JSON payload received. {message}"
     kind = _KINDS.get(mismatch.reason, mismatch.message)
     return f"Invalid value at '{snake(bracketed(mismatch.path))}' ({kind}), {mismatch.given!r}"
-
-
-def _by_anthropic(request: JsonObject, mismatch: Mismatch) -> str:
-    return f"{dotted(_tagged(request, mismatch))}: {mismatch.message}"
 
 
 def _by_openai(mismatch: Mismatch) -> str:

@@ -56,7 +56,7 @@ def gemini_types() -> ParameterTypes:
     validator = SchemaValidator(_plain(_body_schema()))
 
     def mismatches(request: bytes) -> tuple[Mismatch, ...]:
-        return tuple(map(_gemini_mismatch, errors_of(validator.validate_json, request)))
+        return tuple(map(_mismatch, errors_of(validator.validate_json, request)))
 
     return ParameterTypes(f"google-genai {metadata.version('google-genai')}", mismatches)
 
@@ -139,10 +139,6 @@ def _field(name: str, field: JsonObject) -> JsonObject:
         "required": False,
         "validation_alias": [[other], [name]],
     }
-
-
-def _gemini_mismatch(error: ErrorDetails) -> Mismatch:
-    return Mismatch(error["loc"], error["type"], error["msg"], None, error["input"])
 
 
 _PARAMETERS: Final = {

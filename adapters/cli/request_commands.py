@@ -182,11 +182,7 @@ def _list(conversation: Conversation, *, as_json: bool) -> None:
             output.plain(*columns(sent))
 
 
-def check_request(
-    file: InputFile,
-    api: Api,
-    as_json: AsJson = False,
-) -> None:
+def check_request(file: InputFile, api: Api, as_json: AsJson = False) -> None:
     """Check a request, a JSON object in a file, against what the provider would refuse.
 
     The types of the API's SDK, if it is installed, and the provider's rules of order and pairs,

@@ -24,11 +24,9 @@ from onrecord.adapters.histories.foreign_history import (
 )
 from onrecord.adapters.histories.json_files import transcribe
 from onrecord.adapters.storage.queries import parse_queries
+from onrecord.adapters.storage.sqlite.connection import Row, Session, Value
 from onrecord.domain.errors import InvalidInput, MalformedJson
 from onrecord.domain.jsontext import JsonObject, read_bounded
-
-Row = tuple[Any, ...]
-Value = str | int | None
 
 _READ_VERSION: Final = 19
 """Where a SQLite file says whether a log is written ahead of it (sqlite.org/fileformat2.html)."""
@@ -36,28 +34,14 @@ _AHEAD: Final = 2
 _TRIES: Final = 3
 
 
-class Database:
+class Database(Session):
     """An open file and the queries of sql/<subject>.sql."""
-
-    def __init__(self, connection: apsw.Connection, subject: str) -> None:
-        """Ask a connection the queries of a subject."""
-        # Its type hints name collections.abc.Buffer, which Python 3.11 does not have.
-        self._connection = cast("Any", connection)
-        self._queries = _queries(subject)
-
-    def all(self, query: str, *values: Value) -> list[Row]:
-        """Return all rows of a query."""
-        return cast("list[Row]", self._connection.execute(self._queries[query], values).fetchall())
-
-    def one(self, query: str, *values: Value) -> Row | None:
-        """Return the first row of a query, or None."""
-        return cast("Row | None", self._connection.execute(self._queries[query], values).fetchone())
 
     def rows(self, query: str, *values: Value) -> list[JsonObject]:
         """Return all rows of a query, each with the names of its columns."""
         cursor = self._connection.cursor()
         cursor.set_row_trace(_by_name)
-        return cast("list[JsonObject]", cursor.execute(self._queries[query], values).fetchall())
+        return cast("list[JsonObject]", cursor.execute(self._sql[query], values).fetchall())
 
 
 @contextmanager
@@ -69,7 +53,7 @@ def opened(path: Path, subject: str) -> Generator[Database]:
     try:
         with _untouched(path) as (name, flags), closing(apsw.Connection(name, flags)) as connection:
             connection.set_busy_timeout(5000)
-            yield Database(connection, subject)
+            yield Database(connection, _queries(subject))
     except (apsw.Error, UnicodeDecodeError) as exc:
         kind = subject.replace("_", "-")
         raise InvalidInput(f"the file is no {kind} database: {_reason(exc)}") from exc

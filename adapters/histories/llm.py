@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 
 import apsw
 
-from onrecord.adapters.histories.database import Database, Row, opened
+from onrecord.adapters.histories.database import Database, opened
 from onrecord.adapters.histories.foreign_history import (
     Histories,
     History,
@@ -22,6 +22,7 @@ from onrecord.adapters.histories.foreign_history import (
     microseconds,
 )
 from onrecord.adapters.histories.llm_turns import Message, Turn, transcribe_turns
+from onrecord.adapters.storage.sqlite.connection import Row
 from onrecord.domain.errors import InvalidInput, MalformedJson
 from onrecord.domain.jsontext import JsonObject, read_bounded
 from onrecord.domain.tools import ToolDefinition

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from datetime import date
-from decimal import Decimal
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 from uuid import UUID
+
+from pydantic_core import to_jsonable_python
 
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal import output
@@ -223,7 +223,7 @@ def entry_document(entry: Any, names: Names) -> dict[str, Any]:
         elif member.name.endswith("_at") and value is not None:
             document[member.name] = timestamp(value)
         elif member.name != "key":
-            document[member.name] = _json(value)
+            document[member.name] = to_jsonable_python(value)
     return document
 
 
@@ -277,15 +277,3 @@ def _drawn(column: Column, cell: Cell, now: int, most: int) -> str:
 
 def _plain(column: Column, cell: Cell) -> Cell:
     return timestamp(cell) if column.kind is Kind.TIME and isinstance(cell, int) else cell
-
-
-def _json(value: Any) -> Any:
-    match value:
-        case UUID() | Decimal():
-            return str(value)
-        case date():
-            return value.isoformat()
-        case tuple():
-            return [*cast("tuple[Any, ...]", value)]
-        case _:
-            return value

@@ -216,9 +216,7 @@ _KINDS: Final[Mapping[str, type[AggregateEvent]]] = {
     COMPLETED: Erasure.Completed,
 }
 _NAMES: Final[Mapping[type[object], str]] = {kind: name for name, kind in _KINDS.items()}
-_PLACE: Final = frozenset(
-    ("originator_id", "originator_version", "originator_topic", "timestamp"),
-)
+_PLACE: Final = frozenset(("originator_id", "originator_version", "originator_topic", "timestamp"))
 """What the library adds to an event: the log keeps the place, and the body the time."""
 
 

@@ -21,9 +21,7 @@ from onrecord.projections.views.planning import Build, Part
 from onrecord.projections.views.step import event_batches, step
 from onrecord.projections.views.view import Feed, Row, View
 
-_JSON: Final = frozenset(
-    ("participants", "providers", "models", "metadata", "state", "erasure"),
-)
+_JSON: Final = frozenset(("participants", "providers", "models", "metadata", "state", "erasure"))
 """Columns that hold JSON: how it is written is the database's own affair."""
 
 
