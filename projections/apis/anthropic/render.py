@@ -307,9 +307,9 @@ def _obey(draft: AnthropicDraft) -> None:
 
 
 def _size(draft: AnthropicDraft) -> int:
-    """Return how many blocks a draft has, as far as rules could leave any out."""
+    """Return how many blocks a draft has; 0 where no rule can leave any out."""
     if draft.types.isdisjoint(_IN_PLAY) and not any(map(is_server_result, draft.types)):
-        return len(draft.messages)
+        return 0
     return sum(len(message.content) for message in draft.messages)
 
 
