@@ -95,7 +95,6 @@ def request(
 
 
 def _show(made: Request, *, as_json: bool) -> None:
-    """Write a request and its report."""
     if as_json:
         notes = [note._asdict() for note in made.report]
         routes = [route._asdict() for route in made.report.routes]

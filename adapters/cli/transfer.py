@@ -349,7 +349,6 @@ class _Summary:
     _lines: list[str] = field(default_factory=list[str])
 
     def add(self, done: TakenIn) -> None:
-        """Take note of a history."""
         self.outcomes[done.outcome] += 1
         self.recorded += done.recorded
         self.doubts += len(done.doubts)

@@ -162,7 +162,6 @@ def rebuild(
 
 
 def _report(view: str, done: str, *, as_json: bool) -> None:
-    """Say what was done to a view."""
     if as_json:
         output.json_line({"view": view, "done": done})
     else:

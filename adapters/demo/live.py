@@ -125,8 +125,8 @@ def _conversation(
         tool for tool in support_agent.TOOLS if tool["name"] == "track_parcel"
     )
     has_report = api not in _NO_PDF
-    question, papers = (QUESTION, [report]) if has_report else (QUESTION_WITHOUT, [])
-    say(conversation, screen, question, papers)
+    question = QUESTION if has_report else QUESTION_WITHOUT
+    say(conversation, screen, question, [report] if has_report else [])
     with voice(api, telling.models[api], conversation, None) as model:
         answer = answered(conversation, model, screen, results)
     if has_report:

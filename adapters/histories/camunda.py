@@ -77,7 +77,6 @@ class _Transcriber(Transcriber):
     """The transcript of an agent's messages."""
 
     def take(self, message: JsonObject, place: str) -> None:
-        """Take in a message."""
         metadata = members_of(message.get("metadata"))
         at = moment(metadata.get("timestamp"))
         match message.get("role"):

@@ -84,7 +84,6 @@ class _Transcriber(Transcriber):
     _tools: tuple[ToolDefinition, ...] = ()
 
     def take(self, turn: Turn) -> None:
-        """Take in a turn."""
         if turn.envelope is not None and turn.tools != self._tools:
             self._tools = turn.tools
             self._tell(ToolsDeclared(tools=turn.tools, sha256=tools_digest(turn.tools)), turn)

@@ -162,7 +162,6 @@ class _Check:
         self.total = 0
 
     def add(self, faults: Iterable[Fault]) -> None:
-        """Take note of faults."""
         self._faults += faults
 
     def shard(self, last: Cursor, wanted: Sequence[Root]) -> tuple[int, Tree]:
@@ -330,7 +329,6 @@ class _Check:
             )
 
     def done(self, trees: Iterable[tuple[int, Tree]]) -> Verified:
-        """Return what was found."""
         unchecked = self._unchecked
         if self._newer:
             unchecked.append(

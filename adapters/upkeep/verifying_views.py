@@ -137,7 +137,6 @@ class _Check:
         self._faults += [Fault(None, 0, why) for why in self._kept.index_faults()]
 
     def one(self, conversation_id: UUID) -> None:
-        """Compare the rows of one conversation."""
         with self._kept.moment() as moment, self._scratch.transaction() as session:
             self._begin(moment)
             self._usage = None
@@ -149,7 +148,6 @@ class _Check:
         )
 
     def done(self) -> VerifiedViews:
-        """Return what was found."""
         unchecked = [
             *self._unchecked,
             *(

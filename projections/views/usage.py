@@ -179,7 +179,6 @@ def _count(
     asked: dict[str, Row],
     sums: dict[tuple[str, str, str], Row],
 ) -> None:
-    """Add what a response used."""
     plain = _plain(event)
     counts = (plain.get("input_tokens"), plain.get("output_tokens"))
     model: str = plain.get("model") or ""

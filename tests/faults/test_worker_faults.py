@@ -168,7 +168,10 @@ def test_leases_by_a_clock_that_steps_lead_to_no_wrong_view(
         with ExitStack() as workers:
             crew = [workers.enter_context(working(url, POISONED)) for _ in range(CREW)]
             with talking(log, seed):
-                until(lambda: sum(worker.losses for worker in crew) > 2 * CREW, "changes of hands")
+                until(
+                    lambda: sum(worker.parts.losses for worker in crew) > 2 * CREW,
+                    "changes of hands",
+                )
         operator.execute(STEADY)
     assert holds(url, server(VERSION)) > 0
 

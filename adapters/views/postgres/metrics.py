@@ -53,10 +53,14 @@ class WorkerMetrics(Collector):
     def _of_the_worker(self) -> Iterator[Metric]:
         tally, worker = self._worker.tally, self._worker
         yield GaugeMetricFamily(
-            "onrecord_worker_parts_held", "Parts of the log that this worker holds.", worker.held
+            "onrecord_worker_parts_held",
+            "Parts of the log that this worker holds.",
+            worker.parts.held,
         )
         yield CounterMetricFamily(
-            "onrecord_worker_parts_lost", "Parts that another worker took over.", worker.losses
+            "onrecord_worker_parts_lost",
+            "Parts that another worker took over.",
+            worker.parts.losses,
         )
         yield CounterMetricFamily(
             "onrecord_worker_batches_overtaken",

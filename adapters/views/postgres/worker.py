@@ -36,7 +36,7 @@ _RECONNECT_SECONDS: Final = 0.5
 
 
 class Worker:
-    """Keeps views of one database up to date until it is stopped."""
+    """Keeps views of one database up to date until it is stopped; `parts` are what it holds."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Worker:
         self._threads, self._wakeups = threads, wakeups or Wakeups()
         self._advance = PostgresAdvance(self._connections)
         self._builds = PostgresBuilds(self._connections, views)
-        self._parts = Parts(self._connections, self.name)
+        self.parts = Parts(self._connections, self.name)
         self._feeding = Feeding()
         self._bell = Bell()
         self._begun = self._stopped = self._ended = False
@@ -99,16 +99,6 @@ class Worker:
             at >= ends[place.shard] for place, feeds in positions.items() for at in feeds.values()
         )
 
-    @property
-    def held(self) -> int:
-        """How many parts it holds."""
-        return self._parts.held
-
-    @property
-    def losses(self) -> int:
-        """How often a part was lost to another worker."""
-        return self._parts.losses
-
     def _keep_at_work(self) -> None:
         try:
             self._guarded(self._begin)
@@ -146,7 +136,7 @@ class Worker:
         while not self._stopped:
             try:
                 if time.monotonic() >= beats_at:
-                    has_share = self._parts.beat()
+                    has_share = self.parts.beat()
                     beats_at = time.monotonic() + (BEAT_SECONDS if has_share else 0)
                 self._look()
             except StorageError as error:
@@ -166,8 +156,8 @@ class Worker:
         while not self._stopped:
             seen = self._wakeups.seen()
             try:
-                self._parts.give_up_surplus(number, self._threads)
-                lease = self._parts.lease(number, self._threads)
+                self.parts.give_up_surplus(number, self._threads)
+                lease = self.parts.lease(number, self._threads)
                 busy = thread.turn(lease, self._feeding.feeds)
                 busy |= _HOUSEKEEPER in lease.epochs and self._keep_house()
             except StorageError as error:
@@ -196,7 +186,7 @@ class Worker:
 
     def _leave(self) -> None:
         try:
-            self._parts.leave()
+            self.parts.leave()
         except StorageError as error:
             _LOG.warning("the leases run out by themselves: %s", error)
 
