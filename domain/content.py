@@ -87,12 +87,17 @@ class ToolCall(Value):
 
 
 class ToolResult(Value):
-    """What a tool of the caller gave back, or why it did not."""
+    """What a tool of the caller gave back, or why it did not.
+
+    `is_json` says that the first text is the JSON of a value that is no text: an object, a list, a
+    number, a boolean.
+    """
 
     kind: Literal["tool_result"] = "tool_result"
     call_id: str
     content: tuple[Annotated[Text | Document, Discriminator("kind")], ...]
     is_error: bool = False
+    is_json: bool = False
 
 
 class ServerToolCall(Value):

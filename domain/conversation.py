@@ -74,11 +74,16 @@ def give_result(
     content: Iterable[Text | Document],
     *,
     is_error: bool = False,
+    is_json: bool = False,
 ) -> tuple[events.ToolResultRecorded]:
-    """Record what a tool gave; an empty content is a result too."""
+    """Record what a tool gave; an empty content is a result too.
+
+    `is_json` says that the first text is the JSON of a value that is no text.
+    """
     _must_be_open(head)
     _must_name_a_call(call_id)
-    result = ToolResult(call_id=call_id, content=tuple(content), is_error=is_error)
+    parts = tuple(content)
+    result = ToolResult(call_id=call_id, content=parts, is_error=is_error, is_json=is_json)
     return (events.ToolResultRecorded(call_id=call_id, content=result, is_error=is_error),)
 
 

@@ -49,10 +49,14 @@ class Placed(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """A result as it is recorded: its parts, and each document that is in it once."""
+    """A result as it is recorded: its parts, and each document that is in it once.
+
+    `is_json` says that the first part is the JSON of a value that is no text.
+    """
 
     parts: tuple[Part, ...]
     documents: tuple[Placed, ...]
+    is_json: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +84,10 @@ class ToolOutput:
         if self.listed:
             at = {id(each.place): documents[place] for place, each in enumerate(self.documents)}
             return Stored(_in_order(self.plain, at), placed)
-        is_alone = any(each.place is self.plain for each in self.documents)
-        return Stored((*(() if is_alone else _words(self.plain)), *first), placed)
+        if any(each.place is self.plain for each in self.documents):
+            return Stored(tuple(first), placed)
+        is_json = self.plain is not None and not isinstance(self.plain, str)
+        return Stored((*_words(self.plain), *first), placed, is_json)
 
 
 def tool_output(value: object) -> ToolOutput:
@@ -201,7 +207,7 @@ def stored_result(
     conversation.give_result(stream.known_head(), call_id, ())
     parts = output.stored(stream)
     (result,) = conversation.give_result(
-        stream.known_head(), call_id, parts.parts, is_error=is_error
+        stream.known_head(), call_id, parts.parts, is_error=is_error, is_json=parts.is_json
     )
     return result, _extracted(stream, call_id, parts)
 

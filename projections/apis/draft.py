@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, cast
 
+from onrecord.domain import jsontext
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Document, Native, Text, ToolResult
 from onrecord.domain.conversation import CANCELLED
+from onrecord.domain.errors import MalformedJson
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import BuiltinTool, ToolDefinition
 from onrecord.projections.api import neutral_of
@@ -110,6 +112,15 @@ class Draft:
         parts, note = content_of(native, block)
         self.notes.append(note)
         return parts
+
+    def value_of(self, block: Block, text: str) -> Any:
+        """Return the value whose JSON the first text of a result is; the text if it is none."""
+        if self.native(block) is not None or not block.plain.get("is_json"):
+            return text
+        try:
+            return jsontext.read(text)
+        except MalformedJson:
+            return text
 
     def note_missing(self, block: Block) -> None:
         """Note the result that stands in for one that did not come."""

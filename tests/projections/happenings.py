@@ -46,9 +46,11 @@ class Story:
     def assistant(self, *content: str | JsonObject) -> int:
         return self.happen(events.MessageRecorded(role="assistant", content=_said(content)))
 
-    def result(self, call_id: str, text: str = "found", *, is_error: bool = False) -> int:
-        said = (Text(text=text),) if text else ()
-        result = ToolResult(call_id=call_id, content=said, is_error=is_error)
+    def result(
+        self, call_id: str, text: str = "found", *, is_error: bool = False, is_json: bool = False
+    ) -> int:
+        parts = (Text(text=text),) if text else ()
+        result = ToolResult(call_id=call_id, content=parts, is_error=is_error, is_json=is_json)
         return self.happen(
             events.ToolResultRecorded(call_id=call_id, content=result, is_error=is_error)
         )

@@ -10,7 +10,7 @@ from operator import itemgetter
 
 from hypothesis import strategies as st
 
-from onrecord.domain import events
+from onrecord.domain import events, jsontext
 from onrecord.domain.content import Document, Native, Text, ToolResult
 from onrecord.domain.events import Event
 from onrecord.domain.head import Head, advance, effect_of
@@ -168,10 +168,29 @@ def native_result(call_id: str, api: str, said: str) -> Native:
             return Native(api=RESPONSES, value=responses.output(call_id, said))
 
 
+def object_with(text: str) -> str:
+    """The JSON of an object that says it, in the form in which results are recorded."""
+    return jsontext.write({"said": text}).decode()
+
+
+def list_with(text: str) -> str:
+    """The JSON of a list that says it."""
+    return jsontext.write([text, 1.5, None]).decode()
+
+
+ENCODERS = (str, str, object_with, list_with)
+
+
 @st.composite
 def gives_result(draw: st.DrawFn) -> Happening:
     call_id, said, is_error = draw(call_ids), draw(words), draw(st.booleans())
-    return lambda story: story.result(call_id, marked(story, said), is_error=is_error)
+    encode = draw(st.sampled_from(ENCODERS))
+
+    def give(story: Story) -> object:
+        text = encode(marked(story, said))
+        return story.result(call_id, text, is_error=is_error, is_json=encode is not str)
+
+    return give
 
 
 @st.composite
@@ -201,12 +220,14 @@ def gives_document(draw: st.DrawFn) -> Happening:
 def gives_what_was_asked(draw: st.DrawFn) -> Happening:
     """The result of a call that was made, whatever its id, by any API."""
     place, said, api = draw(st.integers(0, 3)), draw(words), draw(st.sampled_from([None, *APIS]))
+    encode = draw(st.sampled_from(ENCODERS))
 
     def give(story: Story) -> object:
         known = gemini.call_ids(story) or ["call_1"]
         call_id = known[-1 - place % len(known)]
         if api is None:
-            return story.result(call_id, marked(story, said))
+            text = encode(marked(story, said))
+            return story.result(call_id, text, is_json=encode is not str)
         content = native_result(call_id, api, marked(story, said))
         return story.happen(events.ToolResultRecorded(call_id=call_id, content=content))
 

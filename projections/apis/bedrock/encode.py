@@ -47,6 +47,7 @@ class Results:
         else:
             parts = self._draft.result_parts(block)
             content = [encoded for part in parts for encoded in self._part(block, part)]
+            content[:1] = [self._as_json(block, part) for part in content[:1]]
             is_bare = False
         if not content and not is_bare:
             content = [{"text": words_for_nothing(is_error=block.is_error)}]
@@ -89,6 +90,12 @@ class Results:
             return self._kept(block, _text(part.text))
         where, encoded = self._media.in_result(block, part)
         return [self._placed(block, part, where, encoded)]
+
+    def _as_json(self, block: Block, part: JsonObject) -> JsonObject:
+        """Return the text of a JSON object as `json`, in which AWS's own examples put objects."""
+        text: Any = part.get("text")
+        value = self._draft.value_of(block, text) if isinstance(text, str) else None
+        return {"json": value} if isinstance(value, dict) else part
 
     def _placed(
         self, block: Block, file: Part | None, where: Where, encoded: JsonObject

@@ -8,7 +8,7 @@ made it, the word that the service's documents give for that case.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from onrecord.domain.content import Document, Role
 from onrecord.domain.documents import UNKNOWN, Modality, modality_of
@@ -280,7 +280,8 @@ class GeminiMessages(UserMessages[GeminiDraft]):
         parts = self.result_parts(block, draft.result_parts(block), behind)
         texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
         files = [part for part in parts if not isinstance(part.get("text"), str)]
-        return {RESPONSE: {**_named(draft.calls[block.call]), **_answer(block, texts, files)}}
+        gave = draft.value_of(block, texts[0]) if len(texts) == 1 else "\n".join(texts)
+        return {RESPONSE: {**_named(draft.calls[block.call]), **_answer(block, gave, files)}}
 
     def _own_result(
         self, block: Block, value: JsonObject, response: JsonObject, behind: Behind[JsonObject]
@@ -323,14 +324,24 @@ def _named(call: JsonObject) -> JsonObject:
     return {**own, "name": member(call, "name")}
 
 
-def _answer(block: Block, texts: list[str], files: list[JsonObject]) -> JsonObject:
-    """Return what a function gave; that it failed is told by the member that holds it."""
-    text = "\n".join(texts)
-    name = "error" if block.is_error else "result"
-    if not text and not files:
-        text = words_for_nothing(is_error=block.is_error)
-    response: JsonObject = {"response": {name: text} if text or block.is_error else {}}
-    return {**response, "parts": files} if files else response
+def _answer(block: Block, gave: Any, files: list[JsonObject]) -> JsonObject:
+    """Return what a function gave: an object as it is, all else as the member `result`.
+
+    That it failed is told by the member `error`, which holds what it gave. Source: google-genai's
+    `FunctionResponse.response`, and what its own calling of functions makes of what they return.
+    """
+    if gave == "" and not files:
+        gave = words_for_nothing(is_error=block.is_error)
+    answer: JsonObject = {"response": _response(block, gave)}
+    return {**answer, "parts": files} if files else answer
+
+
+def _response(block: Block, gave: Any) -> JsonObject:
+    if block.is_error:
+        return {"error": gave}
+    if isinstance(gave, dict):
+        return cast("JsonObject", gave)
+    return {} if gave == "" else {"result": gave}
 
 
 def _may_stay(draft: GeminiDraft, file: JsonObject) -> bool:
