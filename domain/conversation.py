@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from uuid import UUID
 
-from onrecord.domain import events
+from onrecord.domain import events, request_template
 from onrecord.domain.admission import Standing, error_of
 from onrecord.domain.content import Document, Native, Text, ToolResult
 from onrecord.domain.errors import InvalidContent
@@ -26,7 +26,9 @@ def start(head: Head, key: str) -> tuple[Event, ...]:
     """Begin the conversation, unless it has begun."""
     if not key.strip():
         raise InvalidContent("a conversation needs a key: give it a name that is not blank")
-    return (events.ConversationStarted(key=key),) if head.version == 0 else ()
+    if head.version:
+        return ()
+    return (events.ConversationStarted(key=key, rules=request_template.RULES),)
 
 
 def fork(head: Head, origin: UUID, version: int, reason: str | None = None) -> tuple[Event, ...]:

@@ -38,9 +38,13 @@ class OnLine(Value):
 
 
 class ConversationStarted(OnLine):
-    """The first event: the caller's own name for the conversation."""
+    """The first event: the caller's own name for the conversation.
+
+    `rules` is the number of the rules of rendering that held then (docs/rendering.md).
+    """
 
     key: str
+    rules: int = 1
 
 
 class ConversationForked(OnLine):

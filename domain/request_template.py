@@ -11,6 +11,9 @@ from onrecord.domain import jsontext
 from onrecord.domain.content import Blob, Value
 from onrecord.domain.jsontext import JsonObject
 
+RULES = 1
+"""The number of the rules by which this release renders; a rule that changes bytes raises it."""
+
 
 class LiteralSpan(Value):
     """A span of a request that is kept as its own text (secrets cut)."""
@@ -61,12 +64,16 @@ Span = Annotated[
 
 
 class Recipe(Value):
-    """How `conversation.request` made a request: enough to make it again, byte for byte."""
+    """How `conversation.request` made a request: enough to make it again, byte for byte.
+
+    `rules` is the number of the rules that held for what had not been sent before.
+    """
 
     api: str
     version: int
     options: JsonObject
     renderer: str
+    rules: int = 1
 
 
 class Template(Value):

@@ -94,7 +94,13 @@ def ask(backend: Backend, segments: tuple[LineSegment, ...], options: Options) -
 def recipe_of(options: Options, version: int) -> Recipe:
     """Return the recipe of the request that a conversation makes at a version."""
     renderer = renderer_digest(options.api)
-    return Recipe(api=options.api, version=version, options=options.plain(), renderer=renderer)
+    return Recipe(
+        api=options.api,
+        version=version,
+        options=options.plain(),
+        renderer=renderer,
+        rules=options.rules,
+    )
 
 
 def sources_of(
@@ -185,7 +191,7 @@ class _Replay:
 
     def _rendered(self, outcome: Outcome, recipe: Recipe, body: bytes) -> Outcome:
         try:
-            request = self._conversation.log.render(recipe.version, options_of(recipe.options))
+            request = self._conversation.log.render(recipe.version, options_of(recipe))
         except OnrecordError as exc:
             return replace(outcome, is_rendered=False, remark=outcome.remark or str(exc))
         if compare(body, request.body_parts()):

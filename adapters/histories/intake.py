@@ -28,8 +28,9 @@ from onrecord.adapters.histories.llm import conversations_in
 from onrecord.adapters.inputs.arguments import key_given
 from onrecord.adapters.store import Store, backend_of, spool_of
 from onrecord.adapters.streams.stream import Done, append_to, is_forgotten, stored_again
+from onrecord.domain import conversation
 from onrecord.domain.errors import IdempotencyMismatch, InvalidInput, VersionConflict
-from onrecord.domain.events import ConversationStarted, Event, InstructionsSet
+from onrecord.domain.events import Event, InstructionsSet
 from onrecord.domain.head import Head, Pointer
 from onrecord.domain.header import SALT_SIZE
 from onrecord.domain.log import Append, Duplicate, NewEvent
@@ -174,7 +175,7 @@ def _drafted(
     before = wanted.ids[known - 1] if known else None
     new = wanted.transcript.entries[known:]
     begun = new[0].occurred_at if new else None
-    settings: list[Event] = [] if head.version else [ConversationStarted(key=wanted.key)]
+    settings: list[Event] = list(conversation.start(head, wanted.key))
     settings += [
         event
         for event in wanted.transcript.settings

@@ -208,7 +208,7 @@ def _compare(
 def _is_same(recorded: RecordedEvent, event: RecordedEvent, key: str) -> bool:
     if (recorded.event_id, recorded.digest) == (event.event_id, event.digest):
         return True
-    return event.version == 1 and recorded.event() == ConversationStarted(key=key)
+    return event.version == 1 and recorded.event() == _renamed_start(event, key)
 
 
 def _renamed(lines: Iterator[Line], key: str | None) -> Iterator[Line | NewEvent]:
@@ -230,7 +230,14 @@ def _started(first: RecordedEvent, key: str) -> NewEvent:
         conversation_id=header.conversation_id,
         actor=header.actor,
     )
-    return draft(ConversationStarted(key=key), stamp)
+    return draft(_renamed_start(first, key), stamp)
+
+
+def _renamed_start(first: RecordedEvent, key: str) -> ConversationStarted:
+    """Return how a conversation began, under another key."""
+    start = first.event()
+    rules = start.rules if isinstance(start, ConversationStarted) else 1
+    return ConversationStarted(key=key, rules=rules)
 
 
 def _append(

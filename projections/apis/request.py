@@ -11,11 +11,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, cast
 
-from onrecord.domain import jsontext
+from pydantic import Field
+
+from onrecord.domain import jsontext, request_template
 from onrecord.domain.content import Value
 from onrecord.domain.documents import Modality
 from onrecord.domain.errors import NothingToSend, RoundOpen
 from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.request_template import Recipe
 from onrecord.projections.api import FOLDERS, invalid, known_api, release_of
 from onrecord.projections.apis.capabilities import CapabilityOverride
 from onrecord.projections.history.history import Block, History, Note, Turn
@@ -32,7 +35,8 @@ class Options(Value):
     `missing` is what becomes of a call that has no result yet: it is cancelled, it refuses the
     request, or it is dropped. `tags` names the form of what stands before a document that travels on
     its own. `capabilities` and `matrix` say what models take, for this request and where it differs
-    from what comes with Onrecord; the former wins.
+    from what comes with Onrecord; the former wins. `rules` is the number of the rules for what was
+    not sent before; what was goes by those that it went by.
     """
 
     api: str = "anthropic-messages"
@@ -45,15 +49,19 @@ class Options(Value):
     tags: Literal["short-id", "doc-reference"] = "short-id"
     capabilities: CapabilityOverride | None = None
     matrix: JsonObject | None = None
+    rules: int = Field(default_factory=lambda: request_template.RULES)
 
     def plain(self) -> JsonObject:
-        """Return the options as JSON, those at their default left out; `options_of` reads it."""
-        return self.model_dump(mode="json", exclude_defaults=True)
+        """Return the options as a recipe holds them: JSON, those at their default left out.
+
+        The number of the rules has its own place there.
+        """
+        return self.model_dump(mode="json", exclude_defaults=True, exclude={"rules"})
 
 
-def options_of(plain: JsonObject) -> Options:
-    """Return the options that `Options.plain` gave."""
-    return Options.model_validate(plain)
+def options_of(recipe: Recipe) -> Options:
+    """Return the options by which a request was rendered."""
+    return Options.model_validate({**recipe.options, "rules": recipe.rules})
 
 
 def outside(history: History, options: Options) -> tuple[Note, ...]:

@@ -85,10 +85,20 @@ UNKNOWN = Response()
 class Responses:
     """The responses of a conversation's main branch, by id."""
 
-    def __init__(self, requests: Sequence[Item] = (), closings: Sequence[Item] = ()) -> None:
-        """Take what was sent and what closed responses, in order of version."""
+    def __init__(
+        self,
+        requests: Sequence[Item] = (),
+        closings: Sequence[Item] = (),
+        rules: int | None = None,
+    ) -> None:
+        """Take what was sent and what closed responses, in order of version.
+
+        `rules` is the number of the rules that held when the conversation began; None: not read.
+        """
         self._requests = requests
         self._closings = closings
+        self._rules = rules
+        self._rules_by_request: list[int | None] | None = None
         self._by_response: dict[str, ResponseCompleted | ResponseInterrupted] | None = None
         self._by_request: dict[bytes, Item] | None = None
         self._models: dict[str, str | None] | None = None
@@ -121,6 +131,29 @@ class Responses:
                 closing["response"]: closing.get("model") for closing in closings if closing
             }
         return self._models.get(response)
+
+    def rules_of(self, asked: int, newest: int) -> int:
+        """Return the number of the rules by which a block goes; `asked` is as of `of`.
+
+        It is that of the first request that was rendered after the block: so it goes as it went
+        then. What was not sent yet goes by the newest rules, unless no request was ever rendered:
+        then by those that held when the conversation began.
+        """
+        if newest == 1:
+            return 1
+        rendered = self._rules_rendered()
+        first = next((rules for rules in rendered[asked:] if rules is not None), None)
+        if first is None:
+            was_rendered = any(rules is not None for rules in rendered)
+            first = newest if was_rendered or self._rules is None else self._rules
+        return min(first, newest)
+
+    def _rules_rendered(self) -> list[int | None]:
+        """Return the rules of each request; None for one that a program made itself."""
+        if self._rules_by_request is None:
+            recipes = [_plain_of(request).get("recipe") for request in self._requests]
+            self._rules_by_request = [recipe and recipe.get("rules", 1) for recipe in recipes]
+        return self._rules_by_request
 
     def model_asked(self, asked: int) -> str | None:
         """Return the model that the last of so many requests asked; None: nobody told."""

@@ -122,6 +122,7 @@ class _Fold:
         # Calls bear the names that their caller gave, as the tools do.
         self._names: Mapping[str, str] = {}
         self._has_made = False
+        self._rules: int | None = None
 
     @property
     def saw_less(self) -> bool:
@@ -161,7 +162,7 @@ class _Fold:
         awaited, closed_turns = self._rounds.awaited(), self._rounds.turns()
         return History(
             turns=closed_turns,
-            responses=Responses(self._requests, self._answers.closings),
+            responses=Responses(self._requests, self._answers.closings, self._rules),
             instructions=self._instructions,
             tools=self._tools,
             notes=(*self._notes, *self._rounds.notes),
@@ -209,6 +210,8 @@ class _Fold:
                 self._tools, self._names = event, given_names(event)
             case events.ResponseInterrupted() as event:
                 self._answers.break_off(item, event, self._at)
+            case events.ConversationStarted(rules=rules):
+                self._rules = rules
             case _:
                 return
 

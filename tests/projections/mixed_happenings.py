@@ -5,7 +5,7 @@ Whatever is said bears a mark of its own, `<version.part>`, so that it can be fo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from operator import itemgetter
 
 from hypothesis import strategies as st
@@ -178,7 +178,7 @@ def list_with(text: str) -> str:
     return jsontext.write([text, 1.5, None]).decode()
 
 
-ENCODERS = (str, str, object_with, list_with)
+ENCODERS: tuple[Callable[[str], str], ...] = (str, str, object_with, list_with)
 
 
 @st.composite

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from onrecord.domain.documents import Modality
 from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.request_template import Recipe
 from onrecord.projections.api import FOLDERS
 from onrecord.projections.apis.capabilities import (
     Capabilities,
@@ -213,7 +214,7 @@ def test_the_order_of_a_callers_entries_is_of_no_account() -> None:
 
 def test_options_that_were_recorded_find_the_same() -> None:
     options = Options(api="toy", matrix=OWN, capabilities=CapabilityOverride(user=("text",)))
-    again = options_of(options.plain())
+    again = options_of(Recipe(api="toy", version=1, options=options.plain(), renderer=""))
     assert again == options
     assert capabilities_of("toy", "exact", again) == capabilities_of("toy", "exact", options)
 

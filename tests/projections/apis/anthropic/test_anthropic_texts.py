@@ -11,6 +11,7 @@ from onrecord.domain.errors import NothingToSend, UnknownApi
 from onrecord.domain.events import (
     ReasoningRecorded,
 )
+from onrecord.domain.request_template import Recipe
 from onrecord.projections.apis.request import Options, options_of, render, renderer_digest
 from onrecord.projections.history.windows import MessageWindow, Window
 from tests.projections.happenings import (
@@ -228,7 +229,8 @@ def test_options_are_read_back_from_a_recipe() -> None:
         Options(),
         Options(window=Window(exchanges=3, pinned=1), cache=True, thinking="drop", account="a"),
     ):
-        assert options_of(options.plain()) == options
+        recipe = Recipe(api=options.api, version=1, options=options.plain(), renderer="")
+        assert options_of(recipe) == options
     assert Options().plain() == {}
 
 
