@@ -100,10 +100,7 @@ def done_of(append: Append, verdict: Verdict) -> Done:
         case Conflict():
             raise VersionConflict(append.expected_version or 0, verdict.current)
         case Mismatch():
-            raise IdempotencyMismatch(
-                f"a {append.events[verdict.ordinal].type} of the same id was recorded before, "
-                "with other content: use a new id for a new fact"
-            )
+            raise IdempotencyMismatch(_mismatch(append, verdict.ordinal))
         case Forgotten():
             raise ConversationForgotten
         case BlobMissing():
@@ -112,6 +109,20 @@ def done_of(append: Append, verdict: Verdict) -> Done:
             raise error_of(append.events[verdict.ordinal].needs)
         case _:
             assert_never(verdict)
+
+
+def _mismatch(append: Append, ordinal: int) -> str:
+    """Return why events are not taken; of several the log does not tell if one alone would be."""
+    kind, count = append.events[ordinal].type, len(append.events)
+    if count == 1:
+        return (
+            f"a {kind} of the same id was recorded before, with other content: "
+            "use a new id for a new fact"
+        )
+    return (
+        f"event {ordinal + 1} of {count}, a {kind}, has the id of an event that was recorded before, "
+        "or of another one here: append what is new without it, and use a new id for a new fact"
+    )
 
 
 class Settled(NamedTuple):

@@ -146,8 +146,9 @@ def failed(text: str) -> str:
 
 
 def headline(block: Block) -> str:
-    """Return what stands before a result that goes as text, because it came late or alone."""
+    """Return what stands before a result that goes as text: it came late, or its call is unknown."""
     call = f"tool call {block.call_id}" if block.call_id else "a tool call"
     tool = f" ({block.name})" if block.name else ""
+    late = " came late" if block.call is not None else ""
     failed = ", an error" if block.is_error else ""
-    return f"The result of {call}{tool} came late{failed}:"
+    return f"The result of {call}{tool}{late}{failed}:"

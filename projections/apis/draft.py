@@ -152,12 +152,13 @@ class Draft:
         return words_for(document)
 
     def goes_late(self, block: Block) -> bool:
-        """Return whether a result that came too late goes as text, with a note on that."""
+        """Return whether a result that came late, or alone, goes as text, with a note on that."""
         if block.cancelled:
             why = "the call was given up, and was answered so before"
             self.leave_out("late", block, why)
             return False
-        self.note("moved", "late", block.version, "a result came late: it goes as text")
+        what = "of a call that is not known" if block.call is None else "that came late"
+        self.note("moved", "late", block.version, f"a result {what} goes as text")
         return True
 
     # Instructions and tools.

@@ -93,6 +93,22 @@ def test_the_same_message_id_with_other_content_is_an_error(chat: onrecord.Conve
     assert chat.head().version == 2
 
 
+def test_a_batch_of_repeated_and_new_events_says_which_one_is_not_new(
+    chat: onrecord.Conversation,
+) -> None:
+    first, second = (
+        events.MessageRecorded(role="user", content=(Text(text=name),), message_id=name)
+        for name in ("m1", "m2")
+    )
+    chat.log.append(first)
+    for batch, place in (((second, first), "event 2 of 2"), ((second, second), "event 2 of 2")):
+        with pytest.raises(onrecord.IdempotencyMismatch, match=place) as refused:
+            chat.log.append(*batch)
+        assert "other content" not in str(refused.value)
+    assert chat.head().version == 2
+    assert isinstance(chat.log.append(second), Recorded)
+
+
 def test_a_writer_who_names_a_version_is_told_when_someone_was_first(
     chat: onrecord.Conversation,
 ) -> None:
@@ -131,26 +147,23 @@ def test_a_document_that_is_not_there_is_refused_and_nothing_is_said(
 
 
 @pytest.mark.parametrize(
-    ("given", "content"),
+    ("value", "content", "is_json"),
     [
-        ("42", (Text(text="42"),)),
-        (None, ()),
-        ("", ()),
-        ({"answer": 42}, (Text(text='{"answer":42}'),)),
-        ([1, 2], (Text(text="[1,2]"),)),
-        (0, (Text(text="0"),)),
-        ([Text(text="a"), "b"], (Text(text="a"), Text(text="b"))),
+        ("42", (Text(text="42"),), False),
+        (None, (), False),
+        ("", (), False),
+        ({"answer": 42}, (Text(text='{"answer":42}'),), True),
+        ([1, 2], (Text(text="[1,2]"),), True),
+        (0, (Text(text="0"),), True),
+        ([Text(text="a"), "b"], (Text(text="a"), Text(text="b")), False),
     ],
 )
 def test_what_a_tool_gave_is_recorded_as_blocks(
-    chat: onrecord.Conversation, given: object, content: tuple[Text, ...]
+    chat: onrecord.Conversation, value: object, content: tuple[Text, ...], is_json: bool
 ) -> None:
-    chat.tool_result("toolu_1", given)
-    assert said(chat) == [
-        events.ToolResultRecorded(
-            call_id="toolu_1", content=ToolResult(call_id="toolu_1", content=content)
-        )
-    ]
+    chat.tool_result("toolu_1", value)
+    result = ToolResult(call_id="toolu_1", content=content, is_json=is_json)
+    assert said(chat) == [events.ToolResultRecorded(call_id="toolu_1", content=result)]
 
 
 def test_a_result_recorded_twice_changes_nothing(chat: onrecord.Conversation) -> None:

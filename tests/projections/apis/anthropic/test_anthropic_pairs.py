@@ -85,7 +85,7 @@ def test_a_result_of_an_unknown_call_goes_as_text() -> None:
     story.user("hi")
     story.result("toolu_gone", "something", is_error=True)
     assert story.request()["messages"][-1]["content"][1:] == [
-        text("The result of tool call toolu_gone came late, an error:"),
+        text("The result of tool call toolu_gone, an error:"),
         text("something"),
     ]
 

@@ -87,7 +87,7 @@ def test_an_output_of_no_call_goes_as_text() -> None:
         {
             "role": "user",
             "content": [
-                {"type": "input_text", "text": "The result of tool call call_gone came late:"},
+                {"type": "input_text", "text": "The result of tool call call_gone:"},
                 {"type": "input_text", "text": "something"},
             ],
         }
