@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
 
@@ -85,6 +86,7 @@ def _document(row: Capabilities) -> dict[str, Any]:
     return {
         "api": api,
         "entry": name,
+        "key": row.key,
         "user": _ordered(row.user),
         "tool_result": _ordered(row.tool_result),
         "document_bytes": dict(row.document_bytes),
@@ -110,36 +112,54 @@ def _columns(row: Capabilities) -> tuple[object, ...]:
 
 def _draw(rows: list[Capabilities]) -> None:
     """Draw a table; of one row all that it tells, of several what is compared."""
-    from rich import box
+    if len(rows) == 1:
+        _draw_one(rows[0])
+        return
+    for api, of_api in groupby(rows, key=lambda row: row.row.partition(" ")[0]):
+        _draw_api(api, list(of_api))
+    output.console().print("m: in messages, r: in results", style="dim")
+
+
+def _draw_one(row: Capabilities) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, header_style="dim", pad_edge=False)
-    for heading in ("API", "entry", "in messages", "in results", "at most"):
-        table.add_column(heading, overflow="fold")
+    shown = _document(row)
+    limits = ", ".join(f"{size(most)} {' '.join(kinds)}" for most, kinds in _by_limit(row).items())
+    flags = ", ".join(flag.replace("_", " ") for flag in _FLAGS if shown[flag])
+    grid = Table.grid(padding=(0, 2))
+    for name, value in (
+        ("in messages", " ".join(shown["user"])),
+        ("in results", " ".join(shown["tool_result"])),
+        ("at most", limits),
+        ("reads", _tokens(row.context_tokens)),
+        ("writes", _tokens(row.output_tokens)),
+        ("and", flags),
+        ("key", shown["key"]),
+    ):
+        if value:
+            grid.add_row(Text(name, "dim"), Text(output.flat(value)))
+    output.console().print(Text(f"{shown['api']} {output.flat(shown['entry'])}", "bold"))
+    output.console().print(grid)
+
+
+def _draw_api(api: str, rows: list[Capabilities]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column(Text(api, "bold not dim"), overflow="fold")
+    for kind in _MODALITIES:
+        table.add_column(kind, no_wrap=True)
     for heading in ("reads", "writes"):
         table.add_column(heading, justify="right", no_wrap=True)
-    if len(rows) == 1:
-        table.add_column("and", overflow="fold")
-    before = ""
     for row in rows:
-        shown = _document(row)
-        table.add_row(
-            Text("" if shown["api"] == before else shown["api"], "bold"),
-            Text(output.flat(shown["entry"])),
-            " ".join(shown["user"]),
-            " ".join(shown["tool_result"]),
-            "\n".join(f"{size(most)} {' '.join(kinds)}" for most, kinds in _by_limit(row).items()),
-            _tokens(row.context_tokens),
-            _tokens(row.output_tokens),
-            *(
-                ["\n".join(flag.replace("_", " ") for flag in _FLAGS if shown[flag])]
-                if len(rows) == 1
-                else []
-            ),
-        )
-        before = shown["api"]
+        holders = (("m", row.user), ("r", row.tool_result))
+        marks = [" ".join(m for m, taken in holders if kind in taken) for kind in _MODALITIES]
+        tokens = (_tokens(row.context_tokens), _tokens(row.output_tokens))
+        table.add_row(Text(output.flat(_document(row)["entry"])), *marks, *tokens)
     output.console().print(table)
+    output.console().print()
 
 
 def _limits(row: Capabilities) -> list[tuple[Modality, int]]:

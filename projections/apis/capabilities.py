@@ -8,7 +8,7 @@ lies over what its API says of all models. Nothing known is text alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
@@ -119,8 +119,9 @@ def read_as(shape: type[ShapeT], where: str, plain: JsonObject) -> ShapeT:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is told of the models of some names; `ids` are in lower case."""
+    """What is told of the models of some names; `ids` are in lower case, `key` is its own name."""
 
+    key: str
     ids: tuple[str, ...]
     patterns: tuple[Pattern, ...]
     told: JsonObject
@@ -144,12 +145,31 @@ def laid_over(under: JsonObject, over: JsonObject) -> JsonObject:
 
 
 def entries_in(api: str, under: JsonObject, over: JsonObject) -> tuple[Entry, ...]:
-    """Return the entries of an API: one's own first, over those of the same key."""
+    """Return the entries of an API: one's own first, each over what held for its names before."""
     known: JsonObject = under.get(MODELS, {})
     own: JsonObject = over.get(MODELS, {})
-    joined = {key: _joined(known.get(key, {}), plain) for key, plain in own.items()}
-    others = {key: plain for key, plain in known.items() if key not in own}
-    return tuple(_entry(api, key, plain) for key, plain in {**joined, **others}.items())
+    bundled_entries = tuple(_entry(api, key, plain) for key, plain in known.items())
+    own_entries: list[Entry] = []
+    for key, plain in own.items():
+        if key in known:
+            own_entries.append(_entry(api, key, _joined(known[key], plain)))
+        else:
+            own_entries += _over_each(_entry(api, key, plain), bundled_entries)
+    others = (_entry(api, key, plain) for key, plain in known.items() if key not in own)
+    return (*own_entries, *others)
+
+
+def _over_each(entry: Entry, known: tuple[Entry, ...]) -> Iterator[Entry]:
+    """Yield an entry for each of its names, over what held for that; a pattern is a name here."""
+    for name in entry.ids:
+        yield Entry(entry.key, (name,), (), _over(name, entry.told, known))
+    for pattern in entry.patterns:
+        yield Entry(entry.key, (), (pattern,), _over(pattern.text.lower(), entry.told, known))
+
+
+def _over(name: str, told: JsonObject, known: tuple[Entry, ...]) -> JsonObject:
+    found = entry_for(name, known)
+    return told if found is None else laid_over(found[1].told, told)
 
 
 def check_tables(tables: Mapping[str, Any], apis: Container[str]) -> None:
@@ -207,9 +227,9 @@ def _entry(api: str, key: str, plain: JsonObject) -> Entry:
     content = _told_by(plain)
     if is_pattern:
         patterns = _texts(where, "pattern", plain.get("pattern", key))
-        return Entry((), tuple(map(Pattern, patterns)), content)
+        return Entry(key, (), tuple(map(Pattern, patterns)), content)
     ids = (*_texts(where, "id", plain.get("id", key)), *aliases)
-    return Entry(tuple(name.lower() for name in ids), (), content)
+    return Entry(key, tuple(name.lower() for name in ids), (), content)
 
 
 def _texts(where: str, member: str, plain: Any) -> tuple[str, ...]:
@@ -254,7 +274,7 @@ class Capabilities:
     what it thinks, `signatures` whether that goes back signed, `cache` whether the service caches
     what comes again, `parallel_calls` whether one answer may call several tools. `context_tokens`
     and `output_tokens` are the most that it reads and writes; None where that is not known. `row`
-    names the entry that decided.
+    names the entry that decided, `key` is what that entry is called in its table.
     """
 
     row: str
@@ -267,6 +287,7 @@ class Capabilities:
     parallel_calls: bool = False
     context_tokens: int | None = None
     output_tokens: int | None = None
+    key: str = ""
 
     def __reduce__(self) -> tuple[object, ...]:
         """Return how it is copied and pickled: Python copies no read-only view of a mapping."""
@@ -300,7 +321,7 @@ def rows_of(api: str, matrix: JsonObject | None = None) -> tuple[Capabilities, .
     return (
         _capabilities(f"{api} {ANY_MODEL}", api, defaults),
         *(
-            _capabilities(f"{api} {name}", api, laid_over(defaults, entry.told))
+            _capabilities(f"{api} {name}", api, laid_over(defaults, entry.told), entry.key)
             for entry in entries_in(api, under, over)
             for name in (*entry.ids, *(pattern.text for pattern in entry.patterns))
         ),
@@ -337,7 +358,7 @@ def _known(api: str, model: str | None, own: bytes) -> Capabilities:
     if known is None:
         return Capabilities(f"{api} ({model} not listed)")
     name, entry = known
-    return _capabilities(f"{api} {name}", api, laid_over(defaults, entry.told))
+    return _capabilities(f"{api} {name}", api, laid_over(defaults, entry.told), entry.key)
 
 
 def entry_for(model: str, entries: tuple[Entry, ...]) -> tuple[str, Entry] | None:
@@ -360,10 +381,11 @@ def entry_for(model: str, entries: tuple[Entry, ...]) -> tuple[str, Entry] | Non
     return None if longest is None else (longest[0].text, longest[1])
 
 
-def _capabilities(row: str, api: str, plain: JsonObject) -> Capabilities:
+def _capabilities(row: str, api: str, plain: JsonObject, key: str = "") -> Capabilities:
     stated = read_as(Told, api, plain)
     return Capabilities(
         row=row,
+        key=key,
         user=frozenset(stated.user),
         tool_result=frozenset(stated.tool_result),
         document_bytes=MappingProxyType(stated.document_bytes),

@@ -48,6 +48,7 @@ def test_what_is_not_known_is_null(run: Command) -> None:
     assert run("capabilities", "ollama", "qwen3", "--json").document == {
         "api": "ollama",
         "entry": "*",
+        "key": "*",
         "user": ["text", "image"],
         "tool_result": ["text"],
         "document_bytes": {},
@@ -117,3 +118,22 @@ def test_on_a_terminal_it_is_a_table() -> None:
     drawn = on_a_terminal("capabilities", "openai-chat", "gpt-5-mini", columns=140)
     for told in ("gpt-5*", "52.4 MB document", "400,000", "parallel calls"):
         assert told in drawn
+
+
+def test_the_key_of_an_entry_of_many_names_is_shown() -> None:
+    drawn = plain(on_a_terminal("capabilities", "openai-chat", "gpt-4o-audio-preview"))
+    assert re.search(r"^key +that hear *$", drawn, re.MULTILINE)
+
+
+def test_the_table_has_a_line_for_each_entry_at_80_columns() -> None:
+    drawn = plain(on_a_terminal("capabilities")).splitlines()
+    for api in FOLDERS:
+        for row in rows_of(api):
+            name = row.row.partition(" ")[2]
+            assert any(line.startswith(f"{name} ") for line in drawn), name
+    assert max(map(len, drawn)) <= 80
+
+
+def plain(drawn: str) -> str:
+    """Return what was drawn without its escape codes."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", drawn)

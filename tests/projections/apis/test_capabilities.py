@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from typing import Any
 
 import pytest
@@ -22,6 +22,7 @@ from onrecord.projections.apis.capabilities import (
     CapabilityOverride,
     Pattern,
     capabilities_of,
+    rows_of,
 )
 from onrecord.projections.apis.request import Options, options_of
 from tests.search import examples
@@ -250,3 +251,33 @@ def test_capabilities_that_are_copied_or_pickled_are_the_same(
     copied = again(known_ones)
     assert copied == known_ones
     assert type(copied.document_bytes) is type(known_ones.document_bytes)
+
+
+@pytest.mark.parametrize(
+    ("api", "name", "model"),
+    [
+        ("openai-chat", "gpt-4o-audio*", "gpt-4o-audio-preview"),
+        ("anthropic-messages", "claude-sonnet-4-6*", "claude-sonnet-4-6-20990101"),
+        ("anthropic-messages", "claude-sonnet-4-6-20990101", "claude-sonnet-4-6-20990101"),
+        ("gemini", "gemini-3-pro*", "gemini-3-pro-preview"),
+    ],
+)
+def test_an_entry_for_names_of_another_entry_changes_only_what_it_says(
+    api: str, name: str, model: str
+) -> None:
+    before = known(api, model)
+    after = known(api, model, {"models": {name: {"context_tokens": 9}}})
+    assert after == replace(before, row=f"{api} {name}", key=name, context_tokens=9)
+    assert before.context_tokens != 9
+
+
+def test_each_name_of_an_entry_lies_over_what_held_for_that_name() -> None:
+    names = ["gpt-4o-audio*", "deepseek-r*"]
+    matrix = {"models": {"some": {"pattern": names, "output_tokens": 9}}}
+    hears, reads = (
+        known("openai-chat", name, matrix) for name in ("gpt-4o-audio-1", "deepseek-r1")
+    )
+    assert (hears.output_tokens, reads.output_tokens) == (9, 9)
+    assert hears.user == {"text", "image", "audio"}
+    assert reads.user == {"text"}
+    assert rows_of("openai-chat", matrix)[1].key == "some"
