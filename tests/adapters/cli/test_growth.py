@@ -20,7 +20,7 @@ from onrecord.domain import jsontext
 from onrecord.domain.blobs import spill
 from onrecord.domain.documents import media_type_given, name_of
 from onrecord.domain.errors import OnrecordError
-from onrecord.projections.apis.capabilities import Pattern
+from onrecord.projections.apis.model_names import Pattern
 from onrecord.projections.views.texts import words_of
 from tests.adapters.cli.growing_texts import UNITS
 

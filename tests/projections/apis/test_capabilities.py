@@ -20,10 +20,10 @@ from onrecord.projections.api import FOLDERS
 from onrecord.projections.apis.capabilities import (
     Capabilities,
     CapabilityOverride,
-    Pattern,
     capabilities_of,
     rows_of,
 )
+from onrecord.projections.apis.model_names import Pattern
 from onrecord.projections.apis.request import Options, options_of
 from tests.search import examples
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from onrecord.projections.apis.capabilities import Pattern, capabilities_of, names_of
+from onrecord.projections.apis.capabilities import capabilities_of
+from onrecord.projections.apis.model_names import Pattern, names_of
 from onrecord.projections.apis.request import Options
 
 
