@@ -48,6 +48,9 @@ _SHORTEST_IN_ERRORS: Final = 6
 """How long one must be that is looked for in errors, where it stands alone and is no plain word."""
 
 _DATA: Final = b"data:"
+_ERROR: Final = re.compile(rb"\"error\"\s*:\s*[^n\s]")
+"""An error that is not null, as whole answers have it among their members."""
+
 
 _SIGNED_BY: Final = re.compile(r"(?:Credential|Signature)=([^/,\s]+)")
 """The parts of an AWS signature that are no words (docs.aws.amazon.com, "Signature Version 4")."""
@@ -192,7 +195,7 @@ class Credentials:
 
     def _broken(self, data: bytes) -> bytes:
         """Return what is no JSON; of an answer that broke off, what was said stays."""
-        if data.lstrip().startswith(b"{") and b'"error"' not in data:
+        if data.lstrip().startswith(b"{") and not _ERROR.search(data):
             return self._without_beginning(data)
         return self._broken_error(data)
 

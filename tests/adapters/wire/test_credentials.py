@@ -205,3 +205,14 @@ def test_no_file_of_the_store_holds_a_secret_that_an_answer_repeats(
     assert any(b"the wire refused" in content for content in files)
     for canary in (b"canary", b"4815162342", b"2718281828"):
         assert not any(canary in content for content in files)
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_what_broke_off_amid_an_answer_without_an_error_keeps_the_tokens_of_its_logprobs(
+    streamed: bool,
+) -> None:
+    answer = b'{"error": null,"output":[{"logprobs":[{"token":"Hel","bytes":[72]},{"token":"lo'
+    told = b"data: " + answer if streamed else answer
+    assert known().out_of_answer(told, streamed=streamed) == told
+    refused = told.replace(b"null", b'{"code":1}')
+    assert b"Hel" not in known().out_of_answer(refused, streamed=streamed)
