@@ -8,8 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 from uuid import UUID
 
@@ -89,7 +88,8 @@ class Memory:
 
     def append(self, appends: Sequence[Append]) -> list[Verdict]:
         """Record what can be recorded and return a verdict for each request, in order."""
-        with self._ready():
+        with self._lock:
+            self._ready()
             self._must_be_own(appends)
             self._recorded_at = self._clock.stamp(self._recorded_at)
             verdicts = [self._append(append) for append in appends]
@@ -112,7 +112,8 @@ class Memory:
         limit: int | None = None,
     ) -> Iterator[RecordedEvent]:
         """Yield a conversation's events with after < version <= until, in order of version."""
-        with self._ready():
+        with self._lock:
+            self._ready()
             stream = self._streams.get(conversation_id)
             events = [] if stream is None else stream.events[max(after, 0) : until][:limit]
         yield from events
@@ -127,7 +128,8 @@ class Memory:
 
     def read_log(self, after: Cursor, limit: int) -> list[RecordedEvent]:
         """Return at most `limit` events after a cursor, in order of position."""
-        with self._ready():
+        with self._lock:
+            self._ready()
             must_be_current(after, Cursor(self._incarnation, SHARD, len(self._log)))
             places = self._log[after.position : after.position + limit]
             return [self._streams[owner].events[version - 1] for owner, version in places]
@@ -140,7 +142,8 @@ class Memory:
 
     def cursors(self) -> list[Cursor]:
         """Return the cursor of the last position; there is one shard."""
-        with self._ready():
+        with self._lock:
+            self._ready()
             return [Cursor(self._incarnation, SHARD, len(self._log))]
 
     def incarnation(self) -> UUID:
@@ -149,7 +152,8 @@ class Memory:
 
     def head(self, conversation_id: UUID) -> Head:
         """Return where a conversation stands; an empty Head if it has not begun."""
-        with self._ready():
+        with self._lock:
+            self._ready()
             return self._place(conversation_id).head
 
     def latest(
@@ -164,7 +168,8 @@ class Memory:
         self, conversation_id: UUID, pointer: Pointer, until: int, limit: int
     ) -> list[RecordedEvent]:
         """Return the last events up to a version whose effect `points` so, the last one first."""
-        with self._ready():
+        with self._lock:
+            self._ready()
             stream = self._streams.get(conversation_id)
             if stream is None:
                 return []
@@ -175,14 +180,16 @@ class Memory:
 
     def exchange_start(self, conversation_id: UUID, exchange: int) -> int:
         """Return the version of the prompt that opened an exchange; 0 if there is none such."""
-        with self._ready():
+        with self._lock:
+            self._ready()
             stream = self._streams.get(conversation_id)
             starts = [] if stream is None else stream.exchanges
             return starts[exchange - 1] if 1 <= exchange <= len(starts) else 0
 
     def open(self, tenant: UUID, key: str, conversation_id: UUID | None = None) -> UUID:
         """Return the id of the conversation of that key, made now if the key is new."""
-        with self._ready():
+        with self._lock:
+            self._ready()
             name, made = (tenant, self.digest(key)), conversation_id or uuid7()
             if name not in self._keys:
                 self._must_take(tenant, made)
@@ -190,18 +197,21 @@ class Memory:
 
     def find(self, tenant: UUID, key: str) -> UUID | None:
         """Return the id of the conversation of that key, or None."""
-        with self._ready():
+        with self._lock:
+            self._ready()
             return self._keys.get((tenant, self.digest(key)))
 
     def owner(self, conversation_id: UUID) -> UUID | None:
         """Return the tenant whose conversation it is; None if it has not begun."""
-        with self._ready():
+        with self._lock:
+            self._ready()
             stream = self._streams.get(conversation_id)
             return None if stream is None else stream.tenant
 
     def conversations(self, tenant: UUID) -> Iterator[CatalogueEntry]:
         """Yield the conversations that have begun, the one that moved last first."""
-        with self._ready():
+        with self._lock:
+            self._ready()
             own = [
                 (owner, stream)
                 for owner, stream in self._streams.items()
@@ -213,21 +223,24 @@ class Memory:
 
     def open_conversations(self, tenant: UUID) -> list[UUID]:
         """Return the conversations that have begun and are not closed, by their ids."""
-        with self._ready():
+        with self._lock:
+            self._ready()
             return sorted(self._open.get(tenant, ()))
 
     def put_blob(self, tenant: UUID, conversation_id: UUID, chunks: Iterable[bytes]) -> Blob:
         """Store bytes and return the reference; storing them again changes nothing."""
         data = tuple(pieces(chunks))
         blob = blob_of(b"".join(data))
-        with self._ready():
+        with self._lock:
+            self._ready()
             self._must_take(tenant, conversation_id)
             self._blobs.put(conversation_id, blob, data)
         return blob
 
     def get_blob(self, conversation_id: UUID, blob: Blob) -> Iterator[bytes]:
         """Yield the bytes of a blob in pieces of at most 1 MiB."""
-        with self._ready():
+        with self._lock:
+            self._ready()
             data = self._blobs.get(conversation_id, blob)
         if data is None:
             raise CorruptRecord("the bytes of a document are missing: restore them from a backup")
@@ -235,7 +248,8 @@ class Memory:
 
     def sweep_blobs(self, age: int) -> int:
         """Delete blobs that no event refers to and that were stored so long ago, at least."""
-        with self._ready():
+        with self._lock:
+            self._ready()
             return self._blobs.sweep(age)
 
     def clock(self) -> int:
@@ -244,7 +258,8 @@ class Memory:
 
     def forget(self, conversation_id: UUID) -> int:
         """Erase bodies, salts, blobs and the key of a conversation; return how many events."""
-        with self._ready():
+        with self._lock:
+            self._ready()
             stream = self._streams.get(conversation_id)
             if stream is not None:
                 must_be_forgettable(stream.events[0].type)
@@ -366,11 +381,9 @@ class Memory:
         self._unfinished = None
         return done
 
-    @contextmanager
-    def _ready(self) -> Generator[None]:
-        with self._lock:
-            if self.wakeups.closed:
-                raise StorageUnavailable("the store is closed: connect again")
-            if self._unfinished is not None:
-                self._finish(self._unfinished)
-            yield
+    # Not a scope that takes the lock too: an exception amid entering it would leave it locked.
+    def _ready(self) -> None:
+        if self.wakeups.closed:
+            raise StorageUnavailable("the store is closed: connect again")
+        if self._unfinished is not None:
+            self._finish(self._unfinished)
