@@ -21,7 +21,7 @@ from onrecord.adapters.inputs.arguments import (
 )
 from onrecord.adapters.inputs.document_inputs import GivenDocument, attachments, prompt
 from onrecord.adapters.recording.tenancy import Tenancy
-from onrecord.adapters.streams.results import Rejected, record_result
+from onrecord.adapters.streams.results import ResultDone, record_result
 from onrecord.adapters.streams.stream import Done, Stream, stored_again
 from onrecord.adapters.wire.clients.conversation_wire import ConversationWire
 from onrecord.domain import conversation
@@ -109,6 +109,10 @@ class Conversation:
         self.tools: Final = ConversationTools(self._stream)
         self.log: Final = ConversationLog(self._stream)
 
+    def __repr__(self) -> str:
+        """Say its key, and its version if the log can be asked."""
+        return f"Conversation({self.key!r}, version={self._stream.version_if_known()})"
+
     @property
     def conversation_id(self) -> UUID:
         """The conversation's id; asking for it makes one if the key is new."""
@@ -175,18 +179,19 @@ class Conversation:
         instructions = text_given("an instruction", text)
         return self.log.append(*conversation.instruct(self._stream.known_head(), instructions))
 
-    def tool_result(self, call_id: str, content: Any, *, is_error: bool = False) -> Done | Rejected:
+    def tool_result(self, call_id: str, content: Any, *, is_error: bool = False) -> ResultDone:
         """Record what a tool gave: text, JSON, paths, bytes, documents, or a nesting of these.
 
         Durable when it returns. A call has one result: giving it again changes nothing, another is
-        kept beside the history, and the answer says so. docs/documents.md tells what is found.
+        kept beside the history. The answer says so, and where the conversation has no such call.
+        docs/documents.md tells what is found.
         """
         from onrecord.adapters.conversation.tool_results import give_result
 
         call = text_given("a call's id", call_id)
         return give_result(self._stream, call, content, is_error=bool(is_error))
 
-    def cancel(self, call_id: str) -> Done | Rejected:
+    def cancel(self, call_id: str) -> ResultDone:
         """Record that a call was given up without a result."""
         call = text_given("a call's id", call_id)
         (result,) = conversation.cancel_call(self._stream.known_head(), call)

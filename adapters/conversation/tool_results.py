@@ -22,8 +22,8 @@ from onrecord.adapters.conversation.tails import awaited_calls, names_in_force
 from onrecord.adapters.inputs.arguments import text_given
 from onrecord.adapters.inputs.document_inputs import Unstored, must_hold, stored
 from onrecord.adapters.streams.lineage import backwards
-from onrecord.adapters.streams.results import Rejected, record_result
-from onrecord.adapters.streams.stream import Done, Stream, stored_again
+from onrecord.adapters.streams.results import ResultDone, Unmatched, record_result
+from onrecord.adapters.streams.stream import Stream, stored_again
 from onrecord.adapters.tools.tool import Unfolded
 from onrecord.domain import conversation, jsontext
 from onrecord.domain.content import Document, Text
@@ -182,17 +182,17 @@ def give_result(
     *,
     is_error: bool = False,
     metadata: Mapping[str, str] = NO_METADATA,
-) -> Done | Rejected:
+) -> ResultDone:
     """Record what a tool gave, and the documents in it; `metadata` goes into the header.
 
     InvalidInput where no record can hold it: then nothing is stored.
     """
     output = tool_output(content)
 
-    def record() -> Done | Rejected:
+    def record() -> ResultDone:
         result, extracted = stored_result(stream, call_id, output, is_error=is_error)
         done = record_result(stream, result, extracted, metadata=metadata)
-        if isinstance(done, Recorded):
+        if isinstance(done, Recorded | Unmatched):
             summarise(call_id, extracted)
         return done
 

@@ -49,24 +49,56 @@ class Rejected:
     reason: Reason
 
 
+@dataclass(frozen=True, slots=True)
+class Unmatched:
+    """The result is durable as `Recorded` has it, but the conversation has no call of its id.
+
+    Its id may be misspelled, or of another conversation: look at `open_calls()`.
+    """
+
+    first: int
+    last: int
+    position: int
+
+
+ResultDone: TypeAlias = Done | Rejected | Unmatched
+"""What became of a result."""
+
+
 def record_result(
     stream: Stream,
     result: ToolResultRecorded,
     extracted: Sequence[DocumentExtracted] = (),
     *,
     metadata: Mapping[str, str] = NO_METADATA,
-) -> Done | Rejected:
+) -> ResultDone:
     """Record a result, and what was found in it; the same again changes nothing.
 
     Where the call has another result, this one is kept beside the history.
     """
+    is_awaited = result.call_id in stream.head().open_calls
     done = _append(stream, result, extracted, metadata)
     if isinstance(done, Recorded):
-        return done
+        if is_awaited or _was_called(stream, result.call_id, done.first - 1):
+            return done
+        return Unmatched(done.first, done.last, done.position)
     apart = with_call_version(stream, stream.head(), result)
     if apart.call is not None:
         done = _append(stream, apart, extracted, metadata)
     return _reject(stream, apart, metadata) if done is None else done
+
+
+def _was_called(stream: Stream, call_id: str, version: int) -> bool:
+    """Whether a call has an id, on whatever line; one that was erased may have had any."""
+    for recorded in backwards(stream.backend, stream.lineages().whole(version)):
+        if recorded.type != "tool_call.recorded":
+            continue
+        match recorded.event():
+            case ToolCallRecorded(call_id=named) if named != call_id:
+                continue
+            case _:
+                return True
+    return False
 
 
 def _append(
@@ -87,9 +119,7 @@ def _append(
     return None
 
 
-def _reject(
-    stream: Stream, result: ToolResultRecorded, metadata: Mapping[str, str]
-) -> Done | Rejected:
+def _reject(stream: Stream, result: ToolResultRecorded, metadata: Mapping[str, str]) -> ResultDone:
     """Keep a result beside the history; nothing changes where it is kept there already.
 
     It is looked for again where another writer was quicker: what it recorded may be the same.

@@ -22,6 +22,7 @@ from onrecord.domain.errors import (
     CorruptRecord,
     DocumentMissing,
     IdempotencyMismatch,
+    OnrecordError,
     VersionConflict,
 )
 from onrecord.domain.events import ConversationForked, ConversationStarted, Event
@@ -220,6 +221,13 @@ class Stream:
         """Return where the conversation stands."""
         self._spool.settle(self.backend)
         return Head() if self.found() is None else self.backend.head(self.conversation_id)
+
+    def version_if_known(self) -> int | None:
+        """Return the last version; None where the log cannot be asked. Records nothing."""
+        try:
+            return 0 if self.found() is None else self.backend.head(self.conversation_id).version
+        except (OnrecordError, OSError):
+            return None
 
     def known_head(self) -> Head:
         """Return the head, as far as decisions need it that only ask for an open conversation."""

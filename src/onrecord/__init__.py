@@ -13,7 +13,7 @@ from onrecord.adapters.app import connect
 from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.recording.spool import RecordingWarning
 from onrecord.adapters.store import ForgetResult, Store, SweepResult
-from onrecord.adapters.streams.results import Rejected
+from onrecord.adapters.streams.results import Rejected, Unmatched
 from onrecord.domain.content import Document, HeldFile, Native, Text, Url
 from onrecord.domain.log import Duplicate, Recorded
 from onrecord.domain.tool_context import ToolCallContext
@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from onrecord.adapters.redis.relay import Relay
     from onrecord.adapters.settings import capabilities
     from onrecord.adapters.store import Listed
+    from onrecord.adapters.streams.results import ResultDone
     from onrecord.adapters.streams.stream import Done
     from onrecord.adapters.tools.a2a import agent_card
     from onrecord.adapters.tools.mcp import allow, deny, mcp_listing, mcp_tools
@@ -222,6 +223,7 @@ __all__ = [
     "RequestSent",
     "ResponseCompleted",
     "ResponseInterrupted",
+    "ResultDone",
     "ResultsWithoutConversation",
     "Root",
     "RoundOpen",
@@ -265,6 +267,7 @@ __all__ = [
     "Unfinished",
     "UnknownApi",
     "UnknownTool",
+    "Unmatched",
     "Unrecognised",
     "UnsupportedClient",
     "UnsupportedDocument",
@@ -305,6 +308,7 @@ _NAMES: Final = {
     "onrecord.adapters.redis.relay": "Relay",
     "onrecord.adapters.settings": "capabilities",
     "onrecord.adapters.store": "Listed",
+    "onrecord.adapters.streams.results": "ResultDone",
     "onrecord.adapters.streams.stream": "Done",
     "onrecord.adapters.tools.a2a": "agent_card",
     "onrecord.adapters.tools.mcp": "allow deny mcp_listing mcp_tools",

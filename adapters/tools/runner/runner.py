@@ -16,7 +16,7 @@ from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.conversation.conversation_tools import carried_since, persisted_entries
 from onrecord.adapters.conversation.tool_results import give_result
 from onrecord.adapters.inputs.arguments import several
-from onrecord.adapters.streams.results import Rejected
+from onrecord.adapters.streams.results import Rejected, ResultDone
 from onrecord.adapters.streams.stream import Done
 from onrecord.adapters.tools.python import tool
 from onrecord.adapters.tools.runner.calling import Outcome, Work, failure, outcomes, outcomes_async
@@ -48,7 +48,7 @@ class ToolRun:
     call: ToolCall
     given: object
     is_error: bool
-    done: Done | Rejected
+    done: ResultDone
 
 
 class ToolRunner:
@@ -169,7 +169,7 @@ class ToolRunner:
             begun.given.add(work.call.name)
         return ToolRun(work.call, outcome.given, outcome.is_error, done)
 
-    def _put(self, work: Work, outcome: Outcome) -> Done | Rejected:
+    def _put(self, work: Work, outcome: Outcome) -> ResultDone:
         return give_result(
             stream_of(self.conversation),
             work.call.id,

@@ -290,6 +290,15 @@ def test_a_store_says_where_it_writes_without_a_password(
         assert repr(store) == f"Store('sqlite:///{tmp_path}/talks.db')"
 
 
+def test_a_conversation_says_its_key_and_its_version(store: onrecord.Store) -> None:
+    chat = store.conversation(KEY)
+    assert repr(chat) == f"Conversation({KEY!r}, version=0)"
+    chat.user("Hello")
+    assert repr(chat) == f"Conversation({KEY!r}, version=2)"
+    store.close()
+    assert repr(chat) == f"Conversation({KEY!r}, version=None)"
+
+
 def test_a_holder_made_before_the_beginning_sees_what_another_began(
     store: onrecord.Store, chat: onrecord.Conversation
 ) -> None:

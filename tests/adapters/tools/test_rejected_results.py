@@ -138,11 +138,25 @@ def test_a_rejected_result_opens_and_closes_nothing(chat: onrecord.Conversation)
     assert (after.exchange, after.open_calls) == (before.exchange, before.open_calls)
 
 
-def test_a_result_that_matches_no_call_is_recorded(chat: onrecord.Conversation) -> None:
+def test_a_result_that_matches_no_call_is_recorded_and_said_to_match_none(
+    chat: onrecord.Conversation,
+) -> None:
     chat.user("Hello")
-    assert isinstance(chat.tool_result("nowhere", "sunny"), Recorded)
+    done = chat.tool_result("nowhere", "sunny")
+    assert isinstance(done, onrecord.Unmatched)
+    assert (done.first, done.last) == (chat.head().version, chat.head().version)
+    assert chat.events(after=done.first - 1)[0].type == "tool_result.recorded"
+    assert isinstance(chat.cancel("elsewhere"), onrecord.Unmatched)
     assert isinstance(chat.tool_result("nowhere", "sunny"), Duplicate)
     assert isinstance(chat.tool_result("nowhere", "rain"), onrecord.Rejected)
+
+
+def test_a_result_of_a_call_whose_answer_was_retracted_matches_it(
+    chat: onrecord.Conversation,
+) -> None:
+    call(chat)
+    chat.retract_answer()
+    assert isinstance(chat.tool_result("call_1", "sunny"), Recorded)
 
 
 def test_a_late_result_is_recorded(chat: onrecord.Conversation) -> None:
