@@ -178,9 +178,9 @@ def _must_differ(tools: Iterable[_Tool]) -> None:
         names.add(tool.name)
 
 
-def _providers(tools: Iterable[_Tool], told: Iterable[ToolSource]) -> Iterator[ToolSource]:
+def _providers(tools: Iterable[_Tool], sources: Iterable[ToolSource]) -> Iterator[ToolSource]:
     """Yield the source of the tools that providers run, unless somebody told it."""
-    known = {name for source in told for name in source.tools}
+    known = {name for tool_source in sources for name in tool_source.tools}
     names = [tool.name for tool in tools if isinstance(tool, BuiltinTool)]
     if own := tuple(name for name in names if name not in known):
         yield ToolSource(origin="provider", tools=own)
@@ -280,7 +280,7 @@ def persisted_entries(context: ToolCallContext, persist: object) -> dict[str, st
     InvalidContent, with the name and without the value, for what is no short text, for the name of
     a credential, and for too many.
     """
-    names = [_name(given) for given in several("persist", persist)]
+    names = [_name(name) for name in several("persist", persist)]
     allowed = [name for name in dict.fromkeys(names) if name in context]
     if len(allowed) > MOST_CARRIED:
         raise InvalidContent(

@@ -72,13 +72,13 @@ def retracted(stream: Stream, head: Head) -> tuple[Event, ...]:
 
 
 def edited(
-    stream: Stream, head: Head, version: int, said: Iterable[Text | Document | Native]
+    stream: Stream, head: Head, version: int, content: Iterable[Text | Document | Native]
 ) -> tuple[Event, ...]:
     """Return what puts another prompt in the place of the one at a version."""
     segments = stream.lineage(head.version, head)
     _must_be_prompt(stream, segments, version, head)
     back = _back_before(stream, segments, version, head)
-    return (*back, *conversation.say(head, said))
+    return (*back, *conversation.say(head, content))
 
 
 def compacted(stream: Stream, head: Head, summary: str, until: int | None) -> tuple[Event, ...]:

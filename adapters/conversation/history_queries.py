@@ -99,15 +99,15 @@ def documents_held(backend: Backend, segments: tuple[LineSegment, ...]) -> tuple
 
 
 def pieces_of(
-    blobs: Blobs, segments: tuple[LineSegment, ...], held: HeldDocument
+    blobs: Blobs, segments: tuple[LineSegment, ...], held_document: HeldDocument
 ) -> Iterator[bytes] | None:
     """Return the bytes of a document in pieces of at most 1 MiB; None for one at an address."""
-    if held.blob is None:
+    if held_document.blob is None:
         return None
-    if held.document.blob is None:
-        return iter((bytes_of(held.document, {}),))
+    if held_document.document.blob is None:
+        return iter((bytes_of(held_document.document, {}),))
     for owner in owners_of(segments):
-        pieces = blobs.get_blob(owner, held.document.blob)
+        pieces = blobs.get_blob(owner, held_document.document.blob)
         try:
             first = next(pieces, b"")
         except CorruptRecord:

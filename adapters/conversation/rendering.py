@@ -183,9 +183,9 @@ class _Replay:
         outcome, body = replay(sent, Stored(self._bodies, self._requests, blobs))
         if sent.request in self._needed:
             self._requests[sent.request] = body
-        for held in (self._bodies, self._requests):
-            for used in [used for used in held if self._needed[used] == sent.request]:
-                del held[used]
+        for stored in (self._bodies, self._requests):
+            for used in [used for used in stored if self._needed[used] == sent.request]:
+                del stored[used]
         recipe = sent.event.recipe
         return outcome if recipe is None else self._rendered(outcome, recipe, body)
 

@@ -105,14 +105,14 @@ def since_prompt(log: Log, segments: tuple[LineSegment, ...]) -> list[Told]:
         earlier = since_prompt(log, before)
         if _tail(earlier).open_calls:
             return [*earlier, *(recorded.told() for recorded in events_in(log, own[0]))]
-    told: list[Told] = []
+    exchange: list[Told] = []
     for segment in reversed(segments):
-        told = [*(recorded.told() for recorded in last_exchange(log, segment)), *told]
-        if any(_is_prompt(event) for _, event in _known(told)):
+        exchange = [*(recorded.told() for recorded in last_exchange(log, segment)), *exchange]
+        if any(_is_prompt(event) for _, event in _known(exchange)):
             break
-    sent = [item for item, event in _known(told) if isinstance(event, events.RequestSent)]
-    if _saw_prompt(told, sent[-1]) if sent else not was_asked(log, segments):
-        return told
+    sent = [item for item, event in _known(exchange) if isinstance(event, events.RequestSent)]
+    if _saw_prompt(exchange, sent[-1]) if sent else not was_asked(log, segments):
+        return exchange
     return [recorded.told() for recorded in since_request(log, segments)]
 
 

@@ -216,7 +216,9 @@ class Paths:
         return self._read_told([event.told() for event in recorded if line_of(event) is None])
 
     def _read_told(self, items: list[Told]) -> PathRead:
-        ordered = [self._here(item) for item in as_seen(items)[0] if isinstance(item, Told)]
+        ordered = [
+            self._with_own_version(item) for item in as_seen(items)[0] if isinstance(item, Told)
+        ]
         requests = [
             (item.version, UUID(bytes=item.event_id))
             for item in ordered
@@ -224,7 +226,7 @@ class Paths:
         ]
         return PathRead(units_of(ordered), requests=requests, sources=sources_in(items))
 
-    def _here(self, item: Told) -> Told:
+    def _with_own_version(self, item: Told) -> Told:
         """Return an event with the version after which a cut of this conversation keeps it.
 
         What a fork goes on from is kept as a whole, or not at all.

@@ -61,7 +61,7 @@ class Spool:
         `folder` is where they are.
         """
         self.folder = folder
-        self._held: list[PendingAppend] = []
+        self._in_memory: list[PendingAppend] = []
         self._lock = threading.Lock()
         self._may_wait = True
         self._unknown: set[UUID] = set()
@@ -76,7 +76,7 @@ class Spool:
             path = self._write(unstored)
         except OSError as exc:
             with self._lock:
-                self._held.append(unstored)
+                self._in_memory.append(unstored)
             logger.critical(
                 "a response could not be recorded (%s), nor written to %s (%s): it is held in "
                 "memory until either can take it",
@@ -87,7 +87,7 @@ class Spool:
             return
         except BaseException:
             # One step: whether a file has it by then is told by its ids.
-            self._held.append(unstored)
+            self._in_memory.append(unstored)
             raise
         logger.error("a response could not be recorded (%s): kept in %s", cause, path)
 
@@ -127,7 +127,7 @@ class Spool:
         unknown = len(self._unknown)
         try:
             with self._lock:
-                for unstored in tuple(self._held):
+                for unstored in tuple(self._in_memory):
                     taken.extend(self._take_held(backend, unstored))
                 for path in self._waiting():
                     taken.extend(self._take_file(backend, path))
@@ -160,9 +160,9 @@ class Spool:
     def forget(self, conversation_id: UUID) -> None:
         """Delete what waits, or was put aside, of a conversation; StorageError where it cannot."""
         with self._lock:
-            self._held = [
+            self._in_memory = [
                 pending
-                for pending in self._held
+                for pending in self._in_memory
                 if pending.append.conversation_id != conversation_id
             ]
             try:
@@ -193,7 +193,7 @@ class Spool:
                 return  # It stays where it is: nothing else holds it.
         else:
             yield True
-        self._held = [pending for pending in self._held if pending is not unstored]
+        self._in_memory = [pending for pending in self._in_memory if pending is not unstored]
 
     def _take_file(self, backend: Backend, path: Path) -> Iterator[bool]:
         """Record what a file holds, or move it aside; yield whether it was recorded."""

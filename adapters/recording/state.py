@@ -112,8 +112,8 @@ class StateReader:
         ordered = [item for item in as_seen(items)[0] if isinstance(item, Told)]
         events = list(known_events(ordered))
         place, last = _last_request(events)
-        here = segments[-1].conversation_id
-        own = [(i, e) for i, e in events[place:] if e.line is None and i.conversation_id == here]
+        own_id = segments[-1].conversation_id
+        own = [(i, e) for i, e in events[place:] if e.line is None and i.conversation_id == own_id]
         sent = events[place - 1][0] if last else None
         last_id = UUID(bytes=sent.event_id) if sent else None
         instructions, tools = self.in_force(head, segments)
@@ -121,8 +121,8 @@ class StateReader:
             head=head,
             last=last,
             last_id=last_id,
-            last_version=_version_here(sent, here) if sent else 0,
-            since=tuple(recorded_units(_since(events, place, here))),
+            last_version=_version_here(sent, own_id) if sent else 0,
+            since=tuple(recorded_units(_since(events, place, own_id))),
             in_flight=last_id is not None and last_id in IN_FLIGHT,
             answered_at=_last_version(i for i, e in own if isinstance(e, ResponseCompleted)),
             said_at=_last_version(item for item, event in own if says_something(event)),
@@ -248,7 +248,7 @@ class SideBranches:
         scan = _SideBranchScan(self._known)
         for event in recorded:
             scan.take(event)
-        for side in scan.found.values():
+        for side in scan.sides.values():
             branch = self._known.get(side.line)
             if branch is None or branch.last.version < side.last.version:
                 self.keep(side)
@@ -260,7 +260,7 @@ class _SideBranchScan:
     """What events tell of side branches."""
 
     def __init__(self, known: Iterable[UUID]) -> None:
-        self.found: dict[UUID, SideBranch] = {}
+        self.sides: dict[UUID, SideBranch] = {}
         self.adopted: list[UUID | None] = []
         self._known = frozenset(known)
         self._begun: dict[UUID, int] = {}
@@ -292,18 +292,18 @@ class _SideBranchScan:
             after = as_of = None
         elif event.begun is not None:
             first = event.begun
-        before = self.found.get(line)
+        before = self.sides.get(line)
         parted = before.parted if before else first
-        self.found[line] = SideBranch(line, first, parted, after, as_of, last)
+        self.sides[line] = SideBranch(line, first, parted, after, as_of, last)
 
     def _closed(self, line: UUID, event: ResponseCompleted | ResponseInterrupted) -> None:
         """Take note of an answer that is on a line without a request of its own."""
         if line in self._known:
             return
         sent = None if event.request is None else self._requests.get(event.request)
-        if sent is not None and line not in self.found:
+        if sent is not None and line not in self.sides:
             place = SideBranch(line, self._begun[line], sent.version, sent.version, None, sent)
-            self.found[line] = place
+            self.sides[line] = place
 
 
 def last_request(request: UUID, version: int, event: RequestSent) -> LastRequest:

@@ -84,7 +84,7 @@ class Recorders:
     def __init__(self, tenancy: Tenancy) -> None:
         """Serve the conversations of a tenant."""
         self._tenancy = tenancy
-        self._held: WeakValueDictionary[UUID, Recorder] = WeakValueDictionary()
+        self._by_conversation: WeakValueDictionary[UUID, Recorder] = WeakValueDictionary()
         self._latest: OrderedDict[UUID, Recorder] = OrderedDict()
         self._lock = threading.Lock()
         self._said_unbound = False
@@ -95,9 +95,11 @@ class Recorders:
 
         conversation_id = stream.conversation_id
         with self._lock:
-            recorder = self._held.get(conversation_id)
+            recorder = self._by_conversation.get(conversation_id)
             if recorder is None:
-                recorder = self._held[conversation_id] = Recorder(stream, self._tenancy.spool)
+                recorder = self._by_conversation[conversation_id] = Recorder(
+                    stream, self._tenancy.spool
+                )
             self._latest[conversation_id] = recorder
             self._latest.move_to_end(conversation_id)
             while len(self._latest) > _LATEST:
@@ -107,7 +109,7 @@ class Recorders:
     def known(self, conversation_id: UUID) -> Recorder | None:
         """Return the recorder of a conversation, if it has one by now."""
         with self._lock:
-            return self._held.get(conversation_id)
+            return self._by_conversation.get(conversation_id)
 
     def keyed(self, key: str) -> Recorder:
         """Return the recorder of the conversation of a key, which begins with its first event."""

@@ -48,10 +48,10 @@ def written(request: Request) -> bytes:
     """
     mark = secrets.token_hex(8)
 
-    def spelled(held: object) -> dict[str, str]:
-        if isinstance(held, bytes):
-            return {mark: b64encode(held).decode()}
-        raise TypeError(f"a request holds a {type(held).__name__}")
+    def spelled(value: object) -> dict[str, str]:
+        if isinstance(value, bytes):
+            return {mark: b64encode(value).decode()}
+        raise TypeError(f"a request holds a {type(value).__name__}")
 
     members = {
         "arguments": dict(request),
@@ -72,12 +72,12 @@ def written(request: Request) -> bytes:
     return text.encode(*_CODEC)
 
 
-def read(kept: bytes, options: Options) -> Request:
+def read(data: bytes, options: Options) -> Request:
     """Return the request that `written` gave, with the options that it was asked for."""
-    text = kept.decode(*_CODEC)
+    text = data.decode(*_CODEC)
     mark, members = json.loads(text)
     if text.count(mark) > 1:
-        members = json.loads(text, object_hook=lambda held: _bytes_of(held, mark))[1]
+        members = json.loads(text, object_hook=lambda value: _bytes_of(value, mark))[1]
     report = Report(
         tuple(Note(*note) for note in members["notes"]),
         tuple(Route(*route) for route in members["routes"]),
@@ -88,11 +88,13 @@ def read(kept: bytes, options: Options) -> Request:
 def _is_body(request: Request) -> bool:
     """Whether the arguments are what the wire has."""
     body: Mapping[str, Any] = request.body
-    return list(request) == list(body) and all(held is body[name] for name, held in request.items())
+    return list(request) == list(body) and all(
+        value is body[name] for name, value in request.items()
+    )
 
 
-def _bytes_of(held: dict[str, Any], mark: str) -> dict[str, Any] | bytes:
-    return b64decode(held[mark]) if mark in held else held
+def _bytes_of(value: dict[str, Any], mark: str) -> dict[str, Any] | bytes:
+    return b64decode(value[mark]) if mark in value else value
 
 
 KEPT_SECONDS: Final = 600
@@ -140,12 +142,12 @@ class HotWindows:
             return ask(self._backend, lineage(), options)
         key = window_key(self._backend.incarnation(), conversation_id)
         field = self._field(recipe)
-        answers = self._asked(("HGET", key, field), ("HLEN", key), ("PTTL", key))
+        answers = self._answers_to(("HGET", key, field), ("HLEN", key), ("PTTL", key))
         if answers is None:
             return ask(self._backend, lineage(), options)
         erasures = self._backend.erasures()
-        kept, *rest = answers
-        request = _opened(prove, f"{key} {field}", kept, erasures, options)
+        sealed, *rest = answers
+        request = _opened(prove, f"{key} {field}", sealed, erasures, options)
         if request is not None:
             return RenderedRequest(request, recipe, sources_of(self._backend, lineage, options))
         segments = lineage()
@@ -154,7 +156,7 @@ class HotWindows:
             self._keep(prove, (key, field), fresh.request, erasures, *rest)
         return fresh
 
-    def _asked(self, *commands: Command) -> list[Any] | None:
+    def _answers_to(self, *commands: Command) -> list[Any] | None:
         """Return the answers, unless the Redis is of no use now, or of late was slow."""
         if not self._pace.lets_ask():
             return None
@@ -170,10 +172,10 @@ class HotWindows:
         place: tuple[str, str],
         request: Request,
         erasures: int,
-        held: int,
+        count: int,
         left: int,
     ) -> None:
-        """Keep a request beside as many that are `held` for the milliseconds `left`."""
+        """Keep a request beside as many that are `count` for the milliseconds `left`."""
         key, field = place
         try:
             value = _ERASURES.pack(erasures) + written(request)
@@ -182,7 +184,7 @@ class HotWindows:
         sealed = seal(prove, f"{key} {field}", value)
         if len(sealed) > LARGEST:
             return
-        keeps_more = held < MOST and left > 0
+        keeps_more = count < MOST and left > 0
         empty: list[Command] = [] if keeps_more else [("UNLINK", key)]
         # Not for longer than the others: an erasure that could not reach them reaches none.
         ends = ("PEXPIRE", key, left if keeps_more else KEPT_SECONDS * 1000)
@@ -197,9 +199,9 @@ class HotWindows:
 
 
 def _opened(
-    prove: Proof, place: str, kept: bytes | None, erasures: int, options: Options
+    prove: Proof, place: str, sealed: bytes | None, erasures: int, options: Options
 ) -> Request | None:
-    value = None if kept is None else opened(prove, place, kept)
+    value = None if sealed is None else opened(prove, place, sealed)
     if value is None or _ERASURES.unpack_from(value) != (erasures,):
         return None
     return read(value[_ERASURES.size :], options)

@@ -39,19 +39,19 @@ def seal(prove: Proof, place: str, value: bytes) -> bytes:
     """Return a value as it is kept at a place, with the proof that it belongs there."""
     is_long = len(value) >= _WORTH_PACKING
     packed = _PACKED + zlib.compress(value, 1) if is_long else _PLAIN + value
-    return prove(_told(place, packed)) + packed
+    return prove(_statement(place, packed)) + packed
 
 
 def opened(prove: Proof, place: str, sealed: bytes) -> bytes | None:
     """Return the value that was sealed for a place; None for anything else."""
-    proof, kept = sealed[:_SIZE], sealed[_SIZE:]
-    if not hmac.compare_digest(proof, prove(_told(place, kept))):
+    proof, data = sealed[:_SIZE], sealed[_SIZE:]
+    if not hmac.compare_digest(proof, prove(_statement(place, data))):
         return None
-    return zlib.decompress(kept[1:]) if kept[:1] == _PACKED else kept[1:]
+    return zlib.decompress(data[1:]) if data[:1] == _PACKED else data[1:]
 
 
-def _told(place: str, kept: bytes) -> bytes:
-    return f"redis {place} ".encode() + hashlib.sha256(kept).digest()
+def _statement(place: str, data: bytes) -> bytes:
+    return f"redis {place} ".encode() + hashlib.sha256(data).digest()
 
 
 # A recorded event as an entry of a tail, and back: every field as the log has it.

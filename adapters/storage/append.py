@@ -147,21 +147,23 @@ def record(append: Append, head: Head, *, shard: int, position: int, recorded_at
 
 
 def _repeated(append: Append, known: Sequence[Known | None]) -> Duplicate | Mismatch | None:
-    for ordinal, (event, found) in enumerate(zip(append.events, known, strict=True)):
-        if found is not None and not _is_same(append.conversation_id, event, found):
+    for ordinal, (event, known_event) in enumerate(zip(append.events, known, strict=True)):
+        if known_event is not None and not _is_same(append.conversation_id, event, known_event):
             return Mismatch(ordinal)
-    versions = [found.version for found in known if found is not None]
+    versions = [known_event.version for known_event in known if known_event is not None]
     if len(versions) == len(append.events):
         return Duplicate(min(versions, default=0), max(versions, default=0))
     if versions:
-        return Mismatch(next(at for at, found in enumerate(known) if found is not None))
+        return Mismatch(next(at for at, known_event in enumerate(known) if known_event is not None))
     return _repeated_within(append.events) if len(append.events) > 1 else None
 
 
-def _is_same(conversation_id: UUID, event: NewEvent, found: Known) -> bool:
-    if (found.conversation_id, found.type) != (conversation_id, event.type):
+def _is_same(conversation_id: UUID, event: NewEvent, known_event: Known) -> bool:
+    if (known_event.conversation_id, known_event.type) != (conversation_id, event.type):
         return False
-    return found.salt is None or body_digest(found.salt, event.body) == found.digest
+    return (
+        known_event.salt is None or body_digest(known_event.salt, event.body) == known_event.digest
+    )
 
 
 def _repeated_within(events: Sequence[NewEvent]) -> Mismatch | None:
@@ -196,13 +198,13 @@ def keyed_digest(key: bytes, text: str) -> bytes:
     return hmac.digest(key, message, "sha256")[:DIGEST_SIZE]
 
 
-def proof_of(key: bytes, told: bytes) -> bytes:
+def proof_of(key: bytes, statement: bytes) -> bytes:
     """Return 16 bytes that only who has the key can make for what is told.
 
     No digest of a text is one, though callers choose texts and see their digests: none has an
     octet FF in its UTF-8 (RFC 3629, section 1).
     """
-    return hmac.digest(key, b"\xff" + told, "sha256")[:DIGEST_SIZE]
+    return hmac.digest(key, b"\xff" + statement, "sha256")[:DIGEST_SIZE]
 
 
 def prover_of(seal: bytes, tenant: UUID | None) -> Proof:

@@ -20,7 +20,7 @@ class WatchedClock:
     def __init__(self) -> None:
         """Begin with nothing noticed."""
         self._noticed: str | None = None
-        self._said = False
+        self._has_warned = False
 
     def stamp(self, last: int) -> int:
         """Return the time of the next event behind one of a time `last`; 0 if there is none."""
@@ -34,9 +34,9 @@ class WatchedClock:
 
         Raises nothing, for the events are recorded.
         """
-        if self._noticed is None or self._said:
+        if self._noticed is None or self._has_warned:
             return
-        self._said = True
+        self._has_warned = True
         # Here, for the spool needs the log's own modules.
         from onrecord.adapters.recording.spool import RecordingWarning
 

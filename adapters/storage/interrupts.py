@@ -47,17 +47,17 @@ class Hold(ABC):
             release_left()
         # `own` comes first. An exception may come between the two, and its own thread looks there.
         own[self] = None
-        _held[self] = None
+        _holds[self] = None
 
     def step_aside(self, wait: Callable[[], object]) -> None:
         """Wait as one who holds nothing; nothing was taken yet."""
-        _held.pop(self, None)
+        _holds.pop(self, None)
         wait()
-        _held[self] = None
+        _holds[self] = None
 
     def drop(self) -> None:
         """Note no longer that it is held: the last step of giving back."""
-        _held.pop(self, None)
+        _holds.pop(self, None)
         # An exception may have come before it was noted at all.
         with suppress(AttributeError):
             self._own.pop(self, None)
@@ -86,9 +86,9 @@ class Hold(ABC):
         return frame is None or _has_ended(frame)
 
 
-def held() -> tuple[Hold, ...]:
+def holds() -> tuple[Hold, ...]:
     """Return all that is held, by whatever thread, the oldest first."""
-    return tuple(_held)
+    return tuple(_holds)
 
 
 def own_holds() -> tuple[Hold, ...]:
@@ -102,7 +102,7 @@ def release_left(*, everywhere: bool = False) -> None:
     """Give back what this thread has left, or what any has: the newest first."""
     # Two that give the same back would disturb whoever takes it between them.
     with _releasing:
-        for hold in reversed(held() if everywhere else own_holds()):
+        for hold in reversed(holds() if everywhere else own_holds()):
             # Who gives it back by itself drops it before it ends: so this is the order to ask in.
             if hold.is_left() and hold.is_noted:
                 hold.give_back()
@@ -123,7 +123,7 @@ def releasing(verb: Callable[P, R]) -> Callable[P, R]:
 
 
 # Each step on these is one call of C, during which no handler runs. They keep the order of what is noted.
-_held: Final[dict[Hold, None]] = {}
+_holds: Final[dict[Hold, None]] = {}
 _threads: Final = threading.local()
 """What each thread holds: so an append looks at its own, however many threads there are."""
 _releasing = threading.RLock()
@@ -192,7 +192,7 @@ def begin_anew_in_children(ones: Iterable[Renewable]) -> None:
 def _after_fork_in_child() -> None:
     global _releasing
     _releasing = threading.RLock()
-    for hold in held():
+    for hold in holds():
         if hold.thread != threading.get_ident():
             hold.forfeit()
 

@@ -94,9 +94,9 @@ class _Called:
         parameters = list(signature.parameters.values())
         contexts = tuple(each.name for each in parameters if _is_context(each.annotation))
         hidden = {*contexts, *_bound(function)}
-        asked = [each for each in parameters if each.name not in hidden]
+        shown = [each for each in parameters if each.name not in hidden]
         try:
-            takes: TypeAdapter[dict[str, Any]] = TypeAdapter(cast("Any", _stand_in(asked)))
+            takes: TypeAdapter[dict[str, Any]] = TypeAdapter(cast("Any", _stand_in(shown)))
         except _NO_SCHEMA as exc:
             raise _without_schema(name, exc) from exc
         return _Called(name, function, signature, takes, contexts)
@@ -213,8 +213,8 @@ def _is_context(annotation: object) -> bool:
 def _stand_in(parameters: list[inspect.Parameter]) -> Callable[..., dict[str, Any]]:
     """Return a callable that gives back its arguments, for pydantic to read and to validate."""
 
-    def arguments(**given: Any) -> dict[str, Any]:
-        return given
+    def arguments(**values: Any) -> dict[str, Any]:
+        return values
 
     named = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
     stand_in: Any = arguments

@@ -127,7 +127,7 @@ class Tool:
         """Return a tool whose results are cut, where they are texts of more characters."""
         if characters < 0:
             raise InvalidContent("a text is cut to a number of characters, 0 or more")
-        return self.transformed(lambda given: _cut(given, characters))
+        return self.transformed(lambda value: _cut(value, characters))
 
     def once(self, advice: str = "") -> Tool:
         """Return a tool that a `ToolRunner` calls once in an exchange, until it gave a result.

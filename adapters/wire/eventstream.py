@@ -117,18 +117,18 @@ def split(data: bytes) -> tuple[bytes, bytes]:
 class Decoder:
     """Turns chunks into frames; `fault` says why what follows cannot be read, once that is so."""
 
-    __slots__ = ("_held", "fault")
+    __slots__ = ("_buffer", "fault")
 
     def __init__(self) -> None:
         """Begin a stream."""
-        self._held = bytearray()
+        self._buffer = bytearray()
         self.fault: str | None = None
 
     def feed(self, chunk: bytes) -> Sequence[Frame]:
         """Return the frames that this chunk completes, in order; none behind a fault."""
-        if self._held:
-            self._held += chunk
-        data = self._held or chunk
+        if self._buffer:
+            self._buffer += chunk
+        data = self._buffer or chunk
         frames: list[Frame] = []
         at = 0
         while self.fault is None:
@@ -141,15 +141,15 @@ class Decoder:
             frames.append(frame)
             at += length
         if data is chunk:
-            self._held = bytearray(chunk[at:])
+            self._buffer = bytearray(chunk[at:])
         else:
-            del self._held[:at]
+            del self._buffer[:at]
         return frames
 
     @property
     def tail(self) -> bytes:
         """What arrived after the last whole frame."""
-        return bytes(self._held)
+        return bytes(self._buffer)
 
     def _length(self, data: bytes | bytearray, at: int) -> int | None:
         """Return how long the frame is that begins here; None where that is not known yet."""

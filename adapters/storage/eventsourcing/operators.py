@@ -338,14 +338,15 @@ class Operators(Application[UUID]):
         conversation_id: UUID,
         actor: str,
         reason: str,
-        found: tuple[Erasure | None, int] | None = None,
+        last_and_number: tuple[Erasure | None, int] | None = None,
     ) -> Erasure:
         """Return the erasure of a conversation that is under way: one that is intended now, if none is.
 
-        It is durable. Two that intend one at once get the same. `found` is what `last_and_next`
-        gave to a caller who decided by it: then one that another completed meanwhile is returned.
+        It is durable. Two that intend one at once get the same. `last_and_number` is what
+        `last_and_next` gave to a caller who decided by it: then one that another completed meanwhile
+        is returned.
         """
-        last, number = found or self.last_and_next(conversation_id)
+        last, number = last_and_number or self.last_and_next(conversation_id)
         if last is not None and not last.is_completed:
             return last
         erasure = Erasure(self._tenant, conversation_id, number, actor, reason)

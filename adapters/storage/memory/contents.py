@@ -109,15 +109,23 @@ class MemoryBlobs:
         """Return the blobs of a conversation as rows, each with its pieces."""
         return {
             StoredBlob(
-                digest, tenant, 0, bytes.fromhex(digest), None, held.referenced, held.stored_at
-            ): held.data
-            for (holder, digest), held in self._stored.items()
+                digest,
+                tenant,
+                0,
+                bytes.fromhex(digest),
+                None,
+                content.referenced,
+                content.stored_at,
+            ): content.data
+            for (holder, digest), content in self._stored.items()
             if holder == owner
         }
 
     def forget(self, owner: UUID) -> None:
         """Delete all that a conversation owns."""
-        self._stored = {place: held for place, held in self._stored.items() if place[0] != owner}
+        self._stored = {
+            place: content for place, content in self._stored.items() if place[0] != owner
+        }
 
 
 def _monotonic() -> int:

@@ -335,8 +335,8 @@ class Memory:
         if place is None:
             return None
         owner, version = place
-        found = self._streams[owner].events[version - 1]
-        return Known(owner, version, found.type, found.salt, found.digest)
+        stored = self._streams[owner].events[version - 1]
+        return Known(owner, version, stored.type, stored.salt, stored.digest)
 
     def _missing(self, append: Append) -> BlobMissing | None:
         stored = [self._blobs.get(append.conversation_id, blob) for blob in referred(append)]

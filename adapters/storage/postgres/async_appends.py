@@ -248,16 +248,16 @@ class _LoopAppends:
     async def _ask(self, requests: Sequence[bytes]) -> list[TupleRow]:
         # Once more on another connection, as Connections.ask does, for the same reason.
         try:
-            return await self._asked(requests)
+            return await self._rows_of(requests)
         except psycopg.Error as error:
             if self._connection is None or not is_lost(error):
                 raise translated(error) from error
         try:
-            return await self._asked(requests)
+            return await self._rows_of(requests)
         except psycopg.Error as error:
             raise translated_again(error) from error
 
-    async def _asked(self, requests: Sequence[bytes]) -> list[TupleRow]:
+    async def _rows_of(self, requests: Sequence[bytes]) -> list[TupleRow]:
         if self._connection is None or self._connection.closed:
             self._connection = None  # If there is no other, nothing was asked.
             self._connection = await self._connecting.connected()

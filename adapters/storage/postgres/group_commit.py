@@ -47,12 +47,12 @@ class _Instruction(Enum):
 class _Caller(Hold):
     """A caller and what it is told: to do something, or its rows, or the error of its batch."""
 
-    __slots__ = ("_woken", "batch", "group", "requests", "told")
+    __slots__ = ("_woken", "answer", "batch", "group", "requests")
 
     def __init__(self, group: GroupCommit, requests: Sequence[bytes]) -> None:
         self.group = group
         self.requests = requests
-        self.told: _Instruction | list[Row] | OnrecordError | None = None
+        self.answer: _Instruction | list[Row] | OnrecordError | None = None
         self.batch: Sequence[_Caller] = ()
         self._woken = threading.Lock()
         self._woken.acquire()
@@ -63,10 +63,10 @@ class _Caller(Hold):
         self.batch = ()
         self.drop()
 
-    def tell(self, told: _Instruction | list[Row] | OnrecordError) -> None:
+    def tell(self, answer: _Instruction | list[Row] | OnrecordError) -> None:
         """Wake the caller up; the first that it is told holds."""
-        if self.told is None:
-            self.told = told
+        if self.answer is None:
+            self.answer = answer
         if self._woken.locked():
             self._woken.release()
 
@@ -124,12 +124,12 @@ class GroupCommit:
             # Set this first: if an interrupt came after the append, this caller would wait with no leader.
             if leads:
                 self._leader = caller
-                caller.told = _Instruction.LEAD
+                caller.answer = _Instruction.LEAD
             self._waiting.append(caller)
             return leads
 
     def _outcome(self, caller: _Caller) -> list[Row]:
-        match caller.told:
+        match caller.answer:
             case _Instruction.LEAD:
                 return self._lead(caller)
             case _Instruction.ALONE | None:
@@ -174,10 +174,10 @@ class GroupCommit:
             leader.batch = (*leader.batch, *self._waiting)
             self._waiting.clear()
 
-    def _end(self, leader: _Caller, told: _Instruction | OnrecordError) -> None:
+    def _end(self, leader: _Caller, answer: _Instruction | OnrecordError) -> None:
         self._hand_on(leader)
         for caller in leader.batch:
-            caller.tell(told)
+            caller.tell(answer)
 
     def _hand_on(self, leader: _Caller) -> None:
         with self._lock:

@@ -72,21 +72,21 @@ class _Ear:
     def __init__(self, address: Address, own_name: str, heard: Callable[[], None]) -> None:
         self._address, self._own_name, self._heard = address, own_name, heard
         # Closing one end wakes up whoever waits at the other.
-        self._held, self._ends = socket.socketpair()
+        self._own_end, self._other_end = socket.socketpair()
         self._thread = threading.Thread(target=self._run, name="onrecord-listen", daemon=True)
 
     def begin(self) -> None:
         self._thread.start()
 
     def end(self) -> None:
-        self._held.close()
+        self._own_end.close()
         # It may be connecting; then it ends by itself when that is over.
         self._thread.join(_AT_MOST)
 
     def _run(self) -> None:
         pause = 0.0
-        with self._ends:
-            while not _readable(self._ends, within=pause):
+        with self._other_end:
+            while not _readable(self._other_end, within=pause):
                 # The log's own connections say that the server is away; who misses hints polls.
                 with (
                     suppress(psycopg.Error, OnrecordError),
@@ -99,9 +99,9 @@ class _Ear:
 
     def _hear(self, line: LogConnection) -> None:
         has_news, is_heard = True, False
-        while self._ends not in _readable(
+        while self._other_end not in _readable(
             line.pgconn.socket,
-            self._ends,
+            self._other_end,
             within=0 if has_news else None if is_heard else UNHEARD_PACE,
         ):
             if not is_heard:

@@ -78,7 +78,7 @@ class PostgresInventory:
 
     def erased_unbegun(self) -> list[UUID]:
         """Return the conversations of which an erasure is noted, and that never began."""
-        return [found for (found,) in self._connections.ask("erased_unbegun")]
+        return [conversation_id for (conversation_id,) in self._connections.ask("erased_unbegun")]
 
     def is_marked(self) -> bool:
         """Return False: all that there is stands in the database."""

@@ -24,7 +24,7 @@ import psycopg
 from psycopg import AsyncConnection, Connection, pq
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
-from onrecord.adapters.storage.interrupts import Hold, held, release_left
+from onrecord.adapters.storage.interrupts import Hold, holds, release_left
 
 C = TypeVar("C", bound=Connection[Any])
 
@@ -114,7 +114,7 @@ class Pool(Generic[C]):
 
     def _loans(self) -> list[Loan[C]]:
         """Return the loans of those who have a connection, and of those who wait for one."""
-        loans = (cast("Loan[C]", hold) for hold in held() if isinstance(hold, Loan))
+        loans = (cast("Loan[C]", hold) for hold in holds() if isinstance(hold, Loan))
         return [loan for loan in loans if loan.pool is self]
 
     def _meaning(self, pool: ConnectionPool[C], error: PoolTimeout) -> PoolTimeout:
@@ -229,7 +229,7 @@ _POOLS: Final[WeakSet[Pool[Any]]] = WeakSet()
 
 
 def _after_fork_in_child() -> None:
-    for hold in held():
+    for hold in holds():
         if isinstance(hold, Loan):
             hold.forfeit()
     for pool in _POOLS:

@@ -266,7 +266,10 @@ class Postgres:
 
     def open_conversations(self, tenant: UUID) -> list[UUID]:
         """Return the conversations that have begun and are not closed, by their ids."""
-        return [found for (found,) in self.connections.ask("open_conversations", (tenant,))]
+        return [
+            conversation_id
+            for (conversation_id,) in self.connections.ask("open_conversations", (tenant,))
+        ]
 
     def put_blob(self, tenant: UUID, conversation_id: UUID, chunks: Iterable[bytes]) -> Blob:
         """Store bytes, durably, and return the reference; storing them again changes nothing."""
@@ -319,7 +322,9 @@ class Postgres:
 
     def erased(self, after: int) -> list[UUID]:
         """Return the conversations of the erasures that come after so many, in order."""
-        return [found for (found,) in self.connections.ask("erased", (Int8(after),))]
+        return [
+            conversation_id for (conversation_id,) in self.connections.ask("erased", (Int8(after),))
+        ]
 
     def digest(self, text: str) -> bytes:
         """Return the keyed digest (16 bytes) of a name that must not stand in clear."""

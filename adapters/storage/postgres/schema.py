@@ -192,15 +192,15 @@ def _installed(connection: LogConnection, release: _Release) -> _Installed:
         raise InvalidInput(
             f"`{schema}` is a word of SQL and cannot be a log's name: name another schema"
         )
-    found = fetched(connection, "installed")[0][0]
-    if found == _FOREIGN:
+    installed = fetched(connection, "installed")[0][0]
+    if installed == _FOREIGN:
         raise ForeignDatabase(
             f"the database has a schema `{schema}` that is not an Onrecord log, and nothing was "
             "changed in it: use another database, or another schema"
         )
-    if found == _UNRELEASED:
+    if installed == _UNRELEASED:
         raise _unreleased(schema)
-    if found == _NONE:
+    if installed == _NONE:
         return _Installed({})
     rows = fetched(connection, "made_of")
     functions = [(number, digest) for part, number, digest in rows if part == "functions"]

@@ -20,7 +20,7 @@ from weakref import WeakSet
 
 import apsw
 
-from onrecord.adapters.storage.interrupts import Hold, held, own_holds, release_left
+from onrecord.adapters.storage.interrupts import Hold, holds, own_holds, release_left
 from onrecord.adapters.storage.queries import load_queries
 from onrecord.adapters.storage.sqlite.errors import storage_error
 from onrecord.adapters.storage.sqlite.held_files import HeldFiles, Identity
@@ -315,7 +315,7 @@ class Loan(Hold):
 
 def _loans_of(connections: Connections | None) -> list[Loan]:
     """Return what is lent, or about to be: of these connections, or of all."""
-    loans = (hold for hold in held() if isinstance(hold, Loan))
+    loans = (hold for hold in holds() if isinstance(hold, Loan))
     return [loan for loan in loans if connections in (None, loan.connections)]
 
 
@@ -366,7 +366,7 @@ def _after_fork_in_parent() -> None:
 
 def _after_fork_in_child() -> None:
     _forking.clear()
-    for hold in held():
+    for hold in holds():
         if isinstance(hold, Loan):
             hold.forfeit()
 

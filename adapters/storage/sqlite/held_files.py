@@ -63,13 +63,13 @@ class HeldFiles:
         # What stays open while no connection is.
         self._lasting = {path: _identity(path), f"{path}-lock": lock}
         self._folder = os.path.dirname(path)  # noqa: PTH120 - as `os.stat` below
-        self._held: dict[str, Identity] | None = None
+        self._open_files: dict[str, Identity] | None = None
         self._trust_nothing()
 
     def take_note(self) -> None:
         """Take note of what the first of a process's connections has opened."""
         beside = (self._wal, f"{self._path}-shm")
-        self._held = self._lasting | {path: _identity(path) for path in beside}
+        self._open_files = self._lasting | {path: _identity(path) for path in beside}
         self._trust_nothing()
 
     def glance(self, is_open: Callable[[], bool]) -> None:
@@ -85,7 +85,7 @@ class HeldFiles:
         `is_open` tells whether a connection is open. Where none is, others may have begun another
         write-ahead log, but in this file.
         """
-        if self._held is None:
+        if self._open_files is None:
             return
         now, folder_time = time.monotonic(), _time_of(self._folder)
         if folder_time != self._folder_time:
@@ -93,10 +93,10 @@ class HeldFiles:
         elif self._is_settled:
             return
         opened = is_open()
-        for path, held in (self._held if opened else self._lasting).items():
-            if (found := _identity(path)) != held:
+        for path, identity in (self._open_files if opened else self._lasting).items():
+            if (identity_now := _identity(path)) != identity:
                 self._trust_nothing()
-                raise _lost(path, self._path, is_there=found is not None)
+                raise _lost(path, self._path, is_there=identity_now is not None)
         # What is removed within a tick of the kernel leaves the folder the time that it has.
         self._is_settled = opened and now - self._seen_at > _TICK
 
@@ -110,10 +110,10 @@ class HeldFiles:
 
         Not where another file has the name of either: SQLite would delete that write-ahead log.
         """
-        if self._held is None:
+        if self._open_files is None:
             return True
-        is_main = _identity(self._path) == self._held[self._path]
-        return is_main and _identity(self._wal) in (None, self._held[self._wal])
+        is_main = _identity(self._path) == self._open_files[self._path]
+        return is_main and _identity(self._wal) in (None, self._open_files[self._wal])
 
 
 def must_be_the_only_user(path: Path, wait: float) -> None:

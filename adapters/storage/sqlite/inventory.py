@@ -87,7 +87,7 @@ class SqliteInventory:
     def erased_unbegun(self) -> list[UUID]:
         """Return the conversations of which an erasure is noted, and that never began."""
         with self._file.connections.borrowed() as session:
-            return [_uuid(found) for (found,) in session.all("erased_unbegun")]
+            return [_uuid(conversation_id) for (conversation_id,) in session.all("erased_unbegun")]
 
     def is_marked(self) -> bool:
         """Return whether there is a mark beside the file."""

@@ -232,8 +232,8 @@ def lock_file(path: Path, beside: Path | None = None) -> LockFile:
     with _opening:
         with suppress(FileNotFoundError):
             identity = _identity(path.stat())
-            if (found := _open.get(identity)) is not None:
-                return found
+            if (lock := _open.get(identity)) is not None:
+                return lock
             # Its last user has gone, and it is about to be closed: that would free our locks too.
             if (descriptor := _descriptors.pop(identity, None)) is not None:
                 return _registered(identity, descriptor, path)
@@ -242,9 +242,9 @@ def lock_file(path: Path, beside: Path | None = None) -> LockFile:
 
 
 def _registered(identity: tuple[int, int], descriptor: int, path: Path) -> LockFile:
-    if (found := _open.get(identity)) is not None:
+    if (lock := _open.get(identity)) is not None:
         # A signal's handler has opened it too, amid this. To close ours would free the locks of both.
-        return found
+        return lock
     file = _open[identity] = LockFile(descriptor, path)
     _descriptors[identity] = descriptor
     finalize(file, _close_unused, identity).atexit = False

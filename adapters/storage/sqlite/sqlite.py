@@ -59,7 +59,7 @@ __all__ = ["Sqlite", "migrate_sqlite", "open_sqlite"]
 
 _PAGE: Final = 256
 _FORGETTING: Final = ("forget_head", "forget_blobs", "forget_key", "forget_snapshots")
-_told: Final = Told._make
+_told_of: Final = Told._make
 
 
 def open_sqlite(path: Path, *, wait: float = 30.0) -> Sqlite:
@@ -122,7 +122,7 @@ class Sqlite:
         while True:
             with self.file.connections.borrowed() as session:
                 rows = session.all("select_told", place, exchange, after, last, _PAGE)
-            yield from [_told((conversation_id, *row)) for row in rows]
+            yield from [_told_of((conversation_id, *row)) for row in rows]
             if len(rows) < _PAGE:
                 return
             exchange, after = 0, rows[-1][0]
@@ -178,14 +178,14 @@ class Sqlite:
     @releasing
     def open(self, tenant: UUID, key: str, conversation_id: UUID | None = None) -> UUID:
         """Return the id of the conversation of that key, made now if the key is new."""
-        if (found := self.find(tenant, key)) is not None:
-            return found
+        if (conversation_id := self.find(tenant, key)) is not None:
+            return conversation_id
         made, name = conversation_id or uuid7(), (tenant.bytes, self.digest(key))
         with self.file.writing() as session:
             must_take(session, tenant, made)
             session.run("insert_key", *name, made.bytes)
-            (found,) = session.one("select_key", *name) or (made.bytes,)
-            return UUID(bytes=found)
+            (conversation_id,) = session.one("select_key", *name) or (made.bytes,)
+            return UUID(bytes=conversation_id)
 
     def find(self, tenant: UUID, key: str) -> UUID | None:
         """Return the id of the conversation of that key, or None."""
@@ -261,7 +261,9 @@ class Sqlite:
     def erased(self, after: int) -> list[UUID]:
         """Return the conversations of the erasures that come after so many, in order."""
         with self.file.connections.borrowed() as session:
-            return [UUID(bytes=found) for (found,) in session.all("erased", after)]
+            return [
+                UUID(bytes=conversation_id) for (conversation_id,) in session.all("erased", after)
+            ]
 
     def digest(self, text: str) -> bytes:
         """Return the keyed digest (16 bytes) of a name that must not stand in clear."""

@@ -127,7 +127,7 @@ TIMED_OUT: Final = "Error: Tool execution timed out"
 class Outcome:
     """What a tool gave, or why it gave nothing."""
 
-    given: object
+    output: object
     is_error: bool = False
 
 

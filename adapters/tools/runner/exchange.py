@@ -55,7 +55,7 @@ def _is_summarised(recorded: RecordedEvent, compaction: Compaction | None) -> bo
 # the same; in a conversation without a prompt each one is.
 
 
-def unless_given(tool: Tool, given: AbstractSet[str]) -> Tool:
+def unless_given(tool: Tool, names_with_result: AbstractSet[str]) -> Tool:
     """Return a tool that only says so where, by the time it is called, it has given its result."""
     answer = (
         f"ALREADY LOADED. The body of '{tool.name}' was returned earlier in this turn "
@@ -64,7 +64,7 @@ def unless_given(tool: Tool, given: AbstractSet[str]) -> Tool:
     )
 
     def call(arguments: JsonObject, context: ToolCallContext) -> object:
-        return answer if tool.name in given else tool.call(arguments, context)
+        return answer if tool.name in names_with_result else tool.call(arguments, context)
 
     return replace(tool, call=call)
 

@@ -46,7 +46,7 @@ class ToolRun:
     """A call that was run: what the tool gave, whether that is an error, what recording it said."""
 
     call: ToolCall
-    given: object
+    output: object
     is_error: bool
     done: ResultDone
 
@@ -116,21 +116,23 @@ class ToolRunner:
     def _round(self, context: Entries) -> _Round:
         """Return the calls to be made; InvalidContent where what is to be kept cannot be."""
         level = self._conversation_level()
-        told = level.merge(self._context).merge(context)
-        metadata = persisted_entries(told, (*level, *self._persist))
+        entries = level.merge(self._context).merge(context)
+        metadata = persisted_entries(entries, (*level, *self._persist))
         calls = self.conversation.open_calls()
-        given = set(self._given(calls))
+        names_with_result = set(self._names_with_result(calls))
         work: list[Work] = []
         for call in calls:
-            called, is_known = self._called(call.name, given), call.name in self.tools
+            called, is_known = self._called(call.name, names_with_result), call.name in self.tools
             # Whether the first call of a tool that is called once gives a result is to be seen.
             waits = called.advice is not None and any(call.name == each.call.name for each in work)
-            each = Work(call, called, told, metadata, self._timeout, is_known=is_known, waits=waits)
+            each = Work(
+                call, called, entries, metadata, self._timeout, is_known=is_known, waits=waits
+            )
             work.append(each)
         before = (
             0 if not work or work[0].is_known else last_in_a_row(open_exchange(self.conversation))
         )
-        return _Round(tuple(work), before, given)
+        return _Round(tuple(work), before, names_with_result)
 
     def _conversation_level(self) -> ToolCallContext:
         """Return what the conversation carries; only what is new of it is read."""
@@ -140,14 +142,14 @@ class ToolRunner:
         self._seen = max(until, self._seen)
         return self._carried
 
-    def _called(self, name: str, given: set[str]) -> Tool:
-        """Return what is called by a name; `given` are the tools that gave a result, as it grows."""
+    def _called(self, name: str, names_with_result: set[str]) -> Tool:
+        """Return what is called by a name, beside the tools that gave a result so far."""
         called = self.tools.get(name)
         if called is None:
             return _missing(name, tuple(self.tools))
-        return called if called.advice is None else unless_given(called, given)
+        return called if called.advice is None else unless_given(called, names_with_result)
 
-    def _given(self, calls: list[ToolCall]) -> frozenset[str]:
+    def _names_with_result(self, calls: list[ToolCall]) -> frozenset[str]:
         """Return the tools that gave a result in this exchange, if any of the calls depends on it."""
         called = (self.tools.get(call.name) for call in calls)
         if all(each is None or each.advice is None for each in called):
@@ -166,14 +168,14 @@ class ToolRunner:
             outcome = failure(work, exc)
             done = self._put(work, outcome)
         if not (outcome.is_error or isinstance(done, Rejected)):
-            begun.given.add(work.call.name)
-        return ToolRun(work.call, outcome.given, outcome.is_error, done)
+            begun.names_with_result.add(work.call.name)
+        return ToolRun(work.call, outcome.output, outcome.is_error, done)
 
     def _put(self, work: Work, outcome: Outcome) -> ResultDone:
         return give_result(
             stream_of(self.conversation),
             work.call.id,
-            outcome.given,
+            outcome.output,
             is_error=outcome.is_error,
             metadata=work.metadata,
         )
@@ -183,12 +185,12 @@ class ToolRunner:
 class _Round:
     """The calls that await a result; before them so many in a row named no tool that there is.
 
-    `given` are the tools that gave a result in this exchange, where that matters.
+    `names_with_result` are the tools that gave a result in this exchange, where that matters.
     """
 
     work: tuple[Work, ...]
     unknown_before: int
-    given: set[str]
+    names_with_result: set[str]
 
 
 def _must_be_known(done: _Round) -> None:

@@ -192,14 +192,14 @@ _WRITTEN_AT_ONCE: Final = 1024 * 1024
 class Limits(NamedTuple):
     """How much of one answer is held, read and kept, in bytes.
 
-    `held` of those that came stay in memory; more go to a file. `read` is how long an answer may
-    be, unpacked, to be put together; a longer one is recorded as interrupted. `kept` is how much of
-    what came goes to the file at most.
+    `in_memory` is how many of those that came stay in memory; more go to a file, `in_file` at most.
+    `read` is how long an answer may be, unpacked, to be put together; a longer one is recorded as
+    interrupted.
     """
 
-    held: int = 8 * 1024**2
+    in_memory: int = 8 * 1024**2
     read: int = 48 * 1024**2
-    kept: int = 1024**3
+    in_file: int = 1024**3
 
 
 LIMITS: Final = Limits()
@@ -218,7 +218,7 @@ class RawBytes:
         self._folder = folder
         self._limits = limits
         self._lock = threading.Lock()
-        self._held: deque[bytes] = deque()
+        self._chunks: deque[bytes] = deque()
         self._holding = 0
         self._file: UnnamedFile | None = None
         self._filed = 0
@@ -230,10 +230,10 @@ class RawBytes:
         with self._lock:
             self.chunks += 1
             if self.fault is None:
-                self._held.append(chunk)
+                self._chunks.append(chunk)
                 self._holding += len(chunk)
-                if self.size > self._limits.kept:
-                    self.fault = f"no more than {self._limits.kept} bytes are kept"
+                if self.size > self._limits.in_file:
+                    self.fault = f"no more than {self._limits.in_file} bytes are kept"
 
     @property
     def size(self) -> int:
@@ -248,7 +248,7 @@ class RawBytes:
     @property
     def must_write(self) -> bool:
         """Whether more is held than may be."""
-        most = self._limits.held if self._file is None else _WRITTEN_AT_ONCE
+        most = self._limits.in_memory if self._file is None else _WRITTEN_AT_ONCE
         return self._holding > most and self.fault is None
 
     def write_out(self) -> None:
@@ -258,9 +258,9 @@ class RawBytes:
                 return
             try:
                 self._file = self._file or UnnamedFile(self._folder)
-                while self._held:
-                    self._file.write(self._held[0])
-                    size = len(self._held.popleft())
+                while self._chunks:
+                    self._file.write(self._chunks[0])
+                    size = len(self._chunks.popleft())
                     self._filed, self._holding = self._filed + size, self._holding - size
             except OSError as exc:
                 self.fault = f"the folder of the spool takes no more ({exc.strerror})"
@@ -268,7 +268,7 @@ class RawBytes:
     def pieces(self) -> Iterator[bytes]:
         """Yield what is kept, as it came."""
         with self._lock:
-            file, size, pieces_held = self._file, self._filed, tuple(self._held)
+            file, size, pieces_held = self._file, self._filed, tuple(self._chunks)
         if file is not None:
             yield from read_file(file, self._lock, 0, size)
         yield from pieces_held
@@ -369,7 +369,7 @@ class AnswerBody:
     def _hold(self, piece: bytes) -> None:
         if self._read is not None:
             self._read.append(piece)
-        if self.size > self._limits.held:
+        if self.size > self._limits.in_memory:
             self._read = None
 
     def _short_clean(self, secret: Credentials, *, streamed: bool) -> bytes:

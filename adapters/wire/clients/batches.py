@@ -284,10 +284,10 @@ class Results:
                 self._noted[name.requests_id] += 1
 
 
-def _keep_newest(kept: OrderedDict[Kept, Any], newest: Kept, most: int) -> None:
-    kept.move_to_end(newest)
-    while len(kept) > most:
-        kept.popitem(last=False)
+def _keep_newest(entries: OrderedDict[Kept, Any], newest: Kept, most: int) -> None:
+    entries.move_to_end(newest)
+    while len(entries) > most:
+        entries.popitem(last=False)
 
 
 def _is_recorded(recorders: Recorders, body: bytes) -> bool:

@@ -135,7 +135,7 @@ class ExchangeRecorder:
         It is the answer of the request that made the response, recorded once all of it is there.
         """
         read = _response_id(sending.path)
-        recorded = self._deferred.find(read) or self._found(bound, sending)
+        recorded = self._deferred.find(read) or self._request_in_log(bound, sending)
         if recorded is None:
             return None
 
@@ -149,7 +149,7 @@ class ExchangeRecorder:
         folder = recorded.recorder.spool.folder
         return Attempt(WIRES[api], request.request, request.line, credentials, close, folder)
 
-    def _found(self, bound: CallBinding, sending: Sending) -> _RecordedRequest | None:
+    def _request_in_log(self, bound: CallBinding, sending: Sending) -> _RecordedRequest | None:
         """Return the request whose answer is read, if the log of its conversation knows it.
 
         What cannot be found out keeps nobody from reading.

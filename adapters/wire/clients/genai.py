@@ -55,9 +55,9 @@ def heed_calls() -> None:
 
     with _installing:
         for name, heeding in _HEEDING.items():
-            asked = getattr(BaseApiClient, name, None)
-            if asked is not None and not hasattr(asked, "__wrapped__"):
-                setattr(BaseApiClient, name, heeding(asked))
+            method = getattr(BaseApiClient, name, None)
+            if method is not None and not hasattr(method, "__wrapped__"):
+                setattr(BaseApiClient, name, heeding(method))
 
 
 def _recorded_api(origin: Any, exchanges: ExchangeRecorder) -> Any:
@@ -86,9 +86,9 @@ def _shows_none() -> bool:
 async def _session(api: Any, exchanges: ExchangeRecorder) -> Any:
     from onrecord.adapters.wire.clients.aiohttp_session import RecordedSession
 
-    asked: Any = getattr(cast("type[Any]", type(api)), _SESSION)
+    method: Any = getattr(cast("type[Any]", type(api)), _SESSION)
     # A scope around the call does not record it once more.
-    return RecordedSession(await asked.__wrapped__(api), exchanges)
+    return RecordedSession(await method.__wrapped__(api), exchanges)
 
 
 def _around(client: Any, api: Any) -> Any:
@@ -126,7 +126,7 @@ def _in_scope(ask: Any) -> Any:
     """Put a recorded session around the one that a client sends through, within a scope."""
 
     @wraps(ask)
-    async def asked(client: Any) -> Any:
+    async def checked_session(client: Any) -> Any:
         session, exchanges = await ask(client), scope.current()
         if exchanges is None:
             return unwrapped.CheckedSession(session) if unwrapped.may_object() else session
@@ -134,7 +134,7 @@ def _in_scope(ask: Any) -> Any:
 
         return RecordedSession(session, exchanges)
 
-    return asked
+    return checked_session
 
 
 _HEEDING: Final = {

@@ -188,7 +188,9 @@ _OF_LOOP: Final = "_client_for_running_loop"
 
 def recorded(client: Any, exchanges: ExchangeRecorder) -> Any | None:
     """Return a client like that one, with its transports wrapped; None if it is no HTTP client."""
-    transport = next((found for kind, found in kinds().items() if isinstance(client, kind)), None)
+    transport = next(
+        (wrapper for kind, wrapper in kinds().items() if isinstance(client, kind)), None
+    )
     if transport is None:
         return None
     wrapped = _wrapped(client)

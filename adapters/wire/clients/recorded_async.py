@@ -15,7 +15,7 @@ from anyio.lowlevel import RunVar
 
 from onrecord.adapters.wire.answer import Loss
 from onrecord.adapters.wire.bodies.attempt import AnswerRecorder
-from onrecord.adapters.wire.clients.transport import HeldBack, keep_open
+from onrecord.adapters.wire.clients.transport import PendingChunks, keep_open
 
 # What writes is done on threads, off the event loop, and to its end though the caller is
 # cancelled.
@@ -114,21 +114,21 @@ class AsyncRecordedBody:
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """Yield the chunks of the body, unchanged."""
         recorder = self._recorder
-        held = HeldBack()
+        pending = PendingChunks()
         try:
             async for chunk in self._inner:
                 if recorder.feed(chunk):
                     await done(recorder.finish)
                 if recorder.must_write:
                     await done(recorder.write_out)
-                for ready in held.take(chunk, recorder.endings):
+                for ready in pending.take(chunk, recorder.endings):
                     yield ready
             await self._finish()
-            for ready in held.rest():
+            for ready in pending.rest():
                 yield ready
         except Exception:
             await self._lose("cut")
-            for ready in held.rest():
+            for ready in pending.rest():
                 yield ready
             raise
         except BaseException:

@@ -65,18 +65,18 @@ class RecordedBody:
     def __iter__(self) -> Iterator[bytes]:
         """Yield the chunks of the body, unchanged."""
         recorder = self._recorder
-        held = HeldBack()
+        pending = PendingChunks()
         try:
             for chunk in self._inner:
                 if recorder.feed(chunk):
                     recorder.finish()
                 recorder.write_out()
-                yield from held.take(chunk, recorder.endings)
+                yield from pending.take(chunk, recorder.endings)
             recorder.finish()
-            yield from held.rest()
+            yield from pending.rest()
         except Exception:
             recorder.lose("cut")
-            yield from held.rest()
+            yield from pending.rest()
             raise
         except BaseException:
             abandon(recorder)
@@ -88,18 +88,18 @@ class RecordedBody:
         self._inner.close()
 
 
-class HeldBack:
+class PendingChunks:
     """The chunks that are not handed on yet, because all may have come with them.
 
     The end of a body that does not say it is known only when nothing follows. What came since the
     last time that all may have come is held; what came before goes on.
     """
 
-    __slots__ = ("_endings", "_held")
+    __slots__ = ("_chunks", "_endings")
 
     def __init__(self) -> None:
         """Hold nothing."""
-        self._held: list[bytes] = []
+        self._chunks: list[bytes] = []
         self._endings = 0
 
     def take(self, chunk: bytes, endings: int) -> list[bytes]:
@@ -108,13 +108,13 @@ class HeldBack:
         if not endings:
             return [*self.rest(), chunk]
         ready = self.rest() if is_new else []
-        self._held.append(chunk)
+        self._chunks.append(chunk)
         return ready
 
     def rest(self) -> list[bytes]:
         """Return all that was held: nothing follows, or what is there is recorded."""
-        held, self._held = self._held, []
-        return held
+        chunks, self._chunks = self._chunks, []
+        return chunks
 
 
 def keep_open(recorder: AnswerRecorder) -> None:

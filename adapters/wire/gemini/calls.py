@@ -203,12 +203,12 @@ class TurnIds:
     A call with an id that only the program gave it is known as the one that the model made.
     """
 
-    __slots__ = ("_calls", "_given", "_served", "_waiting")
+    __slots__ = ("_calls", "_recorded_ids", "_served", "_waiting")
 
     def __init__(self) -> None:
         """Begin a turn."""
         self._calls = UnnamedCalls()
-        self._given: dict[str, str] = {}
+        self._recorded_ids: dict[str, str] = {}
         self._served = UnnamedCalls()
         self._waiting: list[str] = []
 
@@ -218,7 +218,7 @@ class TurnIds:
             case "call":
                 return self._called(object_in(part, "functionCall") or {})
             case "server_call":
-                return self._asked(part)
+                return self._server_call(part)
             case "server_result":
                 return self._answered(part)
             case _:
@@ -227,7 +227,7 @@ class TurnIds:
     def answered(self, response: JsonObject) -> str | None:
         """Return the id of the call that the next result of the caller's is of, if one waits."""
         own = text_in(response, "id") or ""
-        return self._calls.result(text_in(response, "name") or "", self._given.get(own, own))
+        return self._calls.result(text_in(response, "name") or "", self._recorded_ids.get(own, own))
 
     def _called(self, call: JsonObject) -> str | None:
         name, own = text_in(call, "name"), text_in(call, "id")
@@ -238,16 +238,16 @@ class TurnIds:
             return None
         call_id = self._calls.call(name, member(call, "args"))
         if own is not None:
-            self._given[own] = call_id
+            self._recorded_ids[own] = call_id
         return call_id
 
-    def _asked(self, part: JsonObject) -> str | None:
-        asked = called(part)
-        if asked is None:
+    def _server_call(self, part: JsonObject) -> str | None:
+        server_call = called(part)
+        if server_call is None:
             return None
-        call_id = self._served.call(asked.name, asked.arguments, asked.id or None)
+        call_id = self._served.call(server_call.name, server_call.arguments, server_call.id or None)
         self._waiting.append(call_id)
-        return None if asked.id else call_id
+        return None if server_call.id else call_id
 
     def _answered(self, part: JsonObject) -> str | None:
         result = gave(part)

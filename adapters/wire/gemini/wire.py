@@ -313,9 +313,9 @@ WIRE: Final = Wire(
             "/generationConfig/stopSequences",
             "/candidates",  # Of an answer: log probabilities and citations of what was said.
             *(
-                f"/tools/*/{declared}/*/{told}"
+                f"/tools/*/{declared}/*/{member}"
                 for declared in _DECLARATIONS
-                for told in _OF_A_FUNCTION
+                for member in _OF_A_FUNCTION
             ),
         }
     ),

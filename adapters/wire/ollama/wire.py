@@ -115,7 +115,7 @@ request_events: Final = RequestEvents(event_of, _result_of)
 
 # The wire.
 
-_TOLD: Final = ("name", "description", "parameters")
+_TOOL_TEXTS: Final = ("name", "description", "parameters")
 
 
 WIRE: Final = Wire(
@@ -127,7 +127,12 @@ WIRE: Final = Wire(
     request_events=request_events,
     endpoints=(Endpoint("POST", "api/chat", "turn"),),
     content_paths=frozenset(
-        {"/messages", "/format", "/options", *(f"/tools/*/function/{told}" for told in _TOLD)}
+        {
+            "/messages",
+            "/format",
+            "/options",
+            *(f"/tools/*/function/{member}" for member in _TOOL_TEXTS),
+        }
     ),
     family=family_of("ollama", "ResponseError"),
     is_respelled=True,

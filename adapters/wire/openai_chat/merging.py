@@ -96,13 +96,13 @@ class Members:
     `appends` says whether its lists grow; else the last one stays, as what is no delta.
     """
 
-    __slots__ = ("_appends", "_grown", "_held", "_shape")
+    __slots__ = ("_appends", "_grown", "_shape", "_values")
 
     def __init__(self, shape: Shape = NO_SHAPE, *, appends: bool = True) -> None:
         """Begin with no member."""
         self._shape = shape
         self._appends = appends
-        self._held: dict[str, Any] = {}
+        self._values: dict[str, Any] = {}
         self._grown: dict[str, Growing] = {}
 
     def add(self, piece: Any, complain: Complain) -> bool:
@@ -119,26 +119,26 @@ class Members:
         if grown is not None:
             if value is not None and not grown.add(value, complain):
                 complain(name)
-        elif name not in self._held or self._held[name] != value:
-            self._settle(name, self._held.get(name), value, complain)
+        elif name not in self._values or self._values[name] != value:
+            self._settle(name, self._values.get(name), value, complain)
 
     def get(self, name: str) -> Any:
         """Return what is known of a member so far; None where that is nothing."""
-        return self._grown[name].value() if name in self._grown else self._held.get(name)
+        return self._grown[name].value() if name in self._grown else self._values.get(name)
 
     def value(self) -> JsonObject:
         """Return the object."""
-        return {name: self.get(name) for name in self._held}
+        return {name: self.get(name) for name in self._values}
 
     def _settle(self, name: str, known: Any, value: Any, complain: Complain) -> None:
         if not says(known) and self._grows(name, value, complain):
             return
         if not says(value) and (value is None or known is not None):
-            self._held.setdefault(name, value)
+            self._values.setdefault(name, value)
             return
         if _varies(known, value):
             complain(name)
-        self._held[name] = value
+        self._values[name] = value
 
     def _grows(self, name: str, value: Any, complain: Complain) -> bool:
         """Begin to grow a member, if it is one that does."""
@@ -148,7 +148,7 @@ class Members:
         if not grown.add(value, complain):
             complain(name)
             return False
-        self._held.setdefault(name, None)
+        self._values.setdefault(name, None)
         self._grown[name] = grown
         return True
 
@@ -172,12 +172,12 @@ class Elements:
     Elements of one delta are never one; a type, and an id where there is one, must agree.
     """
 
-    __slots__ = ("_held", "_known", "_shape")
+    __slots__ = ("_elements", "_known", "_shape")
 
     def __init__(self, shape: Shape = NO_SHAPE) -> None:
         """Begin with no element."""
         self._shape = shape
-        self._held: list[Any] = []
+        self._elements: list[Any] = []
         self._known: dict[tuple[str, ...], Members] = {}
 
     def add(self, piece: Any, complain: Complain) -> bool:
@@ -188,12 +188,12 @@ class Elements:
         for element in cast("list[Any]", piece):
             keys = _keys(element)
             if not keys:
-                self._held.append(element)
+                self._elements.append(element)
                 continue
             grown = self._earlier(keys, element)
             if grown is None or grown in known.values():
                 grown = Members(self._shape)
-                self._held.append(grown)
+                self._elements.append(grown)
             grown.add(element, complain)
             known.update(dict.fromkeys(keys, grown))
         self._known.update(known)
@@ -202,7 +202,8 @@ class Elements:
     def value(self) -> list[Any]:
         """Return the list."""
         return [
-            element.value() if isinstance(element, Members) else element for element in self._held
+            element.value() if isinstance(element, Members) else element
+            for element in self._elements
         ]
 
     def _earlier(self, keys: list[tuple[str, ...]], element: JsonObject) -> Members | None:

@@ -23,7 +23,7 @@ from onrecord.adapters.wire.openai_chat.answers import API, blocks_of, event_of,
 from onrecord.adapters.wire.openai_chat.stream import CompletionStream
 from onrecord.adapters.wire.openai_responses.answers import error_code
 from onrecord.adapters.wire.openai_responses.answers import read_body as read_response
-from onrecord.adapters.wire.openai_responses.wire import FAMILY, HEADERS, TOLD_OF_A_TOOL
+from onrecord.adapters.wire.openai_responses.wire import FAMILY, HEADERS, TOOL_TEXTS
 from onrecord.adapters.wire.requests import (
     RequestEvents,
     Result,
@@ -237,11 +237,11 @@ WIRE: Final = Wire(
             "/prediction",
             "/stop",
             "/choices",  # Of an answer: log probabilities of what was said.
-            *(f"/functions/*/{told}" for told in TOLD_OF_A_TOOL),
+            *(f"/functions/*/{member}" for member in TOOL_TEXTS),
             *(
-                f"/tools/*/{kind}/{told}"
+                f"/tools/*/{kind}/{member}"
                 for kind in ("function", "custom")
-                for told in TOLD_OF_A_TOOL
+                for member in TOOL_TEXTS
             ),
         }
     ),

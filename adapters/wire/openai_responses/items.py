@@ -120,23 +120,23 @@ class _Writing:
     def _add(self, holder: Any, path: Path, piece: object) -> None:
         text = _string(piece)
         if path not in self._texts:
-            begun = _held(holder, path[-1])
+            begun = _child(holder, path[-1])
             self._texts[path] = [begun] if isinstance(begun, str) else []
         self._texts[path].append(text)
 
     def _replace(self, path: tuple[str, int], value: Any) -> None:
         """Set a part to what closes it, whatever came of it before."""
         _put(self._holder(path), path[-1], copy.deepcopy(value))
-        self._texts = {at: said for at, said in self._texts.items() if at[:2] != path}
+        self._texts = {at: text for at, text in self._texts.items() if at[:2] != path}
 
     def _holder(self, path: Path, part: str | None = None) -> Any:
         """Return what holds the last key of a path, made where missing, a part by its type."""
         holder: Any = self._value
         for key, following in pairwise(path):
-            inner = _held(holder, key)
+            inner = _child(holder, key)
             if inner is None:
                 _put(holder, key, _begun(key, following, part))
-                inner = _held(holder, key)
+                inner = _child(holder, key)
             holder = inner
         return holder
 
@@ -148,7 +148,7 @@ def _begun(key: str | int, following: str | int, part: str | None) -> list[Any] 
     return {} if part is None or isinstance(key, str) else {"type": part}
 
 
-def _held(holder: Any, key: str | int) -> Any:
+def _child(holder: Any, key: str | int) -> Any:
     match holder, key:
         case dict(), str():
             return cast("JsonObject", holder).get(key)
@@ -173,7 +173,7 @@ def _put(holder: Any, key: str | int, value: Any) -> None:
 
 
 def _listed(holder: Any, member: str) -> list[Any]:
-    listed = _held(holder, member)
+    listed = _child(holder, member)
     if listed is None:
         _put(holder, member, listed := [])
     if not isinstance(listed, list):

@@ -142,7 +142,7 @@ request_events: Final = RequestEvents(event_of, _result_of, turns=answered_turns
 
 # What both of OpenAI's APIs have in common on the wire.
 
-TOLD_OF_A_TOOL: Final = ("description", "parameters", "output_schema", "input_schema", "format")
+TOOL_TEXTS: Final = ("description", "parameters", "output_schema", "input_schema", "format")
 """What a definition of a tool tells the model."""
 
 HEADERS: Final = ("openai-beta",)
@@ -174,8 +174,8 @@ WIRE: Final = Wire(
             "/prompt/variables",
             "/text",
             "/tools/*/server_description",
-            *(f"/tools/*/{told}" for told in TOLD_OF_A_TOOL),
-            *(f"/tools/*/tools/*/{told}" for told in TOLD_OF_A_TOOL),  # Of a namespace.
+            *(f"/tools/*/{member}" for member in TOOL_TEXTS),
+            *(f"/tools/*/tools/*/{member}" for member in TOOL_TEXTS),  # Of a namespace.
         }
     ),
     tools_path="/input/*/tools",

@@ -15,7 +15,7 @@ from typing import Any, Self
 import pytest
 
 from onrecord.adapters.storage import interrupts
-from onrecord.adapters.storage.interrupts import Hold, held, own_holds, release_left
+from onrecord.adapters.storage.interrupts import Hold, holds, own_holds, release_left
 from onrecord.adapters.storage.sqlite.held_files import HeldFiles
 
 PATIENCE = 60.0
@@ -99,10 +99,10 @@ def test_a_holder_is_not_believed_gone_whatever_it_does_amid_the_look() -> None:
         with a_step_at_each_operation(holder):
             looks = [holder.hold.is_left() for _ in range(4)]
         assert looks == [False] * 4
-        assert holder.hold in held()
+        assert holder.hold in holds()
     assert holder.hold.is_left()
     release_left(everywhere=True)
-    assert holder.hold not in held()
+    assert holder.hold not in holds()
 
 
 def test_a_function_that_stands_still_holds_what_it_took() -> None:
@@ -124,7 +124,7 @@ def test_a_function_that_stands_still_holds_what_it_took() -> None:
     standing.close()
     assert hold.is_left()
     release_left(everywhere=True)
-    assert hold not in held()
+    assert hold not in holds()
 
 
 def test_a_function_that_raised_has_left_what_it_took() -> None:
@@ -148,7 +148,7 @@ def test_a_function_that_raised_has_left_what_it_took() -> None:
 def test_what_an_exception_kept_from_being_noted_can_be_given_back() -> None:
     hold = Held()
     hold.give_back()
-    assert hold not in held()
+    assert hold not in holds()
 
 
 def test_who_takes_something_looks_at_what_its_own_thread_holds_alone() -> None:

@@ -20,7 +20,7 @@ from uuid import UUID, uuid4
 import pytest
 
 import onrecord
-from onrecord.adapters.storage.interrupts import held
+from onrecord.adapters.storage.interrupts import holds
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.storage.postgres.postgres import open_postgres
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
@@ -131,7 +131,7 @@ class Log:
         thread.start()
         join(thread)
         self.append()
-        assert [hold for hold in held() if hold.is_left()] == []
+        assert [hold for hold in holds() if hold.is_left()] == []
         self.fork()
 
     def must_be_whole(self) -> None:

@@ -88,7 +88,7 @@ def test_it_asks_and_runs_until_the_model_calls_nothing(
     model = Model(rounds=3)
     with asking(runner.conversation, model) as ask:
         runs = run_until_answered(runner, ask)
-        assert [run.given for run in runs] == ["seen 1", "seen 2", "seen 3"]
+        assert [run.output for run in runs] == ["seen 1", "seen 2", "seen 3"]
     assert (looked, model.asked, runner.conversation.open_calls()) == ([1, 2, 3], 4, [])
 
 
@@ -175,5 +175,5 @@ def test_a_tool_that_answers_ends_it_without_asking_again(looked: list[int]) -> 
         runner = ToolRunner(chat, [onrecord.tool(look).answering()])
         with asking(chat, model) as ask:
             runs = run_until_answered(runner, ask)
-    assert [run.given for run in runs] == ["Error: too dark", "a wall"]
+    assert [run.output for run in runs] == ["Error: too dark", "a wall"]
     assert (looked, model.asked) == ([1, 2], 2)

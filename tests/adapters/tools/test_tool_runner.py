@@ -63,7 +63,7 @@ def test_each_open_call_gets_its_result(chat: onrecord.Conversation, way: dict[s
         ("call_2", True),
         ("call_3", True),
     ]
-    assert runs[0].given == {"parcel": "NW-1", "depot": "North"}
+    assert runs[0].output == {"parcel": "NW-1", "depot": "North"}
     assert chat.open_calls() == []
 
 

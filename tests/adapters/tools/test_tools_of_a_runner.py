@@ -65,4 +65,4 @@ def test_what_is_declared_is_what_is_run(chat: onrecord.Conversation) -> None:
     again(chat, spelled)
     (run,) = runner.run()
     why = "the arguments of 'parcels/track it' are not valid: parcel: it is missing"
-    assert run.given == f"Error: {why}"
+    assert run.output == f"Error: {why}"

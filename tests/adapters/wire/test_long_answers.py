@@ -85,7 +85,7 @@ def test_what_goes_through_a_file_is_recorded_as_what_is_held(
     short = told(read([body]))
     assert short[1] is None or SECRET.encode() not in short[1]
     for held in (0, len(body) - 1, len(body), len(body) + 1):
-        long = read(chunks(body, sizes), limits=Limits(held=held))
+        long = read(chunks(body, sizes), limits=Limits(in_memory=held))
         assert told(long) == short
 
 
@@ -96,7 +96,7 @@ def test_frames_go_through_a_file_as_they_are_held(sizes: list[int]) -> None:
     read = partial(attempted, "bedrock-converse", headers={"content-type": FRAMES})
     for came in (body, body[:-30]):
         short = told(read([came], secrets=(SECRET[:8],)))
-        long = read(chunks(came, sizes), secrets=(SECRET[:8],), limits=Limits(held=100))
+        long = read(chunks(came, sizes), secrets=(SECRET[:8],), limits=Limits(in_memory=100))
         assert told(long) == short
 
 
@@ -112,17 +112,17 @@ def test_an_answer_is_read_up_to_the_limit_and_interrupted_above_it(
     if is_packed:
         body, headers = gzip.compress(body, 1), {**headers, "content-encoding": "gzip"}
     read = partial(attempted, APIS[kind.partition("-")[0]], headers=headers)
-    limits = Limits(held=1000, read=len(plain))
+    limits = Limits(in_memory=1000, read=len(plain))
     whole = read(chunks(body, sizes), limits=limits)
     assert isinstance(whole.events[-1], ResponseCompleted)
-    cut = read(chunks(body, sizes), limits=Limits(held=1000, read=len(plain) - 1))
+    cut = read(chunks(body, sizes), limits=Limits(in_memory=1000, read=len(plain) - 1))
     closing = cut.events[-1]
     assert isinstance(closing, ResponseInterrupted)
     assert closing.reason == "oversized"
     assert cut.raw is not None
     assert (gzip.decompress(cut.raw) if is_packed else cut.raw) == plain
     assert ("packed with gzip" in str(closing.detail)) == is_packed
-    once = read([body], limits=Limits(held=1000, read=len(plain) - 1))
+    once = read([body], limits=Limits(in_memory=1000, read=len(plain) - 1))
     assert told(once)[0] == told(cut)[0]
 
 
@@ -149,7 +149,7 @@ def test_of_a_block_that_broke_off_an_event_holds_its_beginning_and_the_bytes_al
 
 def test_an_error_of_any_length_is_recorded_by_its_beginning() -> None:
     page = b"<html>" + b"no " * 1_000_000 + SECRET.encode()
-    [failed] = attempted(OF_OPENAI, [page], {}, 502, limits=Limits(held=100)).events
+    [failed] = attempted(OF_OPENAI, [page], {}, 502, limits=Limits(in_memory=100)).events
     assert len(str(failed)) < 20_000
 
 
@@ -168,7 +168,7 @@ def test_what_cannot_be_read_nor_kept_is_closed_all_the_same(
 
 
 def test_what_came_is_in_a_file_without_a_name(tmp_path: Path) -> None:
-    raw = RawBytes(tmp_path / "spool", Limits(held=10))
+    raw = RawBytes(tmp_path / "spool", Limits(in_memory=10))
     raw.take(b"0123456789")
     raw.write_out()
     assert raw.is_held
@@ -181,7 +181,7 @@ def test_what_came_is_in_a_file_without_a_name(tmp_path: Path) -> None:
 
 def test_no_more_is_kept_than_is_said_to_be(tmp_path: Path) -> None:
     body = answer("chat-body")
-    limits = Limits(held=100, read=1000, kept=2000)
+    limits = Limits(in_memory=100, read=1000, in_file=2000)
     closed = attempted(OF_OPENAI, chunks(body, [500]), JSON, limits=limits)
     closing = closed.events[-1]
     assert isinstance(closing, ResponseInterrupted)
@@ -205,7 +205,7 @@ def test_a_full_disk_interrupts_a_body_and_keeps_its_beginning(
 ) -> None:
     fill_disk(monkeypatch)
     body = answer("chat-body")
-    closed = attempted(OF_OPENAI, chunks(body, [500]), JSON, limits=Limits(held=100))
+    closed = attempted(OF_OPENAI, chunks(body, [500]), JSON, limits=Limits(in_memory=100))
     closing = closed.events[-1]
     assert isinstance(closing, ResponseInterrupted)
     assert closing.reason == "oversized"
@@ -215,7 +215,7 @@ def test_a_full_disk_interrupts_a_body_and_keeps_its_beginning(
 def test_a_full_disk_takes_nothing_from_a_stream_that_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     fill_disk(monkeypatch)
     body = answer("chat-deltas")
-    closed = attempted(OF_OPENAI, chunks(body, [500]), limits=Limits(held=100))
+    closed = attempted(OF_OPENAI, chunks(body, [500]), limits=Limits(in_memory=100))
     assert told(closed) == told(attempted(OF_OPENAI, [body]))
 
 
@@ -231,7 +231,7 @@ LONG = Answer(content=({"type": "text", "text": f"{KEY} and so on, " * 300},))
 def test_a_caller_has_all_of_an_answer_that_is_too_long_for_the_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, streamed: bool
 ) -> None:
-    limited(monkeypatch, Limits(held=100, read=2000))
+    limited(monkeypatch, Limits(in_memory=100, read=2000))
     recorded = Recorded(tmp_path)
     with (
         calling(recorded, [LONG]) as calls,
@@ -251,7 +251,7 @@ def test_a_caller_has_all_of_an_answer_that_is_too_long_for_the_record(
 def test_a_warning_that_is_an_error_is_none_of_the_callers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limited(monkeypatch, Limits(held=100, read=2000))
+    limited(monkeypatch, Limits(in_memory=100, read=2000))
     recorded = Recorded(tmp_path)
     with calling(recorded, [LONG]) as calls, warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -262,7 +262,7 @@ def test_a_warning_that_is_an_error_is_none_of_the_callers(
 def test_a_full_disk_does_not_disturb_a_call(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limited(monkeypatch, Limits(held=100, read=2000))
+    limited(monkeypatch, Limits(in_memory=100, read=2000))
     fill_disk(monkeypatch)
     recorded = Recorded(tmp_path)
     with (
@@ -279,7 +279,7 @@ def test_a_full_disk_does_not_disturb_a_call(
 def test_what_no_store_takes_waits_with_its_bytes_and_is_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limited(monkeypatch, Limits(held=100, read=2000))
+    limited(monkeypatch, Limits(in_memory=100, read=2000))
     recorded = Recorded(tmp_path)
 
     def script(_: Any) -> Answer:
@@ -362,7 +362,7 @@ def test_no_event_loop_waits_for_the_disk(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(RawBytes, "write_out", noted)
     closed = Closed()
     secret = Credentials((), digest)
-    limits = Limits(held=1000)
+    limits = Limits(in_memory=1000)
     attempt = Attempt(
         WIRES[OF_OPENAI], UUID(int=1), None, lambda: secret, closed.close, tmp_path, limits
     )

@@ -2,6 +2,7 @@
 
 import errno
 import fcntl
+import gc
 import os
 import threading
 from collections.abc import Callable
@@ -47,6 +48,7 @@ def test_who_opens_a_lock_file_amid_its_closing_does_not_get_the_closed_one(
 
 
 def test_a_lock_that_is_taken_before_another_user_has_closed_the_file_stays(path: Path) -> None:
+    gc.collect()  # Lock files of other tests: the new thread would wait for their turn to be closed.
     held = [lock_file(path)]
     gone = ref(held[0])
     leaving = threading.Thread(target=held.clear)
