@@ -1,7 +1,8 @@
-"""The commands of `onrecord`, in the order in which its help lists them."""
+"""The commands of `onrecord`, in the groups and the order in which its help lists them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Final
 
 import typer
@@ -20,7 +21,7 @@ from onrecord.adapters.cli import (
     views,
     worker,
 )
-from onrecord.adapters.cli.program import AsJson, app
+from onrecord.adapters.cli.program import AsJson, Command, app
 
 __all__ = ["app"]
 
@@ -28,7 +29,6 @@ __all__ = ["app"]
 _LIVE: Final = "Call the real services instead (ANTHROPIC_API_KEY, OPENAI_API_KEY)."
 
 
-@app.command()
 def demo(
     live: Annotated[bool, typer.Option("--live", help=_LIVE)] = False,
     model: Annotated[str, typer.Option(help="Anthropic's model.")] = "claude-sonnet-5",
@@ -67,41 +67,59 @@ def demo(
         raise typer.Exit(1)
 
 
-for _command in (
-    conversation_commands.conversations,
-    conversation_commands.show,
-    request_commands.request,
-    request_commands.check_request,
-    request_commands.replay,
-    conversation_commands.tail,
-    tool_commands.tools,
-    document_commands.documents,
-    capability_commands.capabilities,
-    document_commands.context,
-    history_commands.fork,
-    history_commands.retract_answer,
-    history_commands.edit_message,
-    history_commands.compact,
-    history_commands.redact,
-    process_models.bpmn,
-    upkeep.forget,
-    upkeep.verify,
-    upkeep.sweep,
-    transfer.export,
-    transfer.import_,
-    upkeep.migrate,
-    views.overview,
-    views.search,
-    views.window,
-    views.audit,
-    views.calls,
-    views.usage,
-    view_keeping.views,
-    view_keeping.parked,
-    view_keeping.rebuild,
-    view_keeping.pause,
-    view_keeping.resume,
-    view_keeping.retry,
-    worker.worker,
-):
-    app.command(name=_command.__name__.rstrip("_").replace("_", "-"))(_command)
+GROUPS: Final[Mapping[str, Sequence[Callable[..., None]]]] = {
+    "Look at conversations": (
+        demo,
+        conversation_commands.conversations,
+        conversation_commands.show,
+        views.window,
+        conversation_commands.tail,
+        tool_commands.tools,
+        document_commands.documents,
+        document_commands.context,
+    ),
+    "Requests, and what providers take": (
+        request_commands.request,
+        request_commands.replay,
+        request_commands.check_request,
+        capability_commands.capabilities,
+        process_models.bpmn,
+    ),
+    "Change a history": (
+        history_commands.fork,
+        history_commands.retract_answer,
+        history_commands.edit_message,
+        history_commands.compact,
+        history_commands.redact,
+    ),
+    "Search and count, over all conversations": (
+        views.overview,
+        views.search,
+        views.calls,
+        views.usage,
+        views.audit,
+    ),
+    "Look after the store": (
+        upkeep.migrate,
+        upkeep.verify,
+        transfer.export,
+        transfer.import_,
+        upkeep.forget,
+        upkeep.sweep,
+    ),
+    "Keep the views up to date": (
+        view_keeping.views,
+        worker.worker,
+        view_keeping.parked,
+        view_keeping.retry,
+        view_keeping.pause,
+        view_keeping.resume,
+        view_keeping.rebuild,
+    ),
+}
+"""The commands by what somebody wants to do."""
+
+for _group, _commands in GROUPS.items():
+    for _command in _commands:
+        _name = _command.__name__.rstrip("_").replace("_", "-")
+        app.command(name=_name, cls=Command, rich_help_panel=_group)(_command)

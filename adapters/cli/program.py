@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from onrecord.adapters.terminal import output
 from onrecord.projections.api import listed, names
@@ -116,8 +116,28 @@ Lines = Annotated[
 # Nothing is imported here that only one command needs, so that `--help` stays quick.
 
 
+def _flags_without_type(options: list[Any]) -> list[Any]:
+    """Return options; one that is on or off takes no value, so its help names no type of one."""
+    for option in options:
+        if getattr(option, "is_flag", False):
+            option.metavar = ""
+    return options
+
+
+class Command(TyperCommand):
+    """A command of `onrecord`."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the arguments and options."""
+        return _flags_without_type(super().get_params(ctx))
+
+
 class _Program(TyperGroup):
     """The command line; what was typed wrong is details without the control codes that are in it."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options that go before any command."""
+        return _flags_without_type(super().get_params(ctx))
 
     def make_context(self, *args: Any, **more: Any) -> Any:
         """Read the arguments before the command."""

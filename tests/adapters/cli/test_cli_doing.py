@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import onrecord
+from onrecord.adapters.cli.commands import GROUPS
 from onrecord.adapters.store import backend_of
 from onrecord.domain.content import Text
 from onrecord.domain.events import MessageRecorded
@@ -338,6 +339,16 @@ class TestHelp:
             explained = command(name, "--help")
             assert explained.code == 0
             assert "--json" in explained.out
+
+    def test_commands_stand_in_groups_by_what_somebody_wants_to_do(self, command: Command) -> None:
+        overview = command("--help").out
+        for group in GROUPS:
+            assert f"─ {group} ─" in overview
+        assert "─ Commands ─" not in overview
+
+    def test_an_option_that_takes_no_value_names_no_type(self, command: Command) -> None:
+        given = (command("--help"), *(command(name, "--help") for name in COMMANDS))
+        assert all("bool" not in explained.out.lower() for explained in given)
 
     def test_the_version_is_said(self, command: Command) -> None:
         assert command("--version").out == f"onrecord {onrecord.__version__}\n"
