@@ -103,8 +103,8 @@ def _spill_text(text: str, spilled: dict[str, bytes], decoded: Mapping[str, byte
     data = text.encode("utf-8", "surrogatepass")
     if len(data) <= LIMIT:
         return text
-    told = {} if text not in decoded else {"as": "base64"}
+    encoding = {} if text not in decoded else {"as": "base64"}
     data = decoded.get(text, data)
     blob = blob_of(data)
     spilled[blob.sha256] = data
-    return {REFERENCE: blob.sha256, "size": blob.size, **told}
+    return {REFERENCE: blob.sha256, "size": blob.size, **encoding}

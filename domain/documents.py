@@ -55,15 +55,15 @@ def media_type_of(data: bytes | bytearray, name: str | None = None) -> str:
     return guessed or UNKNOWN
 
 
-def media_type_given(given: str) -> str | None:
+def media_type_given(text: str) -> str | None:
     """Return a media type in its usual spelling, type and subtype in lower case; None if it is none."""
     # Looked at first: what is no type takes the pattern the longer the longer it is.
-    if len(given) > _LONGEST_TYPE:
+    if len(text) > _LONGEST_TYPE:
         return None
-    said = _TYPE.fullmatch(given.strip())
-    if said is None:
+    match = _TYPE.fullmatch(text.strip())
+    if match is None:
         return None
-    return said[1].lower() + said[2].rstrip("; \t")
+    return match[1].lower() + match[2].rstrip("; \t")
 
 
 def media_type_found(declared: str | None, first: bytes, name: str | None = None) -> str:
@@ -71,11 +71,11 @@ def media_type_found(declared: str | None, first: bytes, name: str | None = None
 
     What was said counts where the bytes do not tell otherwise.
     """
-    said = media_type_given(declared or "") or UNKNOWN
-    told = media_type_of(first)
-    if told != UNKNOWN:
-        return said if essence_of(said) == told else told
-    return media_type_of(b"", name) if essence_of(said) == UNKNOWN else said
+    declared_type = media_type_given(declared or "") or UNKNOWN
+    type_of_bytes = media_type_of(first)
+    if type_of_bytes != UNKNOWN:
+        return declared_type if essence_of(declared_type) == type_of_bytes else type_of_bytes
+    return media_type_of(b"", name) if essence_of(declared_type) == UNKNOWN else declared_type
 
 
 def essence_of(media_type: str) -> str:
@@ -83,12 +83,12 @@ def essence_of(media_type: str) -> str:
     return media_type.partition(";")[0].strip().lower()
 
 
-def name_of(given: str | None) -> str | None:
+def name_of(name: str | None) -> str | None:
     """Return the name of a document by what it was called: the last part of a path, safe to show.
 
     At most 255 bytes of UTF-8, as file systems take them, with its ending; None if nothing is left.
     """
-    last = re.split(r"[/\\]", (given or "").rstrip("/\\"))[-1]
+    last = re.split(r"[/\\]", (name or "").rstrip("/\\"))[-1]
     shown = "".join(filter(_is_harmless, last)).strip()
     if not shown.strip("."):
         return None
@@ -125,13 +125,13 @@ def modality_of(media_type: str) -> Modality:
 def reference_to(document: Document) -> dict[str, str]:
     """Return what stands for a document in the text of a result that it was found in."""
     blob = document.blob
-    told = {
+    members = {
         "document": None if blob is None else short_id(document_id(blob.sha256)),
         "url": document.url,
         "name": document.name,
         "media_type": document.media_type,
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in members.items() if value is not None}
 
 
 def document_id(digest: str) -> str:

@@ -160,8 +160,8 @@ def _plain(value: object) -> Any:
     if issubclass(kind, BaseModel):
         defaults = _defaults(kind)
         return {
-            name: _plain(held)
-            for name, held in vars(value).items()
-            if name == "kind" or held != defaults[name]
+            name: _plain(member)
+            for name, member in vars(value).items()
+            if name == "kind" or member != defaults[name]
         }
     return value

@@ -82,9 +82,9 @@ def parse_header(data: bytes) -> ClientHeader:
     """Return the client header that bytes hold; CorruptRecord where they are not one."""
     try:
         members = jsontext.read_object(data)
-        found = members["format"]
-        if found != FORMAT:
-            which = found if type(found) is int else "of another kind"
+        version = members["format"]
+        if version != FORMAT:
+            which = version if type(version) is int else "of another kind"
             raise CorruptRecord(f"header format {which} is not known: upgrade Onrecord")
         if not _has_kinds(members):
             raise CorruptRecord(_NO_HEADER)
@@ -259,10 +259,10 @@ class Root(NamedTuple):
 
 def parse_root(text: str) -> Root:
     """Return the root that a text tells; InvalidInput where it tells none."""
-    found = _ROOT.fullmatch(text.strip())
-    if found is None:
+    match = _ROOT.fullmatch(text.strip())
+    if match is None:
         raise InvalidInput("a root is written SHARD:SIZE:HEX, as `onrecord verify` prints it")
-    shard, size, hexadecimal = found.groups()
+    shard, size, hexadecimal = match.groups()
     return Root(int(shard), int(size), bytes.fromhex(hexadecimal))
 
 

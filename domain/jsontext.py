@@ -73,10 +73,10 @@ def _object(value: Any) -> JsonObject:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         raise MalformedJson("an object has the same key twice: the meaning of that is undefined")
-    return found
+    return members
 
 
 def _finite(spelling: str) -> float:

@@ -89,24 +89,24 @@ def once_of(event: Event) -> str | None:
 
 def blobs_of(event: Event) -> tuple[Blob, ...]:
     """Return the blobs that an event refers to, each once, in order."""
-    found: dict[Blob, None] = {}
-    _find_blobs(event, found)
-    return tuple(found)
+    blobs: dict[Blob, None] = {}
+    _find_blobs(event, blobs)
+    return tuple(blobs)
 
 
-def _find_blobs(value: object, found: dict[Blob, None]) -> None:
+def _find_blobs(value: object, blobs: dict[Blob, None]) -> None:
     match value:
         case str() | None:
             return
         case Blob():
-            found[value] = None
+            blobs[value] = None
         case Native():
-            found.update(dict.fromkeys(referenced(value.value)))
+            blobs.update(dict.fromkeys(referenced(value.value)))
         case BaseModel():
-            for held in vars(value).values():
-                _find_blobs(held, found)
+            for member in vars(value).values():
+                _find_blobs(member, blobs)
         case tuple():
             for item in cast("tuple[object, ...]", value):
-                _find_blobs(item, found)
+                _find_blobs(item, blobs)
         case _:
             return

@@ -49,7 +49,7 @@ def edit(
 ) -> Done:
     """Store documents, and record a prompt with them in the place of another one, as `retell` does."""
     content = prompt(text, documents, stream)
-    return retell(stream, partial(edited, version=version, said=content), expected_version)
+    return retell(stream, partial(edited, version=version, content=content), expected_version)
 
 
 def retracted(stream: Stream, head: Head) -> tuple[Event, ...]:

@@ -199,17 +199,17 @@ class _Aligning:
     def _branch(self, places: dict[int, int]) -> Alignment:
         same, _ = self._with_results(places)
         count = self._shared_in_order(same)
-        kept = {sent for place, sent in same.items() if place < count}
-        last = max(kept, default=-1)
+        shared = {sent for place, sent in same.items() if place < count}
+        last = max(shared, default=-1)
         new = tuple(
             place
             for place, unit in enumerate(self._sent)
-            if place not in kept and not (unit.is_blank and place < last)
+            if place not in shared and not (unit.is_blank and place < last)
         )
         after = max((recorded.until for recorded in self._line[:count]), default=0)
         if not after:
             return Alignment("apart")
-        return Alignment("branches", new, after, len(kept), self._is_sure(kept))
+        return Alignment("branches", new, after, len(shared), self._is_sure(shared))
 
     def _amid(self, places: dict[int, int]) -> Alignment | None:
         """Return the longest run that the rest of the request shares with the line, if it is sure.

@@ -60,7 +60,7 @@ class _Fold:
 
     def __init__(self) -> None:
         self._units: list[RecordedUnit] = []
-        self._held: list[RecordedUnit] = []
+        self._waiting: list[RecordedUnit] = []
         self._open: list[RecordedUnit] = []
         self._cut: _Response | None = None
         self._is_out = False
@@ -108,7 +108,7 @@ class _Fold:
 
     def _say(self, units: Iterable[RecordedUnit]) -> None:
         if self._is_out:
-            self._held += units
+            self._waiting += units
         else:
             self._units += [*self._take_open(), *units]
 
@@ -134,8 +134,8 @@ class _Fold:
             self._cut = None
 
     def _release(self) -> None:
-        self._units += [*self._take_open(), *self._held]
-        self._held = []
+        self._units += [*self._take_open(), *self._waiting]
+        self._waiting = []
 
     def _take_open(self) -> list[RecordedUnit]:
         units, self._open = self._open, []

@@ -128,8 +128,8 @@ _SEALED: Final = ("reasoningContent", "reasoningText")
 
 _NO_SEALS: Final = frozenset(
     text
-    for told in ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
-    for text in (told, base64.b64encode(told.encode()).decode())
+    for token in ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
+    for text in (token, base64.b64encode(token.encode()).decode())
 )
 """What Gemini takes in place of a signature (ai.google.dev, "Thought signatures"); no seal of its."""
 

@@ -51,9 +51,9 @@ class Erasures:
     since: Collection[str] = ()
 
 
-def differences(expected: Iterable[Row], kept: Iterable[Row]) -> Iterator[Difference]:
+def differences(expected: Iterable[Row], actual: Iterable[Row]) -> Iterator[Difference]:
     """Yield how the rows of a conversation differ; both come in order of version."""
-    left, right = iter(expected), iter(kept)
+    left, right = iter(expected), iter(actual)
     expected_row, kept_row = next(left, None), next(right, None)
     while expected_row is not None or kept_row is not None:
         if kept_row is None or (
@@ -71,12 +71,14 @@ def differences(expected: Iterable[Row], kept: Iterable[Row]) -> Iterator[Differ
             expected_row, kept_row = next(left, None), next(right, None)
 
 
-def row_faults(view: str, conversation_id: UUID, found: Iterable[Difference]) -> list[Fault]:
+def row_faults(
+    view: str, conversation_id: UUID, all_differences: Iterable[Difference]
+) -> list[Fault]:
     """Return a fault for each kind of difference, at the first version that has it."""
     first: dict[Kind, int] = {}
     counts: dict[Kind, int] = dict.fromkeys(_KINDS, 0)
     columns: set[str] = set()
-    for difference in found:
+    for difference in all_differences:
         first.setdefault(difference.kind, difference.version)
         counts[difference.kind] += 1
         columns.update(difference.columns)
@@ -87,12 +89,12 @@ def row_faults(view: str, conversation_id: UUID, found: Iterable[Difference]) ->
     ]
 
 
-def sum_faults(expected: Iterable[Row], kept: Iterable[Row], erasures: Erasures) -> list[Fault]:
+def sum_faults(expected: Iterable[Row], actual: Iterable[Row], erasures: Erasures) -> list[Fault]:
     """Return how the rows of `usage` differ from what can still be counted.
 
     Sums are kept by part of the log, in whichever a worker was, and added up as reading does.
     """
-    left, right = _added_up(expected), _added_up(kept)
+    left, right = _added_up(expected), _added_up(actual)
     counts: dict[Kind, int] = dict.fromkeys(_KINDS, 0)
     columns: set[str] = set()
     for key in left.keys() | right.keys():
@@ -123,44 +125,44 @@ def _added_up(rows: Iterable[Row]) -> dict[tuple[object, ...], Row]:
 
 
 def _sum_difference(
-    expected: Row | None, kept: Row | None, erasures: Erasures
+    expected: Row | None, actual: Row | None, erasures: Erasures
 ) -> Difference | None:
-    if kept is None:
+    if actual is None:
         return Difference("missing", 0)
-    if kept["request"]:
+    if actual["request"]:
         if expected is None:
-            is_erased = kept["conversation_id"] in erasures.since
+            is_erased = actual["conversation_id"] in erasures.since
             return None if is_erased else Difference("surplus", 0)
-        return _if_any(_other_columns(expected, kept))
-    erased = erasures.responses.get(UsageDay(kept["tenant"], kept["day"]), 0)
+        return _if_any(_other_columns(expected, actual))
+    erased = erasures.responses.get(UsageDay(actual["tenant"], actual["day"]), 0)
     if expected is None:
         if not erased:
             return Difference("surplus", 0)
-        expected = {**kept, "conversation_id": None, **dict.fromkeys(COUNTS, 0)}
-    other = _other_columns(expected, kept)
+        expected = {**actual, "conversation_id": None, **dict.fromkeys(COUNTS, 0)}
+    other = _other_columns(expected, actual)
     return _if_any(
-        tuple(name for name in other if not erased or not _may_be(name, expected, kept, erased))
+        tuple(name for name in other if not erased or not _may_be(name, expected, actual, erased))
     )
 
 
-def _may_be(name: str, expected: Row, kept: Row, erased: int) -> bool:
+def _may_be(name: str, expected: Row, actual: Row, erased: int) -> bool:
     """Return whether a count may be what it is, so many responses being erased since."""
     if name not in COUNTS:
         return False
     most = expected[name] + erased if name == "responses" else MOST_TOKENS
-    return bool(expected[name] <= kept[name] <= most)
+    return bool(expected[name] <= actual[name] <= most)
 
 
 def _if_any(columns: tuple[str, ...]) -> Difference | None:
     return Difference("different", 0, columns) if columns else None
 
 
-def _other_columns(expected: Row, kept: Row) -> tuple[str, ...]:
+def _other_columns(expected: Row, actual: Row) -> tuple[str, ...]:
     """Return in which columns a kept row differs.
 
     One that the fold has no value of is an index of its database: the row says True if it holds.
     """
-    return tuple(name for name, value in kept.items() if value != expected.get(name, True))
+    return tuple(name for name, value in actual.items() if value != expected.get(name, True))
 
 
 def _told(view: str, kind: Kind, count: int, columns: Collection[str]) -> str:

@@ -54,7 +54,7 @@ class Conversations:
         last = events[-1]
         row["version"], row["last_position"] = last.version, last.position
         row["last_at"], row["exchanges"] = last.recorded_at, last.exchange
-        row.update((column, sorted(found)[:MOST_NAMES]) for column, found in names.items())
+        row.update((column, sorted(values)[:MOST_NAMES]) for column, values in names.items())
         return Changes(put=(row,))
 
 

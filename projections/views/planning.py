@@ -188,12 +188,12 @@ def fair_share(parts: int, workers: int) -> int:
     return -(-parts // max(workers, 1))
 
 
-def surplus(held: Collection[Part], share: int) -> list[Part]:
+def surplus(parts: Collection[Part], share: int) -> list[Part]:
     """Return the parts that a worker gives up: of each shard it keeps those of low number.
 
     So the parts of a shard are spread over the workers, and a busy shard keeps all of them busy.
     """
-    by_number = sorted(held, key=lambda place: (place.part, place.shard))
+    by_number = sorted(parts, key=lambda place: (place.part, place.shard))
     return by_number[share:]
 
 

@@ -176,14 +176,14 @@ def _answered(event: RecordedEvent) -> str | None:
 def _count(
     batch: EventBatch,
     event: RecordedEvent,
-    asked: dict[str, Row],
+    requests: dict[str, Row],
     sums: dict[tuple[str, str, str], Row],
 ) -> None:
     plain = _plain(event)
     counts = (plain.get("input_tokens"), plain.get("output_tokens"))
     model: str = plain.get("model") or ""
-    if not model and _is_nameless(event) and plain.get("request") in asked:
-        model = asked.pop(plain["request"])["model"]
+    if not model and _is_nameless(event) and plain.get("request") in requests:
+        model = requests.pop(plain["request"])["model"]
     if not model and counts == (None, None):
         return
     key = (day_of(event.recorded_at), name_of(plain["api"]), name_of(model))
