@@ -10,6 +10,7 @@
     │   ├── NothingToSend           a conversation that has no turn to render
     │   ├── ResultsWithoutConversation  results of tools for a conversation in which nothing was said
     │   ├── UnsupportedTool         a provider's tool that another API has not
+    │   ├── SecretMissing           a request needs secrets, and they were cut before it was recorded
     │   ├── InvalidExport           a file that `onrecord export` did not write
     │   ├── InvalidModel            a process model, or an expression in it, that gives no tools
     │   └── UnsupportedClient       an object that is no client whose wire can be recorded
@@ -149,6 +150,22 @@ class UnsupportedTool(InvalidInput):
         others = f"{', '.join(able)} can" if able else "no API can"
         super().__init__(
             f"{api} cannot run {tool!r}: {others}; define other tools with chat.tools.declare([...])"
+        )
+
+
+class SecretMissing(InvalidInput):
+    """A request needs secrets that were cut when they were recorded: only the caller has them.
+
+    `members` are what holds them in the request, by JSON pointers, and what stands there instead.
+    """
+
+    def __init__(self, members: dict[str, str]) -> None:
+        """Say which members need one."""
+        self.members = members
+        wanted = ", ".join(f'"{place}": ...' for place in members)
+        super().__init__(
+            "the request needs secrets that were cut when they were recorded: give each member as it "
+            f"is to be sent, secrets={{{wanted}}}"
         )
 
 

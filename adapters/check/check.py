@@ -10,6 +10,8 @@ from typing import Any, Final, cast
 
 from onrecord.adapters.check.service_types import Mismatch, Step
 from onrecord.adapters.inputs.arguments import kind_of, text_given
+from onrecord.adapters.wire.secrets import stand_ins
+from onrecord.adapters.wire.wires import wire_of
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, MalformedJson, UnknownApi
 from onrecord.domain.jsontext import JsonObject
@@ -60,12 +62,21 @@ def check_request(api: str, request: Mapping[str, Any]) -> RequestCheck:
         raise MalformedJson("nested too deeply to be a request: flatten it") from None
     body = jsontext.write(sent)
     plain = jsontext.read_bounded_object(body)
-    broken = violations(rules, plain)
+    broken = (*_cut(api, plain), *violations(rules, plain))
     types = parameter_types(api, stream=plain.get("stream") is True)
     if types is None:
         return RequestCheck(api, broken, None)
     mistyped = type_violations(api, plain, types.mismatches(body))
     return RequestCheck(api, (*mistyped, *broken), types.sdk)
+
+
+def _cut(api: str, request: JsonObject) -> tuple[Violation, ...]:
+    """Return where a request holds the digest of a secret: no service knows that."""
+    wire = wire_of(api)
+    places = () if wire is None else stand_ins(request, wire)
+    message = "the digest of a secret stands where the secret was cut"
+    advice = "give the member as it is to be sent: chat.request(..., secrets={...})"
+    return tuple(Violation(place, "secret", message, advice) for place in places)
 
 
 def _arguments(request: object) -> JsonObject:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -27,7 +28,7 @@ from onrecord.adapters.store import Store
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import counted, named
 from onrecord.domain import jsontext
-from onrecord.domain.errors import InvalidInput, MalformedJson
+from onrecord.domain.errors import InvalidInput, MalformedJson, SecretMissing
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.history.windows import MessageWindow, Window
 
@@ -88,9 +89,19 @@ def request(
     elif window is not None:
         history_window = Window(exchanges=window, step=1)
     with opened(context, url) as store:
-        made = _conversation(store, key, "there is nothing left to send").request(
-            api, at=at, window=history_window, thinking=thinking.value, cache=cache, model=model
+        ask = partial(
+            _conversation(store, key, "there is nothing left to send").request,
+            api,
+            at=at,
+            window=history_window,
+            thinking=thinking.value,
+            cache=cache,
+            model=model,
         )
+        try:
+            made = ask()
+        except SecretMissing as missing:  # It is only looked at: the report says what is cut.
+            made = ask(secrets=missing.members)
         _show(made, as_json=as_json)
 
 

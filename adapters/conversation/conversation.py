@@ -319,6 +319,7 @@ class Conversation:
         missing: Literal["cancel", "refuse", "drop"] = "cancel",
         tags: Literal["short-id", "doc-reference"] = "short-id",
         capability_override: CapabilityOverride | None = None,
+        secrets: Mapping[str, object] | None = None,
     ) -> Request:
         """Return what the API accepts as this conversation's history: `create(**request, ...)`.
 
@@ -327,12 +328,12 @@ class Conversation:
         marks. `model` is the model that the request is for, if not the one that answered before.
         `missing` is what becomes of calls without a result (docs/signals.md). `tags` and
         `capability_override` say how documents go (docs/documents.md). What is bound to another key
-        than that of the client recorded here is left out. Its `.report` says what was repaired,
-        left out or translated.
+        than that of the client recorded here is left out. `secrets` are what the record never has
+        (docs/recording.md). Its `.report` says what was repaired, left out or translated.
         """
         head = self.head()
         version = version_asked(head, at)
-        from onrecord.adapters.conversation.rendering import ask_for, options_given
+        from onrecord.adapters.conversation.rendering import ask_for, options_given, with_secrets
 
         options = options_given(
             self._tenancy.matrix,
@@ -348,7 +349,7 @@ class Conversation:
         )
         rendered = ask_for(self._stream, version, head, options, self._tenancy.windows)
         self._wire.remember(rendered)
-        return rendered.request
+        return with_secrets(rendered.request, secrets)
 
     def fork(self, key: str, *, at: int | None = None, reason: str | None = None) -> Conversation:
         """Return a new conversation that goes on from this one, or from it at `at`; copies nothing."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 from uuid import UUID
 
 from pydantic import ValidationError
@@ -16,13 +16,24 @@ from onrecord.adapters.streams.event_reading import blob_among, events_for
 from onrecord.adapters.streams.lineage import LineSegment
 from onrecord.adapters.streams.stream import Stream
 from onrecord.adapters.wire.respelling import are_respelled
-from onrecord.domain.errors import InvalidInput, OnrecordError
+from onrecord.adapters.wire.secrets import stand_ins, without_digests
+from onrecord.adapters.wire.wires import wire_of
+from onrecord.domain.errors import InvalidInput, OnrecordError, SecretMissing
 from onrecord.domain.head import Head
 from onrecord.domain.jsontext import JsonObject, read_bounded_object
 from onrecord.domain.log import Backend, RecordedEvent
 from onrecord.domain.request_template import Recipe
 from onrecord.projections.apis.documents import needed_blobs
-from onrecord.projections.apis.request import Options, Request, options_of, render, renderer_digest
+from onrecord.projections.apis.request import (
+    Options,
+    Request,
+    options_of,
+    render,
+    renderer_digest,
+    report_of,
+)
+from onrecord.projections.apis.rules import pointer
+from onrecord.projections.history.history import Note
 from onrecord.projections.history.turns import history
 from onrecord.projections.history.windows import exchanges_of
 from onrecord.projections.matching.sources import Source, sources_in
@@ -118,6 +129,63 @@ def request_of(backend: Backend, segments: tuple[LineSegment, ...], options: Opt
     return render(folded, options, data)
 
 
+# The secrets of a request: the record has none, so the caller gives them each time.
+
+_CUT: Final = "{} is cut: a digest stands in its place; give it with secrets="
+
+
+def with_secrets(request: Request, secrets: Mapping[str, object] | None) -> Request:
+    """Return a request with the members that the caller gives where secrets were cut.
+
+    SecretMissing where one is not given. One that stays as it was recorded is noted.
+    """
+    wire = wire_of(request.api)
+    body = dict(request.body)
+    members = {} if wire is None else stand_ins(body, wire)
+    if not members:
+        return request
+    given = {place: secrets[place] for place in members if place in (secrets or {})}
+    missing = {place: text for place, text in members.items() if place not in given}
+    if missing:
+        raise SecretMissing(missing)
+    kept = [place for place, text in members.items() if given[place] == text]
+    notes = (Note("noted", "secret", None, _CUT.format(place)) for place in kept)
+    report = report_of((*request.report, *notes), request.report.routes)
+    filled = _filled(body, "", given)
+    if request.is_body:
+        return Request(filled, request.options, report)
+    spelled = {members[place]: value for place, value in given.items()}
+    arguments = {name: _spelled(value, spelled) for name, value in request.items()}
+    return Request(arguments, request.options, report, filled)
+
+
+def _filled(value: Any, place: str, given: Mapping[str, object]) -> Any:
+    """Return a value with what is given for the members below a place."""
+    if place in given:
+        return given[place]
+    if not any(member.startswith(f"{place}/") for member in given):
+        return value
+    if isinstance(value, dict):
+        members = cast("JsonObject", value).items()
+        return {name: _filled(it, f"{place}{pointer((name,))}", given) for name, it in members}
+    items = enumerate(cast("list[Any]", value))
+    return [_filled(item, f"{place}/{at}", given) for at, item in items]
+
+
+def _spelled(value: Any, given: Mapping[str, object]) -> Any:
+    """Return a value with what is given for texts, wherever an SDK wants them."""
+    match value:
+        case str():
+            return given.get(value, value)
+        case dict():
+            members = cast("JsonObject", value).items()
+            return {name: _spelled(it, given) for name, it in members}
+        case list():
+            return [_spelled(item, given) for item in cast("list[Any]", value)]
+        case _:
+            return value
+
+
 # The replay of a conversation's requests, one after the other, with what its store holds.
 
 
@@ -194,9 +262,12 @@ class _Replay:
             request = self._conversation.log.render(recipe.version, options_of(recipe))
         except OnrecordError as exc:
             return replace(outcome, is_rendered=False, remark=outcome.remark or str(exc))
-        if compare(body, request.body_parts()):
+        parts: Mapping[str, bytes] = request.body_parts()
+        if outcome.sent.event.template.cut:  # Which secrets were sent is not what is proven.
+            body, parts = without_digests(body, parts)
+        if compare(body, parts):
             return replace(outcome, is_rendered=True)
-        if are_respelled(recipe.api, read_bounded_object(body), request.body_parts()):
+        if are_respelled(recipe.api, read_bounded_object(body), parts):
             remark = "the SDK spelled it otherwise: record(client, splice=True) keeps our spelling"
             return replace(outcome, remark=outcome.remark or remark)
         if recipe.renderer != renderer_digest(recipe.api):

@@ -20,6 +20,7 @@ from onrecord.adapters.streams.lineage import LineSegment
 from onrecord.adapters.wire import respelling
 from onrecord.adapters.wire.blocks import Recording
 from onrecord.adapters.wire.requests import WireRequest, instructions_set, tools_declared
+from onrecord.adapters.wire.secrets import without_digests
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import (
@@ -37,7 +38,7 @@ from onrecord.projections.api import known_api
 from onrecord.projections.matching.align import Alignment, align
 from onrecord.projections.matching.recorded_units import same_instructions, same_tools
 from onrecord.projections.matching.sources import Source
-from onrecord.projections.matching.template import RenderedRequest
+from onrecord.projections.matching.template import RenderedRequest, compare
 from onrecord.projections.matching.units import Piece, digest_of, unit_of_piece
 
 if TYPE_CHECKING:
@@ -300,7 +301,7 @@ def _new_events(
         recordings += (
             recording
             for recording in in_force_anew(sent, state.instructions, state.tools)
-            if not _is_as_rendered(recording, sent, reading.outgoing.body, reading.rendered)
+            if not _is_as_rendered(recording, sent, reading.outgoing, reading.rendered)
         )
     recordings.append(WIRES[sent.api].request_events(sent, match.new, _ids(), line))
     events = tuple(with_digest(event) for new, _ in recordings for event in new)
@@ -315,17 +316,22 @@ def with_digest(event: Event) -> Event:
 
 
 def _is_as_rendered(
-    recording: Recording, sent: WireRequest, body: bytes, rendered: RenderedRequest | None
+    recording: Recording, sent: WireRequest, outgoing: Outgoing, rendered: RenderedRequest | None
 ) -> bool:
     """Whether a request holds instructions, or tools, just as they were rendered."""
     if rendered is None:
         return False
     is_tools = any(isinstance(event, ToolsDeclared) for event in recording[0])
     members, value = (_TOOLS, sent.tools) if is_tools else (_INSTRUCTIONS, sent.system)
-    parts = {name: part for name, part in rendered.parts.items() if name in members}
+    parts: Mapping[str, bytes] = {
+        name: part for name, part in rendered.parts.items() if name in members
+    }
     if not parts:
         return value is None
-    if all(b'"%s":%s' % (name.encode(), part) in body for name, part in parts.items()):
+    body = outgoing.body
+    if outgoing.cut:  # A secret that was renewed makes no other tool.
+        body, parts = without_digests(body, parts)
+    if compare(body, parts):
         return True
     return respelling.by_sdk(sent.api) and respelling.holds(read_bounded_object(body), parts)
 

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
-from onrecord.adapters.wire.wires import WIRES
+from onrecord.adapters.wire.wires import wire_of
 from onrecord.domain import jsontext
-from onrecord.domain.errors import InvalidProvider
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import known_api
 
@@ -26,10 +25,8 @@ _STANDARD: Final = str.maketrans("-_", "+/")
 
 def by_sdk(api: str) -> bool:
     """Whether the SDK of an API spells otherwise; others send what they are given."""
-    try:
-        return api in WIRES and WIRES[api].is_respelled
-    except InvalidProvider:  # What was rendered for it went out on no wire that is read.
-        return False
+    wire = wire_of(api)  # Without one, what was rendered for it went out on no wire that is read.
+    return wire is not None and wire.is_respelled
 
 
 def is_respelled(api: str, body: JsonObject, parts: Mapping[str, bytes]) -> bool:

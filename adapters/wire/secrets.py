@@ -7,7 +7,7 @@ error, is searched for members whose name says that they are secret, and for URL
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from onrecord.domain import jsontext
@@ -95,6 +95,7 @@ _SCHEME: Final = re.compile(
 )
 _SCHEMES: Final = ("bearer", "basic")
 _MEMBER: Final = re.compile(r"\"(?P<name>[^\"\\]+)\"\s*:")
+_STAND_IN: Final = re.compile(re.escape(PLACEHOLDER).encode() + rb"[0-9a-f]+")
 _LONGEST_WORD: Final = 16
 
 _Path: TypeAlias = tuple[str, ...]
@@ -121,6 +122,19 @@ def secrets_of(request: JsonObject, wire: Wire) -> list[str]:
     cutting = _Cutting(digest, cut_url, wire.content_paths)
     cutting.request(request, wire)
     return texts + cutting.leaves
+
+
+def stand_ins(request: JsonObject, wire: Wire) -> dict[str, str]:
+    """Return the members of a request that say where a secret was cut, by their JSON pointers."""
+    cutting = _Cutting(lambda _: b"", lambda text, _: text, wire.content_paths)
+    cutting.request(request, wire)
+    return cutting.stand_ins
+
+
+def without_digests(body: bytes, parts: Mapping[str, bytes]) -> tuple[bytes, Mapping[str, bytes]]:
+    """Return a body and its parts with all secrets alike that were cut: one may be renewed."""
+    alike = {name: _STAND_IN.sub(PLACEHOLDER.encode(), part) for name, part in parts.items()}
+    return _STAND_IN.sub(PLACEHOLDER.encode(), body), alike
 
 
 def cut_url(text: str, digest: Digest) -> str:
@@ -166,7 +180,10 @@ def cut_all(value: Any, digest: Digest) -> Any:
 
 
 class _Cutting:
-    """One walk through a value: `places` and `leaves` are what was cut, as pointers and texts."""
+    """One walk through a value: `places` and `leaves` are what was cut, as pointers and texts.
+
+    `stand_ins` are what stood for a secret before, by their pointers.
+    """
 
     def __init__(
         self,
@@ -179,6 +196,7 @@ class _Cutting:
         self._content_paths = {tuple(path.split("/")) for path in content_paths}
         self.places: list[str] = []
         self.leaves: list[str] = []
+        self.stand_ins: dict[str, str] = {}
 
     def request(self, request: JsonObject, wire: Wire) -> JsonObject:
         """Return a request without its secrets."""
@@ -193,6 +211,8 @@ class _Cutting:
             case _ if path in self._content_paths:
                 return value
             case str():
+                if PLACEHOLDER in value:
+                    self.stand_ins[place] = value
                 clean = self._clean(value, self._digest)
                 if clean != value:
                     self.places.append(place)
@@ -238,6 +258,7 @@ class _Cutting:
         if value is None or isinstance(value, bool) or value in ("", [], {}):
             return value
         if isinstance(value, str) and value.startswith(PLACEHOLDER):
+            self.stand_ins[place] = value
             return value
         self.places.append(place)
         self.leaves += _leaves(value)

@@ -108,6 +108,14 @@ def _place(api: str) -> str:
 WIRES: Final[Mapping[str, Wire]] = _Wires()
 
 
+def wire_of(api: str) -> Wire | None:
+    """Return the wire of an API; None where it has none, or none that can be used."""
+    try:
+        return WIRES.get(api)
+    except InvalidProvider:
+        return None
+
+
 # Which of an API's endpoints are turns of a conversation, and which are none.
 
 

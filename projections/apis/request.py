@@ -177,6 +177,11 @@ class Request(Mapping[str, Any]):
         """The wire format of the arguments."""
         return self.options.api
 
+    @property
+    def is_body(self) -> bool:
+        """Whether the SDK takes what it sends."""
+        return self.body is self._arguments
+
     def __getitem__(self, name: str) -> Any:
         """Return an argument; KeyError where the request has none of that name."""
         return self._arguments[name]

@@ -11,6 +11,7 @@
             UnsupportedDocument
             ResultsWithoutConversation
             UnsupportedTool
+            SecretMissing
             InvalidExport
             InvalidModel
             UnsupportedClient
@@ -67,6 +68,7 @@ from onrecord.domain.errors import (
     SchemaNewer,
     SchemaOlder,
     SchemaUnreleased,
+    SecretMissing,
     StaleCursor,
     StorageBusy,
     StorageError,
@@ -108,6 +110,7 @@ __all__ = [
     "SchemaNewer",
     "SchemaOlder",
     "SchemaUnreleased",
+    "SecretMissing",
     "StaleCursor",
     "StorageBusy",
     "StorageError",

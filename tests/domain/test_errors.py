@@ -21,6 +21,7 @@ MADE: Final[dict[type[errors.OnrecordError], Callable[[], errors.OnrecordError]]
     ),
     errors.ResultsWithoutConversation: errors.ResultsWithoutConversation,
     errors.UnsupportedTool: lambda: errors.UnsupportedTool("web_search", "ollama", ("gemini",)),
+    errors.SecretMissing: lambda: errors.SecretMissing({"/tools/0/authorization": "cut"}),
     errors.InvalidModel: lambda: errors.InvalidModel("no tools", "NO_TOOLS"),
     errors.VersionConflict: lambda: errors.VersionConflict(7, 3),
     errors.RoundOpen: lambda: errors.RoundOpen(("toolu_1", "toolu_2")),

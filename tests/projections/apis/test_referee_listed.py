@@ -14,7 +14,7 @@ def listed(page: str) -> set[str]:
 
 
 def named() -> set[str]:
-    return {rule.name for rules in known_rules().values() for rule in rules} | {"types"}
+    return {rule.name for rules in known_rules().values() for rule in rules} | {"types", "secret"}
 
 
 def test_every_rule_is_listed() -> None:

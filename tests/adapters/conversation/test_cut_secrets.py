@@ -1,0 +1,161 @@
+"""A request that needs secrets which were cut takes them from the caller, and none is stored."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+
+import onrecord
+from onrecord.adapters.conversation.rendering import replays
+from onrecord.adapters.wire.secrets import PLACEHOLDER
+from tests.adapters.cli.command import Command, in_process
+from tests.adapters.replaying_server import Replaying, replaying, whole
+
+API = "openai-responses"
+JsonObject = dict[str, Any]
+SECRET = "canary-1234567890"
+ANOTHER = "canary-abcdefghij"
+URL = f"https://mcp.example/sse?key={SECRET}"
+MCP: JsonObject = {
+    "type": "mcp",
+    "server_label": "orders",
+    "server_url": URL,
+    "authorization": SECRET,
+    "headers": {"X.Team": SECRET},
+    "require_approval": "never",
+}
+GIVEN = {
+    "/tools/0/server_url": URL,
+    "/tools/0/authorization": SECRET,
+    "/tools/0/headers/X.Team": SECRET,
+}
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    return in_process(monkeypatch, capsys)
+
+
+def answer(number: int) -> JsonObject:
+    text = {"type": "output_text", "text": "It is on its way.", "annotations": []}
+    message = {"id": f"msg_{number}", "type": "message", "role": "assistant", "content": [text]}
+    return {
+        "id": f"resp_{number}",
+        "object": "response",
+        "status": "completed",
+        "model": "gpt-5",
+        "output": [message | {"status": "completed"}],
+    }
+
+
+@contextmanager
+def talk(folder: Path) -> Iterator[tuple[onrecord.Conversation, Any, Replaying]]:
+    """A conversation whose program sent a tool with secrets itself, and that goes on."""
+    with (
+        onrecord.connect(f"sqlite:///{folder / 'talks.db'}") as store,
+        replaying(*(whole(answer(number)) for number in range(5))) as server,
+        openai.OpenAI(api_key="key", base_url=server.url, max_retries=0) as plain,
+    ):
+        chat = store.conversation("support/4711")
+        client = chat.record(plain)
+        client.responses.create(model="gpt-5", input="Where is it?", tools=[MCP])  # type: ignore[list-item]  # a plain dict
+        chat.user("And the other one?")
+        yield chat, client, server
+
+
+def ask(client: Any, chat: onrecord.Conversation, secrets: Mapping[str, object]) -> None:
+    client.responses.create(model="gpt-5", **chat.request(API, secrets=secrets))
+
+
+def test_a_request_names_the_members_whose_secrets_were_cut(tmp_path: Path) -> None:
+    with talk(tmp_path) as (chat, _, _):
+        with pytest.raises(onrecord.SecretMissing, match="/tools/0/authorization") as refused:
+            chat.request(API)
+        assert list(refused.value.members) == list(GIVEN)
+        assert isinstance(refused.value, onrecord.InvalidInput)
+        some = {"/tools/0/authorization": SECRET}
+        with pytest.raises(onrecord.SecretMissing) as refused:
+            chat.request(API, secrets=some)
+        assert list(refused.value.members) == [name for name in GIVEN if name not in some]
+
+
+def test_what_stands_for_a_secret_can_be_looked_at_and_is_noted(tmp_path: Path) -> None:
+    with talk(tmp_path) as (chat, _, _):
+        with pytest.raises(onrecord.SecretMissing) as refused:
+            chat.request(API)
+        request = chat.request(API, secrets=refused.value.members)
+        assert request["tools"][0]["authorization"].startswith(PLACEHOLDER)
+        notes = request.report.of("secret")
+        assert [note.why.split(" ")[0] for note in notes] == list(GIVEN)
+        check = onrecord.check_request(API, request)
+        assert [it.where for it in check.violations if it.rule == "secret"] == list(GIVEN)
+
+
+def test_secrets_that_are_given_are_sent_and_never_stored(tmp_path: Path) -> None:
+    with talk(tmp_path) as (chat, client, server):
+        before = len(chat.events())
+        request = chat.request(API, secrets=GIVEN)
+        assert request["tools"] == [MCP]
+        assert not request.report.of("secret")
+        assert not onrecord.check_request(API, request).violations
+        client.responses.create(model="gpt-5", **request)
+        assert server.requests[1].body.count(SECRET.encode()) == 3
+        types = [event.type for event in chat.events(after=before)]
+        assert "tools.declared" not in types
+        outcomes = list(replays(chat))
+        assert [(it.is_whole, it.is_rendered) for it in outcomes] == [(True, None), (True, True)]
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert SECRET.encode() not in kept
+
+
+def test_a_secret_that_was_renewed_is_sent_and_the_request_proven(tmp_path: Path) -> None:
+    renewed = {**GIVEN, "/tools/0/authorization": ANOTHER}
+    with talk(tmp_path) as (chat, client, server):
+        before = len(chat.events())
+        ask(client, chat, renewed)
+        assert server.requests[1].body.count(ANOTHER.encode()) == 1
+        assert "tools.declared" not in [event.type for event in chat.events(after=before)]
+        assert all(outcome.is_proven for outcome in replays(chat))
+        assert list(replays(chat))[-1].is_rendered
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert ANOTHER.encode() not in kept
+
+
+def test_words_that_look_like_a_cut_secret_are_none(tmp_path: Path) -> None:
+    with talk(tmp_path) as (chat, _, _):
+        chat.user(f"What is {PLACEHOLDER}00ff?")
+        request = chat.request(API, secrets=GIVEN)
+        assert f"{PLACEHOLDER}00ff" in str(request["input"])
+
+
+def test_a_request_without_cut_secrets_takes_no_notice_of_others() -> None:
+    with onrecord.connect("memory://") as store:
+        chat = store.conversation("plain")
+        chat.user("Hello")
+        assert chat.request(API, secrets=GIVEN) == chat.request(API)
+
+
+def test_arguments_that_an_sdk_spells_otherwise_hold_the_secret_too() -> None:
+    place = "/tools/0/mcpServers/0/streamableHttpTransport/headers/X-Team"
+    transport = {"url": "https://mcp.example", "headers": {"X-Team": f"{PLACEHOLDER}00ff"}}
+    servers = [{"name": "orders", "streamableHttpTransport": transport}]
+    tool = onrecord.Native(api="gemini", value={"mcpServers": servers})
+    with onrecord.connect("memory://") as store:
+        chat = store.conversation("gemini")
+        chat.log.append(onrecord.ToolsDeclared(tools=(tool,)))
+        chat.user("Where is it?")
+        request = chat.request("gemini", secrets={place: SECRET})
+    assert PLACEHOLDER not in str(request.body)
+    assert PLACEHOLDER not in str(dict(request))
+    assert str(request.body).count(SECRET) == str(dict(request)).count(SECRET) == 1
+
+
+def test_the_command_shows_what_stands_for_a_secret(tmp_path: Path, command: Command) -> None:
+    with talk(tmp_path):
+        url = f"sqlite:///{tmp_path / 'talks.db'}"
+        shown = command("request", "support/4711", "--api", API, "--url", url)
+    assert shown.document["tools"][0]["authorization"].startswith(PLACEHOLDER)
+    assert "/tools/0/authorization is cut" in shown.err
