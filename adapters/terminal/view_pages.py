@@ -252,7 +252,8 @@ def _note_what_is_missing(store: Store, answer: CaughtUpPage[Any]) -> None:
             f"{counted(page.parked, 'conversation')} missing in part: see `onrecord parked`"
         )
     if page.after is not None:
-        output.note(f"there is more: --after {page.after}")
+        output.note("there is more, asked for with")
+        output.note(f"--after {page.after}")  # A line of its own: it is copied whole.
 
 
 def _advice(store: Store) -> str:

@@ -237,7 +237,7 @@ class Views:
         name, wanted, size = f"{shape.view.name}_page", set_filters(filters), page_size(limit)
         last: Row = {}
         if after is not None:
-            last = self._cursors.key_in(text_given("`after`", after), name, wanted)
+            last = self._cursors.key_in(text_given("`after`", after), name, wanted, shape.key)
         page = self.pages.page(PageQuery(shape.view, name, self._tenant, wanted, last, size + 1))
         following = None
         if len(page.rows) > size:

@@ -53,7 +53,7 @@ def test_search_shows_where_it_was_said(command: Command) -> None:
 
 def test_a_page_says_how_to_go_on(command: Command) -> None:
     first = command("audit", "--limit", "4")
-    (after,) = re.findall(r"^there is more: --after (\S+)$", first.err, re.MULTILINE)
+    (after,) = re.findall(r"^--after (\S+)$", first.err, re.MULTILINE)
     rest = command("audit", "--limit", "4", "--after", after)
     assert rest.err == ""
     whole = command("audit")

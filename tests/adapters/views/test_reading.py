@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
@@ -12,7 +12,6 @@ from typing import Any, cast
 from uuid import UUID, uuid4
 
 import pytest
-from pydantic_core import from_json, to_json
 
 import onrecord
 from onrecord.adapters.storage.postgres.postgres import migrate
@@ -129,20 +128,19 @@ def test_a_cursor_tells_nothing_of_the_filters(place: Place) -> None:
     said(place.store, "support/4711", "Hello", "Hi")
     after = place.views.audit(actor="ann", limit=1).after
     assert after is not None
-    told = urlsafe_b64decode(after + "==")
-    assert b"ann" not in told
-    assert backend_of(place.store).digest("ann").hex().encode() not in told
+    digest = backend_of(place.store).digest("ann")
+    told = {"ann", digest.hex(), urlsafe_b64encode(digest).decode().rstrip("=")}
+    assert not any(each in after for each in told)
 
 
-@pytest.mark.parametrize("position", ["x", -5, 2**70, "\0", 1])
-def test_a_cursor_that_was_changed_is_refused(place: Place, position: Any) -> None:
+@pytest.mark.parametrize("position", ["x", "-5", str(2**70), ".1", "1,1", ""])
+def test_a_cursor_that_was_changed_is_refused(place: Place, position: str) -> None:
     said(place.store, "support/4711", "Hello", "Hi")
-    after = place.views.audit(limit=1).after
-    assert after is not None
-    told: list[Any] = from_json(urlsafe_b64decode(after + "=="))
-    told[2] = {"position": position}
+    page = place.views.audit(limit=1)
+    assert page.after is not None
+    changed = position + page.after.removeprefix(str(page.entries[0].position))
     with pytest.raises(InvalidInput, match="none that a page gave"):
-        place.store.views.audit(after=urlsafe_b64encode(to_json(told)).decode())
+        place.store.views.audit(after=changed)
 
 
 def test_a_key_that_no_text_of_a_database_holds_is_found_all_the_same(place: Place) -> None:
