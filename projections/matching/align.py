@@ -64,7 +64,7 @@ class _Aligning:
         self._gap = len(line) if gap is None else gap
         numbers = _Numbers()
         self._line_numbers = [numbers.of(recorded.unit) for recorded in line]
-        self._sent_numbers = [numbers.of(unit) for unit in sent]
+        self._sent_numbers = [numbers.of(unit, unit.asks) for unit in sent]
         self._spine = _spine(sent)
         self._line_spine = _spine([recorded.unit for recorded in line])
         self._owned = _owners([recorded.unit for recorded in line])
@@ -268,10 +268,13 @@ class _Numbers:
     def __init__(self) -> None:
         self._known: dict[str, int] = {}
 
-    def of(self, unit: Unit) -> int:
-        """Return the number of a unit."""
+    def of(self, unit: Unit, asks: str | None = None) -> int:
+        """Return the number of a unit, or else of a call without an id that asks the same."""
         names = (*unit.ids, unit.says)
         known_number = next((self._known[name] for name in names if name in self._known), None)
+        if known_number is None and asks is not None:
+            # SDKs put ids of their own on calls that came without one.
+            known_number = self._known.get(asks)
         number = len(self._known) if known_number is None else known_number
         for name in names:
             self._known.setdefault(name, number)

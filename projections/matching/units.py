@@ -141,7 +141,8 @@ class Unit(NamedTuple):
     """One block that somebody said.
 
     `says` is a digest of what it says, `ids` what else it is known by. `result_of` is the call that
-    it is the result of, if it is one. A blank unit says nothing: it may be there or not.
+    it is the result of, if it is one. A blank unit says nothing: it may be there or not. `asks` is
+    what a call with an id asks: a recorded one that had no id may be the same.
     """
 
     says: str
@@ -149,6 +150,7 @@ class Unit(NamedTuple):
     result_of: str | None = None
     is_answer: bool = False
     is_blank: bool = False
+    asks: str | None = None
 
 
 class _Marked(NamedTuple):
@@ -233,9 +235,12 @@ def _text_unit(block: _Marked, text: str, ids: tuple[str, ...]) -> Unit:
 
 def _call_unit(block: _Marked, call: content.ToolCall, ids: tuple[str, ...]) -> Unit:
     call_id, asks = call.id or block.call or "", _json(call.arguments)
-    alike = (_digest("asks", call.name, asks),) if not has_call_ids(block.api) else ()
+    alike = _digest("asks", call.name, asks)
     says = _digest("call", call_id, call.name, asks)
-    return Unit(says, (*alike, *ids, f"call:{call_id}"), is_answer=True)
+    names = (*ids, f"call:{call_id}")
+    if call.id and has_call_ids(block.api):
+        return Unit(says, names, is_answer=True, asks=alike)
+    return Unit(says, (alike, *names), is_answer=True)
 
 
 def _marked(block: _Marked) -> NeutralBlock:

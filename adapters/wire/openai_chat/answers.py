@@ -12,12 +12,13 @@ from typing import Any, Final, NamedTuple, cast
 
 from onrecord.adapters.wire.answer import Anomaly, Answer, body_reader, token_count
 from onrecord.adapters.wire.api import error_kind
-from onrecord.adapters.wire.blocks import AnswerBlock, BlockContext, calls_of
+from onrecord.adapters.wire.blocks import AnswerBlock, BlockContext, UnnamedCalls, calls_of
 from onrecord.adapters.wire.openai_chat.calls import is_whole
 from onrecord.adapters.wire.openai_chat.merging import says
 from onrecord.domain.events import Event, Unfinished
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.members import list_of, members_of
+from onrecord.projections.apis.openai_chat.read import arguments_in
 
 # The blocks of an assistant's message: its reasoning, what it says, each of its calls.
 #
@@ -40,14 +41,40 @@ class Called(NamedTuple):
     name: str
 
 
-def blocks_of(message: JsonObject) -> list[JsonObject]:
-    """Return the blocks of a message; what of it is not as the API says stays in what it says."""
+def blocks_of(message: JsonObject, made: UnnamedCalls) -> list[AnswerBlock]:
+    """Return the blocks of a message; what of it is not as the API says stays in what it says.
+
+    Calls are taken note of in `made`, which gives those an id that have none.
+    """
     thought = {name: value for name, value in message.items() if name in REASONING and says(value)}
     calls = calls_of(message)
     old = {_OLD_CALL: message[_OLD_CALL]} if _is_old_call(message.get(_OLD_CALL)) else {}
     apart = {*thought, *old, *(() if calls is None else ("tool_calls",))}
     spoken = {name: value for name, value in message.items() if name not in apart}
-    return [*([thought] if thought else []), spoken, *(calls or []), *([old] if old else [])]
+    values = [*([thought] if thought else []), spoken, *(calls or []), *([old] if old else [])]
+    return [
+        AnswerBlock(index, value, _made_id(value, made) if is_call(value) else None)
+        for index, value in enumerate(values)
+    ]
+
+
+def _made_id(call: JsonObject, made: UnnamedCalls) -> str | None:
+    """Return the id that a call is recorded under, where it has none; None where it has one.
+
+    Servers leave it out, or give null or an empty text. The old spelling never has one.
+    """
+    own = call.get("id")
+    if own not in (None, ""):
+        if (named_call := called(call)) is not None:
+            made.call(named_call.name, None, named_call.id)
+        return None
+    for member, asked in (("function", "arguments"), ("custom", "input")):
+        match call.get(member):
+            case {"name": str(name), **rest} if name:
+                return made.call(name, arguments_in(rest.get(asked)))
+            case _:
+                continue
+    return None
 
 
 def _is_old_call(value: Any) -> bool:
@@ -67,9 +94,12 @@ def is_call(block: JsonObject) -> bool:
     return not block.keys() & _OF_A_MESSAGE and bool(block.keys() & _OF_A_CALL)
 
 
-def called(block: JsonObject) -> Called | None:
-    """Return what a call calls; None for one that nobody could give the result of."""
-    call = block.get("id")
+def called(block: JsonObject, made: str | None = None) -> Called | None:
+    """Return what a call calls; None for one that nobody could give the result of.
+
+    `made` is the id that it is recorded under, if it has none of its own.
+    """
+    call = block.get("id") or made
     for member in ("function", "custom"):
         match block.get(member):
             case {"name": str(name)} if isinstance(call, str) and call:
@@ -128,7 +158,7 @@ def completed(answer: Answer, choices: Sequence[Choice]) -> Answer:
 
 def _read(choice: Choice, answer: Answer) -> Answer:
     """Return what a choice says, and how it ended; one that was not whole, as the answer did."""
-    parts = [AnswerBlock(index, value) for index, value in enumerate(blocks_of(choice.message))]
+    parts = blocks_of(choice.message, UnnamedCalls())
     whole = tuple(part for part in parts if _is_whole(part, choice, last=part is parts[-1]))
     read = Answer(
         api=API,
@@ -155,7 +185,9 @@ def _ended(read: Answer, error: Any) -> Answer:
     if read.unfinished:
         why = "ended with a call that is not whole"
         return replace(read, interruption="malformed", detail=why)
-    return replace(read, awaits_results=any(called(block.value) for block in read.blocks))
+    return replace(
+        read, awaits_results=any(called(block.value, block.call) for block in read.blocks)
+    )
 
 
 def _is_whole(part: AnswerBlock, choice: Choice, *, last: bool) -> bool:
@@ -196,7 +228,7 @@ def event_of(block: BlockContext) -> Event:
         return block.reasoning()
     if not is_call(block.value):
         return block.message()
-    call = called(block.value)
+    call = called(block.value, block.call)
     return block.opaque(kind_of_call(block.value)) if call is None else block.tool_call(*call)
 
 

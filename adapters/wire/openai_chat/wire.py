@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Any, Final, cast
 
@@ -18,6 +19,7 @@ from onrecord.adapters.wire.api import (
     as_object,
     creation_reader,
 )
+from onrecord.adapters.wire.blocks import UnnamedCalls
 from onrecord.adapters.wire.forms import lines_of
 from onrecord.adapters.wire.openai_chat.answers import API, blocks_of, event_of, read_body
 from onrecord.adapters.wire.openai_chat.stream import CompletionStream
@@ -65,11 +67,8 @@ def read_request(body: bytes, _path: str = "", /) -> WireRequest:
         system=_system(leading),
         tools=optional_objects(sent.get("tools"), "tools"),
         messages=tuple(following),
-        pieces=tuple(
-            piece_of(place, role, block)
-            for place, message in enumerate(following)
-            for role, block in _pieces(message)
-        ),
+        pieces=tuple(_pieces(following)),
+        answers_earlier=_answers_earlier(following),
     )
 
 
@@ -83,13 +82,44 @@ def _system(leading: list[JsonObject]) -> str | JsonObject | None:
             return {"messages": leading}
 
 
-def _pieces(message: JsonObject) -> list[tuple[str, JsonObject]]:
-    """Return the blocks of a message, each with the role of who says it."""
+def _answers_earlier(messages: Sequence[JsonObject]) -> bool:
+    before = takewhile(lambda message: message.get("role") != "assistant", messages)
+    return any(it.get("role") == "tool" and _named_call(it) is None for it in before)
+
+
+def _pieces(messages: Sequence[JsonObject]) -> Iterator[Piece]:
+    """Yield the blocks of messages; results that name no call are of the answer before them."""
+    made = UnnamedCalls()
+    for place, message in enumerate(messages):
+        match message.get("role"):
+            case "assistant":
+                made = UnnamedCalls()
+                for block in blocks_of(message, made):
+                    yield piece_of(place, "assistant", block.value, block.call)
+            case "tool":
+                yield _result_piece(place, message, made)
+            case _:
+                for role, value in _said(message):
+                    yield piece_of(place, role, value)
+
+
+def _result_piece(place: int, message: JsonObject, made: UnnamedCalls) -> Piece:
+    """Return a tool's message as a result, of the first open call if it names none.
+
+    As the user's words where no call awaits it.
+    """
+    own = _named_call(message)
+    call = made.result(text_or_none(message.get("name")) or None, own)
+    if call is None:
+        return piece_of(place, "user", message)
+    return piece_of(place, "tool", message, None if own else call)
+
+
+def _said(message: JsonObject) -> list[tuple[str, JsonObject]]:
+    """Return the blocks of a message that is neither an answer nor a result, each with its role."""
     role, content = message.get("role"), message.get("content")
     plain = message.keys() == _PLAIN
     match role:
-        case "assistant":
-            return [("assistant", block) for block in blocks_of(message)]
         case "user" if (
             plain and isinstance(content, list) and _are_objects(cast("list[Any]", content))
         ):
@@ -98,17 +128,15 @@ def _pieces(message: JsonObject) -> list[tuple[str, JsonObject]]:
             return [(role, {"type": "text", "text": content})]
         case "system" | "developer":
             return [("system", message)]
-        case "tool" if _is_result(message):
-            return [("tool", message)]
         case str():
             return [("user", message)]
         case _:
             raise InvalidContent("a message is said by nobody: give it a `role`")
 
 
-def _is_result(message: JsonObject) -> bool:
-    call = message.get("tool_call_id")
-    return isinstance(call, str) and call != ""
+def _named_call(message: JsonObject) -> str | None:
+    """Return the id of the call that a tool's message is the result of, if it names one."""
+    return text_or_none(message.get("tool_call_id")) or None
 
 
 def _are_objects(items: list[Any]) -> bool:
@@ -116,7 +144,7 @@ def _are_objects(items: list[Any]) -> bool:
 
 
 def _result_of(piece: Piece) -> Result | None:
-    return Result(piece.block["tool_call_id"]) if piece.role == "tool" else None
+    return Result(piece.call or piece.block["tool_call_id"]) if piece.role == "tool" else None
 
 
 request_events: Final = RequestEvents(event_of, _result_of)

@@ -202,8 +202,10 @@ def arguments_in(text: Any) -> Any:
 
 def _message(value: JsonObject) -> NeutralBlock:
     match value:
-        case {"role": "tool", "tool_call_id": str(call)}:
-            return ToolResult(call_id=call, content=parts(value.get("content")))
+        case {"role": "tool"}:
+            return ToolResult(
+                call_id=_id(value.get("tool_call_id")), content=parts(value.get("content"))
+            )
         case {"role": "function", "name": str(name)}:
             return ToolResult(call_id=name, content=parts(value.get("content")))
         case _ if _SPEAKS.isdisjoint(value):
@@ -226,16 +228,21 @@ def _said(value: JsonObject) -> str:
 
 
 def _call(value: JsonObject) -> NeutralBlock:
-    call = value.get("id")
+    if not isinstance(value.get("id"), str | None):
+        return _opaque(value)
+    call = _id(value.get("id"))
     match value:
-        case _ if not isinstance(call, str):
-            return _opaque(value)
         case {"function": {"name": str(name), **rest}}:
             return ToolCall(id=call, name=name, arguments=arguments_in(rest.get("arguments")))
         case {"custom": {"name": str(name), **rest}}:
             return ToolCall(id=call, name=name, arguments=rest.get("input", ""))
         case _:
             return _opaque(value)
+
+
+def _id(value: Any) -> str:
+    """Return an id; empty where a server gave none: what is recorded has one of its own."""
+    return value if isinstance(value, str) else ""
 
 
 def _thought(value: JsonObject) -> str:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import base64
+import json
 from pathlib import Path
 
 import pytest
 
 from onrecord.domain.content import ToolCall
 from onrecord.domain.jsontext import JsonObject
-from tests.adapters.every_spelling import Bedrock, Gemini, Ollama, candidate
+from tests.adapters.every_spelling import Bedrock, Chat, Gemini, Ollama, candidate
 from tests.adapters.recorded_calls import Recorded
-from tests.adapters.recording.own_history import List, Program, Spelling
+from tests.adapters.recording.own_history import List, Program, Spelling, completion
+from tests.projections.refused import refused
 
 SEAL = base64.b64encode(bytes(range(200, 255)) * 2).decode()
 SAFE = SEAL.replace("+", "-").replace("/", "_")
@@ -115,6 +117,50 @@ def test_calls_of_ollama_are_known_without_the_ids_that_its_sdk_drops(tmp_path: 
     went_on(program, answer, echo, [{"role": "tool", "tool_name": "look", "content": "r1"}])
     assert program.recorded.chat.open_calls() == []
     assert program.recorded.types().count("tool_call.recorded") == 1
+
+
+@pytest.mark.parametrize("came", [{"id": ""}, {"id": None}, {}], ids=["empty", "null", "absent"])
+@pytest.mark.parametrize(
+    "echoed",
+    [{"id": ""}, {"id": None}, {}, {"id": "pyd_ai_7"}],
+    ids=["empty", "null", "absent", "put on"],
+)
+def test_calls_of_chat_completions_are_known_without_ids(
+    came: JsonObject, echoed: JsonObject, tmp_path: Path
+) -> None:
+    """Servers give none, and SDKs put on some, or leave them out."""
+    program = program_of(tmp_path, Chat())
+
+    def calls(own: JsonObject) -> List:
+        asks = [{"name": "look", "arguments": json.dumps({"of": of})} for of in "ab"]
+        ids = [{name: it and f"{it}{n}" for name, it in own.items()} for n in (1, 2)]
+        return [
+            {**one, "type": "function", "function": asked}
+            for one, asked in zip(ids, asks, strict=True)
+        ]
+
+    def gave(text: str, call: JsonObject) -> JsonObject:
+        return {"role": "tool", "content": text, "tool_call_id": call.get("id")}
+
+    answer: JsonObject = {"role": "assistant", "content": None}
+    echo = calls(echoed)
+    went_on(
+        program,
+        completion({**answer, "tool_calls": calls(came)}),
+        [{**answer, "tool_calls": echo}],
+        [gave("r1", echo[0]), gave("r2", echo[1])],
+    )
+    assert program.recorded.chat.open_calls() == []
+    assert program.recorded.types().count("tool_call.recorded") == 2
+    request = program.recorded.chat.request("openai-chat")
+    called, *results = request.body["messages"][1:4]
+    made = [call["id"] for call in called["tool_calls"]]
+    assert [(it["tool_call_id"], it["content"]) for it in results] == list(
+        zip(made, ["r1", "r2"], strict=True)
+    )
+    assert all(made)
+    assert {note.rule for note in request.report} >= {"C5"}
+    assert refused("openai-chat", request) == ()
 
 
 @pytest.mark.parametrize("spelling", [Gemini(), Ollama()], ids=["gemini", "ollama"])

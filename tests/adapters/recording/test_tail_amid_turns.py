@@ -11,11 +11,11 @@ from onrecord.domain import jsontext
 from onrecord.domain.events import ToolCallRecorded, ToolResultRecorded
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.matching.units import digest_of
-from tests.adapters.every_spelling import Gemini, Ollama, candidate
+from tests.adapters.every_spelling import Chat, Gemini, Ollama, candidate
 from tests.adapters.recorded_calls import Recorded
-from tests.adapters.recording.own_history import List, Program, Spelling
+from tests.adapters.recording.own_history import List, Program, Spelling, completion
 
-NAMELESS: list[Spelling] = [Gemini(), Ollama()]
+NAMELESS: list[Spelling] = [Gemini(), Ollama(), Chat()]
 """The APIs whose calls may have no id."""
 
 
@@ -29,6 +29,9 @@ def calling(spelling: Spelling, *of: str) -> JsonObject:
     if spelling.api == "gemini":
         return candidate([{"functionCall": {"name": "look", "args": {"of": it}}} for it in of])
     calls: List = [{"function": {"name": "look", "arguments": {"of": it}}} for it in of]
+    if spelling.api == "openai-chat":
+        calls = [{"function": {"name": "look", "arguments": f'{{"of":"{it}"}}'}} for it in of]
+        return completion({"role": "assistant", "content": None, "tool_calls": calls})
     return {
         "model": "m",
         "message": {"role": "assistant", "content": "", "tool_calls": calls},
@@ -41,6 +44,8 @@ def gave(spelling: Spelling, text: str) -> JsonObject:
     if spelling.api == "gemini":
         part = {"functionResponse": {"name": "look", "response": {"result": text}}}
         return {"role": "user", "parts": [part]}
+    if spelling.api == "openai-chat":
+        return {"role": "tool", "content": text}
     return {"role": "tool", "tool_name": "look", "content": text}
 
 

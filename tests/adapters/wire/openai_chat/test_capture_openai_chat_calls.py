@@ -102,11 +102,12 @@ class TestCalls:
         answer = read({"tool_calls": [{**at, **call(1)}, {**at, **call(2)}, {**at, **call(3)}]})
         assert blocks(answer)[1:] == [call(1), call(2), call(3)]
 
-    def test_whole_calls_without_ids_are_as_many_and_opaque(self) -> None:
+    def test_whole_calls_without_ids_are_as_many_and_await_results(self) -> None:
         nameless = {"function": {"name": "look", "arguments": "{}"}}
         answer = read({"tool_calls": [nameless]}, {"tool_calls": [nameless, nameless]})
         assert blocks(answer)[1:] == [nameless, nameless, nameless]
-        assert not answer.awaits_results
+        assert answer.awaits_results
+        assert len({block.call for block in answer.blocks[1:]}) == 3
 
     def test_a_whole_call_that_is_repeated_is_one(self) -> None:
         whole = {"index": 0, **call(1, arguments='{"a":1}')}

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 
+from onrecord.adapters.wire.blocks import UnnamedCalls
 from onrecord.adapters.wire.openai_chat.answers import read_body
 from onrecord.domain.events import (
     MessageRecorded,
@@ -76,8 +77,8 @@ def test_a_server_that_says_stop_awaits_its_calls_all_the_same() -> None:
 @pytest.mark.parametrize(
     ("block", "kind"),
     [
-        ({"type": "function", "function": {"name": "look", "arguments": "{}"}}, "function"),
-        ({"id": "", "type": "custom", "custom": {"name": "sh", "input": ""}}, "custom"),
+        ({"type": "function", "function": {"name": "", "arguments": "{}"}}, "function"),
+        ({"id": 7, "type": "custom", "custom": {"name": "sh", "input": ""}}, "custom"),
         ({"id": "call_1", "type": "function"}, "function"),
         ({"id": "call_1", "type": "hologram", "hologram": {}}, "hologram"),
         ({"id": "call_1", "function": {"name": 7}}, "function"),
@@ -87,6 +88,25 @@ def test_a_call_whose_result_nobody_could_give_is_opaque(block: JsonObject, kind
     _, made, _ = recorded(choice(message(None, tool_calls=[block]), stop="tool_calls"))
     assert isinstance(made, OpaqueRecorded)
     assert (made.type, made.content.value) == (kind, block)
+
+
+@pytest.mark.parametrize("own", [{"id": ""}, {"id": None}, {}], ids=["empty", "null", "absent"])
+@pytest.mark.parametrize(
+    ("block", "name", "asks"),
+    [
+        ({"function": {"name": "look", "arguments": ' {"a": 1}'}}, "look", {"a": 1}),
+        ({"function": {"name": "look", "arguments": "{"}}, "look", "{"),
+        ({"type": "custom", "custom": {"name": "sh", "input": "ls"}}, "sh", "ls"),
+    ],
+)
+def test_a_call_without_an_id_is_a_call_under_one_that_is_made(
+    own: JsonObject, block: JsonObject, name: str, asks: object
+) -> None:
+    call = {**own, **block}
+    _, made, again, _ = recorded(choice(message(None, tool_calls=[call, call]), stop="tool_calls"))
+    first = UnnamedCalls().call(name, asks)
+    assert [made.call_id, again.call_id] == [first, f"{first}-2"]
+    assert (made.name, made.awaited, made.content.value) == (name, True, call)
 
 
 def test_a_custom_call_is_a_call() -> None:

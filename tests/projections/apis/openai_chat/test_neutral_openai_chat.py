@@ -106,7 +106,7 @@ def test_arguments_that_a_server_has_read_already_stay() -> None:
 @pytest.mark.parametrize(
     ("value", "kind"),
     [
-        ({"function": {"name": "f"}, "type": "function"}, "function"),
+        ({"id": 7, "function": {"name": "f"}, "type": "function"}, "function"),
         ({"function_call": {"name": "f", "arguments": "{}"}}, "function_call"),
         ({"id": "call_1", "function": {}, "type": "function"}, "function"),
         ({"type": "hologram", "hologram": {}}, "hologram"),
@@ -116,6 +116,13 @@ def test_arguments_that_a_server_has_read_already_stay() -> None:
 )
 def test_what_says_nothing_to_others_is_opaque(value: JsonObject, kind: str) -> None:
     assert read.block(value) == Opaque(api=NAME, type=kind)
+
+
+@pytest.mark.parametrize("own", [{"id": ""}, {"id": None}, {}])
+def test_a_call_without_an_id_is_a_call(own: JsonObject) -> None:
+    assert read.block({**own, "function": {"name": "f"}}) == ToolCall(id="", name="f", arguments={})
+    gave = {"role": "tool", "content": "found"}
+    assert read.block(gave) == ToolResult(call_id="", content=(Text(text="found"),))
 
 
 def test_a_tools_message_is_a_result() -> None:

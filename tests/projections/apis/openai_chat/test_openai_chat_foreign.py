@@ -145,9 +145,7 @@ def test_an_opaque_call_of_chat_completions_stays_away_from_anthropic() -> None:
     story.user("and?")
     request = story.request()
     assert flat(request)[1:-1] == [("assistant", text("so"))]
-    assert "left out, a function of openai-chat that only that API can read [foreign]" in str(
-        request.report
-    )
+    assert "left out, a call that was not recorded as one [foreign]" in str(request.report)
 
 
 def test_a_message_that_broke_off_goes_to_anthropic_as_its_text() -> None:
