@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 from uuid import UUID
@@ -17,9 +17,17 @@ from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.storage.clocks import clock_doubts
 from onrecord.adapters.streams.lineage import BEGINNING
 from onrecord.adapters.streams.stream import beginning_of
-from onrecord.adapters.upkeep.erasing import Erasing, erasures, erasures_of, unfinished_erasures
+from onrecord.adapters.upkeep.erasing import (
+    Erasing,
+    ForgetResult,
+    SweepResult,
+    erasures,
+    erasures_of,
+    unfinished_erasures,
+)
 from onrecord.domain.errors import ConversationNotFound, CorruptRecord, InvalidInput
 from onrecord.domain.head import Head
+from onrecord.domain.header import time_of
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Backend, CatalogueEntry, Cursor, Subscription
 from onrecord.projections.history.erasure_records import ErasureEntry
@@ -54,31 +62,15 @@ class Listed:
     started_at: int
     recorded_at: int
 
+    @property
+    def started_time(self) -> datetime:
+        """Return `started_at` as a datetime, in UTC."""
+        return time_of(self.started_at)
 
-@dataclass(frozen=True, slots=True)
-class ForgetResult:
-    """How many events were erased, and where their bytes may still be on the disk.
-
-    `residue` is a sentence a place, each with what to do; empty if there is none.
-    """
-
-    events: int
-    residue: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SweepResult:
-    """How many documents were deleted, what was written anew, and what is left to do.
-
-    `rewritten` names the files, on PostgreSQL the tables, that were written anew: nothing of what was
-    forgotten is left in them. `residue` is as a `ForgetResult` has it; `doubts` are sentences about
-    the store's clock.
-    """
-
-    documents: int
-    rewritten: tuple[str, ...]
-    residue: tuple[str, ...]
-    doubts: tuple[str, ...]
+    @property
+    def recorded_time(self) -> datetime:
+        """Return `recorded_at` as a datetime, in UTC."""
+        return time_of(self.recorded_at)
 
 
 class Store:

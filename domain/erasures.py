@@ -10,6 +10,7 @@ Who and why stand in the body, never in a header.
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Annotated, Final
 from uuid import UUID
 
@@ -18,6 +19,7 @@ from pydantic import Field, ValidationError
 from onrecord.domain import jsontext
 from onrecord.domain.content import Value
 from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.header import time_of
 
 _LAST_MOMENT: Final = 253_402_300_799_999_999
 """In microseconds since 1970-01-01 UTC: of the year 9999, beyond which Python knows no time."""
@@ -40,6 +42,11 @@ class ErasureIntended(Value):
     reason: str
     at: Moment
 
+    @property
+    def time(self) -> datetime:
+        """Return `at` as a datetime, in UTC."""
+        return time_of(self.at)
+
 
 class ErasureCompleted(Value):
     """A conversation was erased: how many events, and the forks of it that stay.
@@ -52,6 +59,11 @@ class ErasureCompleted(Value):
     events: int
     forks: tuple[UUID, ...] | None = ()
     at: Moment
+
+    @property
+    def time(self) -> datetime:
+        """Return `at` as a datetime, in UTC."""
+        return time_of(self.at)
 
 
 ErasureFact = ErasureIntended | ErasureCompleted

@@ -60,6 +60,11 @@ class ClientHeader(NamedTuple):
     causation_id: UUID | None = None
     metadata: Mapping[str, str] = NO_METADATA
 
+    @property
+    def occurred_time(self) -> datetime:
+        """Return `occurred_at` as a datetime, in UTC."""
+        return time_of(self.occurred_at)
+
 
 def header_bytes(header: ClientHeader) -> bytes:
     """Return the canonical bytes of a client header: sorted ASCII JSON, absent fields left out."""
@@ -187,6 +192,11 @@ def timestamp(microseconds: int) -> str:
     """Return a time as RFC 3339 in UTC with six digits, `2026-11-20T21:23:44.000001Z`."""
     seconds, fraction = divmod(microseconds, 1_000_000)
     return f"{_second(seconds)}.{fraction:06d}Z"
+
+
+def time_of(microseconds: int) -> datetime:
+    """Return a time in microseconds since 1970-01-01 UTC as a datetime, in UTC."""
+    return _EPOCH + microseconds * _MICROSECOND
 
 
 @lru_cache(maxsize=8)

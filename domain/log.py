@@ -16,9 +16,11 @@ from onrecord.domain.content import Blob
 from onrecord.domain.encoding import Erased, Unrecognised, decode
 from onrecord.domain.events import Event
 from onrecord.domain.head import Effect, Head, Pointer
-from onrecord.domain.header import ClientHeader, parse_header
+from onrecord.domain.header import ClientHeader, parse_header, time_of
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from onrecord.domain.inventory import Inventory
 BEFORE_FIRST: Final = -1  # Conversations begin at version 1, aggregates of applications also at 0.
 
@@ -67,6 +69,11 @@ class RecordedEvent(NamedTuple):
     leaf: bytes
     salt: bytes | None
     body: bytes | None
+
+    @property
+    def recorded_time(self) -> datetime:
+        """Return `recorded_at` as a datetime, in UTC."""
+        return time_of(self.recorded_at)
 
     def event(self) -> Event | Unrecognised | Erased:
         """Return what happened, in its present shape; raise CorruptRecord if the bytes lie."""
@@ -136,10 +143,7 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """Each of the events was recorded before, with the same content; nothing changed.
-
-    `first` and `last` are the lowest and highest version that they have.
-    """
+    """Each of the events was recorded before, at versions `first` to `last`; nothing changed."""
 
     first: int
     last: int
@@ -252,10 +256,7 @@ class Log(Protocol):
         ...
 
     def subscribe(self, after: Cursor, tenant: UUID | None = None) -> Subscription:
-        """Return the events of a shard after a cursor, those to come included.
-
-        With a `tenant`, only those of its conversations.
-        """
+        """Return the events of a shard after a cursor, and those to come; of a `tenant`, its own."""
         ...
 
     def cursors(self) -> list[Cursor]:
@@ -294,8 +295,7 @@ class Catalogue(Protocol):
         """Return the id of the conversation of that key, made now if the key is new.
 
         `conversation_id` is the id to give to a new key: what an import brings has one already.
-        ConversationForgotten if that had begun here and was forgotten, StorageReadOnly if it is
-        another tenant's.
+        ConversationForgotten if that was forgotten here, StorageReadOnly if it is another tenant's.
         """
         ...
 
@@ -322,8 +322,7 @@ class Blobs(Protocol):
     def put_blob(self, tenant: UUID, conversation_id: UUID, chunks: Iterable[bytes]) -> Blob:
         """Store bytes, durably, and return the reference; storing them again changes nothing.
 
-        ConversationForgotten if it had begun and was forgotten, StorageReadOnly if it is another
-        tenant's.
+        ConversationForgotten if that was forgotten, StorageReadOnly if it is another tenant's.
         """
         ...
 

@@ -16,8 +16,9 @@ import typer
 
 from onrecord.adapters.cli.program import AsJson, At, Key, Lines, Url, opened
 from onrecord.adapters.store import Listed, Store, backend_of
+from onrecord.adapters.streams.event_reading import key_of
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.output import ago, key_of, named
+from onrecord.adapters.terminal.output import ago, named
 from onrecord.domain.errors import OnrecordError
 from onrecord.domain.header import timestamp
 from onrecord.domain.log import Cursor, RecordedEvent, Subscription

@@ -14,8 +14,9 @@ import typer
 from onrecord.adapters import app
 from onrecord.adapters.cli.program import AsJson, Key, Url, opened
 from onrecord.adapters.store import Store, backend_of
+from onrecord.adapters.streams.event_reading import key_of
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.output import Named, counted, key_of, named
+from onrecord.adapters.terminal.output import Named, counted, named
 from onrecord.domain.errors import InvalidInput
 
 if TYPE_CHECKING:

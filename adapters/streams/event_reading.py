@@ -20,7 +20,12 @@ from onrecord.adapters.streams.lineage import NONE, Amendments, LineSegment, ame
 from onrecord.domain.content import Blob
 from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.errors import CorruptRecord
-from onrecord.domain.events import Event, ResponseCompleted, ResponseInterrupted
+from onrecord.domain.events import (
+    ConversationStarted,
+    Event,
+    ResponseCompleted,
+    ResponseInterrupted,
+)
 from onrecord.domain.head import Head, Pointer, advance, effect_of
 from onrecord.domain.log import Blobs, Log, RecordedEvent, Told
 from onrecord.projections.history.responses import Place, seen_by
@@ -34,6 +39,14 @@ _LINE: Final = b'{"line":"'
 _ID: Final = 36
 _REQUEST: Final = "request.sent"
 _CLOSINGS: Final = ("response.completed", "response.interrupted")
+
+
+def key_of(log: Log, conversation_id: UUID) -> str | None:
+    """Return the key that a conversation began with; None once it was forgotten."""
+    for first in log.read(conversation_id, limit=1):
+        event = first.event()
+        return event.key if isinstance(event, ConversationStarted) else None
+    return None
 
 
 def events_for(

@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from uuid import UUID
 
 from onrecord.adapters.store import Store, backend_of
+from onrecord.adapters.streams.event_reading import key_of
 from onrecord.domain import jsontext
 from onrecord.domain.errors import ConversationForgotten, ConversationNotFound, InvalidInput
-from onrecord.domain.events import ConversationStarted
 from onrecord.domain.head import Head
-from onrecord.domain.log import Backend
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -219,14 +218,6 @@ def named(store: Store, name: str) -> Named:
         key = key_of(backend, conversation_id)
         return Named(key, conversation_id, backend.head(conversation_id))
     raise ConversationNotFound(f"no conversation has the key {name!r}{_advice(store, name)}")
-
-
-def key_of(backend: Backend, conversation_id: UUID) -> str | None:
-    """Return the key that a conversation began with; None once it was forgotten."""
-    for first in backend.read(conversation_id, limit=1):
-        event = first.event()
-        return event.key if isinstance(event, ConversationStarted) else None
-    return None
 
 
 def _id(name: str) -> UUID | None:

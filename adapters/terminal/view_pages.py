@@ -12,8 +12,9 @@ from uuid import UUID
 from pydantic_core import to_jsonable_python
 
 from onrecord.adapters.store import Store, backend_of
+from onrecord.adapters.streams.event_reading import key_of
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.output import ago, counted, key_of
+from onrecord.adapters.terminal.output import ago, counted
 from onrecord.domain.header import timestamp
 from onrecord.domain.jsontext import JsonObject
 
@@ -141,15 +142,18 @@ class Listing(Generic[EntryT]):
 
 
 class Names:
-    """What conversations are called: their keys, each asked for once; else their ids."""
+    """What the conversations of entries are called: their keys, each asked for once; else their ids."""
 
     def __init__(self, store: Store) -> None:
         """Ask a store."""
         self._store = store
         self._keys: dict[UUID, str | None] = {}
 
-    def key(self, conversation_id: UUID) -> str | None:
-        """Return the key of a conversation; None once it was forgotten."""
+    def key(self, entry: object, conversation_id: UUID) -> str | None:
+        """Return the key of an entry's conversation; None once it was forgotten."""
+        key: str | None = getattr(entry, "key", None)
+        if key is not None:
+            return key
         if conversation_id not in self._keys:
             self._keys[conversation_id] = key_of(backend_of(self._store), conversation_id)
         return self._keys[conversation_id]
@@ -159,7 +163,7 @@ class Names:
         conversation_id: UUID | None = getattr(entry, _ID, None)
         if conversation_id is None:
             return ""
-        return self.key(conversation_id) or str(conversation_id)
+        return self.key(entry, conversation_id) or str(conversation_id)
 
 
 def show(
@@ -219,7 +223,7 @@ def entry_document(entry: Any, names: Names) -> dict[str, Any]:
     for member in fields(entry):
         value = getattr(entry, member.name)
         if member.name == _ID:
-            document = {"key": names.key(value), "conversation": str(value), **document}
+            document = {"key": names.key(entry, value), "conversation": str(value), **document}
         elif member.name.endswith("_at") and value is not None:
             document[member.name] = timestamp(value)
         elif member.name != "key":

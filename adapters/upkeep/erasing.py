@@ -26,6 +26,32 @@ logger = logging.getLogger("onrecord")
 
 
 @dataclass(frozen=True, slots=True)
+class ForgetResult:
+    """How many events were erased, and where their bytes may still be on the disk.
+
+    `residue` is a sentence a place, each with what to do; empty if there is none.
+    """
+
+    events: int
+    residue: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SweepResult:
+    """How many documents were deleted, what was written anew, and what is left to do.
+
+    `rewritten` names the files, on PostgreSQL the tables, that were written anew: nothing of what was
+    forgotten is left in them. `residue` is as a `ForgetResult` has it; `doubts` are sentences about
+    the store's clock.
+    """
+
+    documents: int
+    rewritten: tuple[str, ...]
+    residue: tuple[str, ...]
+    doubts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Erasing:
     """The erasures of a tenant's conversations, recorded in its operators' stream.
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Final, get_args
 from uuid import UUID
 
 from onrecord.adapters.inputs.arguments import text_given, text_if_given
+from onrecord.adapters.streams.event_reading import key_of
 from onrecord.adapters.views.pages import (
     EntryT,
     Page,
@@ -23,7 +25,7 @@ from onrecord.adapters.views.pages import (
     truth_if_given,
 )
 from onrecord.adapters.views.ports import Keeper, PageQuery, Pages
-from onrecord.domain.errors import ConversationNotFound, InvalidInput
+from onrecord.domain.errors import ConversationNotFound, CorruptRecord, InvalidInput
 from onrecord.domain.log import Backend
 from onrecord.projections.views.audit import AUDIT, AuditEntry, deed
 from onrecord.projections.views.conversations import CONVERSATIONS, Overview, overview
@@ -243,7 +245,21 @@ class Views:
         if len(page.rows) > size:
             key = {column: page.rows[size - 1][column] for column in shape.key}
             following = self._cursors.after(name, wanted, key)
-        return page_of(shape, page, page.rows[:size], following)
+        return page_of(shape, page, self._with_keys(page.rows[:size]), following)
+
+    def _with_keys(self, rows: Sequence[Row]) -> list[Row]:
+        """Return rows with the keys of their conversations, which only the log has.
+
+        One that is damaged there is still listed, without its key.
+        """
+        keys: dict[str, str | None] = {}
+        for row in rows:
+            if "conversation_id" in row and "key" not in row:
+                keys.setdefault(row["conversation_id"], None)
+        for conversation_id in keys:
+            with suppress(CorruptRecord):
+                keys[conversation_id] = key_of(self._backend, UUID(conversation_id))
+        return [{"key": keys.get(row.get("conversation_id", "")), **row} for row in rows]
 
     def _id(self, which: str | UUID | None) -> str | None:
         return None if which is None else str(self._named(which))

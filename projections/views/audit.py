@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, assert_never
 from uuid import UUID
 
@@ -28,6 +29,7 @@ from onrecord.domain.events import (
     ServerToolCallRecorded,
     ToolCallRecorded,
 )
+from onrecord.domain.header import time_of
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.view import Changes, EventBatch, Row, members_in, storable
 
@@ -79,7 +81,8 @@ class AuditEntry:
 
     `actor` is the keyed digest of who did it, as `backend.digest` gives it, in hex. `api` and
     `model` are of requests and responses, `tool` of calls, `erasure` of erasures, whose
-    `conversation_id` is that of their own stream. Times are in microseconds since 1970-01-01 UTC.
+    `conversation_id` is that of their own stream. `key` is the conversation's: None of erasures, and
+    once it was forgotten. Times are in microseconds since 1970-01-01 UTC.
     """
 
     conversation_id: UUID
@@ -93,6 +96,17 @@ class AuditEntry:
     model: str | None
     tool: str | None
     erasure: ErasureDeed | None = None
+    key: str | None = None
+
+    @property
+    def recorded_time(self) -> datetime:
+        """Return `recorded_at` as a datetime, in UTC."""
+        return time_of(self.recorded_at)
+
+    @property
+    def occurred_time(self) -> datetime:
+        """Return `occurred_at` as a datetime, in UTC."""
+        return time_of(self.occurred_at)
 
 
 def deed(row: Row) -> AuditEntry:

@@ -14,10 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
 from onrecord.domain.head import MOST_TOKENS
+from onrecord.domain.header import time_of
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.texts import documents_in, members_of, said, title_of
@@ -95,6 +97,16 @@ class Overview:
     participants: tuple[str, ...]
     providers: tuple[str, ...]
     models: tuple[str, ...]
+
+    @property
+    def started_time(self) -> datetime:
+        """Return `started_at` as a datetime, in UTC."""
+        return time_of(self.started_at)
+
+    @property
+    def last_time(self) -> datetime:
+        """Return `last_at` as a datetime, in UTC."""
+        return time_of(self.last_at)
 
 
 def overview(row: Row) -> Overview:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
 from onrecord.domain.errors import InvalidInput
+from onrecord.domain.header import time_of
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.api import outcome_of
@@ -38,7 +40,7 @@ class Hit:
     """An event that was found: where it is, who said it, and a stretch of what it says.
 
     `tool` is the one that is called, or that gave this. `excerpt` begins a little before the first
-    word that was looked for. Times are in microseconds since 1970-01-01 UTC.
+    word that was looked for. `key` is the conversation's. Times are in microseconds since 1970-01-01 UTC.
     """
 
     conversation_id: UUID
@@ -49,6 +51,12 @@ class Hit:
     role: Speaker
     tool: str | None
     excerpt: str
+    key: str | None = None
+
+    @property
+    def recorded_time(self) -> datetime:
+        """Return `recorded_at` as a datetime, in UTC."""
+        return time_of(self.recorded_at)
 
 
 def hit_of(row: Row) -> Hit:

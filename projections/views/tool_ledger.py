@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, Literal, TypeAlias
 from uuid import UUID
 
+from onrecord.domain.header import time_of
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.texts import indexed, members_of
@@ -37,7 +39,8 @@ class ToolCallEntry:
     says, each up to 4,096 characters; the flags say that there was more. `duration` is how long
     after the call its result was recorded, by the log's clock (microseconds; None: there is none, or
     it was recorded at the same moment, which says nothing of how long it took).
-    `model` is as its response names it. `metadata` is what the header of the result carries.
+    `model` is as its response names it. `metadata` is what the header of the result carries. `key`
+    is the conversation's.
     """
 
     conversation_id: UUID
@@ -61,6 +64,12 @@ class ToolCallEntry:
     documents: int
     duration: int | None
     metadata: dict[str, str]
+    key: str | None = None
+
+    @property
+    def recorded_time(self) -> datetime:
+        """Return `recorded_at` as a datetime, in UTC."""
+        return time_of(self.recorded_at)
 
 
 def ledger_call_of(row: Row) -> ToolCallEntry:

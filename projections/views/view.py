@@ -100,8 +100,8 @@ def storable(text: str) -> str:
 def members_in(
     row: Row, names: Iterable[str], *, ids: Iterable[str] = (), flags: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """Return the named members of a row of a page: ids as such, and flags, which may be numbers."""
-    members = {name: row[name] for name in names}
+    """Return the named members that a row of a page has: ids as such, and flags, maybe numbers."""
+    members = {name: row[name] for name in names if name in row}
     members |= {name: UUID(row[name]) for name in ids if row[name] is not None}
     return members | {name: bool(row[name]) for name in flags}
 

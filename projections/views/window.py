@@ -13,10 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, Literal, cast
 from uuid import UUID
 
 from onrecord.domain.errors import InvalidContent
+from onrecord.domain.header import time_of
 from onrecord.projections.views.texts import members_of
 from onrecord.projections.views.view import Changes, EventBatch, Row, members_in
 from onrecord.projections.views.window_rows import MAIN, PROMPTS, WindowEntries, line_of
@@ -30,7 +32,7 @@ class Exchange:
     `last_version` is that of the last message, call, document or end of a response in it. Times are
     in microseconds since 1970-01-01 UTC. `prompt` is what the prompt says, `answer` what the last
     response that says anything says, each up to 2,000 characters; None where that says nothing or
-    was redacted. `is_closed`: another exchange follows.
+    was redacted. `is_closed`: another exchange follows. `key` is the conversation's.
     """
 
     conversation_id: UUID
@@ -47,6 +49,17 @@ class Exchange:
     prompt: str | None
     answer: str | None
     is_closed: bool
+    key: str | None = None
+
+    @property
+    def opened_time(self) -> datetime:
+        """Return `opened_at` as a datetime, in UTC."""
+        return time_of(self.opened_at)
+
+    @property
+    def last_time(self) -> datetime:
+        """Return `last_at` as a datetime, in UTC."""
+        return time_of(self.last_at)
 
 
 def exchange_of(row: Row) -> Exchange:

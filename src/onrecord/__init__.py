@@ -12,8 +12,9 @@ from onrecord import errors
 from onrecord.adapters.app import connect
 from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.recording.spool import RecordingWarning
-from onrecord.adapters.store import ForgetResult, Store, SweepResult
+from onrecord.adapters.store import Store
 from onrecord.adapters.streams.results import Rejected, Unmatched
+from onrecord.adapters.upkeep.erasing import ForgetResult, SweepResult
 from onrecord.domain.content import Document, HeldFile, Native, Text, Url
 from onrecord.domain.log import Duplicate, Recorded
 from onrecord.domain.tool_context import ToolCallContext
