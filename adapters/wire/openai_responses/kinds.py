@@ -31,6 +31,7 @@ _CALLS: Final = frozenset(
 _SERVER_CALLS: Final = frozenset(
     {
         "web_search_call",
+        "x_search_call",
         "file_search_call",
         "code_interpreter_call",
         "image_generation_call",

@@ -2,6 +2,8 @@
 
 Most of its tools say both in one item, where other APIs have a block for each. Shapes:
 platform.openai.com, "Using tools"; the OpenAPI description of OpenAI's API, "ResponseOutputItem".
+xAI has the same types, and says what was asked as JSON in `arguments`, as in a call of a function;
+its search on X is a type of its own (docs.x.ai, "Tools").
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from onrecord.projections.apis.members import members, members_of, nonempty_text
 
 NAMES: Final[Mapping[str, str]] = {
     "web_search_call": "web_search",
+    "x_search_call": "x_search",
     "file_search_call": "file_search",
     "code_interpreter_call": "code_execution",
     "image_generation_call": "image_generation",
@@ -107,6 +110,10 @@ def _asked(kind: str, value: JsonObject) -> Any:
     match kind:
         case "web_search_call":
             return {key: item for key, item in _action(value).items() if key != "sources"}
+        case "x_search_call":
+            return _read(value.get("arguments"))
+        case "code_interpreter_call" if value.get("code") is None:
+            return _read(value.get("arguments"))
         case "image_generation_call":
             return _renamed(value, revised_prompt="prompt", prompt="prompt")
         case "mcp_call":
@@ -126,6 +133,9 @@ def _gave(value: JsonObject) -> _Gave | None:
     match value.get("type"):
         case "web_search_call":
             return _pages(value)
+        case "x_search_call":
+            named = {"action_type": name} if (name := nonempty_text(value.get("name"))) else {}
+            return _Gave((), {**named, **members(value, "status")})
         case "file_search_call":
             return _files(value)
         case "code_interpreter_call":
@@ -195,8 +205,9 @@ def _output(value: JsonObject) -> tuple[Text | Document, ...]:
 
 
 def _action(value: JsonObject) -> JsonObject:
-    action = value.get("action")
-    return members_of(action)
+    """Return what a search did; xAI's says what it asked under `arguments`."""
+    action, arguments = members_of(value.get("action")), _read(value.get("arguments"))
+    return {**action, **(arguments if isinstance(arguments, dict) else {"arguments": arguments})}
 
 
 def _said(output: Any, error: Any) -> tuple[Text, ...]:

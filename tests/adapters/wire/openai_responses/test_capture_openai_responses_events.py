@@ -159,6 +159,7 @@ def test_a_search_on_x_is_run_by_the_provider_and_a_custom_tool_by_the_caller() 
         (item("additional_tools", role="developer", tools=[]), OpaqueRecorded),
         (item("mcp_approval_response", approval_request_id="mcpr_1"), OpaqueRecorded),
         (item("local_shell_call_output", id="c"), ServerToolResultRecorded),
+        (item("x_search_call", arguments="{}", call_id=""), ServerToolCallRecorded),
         (item("hologram"), OpaqueRecorded),
         (call(call_id=None), OpaqueRecorded),
         (call(call_id=""), OpaqueRecorded),

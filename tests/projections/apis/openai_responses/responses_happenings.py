@@ -21,7 +21,7 @@ _CLIENT = {
     *("shell_call", "apply_patch_call", "mcp_approval_request"),
 }
 _SERVER = {
-    *("web_search_call", "file_search_call", "code_interpreter_call"),
+    *("web_search_call", "file_search_call", "code_interpreter_call", "x_search_call"),
     *("image_generation_call", "mcp_call", "mcp_list_tools", "tool_search_call", "program"),
 }
 

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
+import pytest
+
+from onrecord.domain.content import ServerToolCall, ServerToolResult, Url
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.api import neutral_of, outcome_of
+from onrecord.projections.apis.openai_responses.items import PREFIXES
+from onrecord.projections.apis.openai_responses.read import NAME
 from onrecord.projections.apis.request import Options, render
 from tests.projections.apis.openai_responses.responses_happenings import (
     answers,
@@ -19,6 +27,7 @@ from tests.projections.apis.openai_responses.responses_happenings import (
 )
 from tests.projections.happenings import Story, rules
 from tests.projections.recorded import recorded
+from tests.projections.refused import refused
 
 
 def after(story: Story, *said: JsonObject) -> Story:
@@ -191,3 +200,63 @@ def test_a_hosted_search_goes_without_what_it_found_but_not_the_other_way_round(
     assert items(story)[1:] == [asked, message("Found.")]
     story = after(Story(), reasoning(), found, message("Found."))
     assert kinds(items(story)) == ["user", "assistant", "assistant"]
+
+
+def of_xai(kind: str, name: str, /, **asked: object) -> JsonObject:
+    """A tool that xAI ran: what was asked is JSON, and the id of the call is empty."""
+    arguments = json.dumps(asked)
+    return {
+        "id": f"{PREFIXES.get(kind, 'xs')}_1",
+        "type": kind,
+        "status": "completed",
+        "name": name,
+        "arguments": arguments,
+        "call_id": "",
+    }
+
+
+SEARCHED = of_xai("web_search_call", "web_search", query="rain")
+XAI = [
+    (SEARCHED, "web_search", {"query": "rain"}),
+    (of_xai("x_search_call", "x_keyword_search", query="rain"), "x_search", {"query": "rain"}),
+    (
+        of_xai("code_interpreter_call", "code_execution", code="print(1)"),
+        "code_execution",
+        {"code": "print(1)"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("item", "name", "asked"), XAI, ids=[name for _, name, _ in XAI])
+def test_what_tools_of_xai_were_asked_is_told(
+    item: JsonObject, name: str, asked: JsonObject
+) -> None:
+    assert neutral_of(NAME, item) == ServerToolCall(id=item["id"], name=name, arguments=asked)
+    story = after(Story(), item, message("Done."))
+    (said,) = (part["text"] for part in story.request()["messages"][1]["content"][:1])
+    assert said.startswith(f"[{name} was used.]")
+    assert next(iter(asked.values())) in said
+
+
+@pytest.mark.parametrize("item", [item for item, _, _ in XAI], ids=[name for _, name, _ in XAI])
+def test_an_empty_call_id_of_a_tool_that_the_service_ran_does_not_go_back(item: JsonObject) -> None:
+    story = after(Story(), item, message("Done."))
+    request = rendered(story)
+    kept = {name: value for name, value in item.items() if name != "call_id"}
+    assert request["input"][1:] == [kept, message("Done.")]
+    assert rules(request) == {"O6"}
+    assert refused(NAME, request) == ()
+
+
+def test_a_page_that_a_search_of_xai_opened_is_what_it_gave() -> None:
+    opened = of_xai("web_search_call", "open_page", url="https://example.com/rain")
+    outcome = outcome_of(NAME, opened)
+    assert isinstance(outcome, ServerToolResult)
+    assert outcome.content == (Url(url="https://example.com/rain"),)
+
+
+def test_arguments_of_a_search_that_are_no_json_are_told_as_they_came() -> None:
+    broken = {**SEARCHED, "action": {"type": "search"}, "arguments": '{"query"'}
+    asked = neutral_of(NAME, broken)
+    assert isinstance(asked, ServerToolCall)
+    assert asked.arguments == {"type": "search", "arguments": '{"query"'}
