@@ -182,9 +182,8 @@ class Conversation:
     def tool_result(self, call_id: str, content: Any, *, is_error: bool = False) -> ResultDone:
         """Record what a tool gave: text, JSON, paths, bytes, documents, or a nesting of these.
 
-        Durable when it returns. A call has one result: giving it again changes nothing, another is
-        kept beside the history. The answer says so, and where the conversation has no such call.
-        docs/documents.md tells what is found.
+        Durable when it returns. A call has one result: the same again changes nothing, another is kept
+        beside the history. The answer says so, or that there is no such call (docs/documents.md).
         """
         from onrecord.adapters.conversation.tool_results import give_result
 

@@ -6,6 +6,7 @@ was finished, and loses none: what has no result yet is run by whoever runs next
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -38,6 +39,11 @@ from onrecord.domain.tools import ToolDefinition
 RunnableTool: TypeAlias = Tool | Callable[..., object] | Iterable[Tool]
 """A tool as a runner takes it: a Python callable, a `Tool`, or several, such as a server's."""
 
+_UNDECLARED: Final = (
+    "the model was asked, and told of no tools, so it calls none: `runner.declare()` puts those of "
+    "this runner in force"
+)
+
 Entries: TypeAlias = Mapping[str, Any] | ToolCallContext
 
 
@@ -57,7 +63,8 @@ class ToolRunner:
     `context` is what the tools are told in each call, over what the conversation carries; `persist`
     names what of it is kept, in the header of each result. `parallel` runs the calls of a round
     together; `timeout` is in seconds, for each call. A call that takes longer has failed; if it
-    runs in a thread it goes on there, and what it gives is dropped.
+    runs in a thread it goes on there, and what it gives is dropped. A model knows the tools that are
+    declared: where it was asked and none are in force, a UserWarning says so.
     """
 
     def __init__(
@@ -79,6 +86,7 @@ class ToolRunner:
         self._timeout = _seconds(timeout)
         self._carried = EMPTY
         self._seen = 0
+        self._has_warned = False
         persisted_entries(self._context, self._persist)
 
     def declare(self) -> Done:
@@ -119,6 +127,8 @@ class ToolRunner:
         entries = level.merge(self._context).merge(context)
         metadata = persisted_entries(entries, (*level, *self._persist))
         calls = self.conversation.open_calls()
+        if not calls:
+            self._warn_if_undeclared()
         names_with_result = set(self._names_with_result(calls))
         work: list[Work] = []
         for call in calls:
@@ -133,6 +143,16 @@ class ToolRunner:
             0 if not work or work[0].is_known else last_in_a_row(open_exchange(self.conversation))
         )
         return _Round(tuple(work), before, names_with_result)
+
+    def _warn_if_undeclared(self) -> None:
+        """Warn, once, where a model was asked that could call nothing, for it was told of no tools."""
+        if self._has_warned or not self.tools:
+            return
+        head = self.conversation.head()
+        if not head.request or head.tools or self.conversation.tools.in_force().tools:
+            return
+        self._has_warned = True
+        warnings.warn(_UNDECLARED, UserWarning, stacklevel=4)
 
     def _conversation_level(self) -> ToolCallContext:
         """Return what the conversation carries; only what is new of it is read."""

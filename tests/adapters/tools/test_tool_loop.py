@@ -177,3 +177,24 @@ def test_a_tool_that_answers_ends_it_without_asking_again(looked: list[int]) -> 
             runs = run_until_answered(runner, ask)
     assert [run.output for run in runs] == ["Error: too dark", "a wall"]
     assert (looked, model.asked) == ([1, 2], 2)
+
+
+def test_a_runner_whose_tools_no_model_was_told_of_says_so_once() -> None:
+    def look(at: int) -> str:
+        return f"seen {at}"
+
+    with onrecord.connect("memory://") as store:
+        chat = store.conversation("walls")
+        chat.user("What is there?")
+        runner = ToolRunner(chat, [look])
+        assert runner.run() == ()  # Nothing was asked yet.
+        with asking(chat, Model(rounds=0)) as ask:
+            with pytest.warns(UserWarning, match=r"runner\.declare\(\)"):
+                run_until_answered(runner, ask)
+            assert runner.run() == ()
+
+
+def test_a_runner_in_a_fork_of_what_declared_its_tools_says_nothing(runner: ToolRunner) -> None:
+    fork = runner.conversation.fork("walls/again")
+    with asking(fork, Model(rounds=0)) as ask:
+        assert run_until_answered(ToolRunner(fork, runner.tools.values()), ask) == ()
