@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -18,7 +17,8 @@ from onrecord.adapters.cli.program import AsJson, At, Key, Lines, Url, opened
 from onrecord.adapters.store import Listed, Store, backend_of
 from onrecord.adapters.streams.event_reading import key_of
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.output import ago, named
+from onrecord.adapters.terminal.output import named
+from onrecord.adapters.terminal.tables import Cell, Column, Kind, Title, draw_rows
 from onrecord.domain.errors import OnrecordError
 from onrecord.domain.header import timestamp
 from onrecord.domain.log import Cursor, RecordedEvent, Subscription
@@ -49,31 +49,27 @@ def _columns(entry: Listed) -> tuple[object, ...]:
     return _name(entry), head.version, head.exchange, calls, moved, entry.origin
 
 
-def _draw(store: Store) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
+_COLUMNS: Final = (
+    Column("conversation", Kind.KEY),
+    *(Column(counted, Kind.COUNT) for counted in ("events", "exchanges", "tokens", "open calls")),
+    Column("last moved", Kind.TIME),
+)
 
-    console = output.console()
-    now = time.time_ns() // 1000
-    table = Table(box=box.SIMPLE_HEAD, header_style="dim", pad_edge=False)
-    table.add_column("conversation", overflow="fold", ratio=1)
-    for heading in ("events", "exchanges", "tokens", "open calls", "last moved"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for entry in islice(store.conversations(), _DRAWN_AT_MOST):
-        head = entry.head
-        style = "dim" if head.closed or entry.key is None else "bold"
-        table.add_row(
-            Text.assemble((output.flat(_name(entry)), style), (_fork_of(store, entry), "dim")),
-            f"{head.version:,}",
-            f"{head.exchange:,}",
-            f"{head.input_tokens + head.output_tokens:,}",
-            Text(f"{len(head.open_calls)}", style="yellow" if head.open_calls else "dim"),
-            ago(entry.recorded_at, now),
-        )
-    if table.row_count:
-        console.print(table)
-    console.print(Text(output.flat(_closing_line(store, table.row_count)), style="dim"))
+
+def _draw(store: Store) -> None:
+    listed = islice(store.conversations(), _DRAWN_AT_MOST)
+    rows = [_row(store, entry) for entry in listed]
+    draw_rows(_COLUMNS, rows)
+    output.sentence(_closing_line(store, len(rows)))
+
+
+def _row(store: Store, entry: Listed) -> tuple[Cell, ...]:
+    head = entry.head
+    style = "dim" if head.closed or entry.key is None else "bold"
+    calls = len(head.open_calls)
+    tokens = head.input_tokens + head.output_tokens
+    title = Title(_name(entry), _fork_of(store, entry), style)
+    return title, head.version, head.exchange, tokens, calls, entry.recorded_at
 
 
 def _closing_line(store: Store, shown: int) -> str:
@@ -91,7 +87,7 @@ def _fork_of(store: Store, entry: Listed) -> str:
     if entry.origin is None:
         return ""
     key = key_of(backend_of(store), entry.origin)
-    return f"  fork of {output.flat(key or str(entry.origin))}"
+    return f"fork of {key or entry.origin}"
 
 
 def _document(entry: Listed) -> dict[str, object]:

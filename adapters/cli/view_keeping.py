@@ -12,14 +12,8 @@ from onrecord.adapters.cli.program import AsJson, Url, opened
 from onrecord.adapters.store import Store
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import counted, named
-from onrecord.adapters.terminal.view_pages import (
-    Cell,
-    Column,
-    Kind,
-    Names,
-    entry_document,
-    show_rows,
-)
+from onrecord.adapters.terminal.tables import Cell, Column, Kind, show_rows
+from onrecord.adapters.terminal.view_pages import Names, entry_document
 from onrecord.domain.header import timestamp
 
 if TYPE_CHECKING:
@@ -32,7 +26,7 @@ _STATUS_COLUMNS: Final = (
     *(Column("behind", Kind.COUNT), Column("parked", Kind.COUNT), Column("state", Kind.NAME)),
 )
 _PARKED: Final = (
-    *(Column("view"), Column("conversation", Kind.NAME), Column("version", Kind.COUNT)),
+    *(Column("view"), Column("conversation", Kind.KEY), Column("version", Kind.COUNT)),
     *(Column("type"), Column("attempts", Kind.COUNT), Column("tried again")),
     Column("error", Kind.NAME),
 )

@@ -276,3 +276,8 @@ def ago(then: int, now: int) -> str:
             number = seconds // step
             return f"{number} {'day' if (number, unit) == (1, 'days') else unit} ago"
     return f"{datetime.fromtimestamp(then // 1_000_000, UTC):%Y-%m-%d}"
+
+
+def moment(then: int) -> str:
+    """Return a time, in microseconds since 1970, to the second: `2026-11-21 09:30:00Z`."""
+    return f"{datetime.fromtimestamp(then // 1_000_000, UTC):%Y-%m-%d %H:%M:%SZ}"

@@ -19,7 +19,7 @@ from onrecord.adapters.streams.lineage import (
     lineage,
 )
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.output import Named, ago, counted
+from onrecord.adapters.terminal.output import Named, ago, counted, moment
 from onrecord.domain import jsontext
 from onrecord.domain.content import Document, Native, ServerToolCall, ServerToolResult
 from onrecord.domain.errors import MalformedJson
@@ -211,7 +211,8 @@ def draw(console: Console, named: Named, rows: Iterable[Row]) -> None:
             return
         if row.exchange != exchange:
             exchange = row.exchange
-            when = ago(row.recorded_at, time.time_ns() // 1000)
+            since = ago(row.recorded_at, time.time_ns() // 1000)
+            when = f"{moment(row.recorded_at)} · {since}"
             console.print(_heading(console, f"exchange {exchange} · {when}"))
         draw_row(console, row, f"{row.version if row.version != version else '':>{width}}")
         version = row.version

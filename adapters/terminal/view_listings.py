@@ -6,7 +6,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 from onrecord.adapters.terminal.output import counted
-from onrecord.adapters.terminal.view_pages import Cell, Column, Kind, Listing
+from onrecord.adapters.terminal.tables import Cell, Column, Kind
+from onrecord.adapters.terminal.view_pages import Listing
 from onrecord.domain.jsontext import JsonObject
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def _exchange(entry: Exchange, _: str) -> tuple[Cell, ...]:
 
 OVERVIEW: Final = Listing(
     (
-        Column("conversation", Kind.NAME),
+        Column("conversation", Kind.KEY),
         Column("title", Kind.TEXT),
         Column("exchanges", Kind.COUNT),
         Column("calls", Kind.COUNT, is_extra=True),
@@ -124,7 +125,7 @@ OVERVIEW: Final = Listing(
 )
 HITS: Final = Listing(
     (
-        Column("conversation", Kind.NAME),
+        Column("conversation", Kind.KEY),
         Column("version", Kind.COUNT),
         Column("recorded", Kind.TIME, is_extra=True),
         Column("said by"),
@@ -137,7 +138,7 @@ DEEDS: Final = Listing(
     (
         Column("recorded", Kind.TIME),
         Column("actor"),
-        Column("conversation", Kind.NAME),
+        Column("conversation", Kind.KEY),
         Column("version", Kind.COUNT, is_extra=True),
         Column("type"),
         Column("model", Kind.NAME),
@@ -158,7 +159,7 @@ _USAGE: Final = (
 CALLS: Final = Listing(
     (
         Column("recorded", Kind.TIME),
-        Column("conversation", Kind.NAME),
+        Column("conversation", Kind.KEY),
         Column("version", Kind.COUNT, is_extra=True),
         Column("tool", Kind.NAME),
         Column("status"),

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from uuid import UUID
 
 from pydantic_core import to_jsonable_python
@@ -14,7 +13,8 @@ from pydantic_core import to_jsonable_python
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.streams.event_reading import key_of
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.output import ago, counted
+from onrecord.adapters.terminal.output import counted
+from onrecord.adapters.terminal.tables import Cell, Column, show_rows
 from onrecord.domain.header import timestamp
 from onrecord.domain.jsontext import JsonObject
 
@@ -86,47 +86,7 @@ def _awaited(page: Page[EntryT], last: int, ask: Callable[[], Page[EntryT]]) -> 
     return page
 
 
-Cell = str | int | None
-
 _ID: Final = "conversation_id"
-_DRAWN: Final = 120
-"""How many characters of a text are drawn, at the most."""
-
-_UNKNOWN: Final = "\u2013"
-"""What is drawn for a number that is not known."""
-
-
-class Kind(Enum):
-    """What a column holds, which says how it is shown."""
-
-    WORD = "word"
-    """A short word, never broken."""
-    NAME = "name"
-    """A name, broken where the terminal is narrow."""
-    COUNT = "count"
-    """A number, at the right."""
-    TIME = "time"
-    """Microseconds since 1970-01-01 UTC: drawn as how long ago that was, else in full."""
-    TEXT = "text"
-    """What was said: drawn up to so many characters, fewer where a row has several; else in full."""
-
-
-class Column(NamedTuple):
-    """A column of a table; an `is_extra` one is not drawn where the terminal is narrow.
-
-    One that says nothing in any row is not drawn at all: it takes room from those that do.
-    """
-
-    heading: str
-    kind: Kind = Kind.WORD
-    is_extra: bool = False
-
-
-_BROAD: Final = 100
-"""Characters of a line from which on a terminal is not narrow."""
-
-_LEAST: Final = {Kind.NAME: 8, Kind.TEXT: 8}
-"""The fewest characters of a line of a column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,45 +138,6 @@ def show(
     _note_what_is_missing(store, answer)
 
 
-def show_rows(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:
-    """Draw a table on a terminal, else write a line a row."""
-    if output.is_drawn():
-        _draw(columns, rows)
-        return
-    for row in rows:
-        output.plain(*map(_plain, columns, row))
-
-
-def _draw(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    if not rows:
-        return
-    console, now = output.console(), time.time_ns() // 1000
-    drawn = [
-        at
-        for at, column in enumerate(columns)
-        if (console.width >= _BROAD or not column.is_extra)
-        and any(row[at] not in (None, "") for row in rows)
-    ]
-    texts = sum(columns[at].kind is Kind.TEXT for at in drawn)
-    most = _DRAWN if texts < 2 else min(_DRAWN, console.width // texts)
-    table = Table(box=box.SIMPLE_HEAD, header_style="dim", pad_edge=False, collapse_padding=True)
-    for column in (columns[at] for at in drawn):
-        table.add_column(
-            column.heading,
-            justify="right" if column.kind in (Kind.COUNT, Kind.TIME) else "left",
-            no_wrap=column.kind not in (Kind.NAME, Kind.TEXT),
-            overflow="fold",
-            min_width=_LEAST.get(column.kind),
-        )
-    for row in rows:
-        table.add_row(*(Text(_drawn(columns[at], row[at], now, most)) for at in drawn))
-    console.print(table)
-
-
 def entry_document(entry: Any, names: Names) -> dict[str, Any]:
     """Return an entry as JSON: times as text, ids as text, and the key of its conversation."""
     document: dict[str, Any] = {}
@@ -266,19 +187,3 @@ def _advice(store: Store) -> str:
     if is_worked_at(store):
         return ": ask again, or look at `onrecord views`"
     return ", and no worker is at work: `onrecord worker` folds them"
-
-
-def _drawn(column: Column, cell: Cell, now: int, most: int) -> str:
-    match cell:
-        case None:
-            return _UNKNOWN if column.kind is Kind.COUNT else ""
-        case int():
-            return ago(cell, now) if column.kind is Kind.TIME else f"{cell:,}"
-        case str() if column.kind is Kind.TEXT and len(cell) > most:
-            return output.flat(cell[:most]) + "\u2026"
-        case str():
-            return output.flat(cell)
-
-
-def _plain(column: Column, cell: Cell) -> Cell:
-    return timestamp(cell) if column.kind is Kind.TIME and isinstance(cell, int) else cell

@@ -1,0 +1,76 @@
+"""Tables on a terminal: what is copied from them is whole, and when it was is said in full."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import onrecord
+from onrecord.adapters.terminal.output import moment
+from tests.adapters.cli.command import on_a_terminal, url_of
+from tests.factories import answer, tool_call, tool_result
+
+KEY = "support/customer-4711/parcel-NW-20931/asked-by-mail"
+FORK = f"{KEY}/tried-otherwise"
+LISTS = (
+    ("conversations",),
+    ("overview",),
+    ("search", "depot"),
+    ("calls",),
+    ("audit", "-c", KEY),
+)
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    with onrecord.connect(url_of(tmp_path)) as store:
+        chat = store.conversation(KEY)
+        chat.user("Where is my parcel?")
+        chat.log.append(tool_call("c1", "mcp__parcels__track"))
+        chat.log.append(tool_result("c1", "It left depot North"), answer("It left depot North."))
+        chat.fork(FORK)
+    return url_of(tmp_path)
+
+
+def drawn(*arguments: str, columns: int) -> list[str]:
+    shown = on_a_terminal(*arguments, columns=columns)
+    return re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()
+
+
+@pytest.mark.parametrize("columns", [60, 160])
+@pytest.mark.parametrize("what", LISTS, ids=" ".join)
+def test_no_line_breaks_a_key(url: str, what: tuple[str, ...], columns: int) -> None:
+    lines = drawn(*what, "--url", url, columns=columns)
+    keys = [word for line in lines for word in line.split() if word.startswith("support/")]
+    assert set(keys) <= {KEY, FORK}
+    assert KEY in keys
+
+
+def test_a_key_that_leaves_no_room_stands_above_its_row(url: str) -> None:
+    _, _, key, row, *_ = drawn("conversations", "--url", url, columns=80)
+    assert key == FORK
+    assert row == f"fork of {KEY}"
+
+
+@pytest.mark.parametrize("columns", [60, 160])
+@pytest.mark.parametrize("what", LISTS, ids=" ".join)
+def test_a_time_is_told_in_full_beside_how_long_ago_it_was(
+    url: str, what: tuple[str, ...], columns: int
+) -> None:
+    with onrecord.connect(url) as store:
+        (day, clock) = moment(store.conversation(KEY).events()[0].recorded_at).split()
+    text = "\n".join(drawn(*what, "--url", url, columns=columns))
+    if what[0] == "search" and columns < 100:
+        assert day not in text  # A narrow terminal has no room for this column.
+        return
+    assert day in text
+    assert clock[:5] in text
+    assert "just now" in text or " ago" in text
+
+
+def test_the_timeline_tells_when_an_exchange_began(url: str) -> None:
+    (heading,) = (
+        line for line in drawn("show", KEY, "--url", url, columns=80) if "exchange 1" in line
+    )
+    assert re.search(r"· \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ · (just now|\d+ s ago) ─", heading)
+    assert len(heading) == 80
