@@ -147,18 +147,26 @@ def _is_plain(draft: ChatDraft, value: JsonObject) -> bool:
 
 
 def _function(draft: ChatDraft, block: Block, function: JsonObject) -> JsonObject:
-    """Return what a call says of its function; OpenAI's own service wants a text as arguments."""
+    """Return what a call says of its function.
+
+    Services want arguments, if only none; OpenAI's own wants a text.
+    """
     back = {
         name: item
         for name, item in function.items()
         if name in _FUNCTION or _goes(draft, block, name, item)
     }
+    if back.get("arguments") is None:
+        back["arguments"] = "{}"
+        draft.note(
+            "repaired", "C10", block.version, "a call without arguments goes with an empty object"
+        )
     if not draft.reader.is_openai:
         return back
     if isinstance(name := back.get("name"), str):
         back["name"] = draft.tool_name(name, block.version)
-    if not isinstance(arguments := back.get("arguments", {}), str):
-        back["arguments"] = jsontext.write({} if arguments is None else arguments).decode()
+    if not isinstance(arguments := back["arguments"], str):
+        back["arguments"] = jsontext.write(arguments).decode()
         draft.note("translated", "C10", block.version, "the arguments of a call are a text")
     return back
 

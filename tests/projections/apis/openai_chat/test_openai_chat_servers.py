@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from onrecord.adapters.check.check import check_request
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.openai_chat.read import NAME
 from onrecord.projections.apis.request import Options
@@ -129,6 +130,18 @@ def test_reasoning_that_is_dropped_leaves_an_empty_one_with_calls() -> None:
 def test_what_a_model_said_without_reasoning_goes_back_to_it_as_it_was() -> None:
     message = chat.says(None, chat.function("call_1"))
     assert chat.messages(answered(message, "deepseek-chat"))[1] == message
+
+
+@pytest.mark.parametrize("model", [GPT, DEEPSEEK, "qwen3"])
+@pytest.mark.parametrize("none", [{"arguments": None}, {}], ids=["null", "absent"])
+def test_arguments_that_a_server_did_not_give_are_an_empty_object(
+    model: str, none: JsonObject
+) -> None:
+    call = {"id": "call_1", "type": "function", "function": {"name": "f", **none}}
+    request = chat.chat(answered(chat.says(None, call), model), asked_of(model))
+    assert request["messages"][1]["tool_calls"][0]["function"]["arguments"] == "{}"
+    assert "C10" in rules(request)
+    assert check_request(NAME, {"model": model, **request.body}).violations == ()
 
 
 def test_arguments_that_a_server_gave_as_an_object_are_a_text_at_openai() -> None:
