@@ -262,6 +262,9 @@ WIRE: Final = Wire(
             "/tools/*/input_schema",
             "/tools/*/input_examples",
             "/tools/*/configs",  # Its members are the names of tools.
+            # What the service gave to ask another model by, within minutes: no secret, though named so.
+            "/fallback_credit_token",
+            "/stop_details/fallback_credit_token",
             "/output_config",
             "/output_format",
         }

@@ -8,6 +8,8 @@ answer one, so that a later request begins with the bytes of the earlier ones.
 from __future__ import annotations
 
 import binascii
+import re
+import sys
 from base64 import b64decode, b64encode
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -146,8 +148,42 @@ def _call(draft: OllamaDraft, block: Block) -> JsonObject:
             draft.nameless.add(block.call)
         return value
     name = draft.tool_name(block.name or "", block.version)
-    function = {"name": name, "arguments": draft.arguments(block)}
+    function = {"name": name, "arguments": _arguments(draft, block)}
     return {"id": block.call_id or "", "function": function}
+
+
+_GREATEST: Final = int(sys.float_info.max)
+
+
+def _arguments(draft: OllamaDraft, block: Block) -> JsonObject:
+    """Return the arguments of a call that is not this API's, as its server and SDK can read them."""
+    arguments = draft.arguments(block)
+    readable: JsonObject = _readable(arguments)
+    if readable != arguments:
+        why = "numbers beyond a double go as text, halves of characters as \ufffd"
+        draft.note("translated", "L5", block.version, why)
+    return readable
+
+
+def _readable(value: Any) -> Any:
+    match value:
+        case bool():
+            return value
+        case int() if abs(value) > _GREATEST:
+            return str(value)
+        case str():
+            return _HALVES.sub("\ufffd", value)
+        case dict():
+            members = cast("JsonObject", value).items()
+            return {_HALVES.sub("\ufffd", name): _readable(held) for name, held in members}
+        case list():
+            return [_readable(item) for item in cast("list[Any]", value)]
+        case _:
+            return value
+
+
+_HALVES: Final = re.compile("[\ud800-\udfff]")
+"""Halves of surrogate pairs: the server reads U+FFFD for one, and the SDK cannot write it."""
 
 
 # All other messages, and results. A part is a text, or a picture in base64.

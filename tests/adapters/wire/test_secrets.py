@@ -11,7 +11,7 @@ from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.demo.services.scenes import JsonObject
 from onrecord.adapters.recording.tenancy import Tenancy
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
-from onrecord.adapters.wire.secrets import PLACEHOLDER, cut, cut_all, cut_url, is_secret
+from onrecord.adapters.wire.secrets import PLACEHOLDER, cut, cut_all, cut_url, is_secret, secrets_of
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.errors import StorageFull
 from onrecord.projections.matching.template import Stored, join
@@ -277,3 +277,11 @@ def test_the_account_is_known_by_a_digest_only(tmp_path: Path) -> None:
             )
     accounts = [event.account for event in (*recorded.requests(), *requests_of(chat))]
     assert accounts == [recorded.store.digest(key).hex() for key in (KEY, "another")]
+
+
+@pytest.mark.parametrize("token", ["fct_1", {"token": "fct_1", "mode": "best_effort"}])
+def test_what_a_refusal_gave_to_ask_another_model_by_is_no_secret(token: Any) -> None:
+    request = {"fallback_credit_token": token, "messages": HELLO}
+    assert cut(request, WIRES[API], digest) == (request, ())
+    envelope = {"stop_details": {"type": "refusal", "fallback_credit_token": "fct_1"}}
+    assert secrets_of(envelope, WIRES[API]) == []

@@ -257,6 +257,15 @@ def test_counts_that_are_none_are_unknown(usage: object) -> None:
     assert (closing.input_tokens, closing.output_tokens) == (None, None)
 
 
+@pytest.mark.parametrize(("told", "count"), [(12.0, 12), ("12", 12), ("1.5", None), ("", None)])
+def test_counts_that_are_spelled_as_fractions_or_texts_are_counts(
+    told: object, count: int | None
+) -> None:
+    closing = recorded(message(usage={"input_tokens": told, "output_tokens": told}))[0][-1]
+    assert isinstance(closing, ResponseCompleted)
+    assert (closing.input_tokens, closing.output_tokens) == (count, count)
+
+
 def test_no_tokens_at_all_are_a_count() -> None:
     usage = {"input_tokens": 0, "cache_read_input_tokens": None, "output_tokens": 0}
     closing = recorded(message(usage=usage))[0][-1]

@@ -13,7 +13,7 @@ from ollama._client import (
 )
 
 from onrecord.domain import events
-from onrecord.domain.content import Native, Text, ToolResult
+from onrecord.domain.content import Native, Text, ToolCall, ToolResult
 from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.errors import UnsupportedDocument
 from onrecord.domain.jsontext import JsonObject
@@ -278,3 +278,26 @@ def test_marks_of_a_cache_are_none_of_this_api() -> None:
     story = Story()
     story.user("hi")
     assert "L8" in rules(request(story, cache=True))
+
+
+def test_numbers_and_characters_that_the_server_cannot_read_go_as_it_reads_them() -> None:
+    story = Story()
+    story.user("hi")
+    huge = 10**400
+    story.happen(
+        events.ToolCallRecorded(
+            call_id="c1",
+            name="f",
+            content=ToolCall(
+                id="c1", name="f", arguments={"n": [huge, -huge, 2**70, True], "s\ud83d": "a\ud83d"}
+            ),
+        )
+    )
+    story.result("c1", "found")
+    made = request(story)
+    (called,) = made.body["messages"][1]["tool_calls"]
+    assert called["function"]["arguments"] == {
+        "n": [str(huge), str(-huge), 2**70, True],
+        "s\ufffd": "a\ufffd",
+    }
+    assert [note.rule for note in made.report] == ["L5"]
