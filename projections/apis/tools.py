@@ -66,6 +66,24 @@ def _system(name: str) -> _Encode:
     return lambda _, options: {"systemTool": {"name": name, **options}}
 
 
+SKILLS: Final = "skills"
+
+
+def _run_by_code(tool: BuiltinTool, _: JsonObject) -> JsonObject:
+    """Return what runs skills at Anthropic; `container` names them (`skills_of`)."""
+    return _dated("code_execution", "20250825")(tool, {})
+
+
+def _in_shell(_: BuiltinTool, options: JsonObject) -> JsonObject:
+    return {"type": "shell", "environment": {"type": "container_auto", **options}}
+
+
+def skills_of(tools: Iterable[ToolDefinition | BuiltinTool | Native], api: str) -> list[Any]:
+    """Return the skills that are declared for an API, as it spells them."""
+    skills = (tool for tool in tools if isinstance(tool, BuiltinTool) and tool.name == SKILLS)
+    return [skill for tool in skills for skill in list_of(tool.options.get(api, {}).get(SKILLS))]
+
+
 ENCODERS: Final[Mapping[str, Mapping[str, _Encode]]] = {
     "anthropic-messages": {
         "web_search": _dated("web_search", "20250305"),
@@ -76,6 +94,7 @@ ENCODERS: Final[Mapping[str, Mapping[str, _Encode]]] = {
         "computer": _dated("computer", "20250124"),
         "advisor": _dated("advisor", "20260301"),
         "mcp": _typed("mcp_toolset"),
+        "skills": _run_by_code,
     },
     "openai-responses": {
         "web_search": _typed("web_search"),
@@ -88,6 +107,7 @@ ENCODERS: Final[Mapping[str, Mapping[str, _Encode]]] = {
         "apply_patch": _typed("apply_patch"),
         "tool_search": _typed("tool_search"),
         "program": _typed("programmatic_tool_calling"),
+        "skills": _in_shell,
     },
     "gemini": {
         "web_search": _member("googleSearch"),

@@ -107,7 +107,7 @@ class AnthropicDraft(Draft):
     `types` are the types of all blocks that were encoded, but for plain text, and words for what
     else a rule looks for: "system" for an operator's note, "blank" for blank text, "empty" for a
     message without content. A rule has nothing to do where what it looks for never occurs.
-    `container` is the id of the one that code goes on in.
+    `container` is the id of the one that code goes on in, `skills` what it is given.
     """
 
     API: ClassVar[str] = API
@@ -119,6 +119,7 @@ class AnthropicDraft(Draft):
     tools: list[JsonObject] | None = None
     types: set[str] = field(default_factory=set[str])
     container: str | None = None
+    skills: list[JsonObject] = field(default_factory=list[JsonObject])
 
     def own(self, block: Block) -> JsonObject | None:
         """Return a block of Anthropic's as it came, but for its mark; None for any other."""

@@ -50,7 +50,7 @@ from onrecord.projections.apis.anthropic.repair import (
 from onrecord.projections.apis.draft import present
 from onrecord.projections.apis.members import list_of
 from onrecord.projections.apis.request import Options, Request, nothing_to_send, outside
-from onrecord.projections.apis.tools import ANTHROPIC
+from onrecord.projections.apis.tools import ANTHROPIC, skills_of
 from onrecord.projections.history.history import Block, History, Turn
 
 # Instructions and tools.
@@ -68,7 +68,10 @@ def instructions_of(draft: AnthropicDraft) -> str | list[JsonObject] | None:
 def tools_of(draft: AnthropicDraft) -> list[JsonObject] | None:
     """Return what stands under `tools`, in the order in which they were defined."""
     tools = draft.tools_in_force(partial(_definition, draft))
-    return [draft.unmarked(tool, None) for tool in tools] or None
+    told = [draft.unmarked(tool, None) for tool in tools]
+    if draft.skills:  # They bring the tool that runs them, which may be declared beside.
+        told = [tool for at, tool in enumerate(told) if tool not in told[:at]]
+    return told or None
 
 
 def _system_blocks(value: JsonObject) -> list[JsonObject]:
@@ -234,14 +237,22 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
         "messages": [
             {"role": message.role, "content": message.content} for message in draft.messages
         ],
-        "container": draft.container,
+        "container": _container(draft),
     }
     return draft.request(present(arguments))
 
 
+def _container(draft: AnthropicDraft) -> str | JsonObject | None:
+    """Return the container that code goes on in, and the skills that it has."""
+    if not draft.skills:
+        return draft.container
+    return present({"id": draft.container, "skills": draft.skills})
+
+
 def _draft(history: History, options: Options, blobs: Mapping[str, bytes]) -> AnthropicDraft:
     container = container_of(history, options)
-    draft = AnthropicDraft(history, options, blobs, container=container)
+    skills = skills_of(history.tools.tools, read.NAME) if history.tools else []
+    draft = AnthropicDraft(history, options, blobs, container=container, skills=skills)
     encoder = Encoder(draft)
     draft.system = instructions_of(draft)
     draft.tools = tools_of(draft)

@@ -141,3 +141,31 @@ def test_options_for_an_api_that_is_none_are_refused() -> None:
             [BuiltinTool(name="web_search", options={"anthropic": {"max_uses": 3}})]
         )
     assert asked.head().version == 0
+
+
+SKILL: JsonObject = {"type": "anthropic", "skill_id": "pptx", "version": "latest"}
+REFERENCE: JsonObject = {"type": "skill_reference", "skill_id": "skill_1"}
+SKILLS = BuiltinTool(
+    name="skills",
+    options={
+        "anthropic-messages": {"skills": [SKILL]},
+        "openai-responses": {"skills": [REFERENCE]},
+    },
+)
+
+
+def test_skills_stand_where_each_api_runs_them() -> None:
+    asked = chat()
+    asked.tools.declare([SKILLS, BuiltinTool(name="code_execution"), CLOCK])
+    asked.user("Make slides.")
+    request = asked.request("anthropic-messages")
+    assert request["container"] == {"skills": [SKILL]}
+    assert [tool["name"] for tool in request["tools"]] == ["code_execution", "clock"]
+    assert not onrecord.check_request("anthropic-messages", request).violations
+    with pytest.raises(onrecord.UnsupportedTool, match="gemini cannot run 'skills'"):
+        asked.request("gemini")
+    asked.tools.declare([SKILLS])
+    request = asked.request("openai-responses")
+    environment = {"type": "container_auto", "skills": [REFERENCE]}
+    assert request["tools"] == [{"type": "shell", "environment": environment}]
+    assert not onrecord.check_request("openai-responses", request).violations
