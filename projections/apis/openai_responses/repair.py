@@ -31,7 +31,7 @@ _WHOLE: Final = "response.compaction"
 def begin_at_compaction(draft: ResponsesDraft) -> None:
     """Begin with the last compaction, and with what was returned beside it by `/responses/compact`.
 
-    It is encrypted for the account it was made for: for another one it is left out, with what was
+    An answer that spoke before its compaction stays whole: the service takes both. A compaction is encrypted for the account it was made for: for another one it is left out, with what was
     returned beside it, and all that it stands for goes.
     """
     _leave_out_foreign(draft)
@@ -42,7 +42,8 @@ def begin_at_compaction(draft: ResponsesDraft) -> None:
     response = draft.pieces[last].block.response
     while begin and response is not None and draft.pieces[begin - 1].block.response == response:
         begin -= 1
-    if not _is_whole(draft.pieces[last], draft.history.responses):
+    speaks = any(piece.kind == "message" for piece in draft.pieces[begin:last])
+    if not speaks and not _is_whole(draft.pieces[last], draft.history.responses):
         begin = last
     if begin:
         why = f"the compaction stands for the {begin} items before it"

@@ -159,6 +159,23 @@ def test_a_request_begins_with_the_last_compaction() -> None:
     assert rules(request) == {"O10"}
 
 
+def test_what_an_answer_said_before_its_compaction_goes_back_with_it() -> None:
+    story = Story()
+    story.user("hi")
+    answers(story, message("zero", 0))
+    story.user("go on")
+    answers(story, reasoning(), message("one", 1), compaction())
+    story.user("go on")
+    request = rendered(story)
+    assert request["input"] == [
+        reasoning(),
+        message("one", 1),
+        compaction(),
+        {"role": "user", "content": "go on"},
+    ]
+    assert rules(request) == {"O10"}
+
+
 def compacted(story: Story) -> Story:
     kept = message("", 9, role="user", content=[{"type": "input_text", "text": "hi"}])
     story.user("hi")
