@@ -21,8 +21,10 @@ from onrecord.adapters.histories.foreign_history import (
     TranscriptContext,
     microseconds,
 )
+from onrecord.adapters.wire.answer import named
 from onrecord.domain import jsontext
 from onrecord.domain.content import Document, Native, Text, ToolCall, ToolResult
+from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.documents import media_type_of
 from onrecord.domain.errors import InvalidInput, MalformedJson
 from onrecord.domain.events import (
@@ -48,6 +50,11 @@ API: Final = "camunda-agent"
 Part: TypeAlias = Text | Document | Native
 
 _BESIDE: Final = ("modelId", "messageId", "stopReason", "metadata")
+_READ_OF_MESSAGES: Final = frozenset({"role", "content", "results", "toolCalls", "metadata"})
+_READ_OF_METADATA: Final = frozenset({"timestamp", "toolCallDocuments"})
+_READ_OF_RESULTS: Final = frozenset(
+    {"id", "name", "content", "interrupted", "completedAt", "properties"}
+)
 
 
 def transcribe_messages(messages: Iterable[JsonObject], context: TranscriptContext) -> Transcript:
@@ -79,6 +86,9 @@ class _Transcriber(Transcriber):
     def take(self, message: JsonObject, place: str) -> None:
         metadata = members_of(message.get("metadata"))
         at = moment(metadata.get("timestamp"))
+        if message.get("role") != "assistant":  # Whose envelope keeps them.
+            self._leave_out(message, _READ_OF_MESSAGES, place, "members of a message")
+            self._leave_out(metadata, _READ_OF_METADATA, place, "metadata of a message")
         match message.get("role"):
             case "system":
                 self.instruct(map(_text, objects(message.get("content"))), place, at)
@@ -132,7 +142,12 @@ class _Transcriber(Transcriber):
         self.add(event, place, at)
 
     def _result(self, result: JsonObject, place: str, at: int | None) -> None:
-        """Tell of a result; one without an id is what came from outside."""
+        """Tell of a result; one without an id is what came from outside.
+
+        One that was interrupted keeps what it gave till then, as `ingest` keeps it.
+        """
+        result = result | members_of(result.get("properties"))
+        self._leave_out(result, _READ_OF_RESULTS, place, "members of a result")
         when = moment(result.get("completedAt")) or at
         content = self._neutral(result.get("content"), place)
         call_id = nonempty_text(result.get("id"))
@@ -140,11 +155,18 @@ class _Transcriber(Transcriber):
             self.add(SignalReceived(content=content), place, when)
             return
         given_up = result.get("interrupted") is True
-        held = ToolResult(call_id=call_id, content=() if given_up else content, is_error=given_up)
+        is_bare = given_up and content == (Text(text=CANCELLED),)
+        held = ToolResult(call_id=call_id, content=() if is_bare else content, is_error=given_up)
         event = ToolResultRecorded(
             call_id=call_id, content=held, is_error=given_up, cancelled=given_up
         )
         self.add(event, place, when)
+
+    def _leave_out(self, members: JsonObject, read: frozenset[str], place: str, what: str) -> None:
+        """Say which members of an object are not recorded, if they hold anything."""
+        names = (name for name, value in members.items() if name not in read and value)
+        if left_out := ", ".join(sorted(map(named, names))):
+            self.doubt("left out", place, f"{what}: {left_out}")
 
     def _neutral(self, content: Any, place: str) -> tuple[Text | Document, ...]:
         """Return the parts of a result; what has no neutral form is told as its JSON."""

@@ -181,6 +181,26 @@ def test_an_interrupted_result_is_a_cancelled_one_without_its_words(tmp_path: Pa
     assert (result.cancelled, result.content.content) == (True, ())
 
 
+def test_an_interrupted_result_keeps_what_it_gave_till_then(tmp_path: Path) -> None:
+    gone = {"id": "a", "content": "half a wall", "properties": {"interrupted": True}}
+    done, told = imported(tmp_path, {"messages": [*STORY[:2], calling("a"), results(gone)]})
+    (result,) = given(told)
+    assert (result.cancelled, result.content.content) == (True, (Text(text="half a wall"),))
+    assert done.doubts == ()
+
+
+def test_what_is_not_recorded_of_messages_and_results_is_told(tmp_path: Path) -> None:
+    metadata = {"timestamp": AT, "channel": "web", "empty": None}
+    said = {"role": "user", "name": "ana", "content": [text("Hi.")], "metadata": metadata}
+    gave = {"id": "a", "name": "look", "content": "x", "elementId": "Look", "completedAt": AT}
+    done, _ = imported(tmp_path, {"messages": [said, calling("a"), results(gave)]})
+    assert [(doubt.kind, doubt.place, doubt.why) for doubt in done.doubts] == [
+        ("left out", "message 1", "members of a message: name"),
+        ("left out", "message 1", "metadata of a message: channel"),
+        ("left out", "message 3", "members of a result: elementId"),
+    ]
+
+
 def test_a_result_without_an_id_is_a_signal(tmp_path: Path) -> None:
     story = [*STORY[:2], calling("a"), results({"id": "a", "content": "x"}, {"content": "news"})]
     _, told = imported(tmp_path, {"messages": story})
