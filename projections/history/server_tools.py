@@ -145,8 +145,26 @@ def _result(version: int, event: events.ServerToolResultRecorded, native: Native
 def _done(activity: Activity, gave: ServerToolResult | ToolResult) -> Activity:
     return replace(
         activity,
-        parts=gave.content,
+        parts=_own_parts(gave),
         metadata=gave.metadata if isinstance(gave, ServerToolResult) else {},
         is_error=gave.is_error,
         is_done=True,
+    )
+
+
+def _own_parts(
+    gave: ServerToolResult | ToolResult,
+) -> tuple[Text | Url | Document | HeldFile, ...]:
+    """Return what came back; of a page that was fetched the text without the page's title.
+
+    Requests tell both in one text, and go on doing so; here the title stands beside it.
+    """
+    if not isinstance(gave, ServerToolResult) or gave.name != "web_fetch":
+        return gave.content
+    title = gave.metadata.get("title")
+    if not isinstance(title, str) or not title:
+        return gave.content
+    return tuple(
+        Text(text=part.text.removeprefix(f"{title}\n")) if isinstance(part, Text) else part
+        for part in gave.content
     )

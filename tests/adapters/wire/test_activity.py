@@ -62,6 +62,20 @@ def test_a_call_has_its_result_with_it(chat: onrecord.Conversation) -> None:
     assert [native.value for native in did.native] == [search(), found()]
 
 
+def test_a_page_that_was_fetched_has_its_text_and_its_title_apart(
+    chat: onrecord.Conversation,
+) -> None:
+    source = {"type": "text", "media_type": "text/plain", "data": "Said."}
+    page = {"type": "document", "title": "X", "source": source}
+    fetched = {"type": "web_fetch_result", "url": "https://x", "content": page}
+    call: JsonObject = {"type": "server_tool_use", "id": "f", "name": "web_fetch", "input": {}}
+    chat.user("Look.")
+    answer(chat, call, {"type": "web_fetch_tool_result", "tool_use_id": "f", "content": fetched})
+    (did,) = chat.tools.server_calls()
+    assert did.parts == (Url(url="https://x", title="X"), Text(text="Said."))
+    assert did.metadata == {"title": "X"}
+
+
 def test_a_result_with_nothing_in_it_is_a_result(chat: onrecord.Conversation) -> None:
     chat.user("Look.")
     answer(chat, search(), found(content=[]))
