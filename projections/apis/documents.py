@@ -208,7 +208,7 @@ class Router:
         inline, behind = modality in self._takes.tool_result, modality in self._takes.user
         why = _objection(self._takes, document) if inline or behind else "is not taken"
         if why is None:
-            why = "cannot be spelled"
+            why = _unspelled(document)
             if inline and (encoded := encode(document)) is not None:
                 self._note(block, document, "result", "inline", "is taken")
                 return "inline", encoded
@@ -236,7 +236,7 @@ class Router:
         if encoded is not None:
             self._note(block, document, holder, "inline", "is taken")
             return encoded
-        why = why or "cannot be spelled"
+        why = why or _unspelled(document)
         if self._is_asked_about(block):
             raise self._unsupported(block, document, why)
         self._note(block, document, holder, "words", why)
@@ -309,6 +309,12 @@ def size_of(document: Document) -> int | None:
     if is_remote(document) or document.url is None:
         return None
     return len(document.url) * 3 // 4
+
+
+def _unspelled(document: Document) -> str:
+    if is_remote(document):
+        return "is given by an address, and only its bytes are taken"
+    return "cannot be spelled"
 
 
 def _objection(takes: Capabilities, document: Document) -> str | None:

@@ -39,3 +39,13 @@ def test_a_document_at_an_address_is_recorded_and_rendered_without_a_connection(
     chat.request("anthropic-messages", tags=tags)
     assert [document.document.url for document in chat.documents()] == [URL.url, URL.url]
     assert connections == []
+
+
+@pytest.mark.parametrize("api", ["bedrock-converse", "ollama"])
+def test_an_api_that_takes_no_addresses_says_so_of_a_picture_at_one(api: str) -> None:
+    chat = onrecord.connect("memory://").conversation("support/4711")
+    picture = onrecord.Document(media_type="image/png", url="https://files.example/a.png")
+    chat.user("What is it?", documents=[picture])
+    takes = onrecord.CapabilityOverride(user=frozenset({"image", "text"}))
+    with pytest.raises(onrecord.UnsupportedDocument, match="given by an address, and only its"):
+        chat.request(api, capability_override=takes)
