@@ -17,11 +17,12 @@ from onrecord.adapters.cli.program import AsJson, At, Key, Lines, Url, opened
 from onrecord.adapters.store import Listed, Store, backend_of
 from onrecord.adapters.streams.event_reading import key_of
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.output import named
+from onrecord.adapters.terminal.output import Named, named
 from onrecord.adapters.terminal.tables import Cell, Column, Kind, Title, draw_rows
+from onrecord.domain.content import Blob
 from onrecord.domain.errors import OnrecordError
 from onrecord.domain.header import timestamp
-from onrecord.domain.log import Cursor, RecordedEvent, Subscription
+from onrecord.domain.log import Backend, Cursor, RecordedEvent, Subscription
 
 if TYPE_CHECKING:
     from queue import SimpleQueue
@@ -118,7 +119,8 @@ def show(
     """Show the timeline of a conversation, a line for each block.
 
     Piped: version, time, speaker, kind, marks, version that it answers, text. With `--json` every
-    event as it is stored, side branches included.
+    event as it is stored, side branches included. Standard error says how many events are not
+    shown, and why.
 
     Example: `onrecord show support/4711 --at 17`
     """
@@ -127,15 +129,45 @@ def show(
     with opened(context, url) as store:
         conversation = named(store, key)
         until = conversation.version_at(at)
+        if lines and not as_json:
+            _show_all(backend_of(store), conversation, until)
+            return
         events = timeline_listing.events_shown(
-            backend_of(store), conversation, until, everything=lines or as_json
+            backend_of(store), conversation, until, everything=as_json
         )
-        losses = None
-        if lines:
-            losses = timeline_listing.losses_at(
-                backend_of(store), conversation.conversation_id, until
-            )
-        timeline_listing.show(conversation, events, losses=losses, as_json=as_json)
+        timeline_listing.show(conversation, events, as_json=as_json)
+        if not as_json:
+            _note_what_is_left_out(backend_of(store), conversation, until)
+
+
+def _show_all(backend: Backend, conversation: Named, until: int) -> None:
+    """Show the timeline with side branches, and what requests on them were told."""
+    from onrecord.adapters.terminal import side_branches, timeline_listing
+
+    conversation_id = conversation.conversation_id
+
+    def blob_of(blob: Blob) -> bytes:
+        return b"".join(backend.get_blob(conversation_id, blob))
+
+    timeline_listing.show(
+        conversation,
+        backend.read(conversation_id, until=until),
+        losses=timeline_listing.losses_at(backend, conversation_id, until),
+        instructions=side_branches.instructions_told(
+            backend.read(conversation_id, until=until), blob_of
+        ),
+        as_json=False,
+    )
+
+
+def _note_what_is_left_out(backend: Backend, conversation: Named, until: int) -> None:
+    from onrecord.adapters.terminal import side_branches, timeline_listing
+
+    conversation_id = conversation.conversation_id
+    losses = timeline_listing.losses_at(backend, conversation_id, until)
+    said = side_branches.left_out(backend.read(conversation_id, until=until), losses)
+    if said:
+        output.note(f"{said}. `onrecord show {conversation} --lines` shows them.")
 
 
 _Arrival: TypeAlias = RecordedEvent | OnrecordError | None

@@ -20,6 +20,7 @@ from onrecord.adapters.streams.lineage import (
 )
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import Named, ago, counted, moment
+from onrecord.adapters.terminal.side_branches import with_instructions
 from onrecord.domain import jsontext
 from onrecord.domain.content import Document, Native, ServerToolCall, ServerToolResult
 from onrecord.domain.errors import MalformedJson
@@ -27,8 +28,9 @@ from onrecord.domain.events import ServerToolCallRecorded, ServerToolResultRecor
 from onrecord.domain.header import timestamp
 from onrecord.domain.log import Log, RecordedEvent
 from onrecord.projections.api import neutral_of, outcome_of
+from onrecord.projections.history.side_branches import Lost
 from onrecord.projections.history.timeline import Row, Standing, as_recorded, timeline
-from onrecord.projections.history.timeline_text import Lost, Mark, Speaker
+from onrecord.projections.history.timeline_text import Mark, Speaker
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -103,14 +105,20 @@ def show(
     recorded: Iterable[RecordedEvent],
     *,
     losses: Standing | None = None,
+    instructions: Mapping[int, str] | None = None,
     as_json: bool,
 ) -> None:
-    """Write the timeline of a conversation; with side branches where `losses` says why each is no history."""
+    """Write the timeline of a conversation.
+
+    With side branches where `losses` says why each is no history; `instructions` are those that
+    requests on them told, by version.
+    """
     if as_json:
         for event in recorded:
             output.json_line(document(event))
         return
-    rows = timeline(recorded, side_lines=losses is not None, standing=losses or as_recorded)
+    told = timeline(recorded, side_lines=losses is not None, standing=losses or as_recorded)
+    rows = with_instructions(told, instructions or {})
     if output.is_drawn():
         draw(output.console(), named, rows)
     else:
@@ -221,7 +229,7 @@ def draw(console: Console, named: Named, rows: Iterable[Row]) -> None:
 def _draw_lines(console: Console, lines: Iterable[Row], width: int) -> None:
     from rich.text import Text
 
-    console.print(_heading(console, "lines"))
+    console.print(_heading(console, "side branches"))
     for row in lines:
         place = f"from version {row.version:>{width}}"
         console.print(Text.assemble((place, "dim"), _GAP, output.flat(row.text)))

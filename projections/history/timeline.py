@@ -26,11 +26,9 @@ from onrecord.domain.events import Event
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.api import neutral_of, outcome_of
 from onrecord.projections.history import timeline_text
+from onrecord.projections.history.side_branches import LinesTold, LineTold, Lost
 from onrecord.projections.history.timeline_text import (
     Aside,
-    LinesTold,
-    LineTold,
-    Lost,
     Mark,
     Speaker,
     Told,
@@ -92,7 +90,7 @@ def timeline(
     for event in recorded:
         yield from fold.rows(event)
         if side_lines:
-            lines.take(event, _lost(event, standing))
+            lines.take(event, lost_as(event, standing))
     yield from map(_line, lines)
 
 
@@ -112,7 +110,7 @@ class Timeline:
         happened = event.event()
         line = None if isinstance(happened, Erased | Unrecognised) else happened.line
         if line is None or self._side_lines:
-            lost = _lost(event, self._standing)
+            lost = lost_as(event, self._standing)
             named = self._modelled(self._named(happened), event.event_id)
             for entry in _tell(named, event.version, self._calls):
                 yield _row(event, entry, line, lost)
@@ -151,7 +149,8 @@ class Timeline:
         return happened
 
 
-def _lost(event: RecordedEvent, standing: Standing) -> Lost | None:
+def lost_as(event: RecordedEvent, standing: Standing) -> Lost | None:
+    """Return why an event is no history; None if it is."""
     happened = event.event()
     if isinstance(happened, Erased | Unrecognised):
         return None  # Nothing tells which line it is on.

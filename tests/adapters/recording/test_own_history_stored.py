@@ -44,12 +44,14 @@ def test_each_line_is_shown_with_where_it_stands_and_what_became_of_it(recorded:
     stands = losses_at(stream_of(chat).backend, chat.conversation_id, chat.head().version)
     rows = list(timeline(recorded.chat.events(after=0), side_lines=True, standing=stands))
     edit, other = (row for row in rows if row.kind == "line")
-    assert edit.text.endswith("branches after version 5, 4 events, history since version 18")
+    assert edit.text.startswith("branches after version 5 (an edit, ")
+    assert edit.text.endswith("), 4 events, history since version 18")
     given_up = {row.version for row in rows if row.marks == ("given up",)}
     aside = {row.version for row in rows if row.marks == ("aside",)}
     assert given_up == {6, 7, 8, 9}
     assert min(aside) == other.version
-    assert other.text.endswith("unrelated, 4 events, aside")
+    assert other.text.startswith("unrelated (a request of its own, such as a sub-agent's ")
+    assert other.text.endswith("), 4 events, aside: the conversation never went on from it")
     sent = [row.text.partition(", ")[2] for row in rows if row.kind == "request"]
     assert sent == ["", "", "branches after version 5", "unrelated", ""]
 

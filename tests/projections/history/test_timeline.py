@@ -14,6 +14,7 @@ from onrecord.domain.log import RecordedEvent
 from onrecord.domain.new_events import Stamp, draft
 from onrecord.domain.request_template import Template
 from onrecord.domain.tools import ToolDefinition
+from onrecord.projections.history.side_branches import WHY
 from onrecord.projections.history.timeline import Row, timeline
 
 API = "anthropic-messages"
@@ -307,7 +308,8 @@ def test_side_lines_are_shown_only_if_asked_for() -> None:
     assert rows(aside) == []
     row, line = rows(aside, side_lines=True)
     assert (row.marks, row.line) == (("aside",), SIDE)
-    assert line.text == "branches, 1 event, aside"
+    assert line.text.startswith("branches (an edit, another answer")
+    assert line.text.endswith("), 1 event, aside: the conversation never went on from it")
 
 
 def test_erased_and_newer_events_are_shown_as_what_they_are() -> None:
@@ -356,7 +358,7 @@ def test_what_is_no_history_says_why() -> None:
         (("given up",), "A"),
         ((), "B"),
         ((), "goes on from the beginning with the line from version 2"),
-        ((), "branches, 1 event, history since version 3"),
+        ((), f"branches ({WHY['branches']}), 1 event, history since version 3"),
     ]
 
 

@@ -1,0 +1,89 @@
+"""`onrecord show`: what stands beside the history, and why, for those who never read of branches."""
+
+from pathlib import Path
+
+import pytest
+
+import onrecord
+from onrecord.adapters.store import backend_of
+from tests.adapters.cli.command import Command, in_process, url_of
+from tests.adapters.recorded_calls import Recorded
+from tests.adapters.recording.own_history import Anthropic, Chat, Program, Responses, Spelling
+from tests.adapters.recording.own_history_others import Bedrock, Gemini
+from tests.factories import TENANT
+
+KEY = "support/4711"
+CLERK = "You are a clerk."
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    return in_process(monkeypatch, capsys)
+
+
+@pytest.fixture(autouse=True)
+def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("ONRECORD_TENANT", str(TENANT))
+    monkeypatch.setenv("ONRECORD_URL", url_of(tmp_path))
+    return url_of(tmp_path)
+
+
+def played(folder: Path, url: str, spelling: Spelling, titles: int = 1) -> None:
+    """An edit that the conversation went on from, a sample, and sub-agents that give titles."""
+    with onrecord.connect(url) as store:
+        program = Program(Recorded(folder, backend_of(store)), spelling)
+        history = program.ask(program.user("u1"), "a1", system=CLERK)
+        program.ask([*history, *program.user("u2")], "a2", system=CLERK)
+        edited = program.ask([*history, *program.user("u2b")], "b2", system=CLERK)
+        for number in range(titles):
+            told = "You give titles. " * 40
+            program.ask(program.user(f"x{number}"), "y", system=told)
+        program.ask([*edited, *program.user("u3")], "a3", system=CLERK)
+        program.ask([*history, *program.user("u2c")], "c2", system=CLERK)
+
+
+def test_it_says_how_much_is_not_shown_and_why(tmp_path: Path, url: str, command: Command) -> None:
+    played(tmp_path, url, Anthropic())
+    shown = command("show", KEY)
+    assert shown.err == (
+        "12 events are not history and not shown: "
+        "4 events given up when the conversation went on elsewhere; "
+        "4 events of an edit, another answer or a repeated request; "
+        "4 events of a request of its own, such as a sub-agent's or one for a title. "
+        f"`onrecord show {KEY} --lines` shows them.\n"
+    )
+    everything = command("show", KEY, "--lines")
+    assert everything.err == ""
+    beside = {row[0] for row in everything.columns if row[4] and row[3] != "line"}
+    assert len(beside) == 12
+    assert beside.isdisjoint(row[0] for row in shown.columns)
+
+
+def test_where_all_is_history_it_says_nothing(url: str, command: Command) -> None:
+    with onrecord.connect(url) as store:
+        store.conversation("another").user("Hello")
+    assert command("show", "another").err == ""
+
+
+def test_of_an_answer_that_was_given_up_it_says_so(url: str, command: Command) -> None:
+    with onrecord.connect(url) as store:
+        chat = store.conversation("another")
+        asked = chat.user("Hello")
+        chat.edit_message(asked.last, "Good day")
+    assert command("show", "another").err.startswith(
+        "1 event is not history and not shown: 1 event given up when the conversation went on elsewhere."
+    )
+
+
+@pytest.mark.parametrize(
+    "spelling", [Anthropic(), Chat(), Responses(), Gemini(), Bedrock()], ids=lambda it: it.api
+)
+def test_the_instructions_of_a_sub_agent_are_shown(
+    tmp_path: Path, url: str, command: Command, spelling: Spelling
+) -> None:
+    played(tmp_path, url, spelling, titles=2)
+    rows = command("show", KEY, "--lines").columns
+    told = [row for row in rows if row[2:4] == ["system", "instructions"]]
+    assert [row[4] for row in told] == ["", "aside", "aside"]
+    assert [row[6] for row in told] == [CLERK, *["You give titles. " * 40] * 2]
+    assert all([row[0], "request"] in [[it[0], it[3]] for it in rows] for row in told[1:])
