@@ -74,6 +74,9 @@ ToolCallable: TypeAlias = Callable[[JsonObject, ToolCallContext], object]
 LONGEST: Final = 10_000
 """How many characters of a text are enough, where a tool is truncated."""
 
+MARKER: Final = "\n... [truncated, {characters} chars shown]"
+"""What follows a text that was cut."""
+
 
 @dataclass(frozen=True, slots=True)
 class Failed:
@@ -123,11 +126,15 @@ class Tool:
 
         return replace(self, call=call)
 
-    def truncated(self, characters: int = LONGEST) -> Tool:
-        """Return a tool whose results are cut, where they are texts of more characters."""
+    def truncated(self, characters: int = LONGEST, marker: str = MARKER) -> Tool:
+        """Return a tool whose results are cut, where they are texts of more characters.
+
+        `marker` follows what is left, with the number for `{characters}`.
+        """
         if characters < 0:
             raise InvalidContent("a text is cut to a number of characters, 0 or more")
-        return self.transformed(lambda value: _cut(value, characters))
+        ending = text_given("a marker", marker).replace("{characters}", str(characters))
+        return self.transformed(lambda value: _cut(value, characters, ending))
 
     def once(self, advice: str = "") -> Tool:
         """Return a tool that a `ToolRunner` calls once in an exchange, until it gave a result.
@@ -161,10 +168,10 @@ class Tool:
         return replace(self, call=call)
 
 
-def _cut(result: object, characters: int) -> object:
+def _cut(result: object, characters: int, ending: str) -> object:
     if not isinstance(result, str) or len(result) <= characters:
         return result
-    return f"{result[:characters]}\n... [truncated, {characters} chars shown]"
+    return f"{result[:characters]}{ending}"
 
 
 def _then(result: object, change: Callable[[object], object]) -> object:

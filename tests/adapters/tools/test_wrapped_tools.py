@@ -173,6 +173,17 @@ def test_a_text_of_too_many_characters_is_cut_and_says_so() -> None:
     assert read.truncated(1).call({"length": 2}, CONTEXT) == "x\n... [truncated, 1 chars shown]"
 
 
+def test_a_cut_is_marked_in_the_callers_own_words() -> None:
+    @onrecord.tool
+    def read() -> str:
+        return "abc"
+
+    assert read.truncated(2, marker=" {cut} after {characters}").call({}, CONTEXT) == (
+        "ab {cut} after 2"
+    )
+    assert read.truncated(2, marker="").call({}, CONTEXT) == "ab"
+
+
 def test_nothing_is_cut_to_less_than_nothing() -> None:
     with pytest.raises(InvalidContent, match="0 or more"):
         who.truncated(-1)
