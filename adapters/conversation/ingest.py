@@ -171,8 +171,8 @@ def ingest(stream: Stream, inputs: object, behaviour: object) -> NextInput:
     """Record entries, and return whether the model is to be asked now.
 
     Results that no open call awaits are recorded for themselves: late ones, those of no call, and
-    those that came twice. ResultsWithoutConversation where nothing was said yet; InvalidContent
-    for what is no entry; then nothing is recorded.
+    those that came twice. ResultsWithoutConversation where nothing was said yet, though tools or
+    instructions may be in force; InvalidContent for what is no entry; then nothing is recorded.
     """
     if behaviour not in ("wait", "interrupt"):
         raise InvalidContent('the behaviour of signals is "wait" or "interrupt"')
@@ -180,12 +180,22 @@ def ingest(stream: Stream, inputs: object, behaviour: object) -> NextInput:
     results = [entry for entry in entries if entry.id is not None]
     head = stream.head()
     conversation.receive(head, ())
-    if results and head.version == 0:
+    if results and not _is_begun(stream, head):
         raise ResultsWithoutConversation
     for entry in results:
         conversation.give_result(head, entry.id or "", ())
     stored_again(lambda: _record(stream, entries, results, interrupts=behaviour == "interrupt"))
     return next_input_of(stream)
+
+
+def _is_begun(stream: Stream, head: Head) -> bool:
+    """Whether somebody said something, here or in what the conversation was forked from."""
+    if head.exchange or head.request or head.open_calls:
+        return True
+    if not head.version:
+        return False
+    tail = tail_of(stream.backend, stream.lineage(head.version, head))
+    return tail.is_said or bool(tail.open_calls)
 
 
 def _record(
@@ -214,8 +224,7 @@ def next_input_of(stream: Stream) -> NextInput:
     if head.closed or not head.version:
         return "nothing"
     tail = tail_of(stream.backend, stream.lineage(head.version, head))
-    is_said = tail.prompt is not None or tail.unanswered is not None or tail.answer is not None
-    return next_input(awaited=len(tail.open_calls), unanswered=is_said and not tail.is_over)
+    return next_input(awaited=len(tail.open_calls), unanswered=tail.is_said and not tail.is_over)
 
 
 def _result(stream: Stream, entry: _Entry) -> _Result:

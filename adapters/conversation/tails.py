@@ -47,6 +47,11 @@ class Tail:
     is_whole: bool = True
 
     @property
+    def is_said(self) -> bool:
+        """Whether anybody said anything in it."""
+        return any(each is not None for each in (self.prompt, self.unanswered, self.answer))
+
+    @property
     def is_over(self) -> bool:
         """Whether the exchange was answered, and awaits nothing."""
         is_answered = self.answer is not None and self.unanswered is None

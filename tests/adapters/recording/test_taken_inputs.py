@@ -62,6 +62,22 @@ def test_results_on_an_empty_conversation_are_an_error_with_its_code(
     assert chat.head().version == 0
 
 
+def test_results_where_only_tools_and_instructions_are_in_force_are_that_error(
+    chat: onrecord.Conversation,
+) -> None:
+    chat.instruct("Be brief.")
+    chat.tools.declare([{"name": "look", "input_schema": {"type": "object"}}])
+    version = chat.head().version
+    with pytest.raises(onrecord.ResultsWithoutConversation):
+        chat.ingest([bell(), result("a")])
+    assert chat.head().version == version
+
+
+def test_a_fork_of_what_was_said_takes_results(chat: onrecord.Conversation) -> None:
+    fork = answered(chat).fork("process/4711/again")
+    assert fork.ingest([result("a")]) == "ready"
+
+
 def test_signals_may_begin_a_conversation(chat: onrecord.Conversation) -> None:
     assert chat.ingest([bell()]) == "ready"
     assert last_turn(chat) == ["a bell rang"]
