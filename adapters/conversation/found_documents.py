@@ -15,7 +15,7 @@ from enum import Enum
 from ipaddress import IPv4Address, IPv6Address
 from math import isfinite
 from pathlib import Path
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, TypeVar, cast
 from uuid import UUID
 
 from pydantic import AnyUrl, BaseModel, RootModel, SecretBytes, SecretStr
@@ -44,9 +44,50 @@ HANDLERS: Final[tuple[Handler, ...]] = (
 )
 
 
+_OWN: Final[dict[type, Callable[[Any], object]]] = {}
+"""How a program reads its own types; a type's own reader goes before those of what it extends."""
+
+_OwnT = TypeVar("_OwnT")
+
+
+def result_type(kind: type[_OwnT], read: Callable[[_OwnT], object]) -> None:
+    """Record results of a type of your own, wherever they stand, as `read` returns them.
+
+    That is anything that `tool_result` takes: texts, JSON, paths, bytes, documents, or a nesting of
+    these, with other types of yours in it. It holds for the whole process, goes before what is known
+    of the type otherwise, and a later reader takes the place of an earlier one.
+    """
+    if not isinstance(cast("object", kind), type) or kind.__module__ == "builtins":
+        raise InvalidContent("a type of results is a class of your own")
+    if not callable(read):
+        raise InvalidContent(f"what reads a result is a function, not {kind_of(read)}")
+    _OWN[kind] = read
+
+
 def unfolded(value: object) -> Unfolded | None:
     """Return what a typed result says; None for a value that has no handler."""
+    if (read := _own_reader(value)) is not None:
+        return Unfolded(_read(value, read))
     return next((tell(value) for is_told, tell in HANDLERS if is_told(value)), None)
+
+
+def _own_reader(value: object) -> Callable[[Any], object] | None:
+    if not _OWN:
+        return None
+    return next((_OWN[kind] for kind in type(value).__mro__ if kind in _OWN), None)
+
+
+def _read(value: object, read: Callable[[Any], object]) -> object:
+    """Return what a reader says; InvalidContent where it fails, or gives what it is to read."""
+    try:
+        result = read(value)
+    except Exception as exc:
+        raise InvalidContent(
+            f"what reads results of type {kind_of(value)} failed: {type(exc).__name__}"
+        ) from exc
+    if _own_reader(result) is read:
+        raise InvalidContent(f"what reads results of type {kind_of(value)} gives another of them")
+    return result
 
 
 _DOCUMENTS: Final = (Document, Unstored, Path, bytes, bytearray, memoryview)
@@ -137,6 +178,9 @@ class _Walk:
     def take(self, step: _Step) -> None:
         """Put the plain form of a value where it goes; what it holds is looked at next."""
         value = step.value
+        if _own_reader(value) is not None:
+            self._take_other(step)
+            return
         if is_document(value):
             place: JsonObject = {}
             step.put(place)

@@ -28,6 +28,7 @@ from onrecord.adapters.tools.tool import Unfolded
 from onrecord.domain import conversation, jsontext
 from onrecord.domain.content import Document, Text
 from onrecord.domain.documents import reference_to
+from onrecord.domain.errors import InvalidContent
 from onrecord.domain.events import (
     DocumentExtracted,
     ToolCallRecorded,
@@ -39,6 +40,8 @@ from onrecord.domain.log import Recorded
 Part: TypeAlias = Text | Document
 
 _WHAT: Final = "a tool's result"
+_DEEPEST: Final = 100
+"""How many types are read one out of the other."""
 
 
 class Placed(NamedTuple):
@@ -119,9 +122,12 @@ def _check(value: Any) -> None:
 def _opened(value: object) -> Unfolded:
     """Return what a typed result says; anything else as it is."""
     opened = value if isinstance(value, Unfolded) else Unfolded(value)
-    while (inner := unfolded(opened.value)) is not None:
+    for _ in range(_DEEPEST):
+        inner = unfolded(opened.value)
+        if inner is None:
+            return opened
         opened = Unfolded(inner.value, opened.at + inner.at, opened.is_error or inner.is_error)
-    return opened
+    raise InvalidContent("types of results are read as one another without an end")
 
 
 def _listed(value: object) -> Sequence[object] | None:

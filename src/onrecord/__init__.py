@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from onrecord.adapters.check.check import RequestCheck, check_request
     from onrecord.adapters.conversation.conversation import ConversationLog
     from onrecord.adapters.conversation.conversation_tools import ConversationTools, DeclaredTool
+    from onrecord.adapters.conversation.found_documents import result_type
     from onrecord.adapters.inputs.document_inputs import GivenDocument
     from onrecord.adapters.redis.relay import Relay
     from onrecord.adapters.settings import capabilities
@@ -298,6 +299,7 @@ __all__ = [
     "mcp_tools",
     "remembered",
     "require_recording",
+    "result_type",
     "run_until_answered",
     "tool",
 ]
@@ -307,6 +309,7 @@ _NAMES: Final = {
     "onrecord.adapters.check.check": "RequestCheck check_request",
     "onrecord.adapters.conversation.conversation": "ConversationLog",
     "onrecord.adapters.conversation.conversation_tools": "ConversationTools DeclaredTool",
+    "onrecord.adapters.conversation.found_documents": "result_type",
     "onrecord.adapters.inputs.document_inputs": "GivenDocument",
     "onrecord.adapters.redis.relay": "Relay",
     "onrecord.adapters.settings": "capabilities",

@@ -200,7 +200,7 @@ def test_a_result_without_documents_makes_no_group(
     chat: onrecord.Conversation, given: object
 ) -> None:
     done = chat.tool_result("call_1", given)
-    assert isinstance(done, Recorded)
+    assert isinstance(done, onrecord.Unmatched)
     assert (done.first, done.last) == (1, 2)
 
 
