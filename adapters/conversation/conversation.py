@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from uuid import UUID
@@ -19,7 +19,12 @@ from onrecord.adapters.inputs.arguments import (
     version_given,
     version_if_given,
 )
-from onrecord.adapters.inputs.document_inputs import GivenDocument, attachments, prompt
+from onrecord.adapters.inputs.document_inputs import (
+    GivenDocument,
+    PromptPart,
+    prompt,
+    stored_prompt,
+)
 from onrecord.adapters.recording.tenancy import Tenancy
 from onrecord.adapters.streams.results import ResultDone, record_result
 from onrecord.adapters.streams.stream import Done, Stream, stored_again
@@ -122,23 +127,22 @@ class Conversation:
 
     def user(
         self,
-        text: str | None = None,
-        *,
+        *content: PromptPart | Sequence[PromptPart] | None,
         documents: Iterable[GivenDocument] = (),
         message_id: str | None = None,
         expected_version: int | None = None,
     ) -> Done:
-        """Record a user's prompt, with the documents that come with it.
+        """Record a user's prompt: texts and documents in their order, `documents` behind them.
 
         A `message_id` makes it idempotent: the same message again changes nothing.
         """
         checked_id = text_if_given("message_id", message_id)
         version = version_if_given(expected_version)
-        attached = attachments(documents)
+        parts = prompt(content, documents)
 
         def record() -> Done:
-            content = prompt(text, attached, self._stream)
-            decided = conversation.say(self._stream.known_head(), content, message_id=checked_id)
+            blocks = stored_prompt(parts, self._stream)
+            decided = conversation.say(self._stream.known_head(), blocks, message_id=checked_id)
             return self._stream.append(*decided, expected_version=version)
 
         return stored_again(record)
@@ -213,18 +217,17 @@ class Conversation:
     def edit_message(
         self,
         version: int,
-        text: str | None = None,
-        *,
+        *content: PromptPart | Sequence[PromptPart] | None,
         documents: Iterable[GivenDocument] = (),
         expected_version: int | None = None,
     ) -> Done:
         """Put another prompt in the place of the one at a version; what followed it is given up.
 
-        InvalidContent where there is no prompt that is history.
+        It is given as `user` takes it. InvalidContent where there is no prompt that is history.
         """
         at, expected = version_given(version), version_if_given(expected_version)
-        attached = attachments(documents)
-        return stored_again(lambda: history_edits.edit(self._stream, at, text, attached, expected))
+        parts = prompt(content, documents)
+        return stored_again(lambda: history_edits.edit(self._stream, at, parts, expected))
 
     def compact(
         self, summary: str, *, until: int | None = None, expected_version: int | None = None

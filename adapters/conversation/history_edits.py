@@ -11,7 +11,7 @@ from functools import partial
 from typing import TypeAlias
 
 from onrecord.adapters.conversation.tails import tail_of
-from onrecord.adapters.inputs.document_inputs import Unstored, prompt
+from onrecord.adapters.inputs.document_inputs import UnstoredPart, stored_prompt
 from onrecord.adapters.streams.lineage import LineSegment, parted
 from onrecord.adapters.streams.stream import Done, Stream, settle
 from onrecord.domain import conversation
@@ -43,12 +43,11 @@ def retell(stream: Stream, decide: Decide, expected_version: int | None) -> Done
 def edit(
     stream: Stream,
     version: int,
-    text: str | None,
-    documents: Sequence[Document | Unstored],
+    parts: Sequence[UnstoredPart],
     expected_version: int | None,
 ) -> Done:
     """Store documents, and record a prompt with them in the place of another one, as `retell` does."""
-    content = prompt(text, documents, stream)
+    content = stored_prompt(parts, stream)
     return retell(stream, partial(edited, version=version, content=content), expected_version)
 
 

@@ -7,10 +7,10 @@ import logging
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, cast
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
-from onrecord.adapters.inputs.arguments import kind_of, several, text_if_given
+from onrecord.adapters.inputs.arguments import kind_of, several, text_given
 from onrecord.adapters.streams.stream import Stream
 from onrecord.domain.content import Document, Text
 from onrecord.domain.documents import (
@@ -29,6 +29,8 @@ logger = logging.getLogger("onrecord")
 GivenDocument: TypeAlias = Path | bytes | Document
 """A document as callers give it: a file, its bytes, or one that is described already."""
 
+PromptPart: TypeAlias = str | Text | GivenDocument
+"""A part of a prompt as callers give it."""
 
 _READ_BY_PROVIDERS: Final = frozenset({"http", "https"})
 _STANDARD: Final = bytes.maketrans(b"-_", b"+/")
@@ -44,6 +46,10 @@ class Unstored(NamedTuple):
     source: bytes | Path
     media_type: str
     name: str | None = None
+
+
+UnstoredPart: TypeAlias = Text | Document | Unstored
+"""A part of what a user says."""
 
 
 def described(value: object) -> Document | Unstored:
@@ -98,19 +104,45 @@ def attachments(documents: object) -> tuple[Document | Unstored, ...]:
     return tuple(described(document) for document in several("documents", documents))
 
 
-def prompt(
-    text: object, attached: Sequence[Document | Unstored], stream: Stream
-) -> tuple[Text | Document, ...]:
-    """Return what a user says, documents first; InvalidContent where no record can hold it.
+def prompt(content: Iterable[object], documents: object) -> tuple[UnstoredPart, ...]:
+    """Return what a user says in its order, then the other documents; nothing is stored.
 
-    Nothing is stored of what is refused. Blank text alone is: no provider takes it.
+    A part may be a list of parts. InvalidContent where no record can hold one, and for blank text
+    alone: no provider takes it.
     """
-    words = text_if_given("a prompt's text", text)
-    if words is not None and not words.strip() and not attached:
+    parts = (*(_part(each) for each in _flat(content)), *attachments(documents))
+    if parts and all(isinstance(part, Text) and not part.text.strip() for part in parts):
         raise InvalidContent("the prompt is blank: give it text or a document")
-    must_hold(stream, attached)
-    stored_documents = tuple(stored(document, stream) for document in attached)
-    return stored_documents if words is None else (*stored_documents, Text(text=words))
+    return parts
+
+
+def stored_prompt(parts: Sequence[UnstoredPart], stream: Stream) -> tuple[Text | Document, ...]:
+    """Return what a user says, its documents stored; InvalidContent as of `must_hold`."""
+    must_hold(stream, (part for part in parts if not isinstance(part, Text)))
+    return tuple(part if isinstance(part, Text) else stored(part, stream) for part in parts)
+
+
+def _flat(content: Iterable[object]) -> Iterator[object]:
+    for each in content:
+        if isinstance(each, list | tuple) and not isinstance(each, Unstored):
+            yield from cast("Iterable[object]", each)
+        elif each is not None:
+            yield each
+
+
+def _part(value: object) -> UnstoredPart:
+    match value:
+        case str():
+            return Text(text=text_given("a prompt's text", value))
+        case Text():
+            return Text(text=text_given("a prompt's text", value.text))
+        case Path() | bytes() | bytearray() | memoryview() | Document() | Unstored():
+            return described(cast("object", value))
+        case _:
+            raise InvalidContent(
+                "a prompt is text (str) and documents (pathlib.Path, bytes, onrecord.Document), "
+                f"not {kind_of(value)}"
+            )
 
 
 def from_outside(data: bytes, declared: str | None, named: str | None) -> Unstored:

@@ -23,7 +23,11 @@ Step = Callable[[Any], object]
 
 REFUSED: dict[str, tuple[Step, str]] = {
     "a prompt that is no text": (lambda chat: chat.user(5), r"text .* not int"),
-    "a prompt of several texts": (lambda chat: chat.user(("Ada",)), r"text .* not tuple"),
+    "a prompt with a part that is no text": (
+        lambda chat: chat.user(("Ada", 5)),
+        r"text .* not int",
+    ),
+    "a prompt of parts in parts": (lambda chat: chat.user(["a", ["b"]]), r"text .* not list"),
     "a prompt of nothing": (lambda chat: chat.user(), "needs content"),
     "an empty prompt": (lambda chat: chat.user(""), "blank"),
     "a blank prompt": (lambda chat: chat.user(" \n"), "blank"),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import sys
 import threading
 from pathlib import Path
@@ -127,7 +128,7 @@ def test_a_document_is_stored_once_and_named_by_its_bytes(
     chat.user("What does it say?", documents=[report, b"%PDF-1.7 the report"])
     (message,) = said(chat)
     assert isinstance(message, events.MessageRecorded)
-    first, second, text = message.content
+    text, first, second = message.content
     assert isinstance(first, Document)
     assert isinstance(second, Document)
     assert (first.name, first.media_type) == ("report.pdf", "application/pdf")
@@ -358,3 +359,35 @@ def test_a_server_without_its_driver_says_what_to_install(monkeypatch: pytest.Mo
     monkeypatch.delattr("onrecord.adapters.storage.postgres", raising=False)
     with pytest.raises(onrecord.StorageError, match=r"onrecord\[postgres\]"):
         onrecord.connect("postgresql://localhost/x")
+
+
+def test_a_prompt_keeps_the_order_of_its_texts_and_documents(chat: onrecord.Conversation) -> None:
+    picture = b"\x89PNG\r\n\x1a\n"
+    chat.user(["Before", picture, "between", b"%PDF-1.7", Text(text="after")])
+    chat.user("Before", picture, "after", documents=[b"%PDF-1.7"])
+    kinds = [
+        [part.text if isinstance(part, Text) else "document" for part in event.content]
+        for event in said(chat)
+        if isinstance(event, events.MessageRecorded)
+    ]
+    assert kinds == [
+        ["Before", "document", "between", "document", "after"],
+        ["Before", "document", "after", "document"],
+    ]
+
+
+def test_an_edited_prompt_keeps_its_order_too(chat: onrecord.Conversation) -> None:
+    version = chat.user("Before").last
+    chat.edit_message(version, [b"%PDF-1.7", "after"])
+    (turn,) = chat.history()
+    assert [type(block.content) for block in turn.blocks] == [Document, Text]
+
+
+@pytest.mark.parametrize(
+    "api", ["anthropic-messages", "openai-chat", "openai-responses", "gemini", "bedrock-converse"]
+)
+def test_each_api_is_sent_a_prompt_in_its_order(chat: onrecord.Conversation, api: str) -> None:
+    chat.user(["first", b"\x89PNG\r\n\x1a\n", "last"])
+    body = json.dumps(dict(chat.request(api).body), default=lambda data: data.hex())
+    picture = next(at for word in ("image", "inlineData") if (at := body.find(word)) > 0)
+    assert body.index("first") < picture < body.index("last")

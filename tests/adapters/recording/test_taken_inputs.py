@@ -12,7 +12,7 @@ import pytest
 
 import onrecord
 from onrecord.domain import events
-from onrecord.domain.content import Text
+from onrecord.domain.content import Document, Text
 from onrecord.domain.conversation import CANCELLED
 from onrecord.projections.history.history import NextInput, next_input
 from tests.adapters.recording.handed_over import (
@@ -133,7 +133,7 @@ def test_documents_alone_are_a_prompt(chat: onrecord.Conversation) -> None:
 def test_a_prompt_and_its_documents_go_as_one(chat: onrecord.Conversation) -> None:
     chat.user("Read", documents=[PDF])
     chat.ingest([])
-    assert len(chat.history()[-1].blocks) == 2
+    assert [type(block.content) for block in chat.history()[-1].blocks] == [Text, Document]
 
 
 @pytest.mark.parametrize("said", ["", " ", "\n"])
