@@ -144,7 +144,7 @@ def with_secrets(request: Request, secrets: Mapping[str, object] | None) -> Requ
     members = {} if wire is None else stand_ins(body, wire)
     if not members:
         return request
-    given = {place: secrets[place] for place in members if place in (secrets or {})}
+    given = {place: value for place, value in (secrets or {}).items() if place in members}
     missing = {place: text for place, text in members.items() if place not in given}
     if missing:
         raise SecretMissing(missing)

@@ -178,14 +178,14 @@ class Sqlite:
     @releasing
     def open(self, tenant: UUID, key: str, conversation_id: UUID | None = None) -> UUID:
         """Return the id of the conversation of that key, made now if the key is new."""
-        if (conversation_id := self.find(tenant, key)) is not None:
-            return conversation_id
+        if (known := self.find(tenant, key)) is not None:
+            return known
         made, name = conversation_id or uuid7(), (tenant.bytes, self.digest(key))
         with self.file.writing() as session:
             must_take(session, tenant, made)
             session.run("insert_key", *name, made.bytes)
-            (conversation_id,) = session.one("select_key", *name) or (made.bytes,)
-            return UUID(bytes=conversation_id)
+            (stored_id,) = session.one("select_key", *name) or (made.bytes,)
+            return UUID(bytes=stored_id)
 
     def find(self, tenant: UUID, key: str) -> UUID | None:
         """Return the id of the conversation of that key, or None."""

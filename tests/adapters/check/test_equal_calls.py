@@ -11,9 +11,9 @@ from onrecord.adapters.check.check import check_request
 from onrecord.domain.events import ToolResultRecorded
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import FOLDERS, known_api
-from tests.adapters.every_spelling import Chat, Gemini, Ollama, candidate
+from tests.adapters.every_spelling import Gemini, Ollama, candidate
 from tests.adapters.recorded_calls import known
-from tests.adapters.recording.own_history import List, Spelling, completion
+from tests.adapters.recording.own_history import Chat, List, Spelling, completion
 from tests.adapters.recording.retold import Retold
 
 NAMELESS: list[Spelling] = [Gemini(), Ollama(), Chat()]

@@ -1,6 +1,6 @@
 """A request that needs secrets which were cut takes them from the caller, and none is stored."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -40,8 +40,13 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 
 
 def answer(number: int) -> JsonObject:
-    text = {"type": "output_text", "text": "It is on its way.", "annotations": []}
-    message = {"id": f"msg_{number}", "type": "message", "role": "assistant", "content": [text]}
+    text: JsonObject = {"type": "output_text", "text": "It is on its way.", "annotations": []}
+    message: JsonObject = {
+        "id": f"msg_{number}",
+        "type": "message",
+        "role": "assistant",
+        "content": [text],
+    }
     return {
         "id": f"resp_{number}",
         "object": "response",
@@ -52,7 +57,7 @@ def answer(number: int) -> JsonObject:
 
 
 @contextmanager
-def talk(folder: Path) -> Iterator[tuple[onrecord.Conversation, Any, Replaying]]:
+def talk(folder: Path) -> Generator[tuple[onrecord.Conversation, Any, Replaying]]:
     """A conversation whose program sent a tool with secrets itself, and that goes on."""
     with (
         onrecord.connect(f"sqlite:///{folder / 'talks.db'}") as store,

@@ -10,9 +10,9 @@ import pytest
 
 from onrecord.domain.content import ToolCall
 from onrecord.domain.jsontext import JsonObject
-from tests.adapters.every_spelling import Bedrock, Chat, Gemini, Ollama, candidate
+from tests.adapters.every_spelling import Bedrock, Gemini, Ollama, candidate
 from tests.adapters.recorded_calls import Recorded
-from tests.adapters.recording.own_history import List, Program, Spelling, completion
+from tests.adapters.recording.own_history import Chat, List, Program, Spelling, completion
 from tests.projections.refused import refused
 
 SEAL = base64.b64encode(bytes(range(200, 255)) * 2).decode()

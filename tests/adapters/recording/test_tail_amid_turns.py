@@ -11,9 +11,9 @@ from onrecord.domain import jsontext
 from onrecord.domain.events import ToolCallRecorded, ToolResultRecorded
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.matching.units import digest_of
-from tests.adapters.every_spelling import Chat, Gemini, Ollama, candidate
+from tests.adapters.every_spelling import Gemini, Ollama, candidate
 from tests.adapters.recorded_calls import Recorded
-from tests.adapters.recording.own_history import List, Program, Spelling, completion
+from tests.adapters.recording.own_history import Chat, List, Program, Spelling, completion
 
 NAMELESS: list[Spelling] = [Gemini(), Ollama(), Chat()]
 """The APIs whose calls may have no id."""
