@@ -99,11 +99,13 @@ def _without_bytes(value: Any) -> Any:
 # Where a service is known to take, or itself sent, what its SDK's types of a request do not have.
 #
 # A place is spelled with the types of the objects in lists: `input.*.reasoning.id` is the id of
-# an item of the input whose type is `reasoning`.
+# an item of the input whose type is `reasoning`. A `*` is a place in a list, and any text as well;
+# `[*]` is a place in a list alone, whatever type stands there: none.
 
 _SENT: Final = "the service sends it in answers; that its own words go back is what it asks for"
 _NULL: Final = "the service sends null; recorded: a null `status` was accepted"
 _COMPATIBLE: Final = "recorded: accepted by"
+_GROQ: Final = "console.groq.com, API Reference, Create chat completion"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,8 @@ class Deviation:
     source: str
     is_null: bool = False
     """Whether only null is let pass."""
+    value: str | None = None
+    """The only word that is let pass, if not any."""
 
 
 _ANTHROPIC: Final = "anthropic-messages"
@@ -137,6 +141,17 @@ DEVIATIONS: Final = (
     Deviation(_CHAT, "clear_thinking", f"{_COMPATIBLE} Cerebras"),
     Deviation(_CHAT, "reasoning", f"{_COMPATIBLE} OpenRouter and Snowflake"),
     Deviation(_CHAT, "reasoning_format", f"{_COMPATIBLE} Groq"),
+    Deviation(_CHAT, "reasoning_effort", f"{_COMPATIBLE} Groq", value="default"),
+    Deviation(_CHAT, "search_settings", f"{_COMPATIBLE} Groq"),
+    Deviation(_CHAT, "include_reasoning", _GROQ),
+    Deviation(_CHAT, "compound_custom", _GROQ),
+    Deviation(_CHAT, "citation_options", _GROQ),
+    Deviation(_CHAT, "disable_tool_validation", _GROQ),
+    Deviation(_CHAT, "documents", _GROQ),
+    Deviation(_CHAT, "messages.*.prefix", f"{_COMPATIBLE} Mistral"),
+    Deviation(_CHAT, "messages.*.content.*.thinking.type", f"{_COMPATIBLE} Mistral"),
+    Deviation(_CHAT, "messages.*.tool_calls.*.index", f"{_COMPATIBLE} Mistral"),
+    Deviation(_CHAT, "tools.[*].type", f"{_COMPATIBLE} Mistral without it"),
     Deviation(_CHAT, "service_tier", f"{_COMPATIBLE} Groq (`on_demand`)"),
     Deviation(_CHAT, "thinking", f"{_COMPATIBLE} z.ai"),
     Deviation(_RESPONSES, "tools.*.function.strict", "recorded: accepted without it"),
@@ -166,11 +181,12 @@ DEVIATIONS: Final = (
 )
 
 
-def is_tolerated(api: str, place: str, *, is_null: bool) -> bool:
-    """Whether a service is known to take what is at a place."""
+def is_tolerated(api: str, place: str, given: object) -> bool:
+    """Whether a service is known to take what is given at a place."""
     return any(
         deviation.api == api
-        and (is_null or not deviation.is_null)
+        and (given is None or not deviation.is_null)
+        and deviation.value in (None, given)
         and fnmatchcase(place, deviation.place)
         for deviation in DEVIATIONS
     )
@@ -211,7 +227,7 @@ def _is_let_pass(api: str, request: JsonObject, mismatch: Mismatch) -> bool:
         return mismatch.path != ("max_tokens",) or "model" not in request
     steps = _tagged(request, mismatch)
     place = ".".join("*" if isinstance(step, int) else step for step in steps)
-    return is_tolerated(api, place, is_null=mismatch.given is None)
+    return is_tolerated(api, place, mismatch.given)
 
 
 def _violation(api: str, request: JsonObject, mismatch: Mismatch) -> Violation:

@@ -202,14 +202,14 @@ def compactions(request: Mapping[str, Any]) -> Iterator[Found]:
 def operators_messages(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find `system` messages elsewhere than after a user's, or with more than text in them.
 
-    Recorded: they were accepted before an assistant's and at the end.
+    Recorded: they were accepted before an assistant's and at the end, and two of them in a row.
     """
     messages = placed_objects(request.get("messages"))
     roles = {index: text(message.get("role")) for index, message in messages}
     for index, role in roles.items():
-        if role == "system" and roles.get(index - 1) != "user":
+        if role == "system" and roles.get(index - 1) not in ("user", "system"):
             yield ("messages", index), f"messages.{index}: a `system` message must follow a user's"
-        if role == "system" and roles.get(index + 1, "assistant") != "assistant":
+        if role == "system" and roles.get(index + 1, "assistant") not in ("assistant", "system"):
             words = (
                 f"messages.{index}: a `system` message must come immediately before an "
                 "assistant's, or last"

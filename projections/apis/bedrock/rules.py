@@ -8,13 +8,14 @@ there, and what the caller may use.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.bedrock import content_rules
 from onrecord.projections.apis.bedrock.content_rules import (
     OF_MODEL,
+    all_blocks,
     all_with,
     blocks_of,
     calls_of,
@@ -176,6 +177,25 @@ def _is_in_s3(block: JsonObject) -> bool:
     return any(member(member(block.get(kind), "source"), _S3) for kind in ("document", "video"))
 
 
+def files_in_s3(request: Mapping[str, Any]) -> Iterator[Found]:
+    """Find files that lie in S3, for Anthropic's models.
+
+    Recorded: of a user's message all were refused, of a result a document was accepted.
+    """
+    if vendor_of(request) != "anthropic":
+        return
+    for path, block in all_blocks(request):
+        yield from _in_s3(path, block, ("document", "image", "video"))
+        for at, held in placed_objects(member(block.get("toolResult"), "content")):
+            yield from _in_s3((*path, "toolResult", "content", at), held, ("image", "video"))
+
+
+def _in_s3(path: Path, block: JsonObject, kinds: Iterable[str]) -> Iterator[Found]:
+    for kind in kinds:
+        if member(member(block.get(kind), "source"), _S3):
+            yield (*path, kind, "source"), "This model doesn't support the s3Uri field."
+
+
 RULES: Final = (
     Rule("messages", "say something first", content_rules.no_messages),
     Rule("B5", "let the user speak first", content_rules.answer_first),
@@ -196,6 +216,7 @@ RULES: Final = (
     Rule("names", "give each tool a name of its own", repeated_names),
     Rule("B9", "let the assistant say a word between", results_beside_others),
     Rule("B8", "send the file as the user's, or its bytes", results_in_s3),
+    Rule("B8", "send the file's bytes", files_in_s3),
     Rule("B12", "leave the status out", refused_status),
     Rule("B6", "say what the documents are", content_rules.documents_without_text),
     Rule("B7", "spell the name anew, and number it", content_rules.bad_document_names),

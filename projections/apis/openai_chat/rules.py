@@ -48,6 +48,14 @@ def is_for_openai(request: Mapping[str, Any]) -> bool:
     return not model or _OPENAI.search(model) is not None
 
 
+_MISTRAL: Final = re.compile(r"(^|/)(mi(ni)?stral|mixtral|codestral|devstral|magistral|pixtral)")
+
+
+def is_for_mistral(request: Mapping[str, Any]) -> bool:
+    """Whether a request is for a model of Mistral's, as far as its name tells."""
+    return _MISTRAL.search(text(request.get("model"))) is not None
+
+
 def empty_array(name: str) -> str:
     """Return what the service says of a list that has to hold something."""
     return (
@@ -59,7 +67,6 @@ def empty_array(name: str) -> str:
 # The rules of Chat Completions for calls and their results, and for ids.
 
 _LONGEST_ID: Final = 40
-_MISTRAL: Final = re.compile(r"(^|/)(mi(ni)?stral|mixtral|codestral|devstral|magistral|pixtral)")
 
 
 def unanswered_calls(request: Mapping[str, Any]) -> Iterator[Found]:
@@ -139,7 +146,7 @@ def bad_ids(request: Mapping[str, Any]) -> Iterator[Found]:
     Some deployments take 64 (9router#3167). Mistral wants nine of its own (magentic#276), and
     others take the ids that they gave.
     """
-    is_mistral = _MISTRAL.search(text(request.get("model"))) is not None
+    is_mistral = is_for_mistral(request)
     is_openai = is_for_openai(request)
     for path, call_id in _ids(request):
         if is_mistral and not re.fullmatch("[a-zA-Z0-9]{9}", call_id):
@@ -162,7 +169,9 @@ def _ids(request: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
 
 
 def no_calls(request: Mapping[str, Any]) -> Iterator[Found]:
-    """Find empty lists of calls."""
+    """Find empty lists of calls; Mistral takes them (recorded)."""
+    if is_for_mistral(request):
+        return
     for index, message in messages_of(request):
         if message.get("tool_calls") == []:
             path = ("messages", index, "tool_calls")
@@ -184,11 +193,14 @@ def no_messages(request: Mapping[str, Any]) -> Iterator[Found]:
 
 
 def no_content(request: Mapping[str, Any]) -> Iterator[Found]:
-    """Find messages without content, unless they call, refuse or speak aloud instead."""
+    """Find messages without content, unless they call, refuse or speak aloud instead.
+
+    Mistral takes an empty list beside calls (recorded).
+    """
     for index, message in messages_of(request):
         path: Path = ("messages", index, "content")
         content = message.get("content")
-        if content == []:
+        if content == [] and not (message.get("tool_calls") and is_for_mistral(request)):
             yield path, empty_array(bracketed(path))
         if content is None and not _says_otherwise(message):
             yield path, "Invalid value for 'content': expected a string, got null."

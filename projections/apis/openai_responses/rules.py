@@ -7,6 +7,7 @@ expired; encrypted content of another account.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -217,6 +218,25 @@ def unanswered_calls(request: Mapping[str, Any]) -> Iterator[Found]:
         yield ("input", index), f"No tool output found for {CALLED[kind_of(item)]} {call}."
 
 
+_CALLS_LAST: Final = re.compile(r"(^|/)deepseek")
+"""Names of models whose server wants calls right before their outputs."""
+
+
+def words_before_outputs(request: Mapping[str, Any]) -> Iterator[Found]:
+    """Find what the assistant says between a call and its output, for DeepSeek's models (recorded)."""
+    if not _CALLS_LAST.search(text(request.get("model")).lower()):
+        return
+    open_calls: list[str] = []
+    for index, item in items_of(request):
+        kind = kind_of(item)
+        if kind in CALLED:
+            open_calls.append(text(item.get("call_id")))
+        elif kind in CALLS:
+            open_calls = [call for call in open_calls if call != answered_id(item)]
+        elif open_calls and kind == "message" and item.get("role") == "assistant":
+            yield ("input", index), f"No tool output found for tool call {open_calls[0]}."
+
+
 def outputs_without_call(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find outputs without a call of their own before them (continue#10092)."""
     if goes_on_from_storage(request):
@@ -346,6 +366,7 @@ RULES: Final = (
         reasoning_not_stored,
     ),
     Rule("O1", "send an output for the call, after it", unanswered_calls),
+    Rule("O17", "put the words before the calls", words_before_outputs),
     Rule("O2", "leave the output out, or put its call before it", outputs_without_call),
     Rule("O5", "leave `id` out where this API did not give it", wrong_prefixes),
     Rule("O5", "leave `id` out where this API did not give it", long_ids),

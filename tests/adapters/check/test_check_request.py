@@ -156,6 +156,28 @@ class TestTypes:
         request = {"input": [HELLO, {**call, "status": "lost"}, output]}
         assert [where for where, _ in broken(RESPONSES, request)] == ["/input/1/status"]
 
+    def test_what_groq_takes_may_be_sent(self) -> None:
+        more: JsonObject = {"search_settings": {"include_domains": ["python.org"]}}
+        request = {**GOOD[CHAT], **more, "reasoning_effort": "default", "include_reasoning": True}
+        assert broken(CHAT, request) == []
+        assert broken(CHAT, {**GOOD[CHAT], "reasoning_effort": "defualt"})
+
+    def test_what_mistral_takes_may_be_sent(self) -> None:
+        thought = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}
+        function = {"name": "look_up", "arguments": "{}"}
+        called = {"id": "abcdefghi", "type": "function", "index": 0, "function": function}
+        answer: JsonObject = {
+            "role": "assistant",
+            "content": [thought, {"type": "text", "text": "Yes."}],
+            "prefix": False,
+            "tool_calls": [called],
+        }
+        tool = {"function": {"name": "look_up", "description": "", "parameters": {}}}
+        given = {"role": "tool", "tool_call_id": "abcdefghi", "content": "found"}
+        request: JsonObject = {"messages": [HELLO, answer, given], "tools": [tool]}
+        assert broken(CHAT, request) == []
+        assert broken(CHAT, {**request, "tools": [{**tool, "type": "functoin"}]})
+
     @pytest.mark.parametrize("api", sorted({each.api for each in DEVIATIONS}))
     def test_every_deviation_says_where_it_is_known_from(self, api: str) -> None:
         places = [each.place for each in DEVIATIONS if each.api == api and each.source]

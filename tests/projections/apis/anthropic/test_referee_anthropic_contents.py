@@ -125,3 +125,10 @@ def test_a_compaction_comes_first_and_alone() -> None:
 )
 def test_an_operators_message_has_its_place(messages: list[JsonObject]) -> None:
     assert "R21" in [rule for _, rule, _ in told(*messages)]
+
+
+def test_two_messages_of_an_operator_stand_in_a_row() -> None:
+    notes = [operator(text("Be kind.")), operator(text("Be brief."))]
+    assert told(HELLO, *notes, assistant(text("Yes.")), HELLO) == []
+    assert told(HELLO, *notes) == []
+    assert [rule for _, rule, _ in told(HELLO, *notes, HELLO)] == ["R21"]

@@ -247,8 +247,23 @@ def test_anthropics_models_see_no_video() -> None:
         "This model doesn't support the video content block that you provided. Update the content "
         "block and try again."
     )
-    assert told(user("Look", video()), to=CLAUDE) == [("/messages/0/content/1/video", "B8", said)]
+    assert ("/messages/0/content/1/video", "B8", said) in told(user("Look", video()), to=CLAUDE)
     assert told(user("Look", video()), to=NOVA) == []
+
+
+@pytest.mark.parametrize("kind", ["image", "video", "document"])
+def test_anthropics_models_read_no_files_in_s3(kind: str) -> None:
+    held = {kind: {"format": "png", "name": "report", "source": IN_S3}}
+    breach = (
+        f"/messages/0/content/1/{kind}/source",
+        "B8",
+        "This model doesn't support the s3Uri field.",
+    )
+    assert breach in told(user("Look", held), to=CLAUDE)
+    assert breach not in told(user("Look", held), to=NOVA)
+    messages = [user("Hello"), assistant(call()), user(result("a", held))]
+    place = f"/messages/2/content/0/toolResult/content/0/{kind}/source"
+    assert ((place, "B8") in rules(*messages, to=CLAUDE)) == (kind != "document")
 
 
 def test_writers_models_take_no_status() -> None:

@@ -258,3 +258,11 @@ NONSENSE: list[JsonObject] = [
 @pytest.mark.parametrize("request_", NONSENSE)
 def test_nonsense_breaks_nothing(request_: JsonObject) -> None:
     assert all(each.advice for each in refused(API, request_))
+
+
+def test_mistral_takes_lists_that_are_empty() -> None:
+    silent = {**calls("abcdefghi"), "content": list[JsonObject]()}
+    plain: JsonObject = {"role": "assistant", "content": "Yes.", "tool_calls": list[JsonObject]()}
+    messages = [HELLO, silent, result("abcdefghi"), plain, HELLO]
+    assert told(*messages, model="mistral-small-latest") == []
+    assert {rule for _, rule, _ in told(*messages, model="gpt-5")} == {"C4"}

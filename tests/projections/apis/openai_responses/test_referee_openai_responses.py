@@ -271,3 +271,12 @@ NONSENSE: list[JsonObject] = [
 @pytest.mark.parametrize("request_", NONSENSE)
 def test_nonsense_breaks_nothing(request_: JsonObject) -> None:
     assert refused(API, request_) == ()
+
+
+def test_deepseek_wants_no_words_between_a_call_and_its_output() -> None:
+    items = [HELLO, call("a"), said(None), call("b"), output("a"), output("b")]
+    words = "No tool output found for tool call a."
+    assert told(*items, model="deepseek-v4") == [("/input/2", "O17", words)]
+    assert told(*items, model="gpt-5") == told(*items) == []
+    last = [HELLO, said(None), call("a"), call("b"), output("b"), output("a"), said(None)]
+    assert told(*last, model="deepseek/deepseek-v4") == []
