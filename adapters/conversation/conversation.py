@@ -11,6 +11,7 @@ from onrecord.adapters.conversation import history_edits
 from onrecord.adapters.conversation.conversation_tools import ConversationTools, carried, carry
 from onrecord.adapters.conversation.tails import awaited_calls
 from onrecord.adapters.inputs.arguments import (
+    call_given,
     labels_given,
     of_kind,
     text_given,
@@ -191,13 +192,11 @@ class Conversation:
         """
         from onrecord.adapters.conversation.tool_results import give_result
 
-        call = text_given("a call's id", call_id)
-        return give_result(self._stream, call, content, is_error=bool(is_error))
+        return give_result(self._stream, call_given(call_id), content, is_error=bool(is_error))
 
     def cancel(self, call_id: str) -> ResultDone:
         """Record that a call was given up without a result."""
-        call = text_given("a call's id", call_id)
-        (result,) = conversation.cancel_call(self._stream.known_head(), call)
+        (result,) = conversation.cancel_call(self._stream.known_head(), call_given(call_id))
         return record_result(self._stream, result)
 
     def redact(self, version: int, reason: str | None = None) -> Done:

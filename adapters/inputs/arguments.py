@@ -43,6 +43,16 @@ def text_given(what: str, value: object) -> str:
     return value
 
 
+def call_given(value: object) -> str:
+    """Return the id of a call; InvalidContent for anything but a text.
+
+    A model's server made it, so it may hold half a surrogate pair: what is open can be answered.
+    """
+    if not isinstance(value, str):
+        raise InvalidContent(f"a call's id is a text (str), not {kind_of(value)}")
+    return value
+
+
 def text_if_given(what: str, value: object) -> str | None:
     """Return the text, or None for None; InvalidContent for anything else."""
     return None if value is None else text_given(what, value)

@@ -25,7 +25,7 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import instructions_of, neutral_of, outcome_of, parts_of, tool_of
 from onrecord.projections.apis.documents import words_for
-from onrecord.projections.apis.members import list_of
+from onrecord.projections.apis.members import list_of, text
 from onrecord.projections.history import history
 from onrecord.projections.history.history import Note, NoteKind
 
@@ -104,11 +104,11 @@ def _ended(metadata: JsonObject) -> Iterator[str]:
         yield f"return code {code}"
     if isinstance(updated, bool):
         yield "file updated" if updated else "file created"
-    if (outcome := metadata.get("outcome")) in _OUTCOMES:
+    if (outcome := text(metadata.get("outcome"))) in _OUTCOMES:
         yield _OUTCOMES[outcome]
 
 
-_OUTCOMES: Final[dict[Any, str]] = {
+_OUTCOMES: Final[dict[str, str]] = {
     "OUTCOME_FAILED": "it failed",
     "OUTCOME_DEADLINE_EXCEEDED": "it took too long",
 }

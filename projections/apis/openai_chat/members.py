@@ -11,6 +11,7 @@ from typing import Any, Final, cast
 
 from onrecord.domain import jsontext
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.members import text
 from onrecord.projections.apis.openai_chat.draft import ChatDraft
 from onrecord.projections.apis.openai_chat.read import REASONING
 from onrecord.projections.history.history import Block
@@ -176,7 +177,7 @@ def _parts(draft: ChatDraft, block: Block, content: list[Any]) -> list[Any] | No
     drops = draft.options.thinking == "drop"
     rest: list[Any] = []
     for part in content:
-        kind = cast("JsonObject", part).get("type") if isinstance(part, dict) else "text"
+        kind = text(cast("JsonObject", part).get("type")) if isinstance(part, dict) else "text"
         if kind == _THOUGHTS and drops:
             draft.leave_out("thinking", block, "thinking is dropped, as asked")
         elif kind == "refusal" and draft.is_elsewhere and not draft.is_kin(block):
@@ -185,7 +186,9 @@ def _parts(draft: ChatDraft, block: Block, content: list[Any]) -> list[Any] | No
         elif kind in _PARTS or draft.is_kin(block):
             rest.append(part)
         else:
-            draft.leave_out("C8", block, f"a {kind} goes only to the family of models that made it")
+            draft.leave_out(
+                "C8", block, f"a {kind or 'part'} goes only to the family of models that made it"
+            )
     return rest or None
 
 

@@ -16,7 +16,7 @@ from onrecord.projections.apis.answers import FAILURE, failed, words_for_nothing
 from onrecord.projections.apis.documents import Behind, tag_of
 from onrecord.projections.apis.draft import Draft, RuleNames
 from onrecord.projections.apis.foreign import goes_on
-from onrecord.projections.apis.members import list_of
+from onrecord.projections.apis.members import list_of, objects
 from onrecord.projections.apis.openai_responses.items import OUTPUTS, kind_of, link_of
 from onrecord.projections.apis.openai_responses.read import NAME
 from onrecord.projections.history.held_documents import bytes_of, is_remote, told_in
@@ -250,7 +250,7 @@ def output_of(
         case "mcp_approval_request":
             return _approval(link_of(call), text, is_error=is_error)
         case "tool_search_call":
-            members = {"execution": "client", "status": "completed", "tools": _tools_in(text)}
+            members = {"execution": "client", "status": "completed", "tools": _tools_in(text) or []}
             return {**answer, **members}
         case _:
             return {**answer, "output": _held(parts, text, is_error=is_error)}
@@ -294,9 +294,20 @@ def _approval(request_id: str | None, text: str, *, is_error: bool) -> JsonObjec
     return answer if approved else {**answer, "reason": text}
 
 
-def _tools_in(text: str) -> list[Any]:
+def text_beside_tools(
+    call: JsonObject, parts: Sequence[JsonObject], *, is_error: bool
+) -> str | None:
+    """Return the text of a search for tools that is no list of them; None where nothing is lost."""
+    if kind_of(call) != "tool_search_call" or not any(part.get("text") for part in parts):
+        return None
+    text = _text_of(parts, is_error=is_error)
+    return text if _tools_in(text) is None else None
+
+
+def _tools_in(text: str) -> list[Any] | None:
+    """Return the definitions that a text is a list of; None where it is none."""
     try:
         value = jsontext.read(text)
     except MalformedJson:
-        return []
-    return list_of(value)
+        return None
+    return list_of(value) if isinstance(value, list) and objects(value) == value else None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any, Final, assert_never, cast
 
@@ -23,6 +24,7 @@ from onrecord.projections.apis.openai_responses.draft import (
     Held,
     ResponsesDraft,
     output_of,
+    text_beside_tools,
     text_part,
 )
 from onrecord.projections.apis.openai_responses.items import (
@@ -226,15 +228,19 @@ class Encoder:
         return self._draft.words(block, document) if encoded is None else encoded
 
     def _outputs(self, blocks: Iterable[Block]) -> None:
-        """Add the outputs of a round, and behind all of them the documents that they cannot hold."""
+        """Add the outputs of a round, and behind all of them what they cannot hold."""
         behind = Behind(self._draft.options.tags, text_part)
-        for block in blocks:
-            self._output(block, behind)
+        texts = [(block, self._output(block, behind)) for block in blocks]
         if behind.parts:
             self._say("user", behind.parts, behind.blocks[0])
+        for block, text in texts:
+            if text is not None:
+                why = "the output holds definitions of tools alone: its text follows the round"
+                self._draft.note("moved", "O13", block.version, why)
+                self._say("user", [headline(replace(block, call=None)), text], block)
 
-    def _output(self, block: Block, behind: Behind[JsonObject]) -> None:
-        """Add the output of a call."""
+    def _output(self, block: Block, behind: Behind[JsonObject]) -> str | None:
+        """Add the output of a call; return its text, if the output cannot hold that."""
         draft, call = self._draft, self._calls[block.call]
         if block.mark == "missing":
             why = f"no output in time: {CANCELLED!r} stands in"
@@ -242,7 +248,7 @@ class Encoder:
         value = self._own(block)
         if value is not None and kind_of(value) == OUTPUTS.get(kind_of(call)):
             draft.add(with_link(value, link_of(call)), block)
-            return
+            return None
         decided = len(draft.router.routes)
         output = Held(draft, block, call)
         parts = list(map(output.part, draft.result_parts(block)))
@@ -251,9 +257,12 @@ class Encoder:
             # Nothing of the output goes as was decided for it.
             del draft.router.routes[decided:]
             self._late(block)
-            return
+            return None
         draft.add(answer, block)
         output.follow(behind)
+        if block.mark == "missing":
+            return None
+        return text_beside_tools(call, parts, is_error=block.is_error)
 
     def _late(self, block: Block) -> None:
         """Add a result whose time is over as the user's words."""

@@ -10,7 +10,8 @@ import pytest
 
 from onrecord.domain.content import ToolCall
 from onrecord.domain.jsontext import JsonObject
-from tests.adapters.every_spelling import Bedrock, Gemini, Ollama, candidate
+from onrecord.domain.log import Recorded as Appended
+from tests.adapters.every_spelling import EVERY, Bedrock, Gemini, Ollama, candidate
 from tests.adapters.recorded_calls import Recorded
 from tests.adapters.recording.own_history import Chat, List, Program, Spelling, completion
 from tests.projections.refused import refused
@@ -216,3 +217,18 @@ def test_a_seal_of_bedrock_tells_reasoning_without_its_text(tmp_path: Path) -> N
         {"role": "assistant", "content": [{"reasoningContent": bare}, {"text": "hi"}]},
     ]
     went_on(program, answer, echo, program.user("u2"))
+
+
+@pytest.mark.parametrize("spelling", EVERY, ids=lambda spelling: spelling.api)
+def test_a_call_whose_id_holds_half_a_character_takes_its_result(
+    spelling: Spelling, tmp_path: Path
+) -> None:
+    """Its server made the id: what is open can be answered, and given up."""
+    program = program_of(tmp_path, spelling)
+    chat = program.recorded.chat
+    program.answer(program.send(program.user("u1")), None, ["call_\ud83d", "call_\ude00"])
+    one, other = chat.open_calls()
+    assert isinstance(chat.tool_result(one.id, "r1"), Appended)
+    assert isinstance(chat.cancel(other.id), Appended)
+    assert chat.open_calls() == []
+    assert "r1" in str(chat.request(spelling.api).body)

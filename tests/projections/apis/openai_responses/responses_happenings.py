@@ -97,10 +97,11 @@ def event_of(response: UUID, index: int, item: JsonObject, *, awaited: bool = Tr
         return events.ReasoningRecorded(content=content, **at)
     if kind == "compaction":
         return events.CompactionRecorded(content=content, **at)
-    if kind in _SERVER or is_hosted:
+    is_callers = item.get("execution") == "client"
+    if (kind in _SERVER and not is_callers) or is_hosted:
         name = kind.removesuffix("_call")
         return events.ServerToolCallRecorded(call_id=call_id, name=name, content=content, **at)
-    if kind in _CLIENT:
+    if kind in _CLIENT or kind == "tool_search_call":
         name = item.get("name", kind.removesuffix("_call"))
         return events.ToolCallRecorded(
             call_id=call_id, name=name, content=content, awaited=awaited, **at

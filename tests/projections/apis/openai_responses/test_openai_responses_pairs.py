@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -315,3 +316,64 @@ def test_where_a_tool_stands_goes_back_with_its_call() -> None:
     story = after(Story(), said)
     gives(story, output())
     assert items(story)[1] == said
+
+
+def tools_sought(call_id: str = "call_1") -> JsonObject:
+    client = {"execution": "client", "status": "completed"}
+    return {"type": "tool_search_call", "call_id": call_id, "arguments": {}, **client}
+
+
+def sought(result: str, *, is_error: bool = False) -> Story:
+    """A conversation in which the caller searches for tools."""
+    story = Story()
+    story.user("hi")
+    asks(story)
+    answers(story, reasoning(), tools_sought())
+    story.result("call_1", result, is_error=is_error)
+    return story
+
+
+def found(*tools: JsonObject) -> JsonObject:
+    client = {"execution": "client", "status": "completed"}
+    return {
+        "type": "tool_search_output",
+        "call_id": "call_1",
+        **client,
+        "tools": list(tools),
+    }
+
+
+def test_definitions_that_a_search_for_tools_found_are_its_output() -> None:
+    look = {"type": "function", "name": "look", "parameters": {}}
+    assert items(sought(json.dumps([look])))[2:] == [tools_sought(), found(look)]
+    assert items(sought("[]"))[2:] == [tools_sought(), found()]
+
+
+@pytest.mark.parametrize("gave", ["look, find", '["look"]', '{"name": "look"}', "7"])
+def test_what_a_search_for_tools_gave_in_words_follows_its_output(gave: str) -> None:
+    request = rendered(sought(gave))
+    tagged = [
+        {"type": "input_text", "text": "The result of tool call call_1 (tool_search):"},
+        {"type": "input_text", "text": gave},
+    ]
+    said = {"role": "user", "content": tagged}
+    assert request["input"][1:] == [reasoning(), tools_sought(), found(), said]
+    assert rules(request) == {"O13"}
+    assert refused(NAME, request) == ()
+
+
+def test_a_search_for_tools_that_failed_says_why() -> None:
+    assert "no index" in items(sought("no index", is_error=True))[-1]["content"][1]["text"]
+
+
+def test_a_search_for_tools_that_found_nothing_has_an_empty_output() -> None:
+    story = sought("")
+    assert items(story)[2:] == [tools_sought(), found()]
+    cancelled = Story()
+    cancelled.user("hi")
+    asks(cancelled)
+    answers(cancelled, tools_sought())
+    cancelled.user("never mind")
+    request = rendered(cancelled)
+    assert request["input"][1:3] == [tools_sought(), found()]
+    assert rules(request) == {"O1"}
