@@ -28,7 +28,7 @@ from onrecord.adapters.bpmn.feel import (
     spelled,
     walk,
 )
-from onrecord.domain.errors import InvalidModel
+from onrecord.domain.errors import InvalidInput, InvalidModel
 from onrecord.domain.jsontext import JsonObject
 
 FUNCTION: Final = "fromAi"
@@ -182,27 +182,38 @@ def _number(spelling: str) -> int | float:
 # From parameters to the JSON Schema of a tool's input, as Camunda's agent connectors make it.
 
 CODE: Final = "AD_HOC_TOOL_SCHEMA_INVALID"
-NAMESPACE: Final = "toolCall."
-RESTRICTED: Final = f"{NAMESPACE}_meta"
+NAMESPACE: Final = "toolCall"
+"""The variable whose members a model fills in, unless somebody says another."""
+
+META: Final = "_meta"
 """What the engine itself puts beside the arguments: the call's id and name."""
 
 
-def schema_of(element_id: str, parameters: Iterable[Parameter]) -> JsonObject:
+def namespace_given(value: object) -> str:
+    """Return the name of a variable whose members are parameters; InvalidInput for what is none."""
+    if isinstance(value, str) and value.isidentifier():
+        return value
+    raise InvalidInput("a namespace is the name of a variable, such as 'toolCall', without a dot")
+
+
+def schema_of(
+    element_id: str, parameters: Iterable[Parameter], namespace: str = NAMESPACE
+) -> JsonObject:
     """Return the schema of a tool's input; InvalidModel, with `CODE`, where a parameter is unfit."""
     try:
-        return schema_with(parameters)
+        return schema_with(parameters, namespace)
     except InvalidModel as exc:
         raise InvalidModel(
             f"Failed to generate ad-hoc tool schema for element '{element_id}'. {exc}", CODE
         ) from exc
 
 
-def schema_with(parameters: Iterable[Parameter]) -> JsonObject:
+def schema_with(parameters: Iterable[Parameter], namespace: str = NAMESPACE) -> JsonObject:
     """Return the schema of what has these parameters; InvalidModel, which names the first unfit one."""
     properties: JsonObject = {}
     required: list[str] = []
     for parameter in parameters:
-        name = _property_name(parameter.name)
+        name = _property_name(parameter.name, f"{namespace}.")
         if name in properties:
             raise InvalidModel(f"Duplicate parameter name '{parameter.name}'.")
         properties[name] = _property(parameter)
@@ -211,23 +222,23 @@ def schema_with(parameters: Iterable[Parameter]) -> JsonObject:
     return {"type": "object", "properties": properties, "required": required}
 
 
-def _property_name(parameter: str) -> str:
+def _property_name(parameter: str, namespace: str) -> str:
     """Return the name without its namespace: one segment, and not what the engine itself sets."""
-    if parameter == RESTRICTED:
+    if parameter == namespace + META:
         raise InvalidModel(f"Parameter name '{parameter}' is restricted and cannot be used.")
-    if not parameter.startswith(NAMESPACE):
+    if not parameter.startswith(namespace):
         raise InvalidModel(
-            f"Parameter name '{parameter}' is not part of expected namespace '{NAMESPACE}'."
+            f"Parameter name '{parameter}' is not part of expected namespace '{namespace}'."
         )
-    name = parameter.removeprefix(NAMESPACE)
+    name = parameter.removeprefix(namespace)
     if not name.strip():
         raise InvalidModel(
             f"Parameter name '{parameter}' is empty after removing the expected namespace "
-            f"'{NAMESPACE}'."
+            f"'{namespace}'."
         )
     if "." in name:
         raise InvalidModel(
-            f"Parameter name '{name}' with removed namespace '{NAMESPACE}' is not a leaf reference "
+            f"Parameter name '{name}' with removed namespace '{namespace}' is not a leaf reference "
             "(must not contain dots)."
         )
     return name

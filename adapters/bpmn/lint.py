@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from onrecord.adapters.bpmn.feel import (
     Call,
@@ -26,10 +26,12 @@ from onrecord.adapters.bpmn.feel import (
 )
 from onrecord.adapters.bpmn.from_ai import (
     FUNCTION,
-    RESTRICTED,
+    META,
+    NAMESPACE,
     arguments_of,
     calls_in,
     declares,
+    namespace_given,
     parameter_of,
     schema_with,
 )
@@ -65,7 +67,6 @@ _IN_CONDITION: Final[_Fault] = (
     "agentFeelWrongContext",
     "fromAi() declares nothing in a flow's condition: move it to an input mapping of the tool",
 )
-_PREFIX: Final = "toolCall"
 _ARITHMETIC: Final = frozenset(
     {"Addition", "Subtraction", "Multiplication", "Division", "Exponentiation"}
 )
@@ -80,37 +81,48 @@ class Finding:
     message: str
 
 
-def lint(model: Path | bytes, *, flavour: Flavour = "process") -> tuple[Finding, ...]:
+class _How(NamedTuple):
+    """By which flavour a model is read, and in which variable a model's arguments are."""
+
+    flavour: Flavour
+    namespace: str
+
+
+def lint(
+    model: Path | bytes, *, flavour: Flavour = "process", namespace: str = NAMESPACE
+) -> tuple[Finding, ...]:
     """Return what is wrong with the calls of `fromAi` in a BPMN file or its bytes, in its order.
 
     In the flavour `task` outputs declare parameters, and no sub-process has to say that it is an
-    agent's: what names it stands elsewhere. InvalidModel for what is no BPMN.
+    agent's: what names it stands elsewhere. `namespace` is as in `tools_of`. InvalidModel for what is
+    no BPMN.
     """
-    found = (_within(process, None, flavour) for process in model_of(model).processes)
+    how = _How(flavour, namespace_given(namespace))
+    found = (_within(process, None, how) for process in model_of(model).processes)
     return tuple(finding for findings in found for finding in findings)
 
 
-def _within(container: Element, around: Element | None, flavour: Flavour) -> Iterator[Finding]:
+def _within(container: Element, around: Element | None, how: _How) -> Iterator[Finding]:
     """Look at all that a process or sub-process holds; `around` is the ad-hoc one that it is in."""
     ad_hoc = container if container.kind == AD_HOC_SUB_PROCESS else around
-    tools = tool_elements(container, flavour) if ad_hoc is container else ()
+    tools = tool_elements(container, how.flavour) if ad_hoc is container else ()
     entries = {tool.id for tool in tools}
     for element in container.elements:
-        yield from _element(element, ad_hoc, element.id in entries, flavour)
-        yield from _within(element, ad_hoc, flavour)
+        yield from _element(element, ad_hoc, element.id in entries, how)
+        yield from _within(element, ad_hoc, how)
     for flow in container.flows:
-        yield from _flow(flow, ad_hoc, flavour)
+        yield from _flow(flow, ad_hoc, how.flavour)
 
 
 def _element(
-    element: Element, ad_hoc: Element | None, is_entry: bool, flavour: Flavour
+    element: Element, ad_hoc: Element | None, is_entry: bool, how: _How
 ) -> Iterator[Finding]:
-    misplaced = _misplaced(ad_hoc, flavour) or (None if is_entry else _NOT_ENTRY)
+    misplaced = _misplaced(ad_hoc, how.flavour) or (None if is_entry else _NOT_ENTRY)
     if misplaced is not None:
         yield from _misplaced_calls(element.id, (*element.inputs, *element.outputs), misplaced)
         return
-    yield from _declarations(element, flavour)
-    if flavour == "process":
+    yield from _declarations(element, how)
+    if how.flavour == "process":
         yield from _misplaced_calls(element.id, element.outputs, _IN_OUTPUT)
 
 
@@ -140,10 +152,10 @@ def _misplaced_calls(id: str, mappings: tuple[Mapping, ...], fault: _Fault) -> I
             yield Finding(id, *fault)
 
 
-def _declarations(element: Element, flavour: Flavour) -> Iterator[Finding]:
+def _declarations(element: Element, how: _How) -> Iterator[Finding]:
     """Look at the calls of a tool, each by itself and then all together."""
     keys: Counter[str] = Counter()
-    for _, mapping in mappings_of(element, flavour):
+    for _, mapping in mappings_of(element, how.flavour):
         if mapping.expression is None:
             continue
         try:
@@ -152,7 +164,7 @@ def _declarations(element: Element, flavour: Flavour) -> Iterator[Finding]:
             yield Finding(element.id, "agentFeelExpressionInvalid", str(exc))
             continue
         keys.update(_keys(tree))
-        yield from (Finding(element.id, *fault) for fault in _faults(tree))
+        yield from (Finding(element.id, *fault) for fault in _faults(tree, how.namespace))
     for key in (key for key, count in keys.items() if count > 1):
         message = f"{key} is declared more than once by one tool: declare it once, then refer to it"
         yield Finding(element.id, "agentFeelKeyDuplicate", message)
@@ -165,28 +177,28 @@ def _keys(tree: Node) -> Iterator[str]:
             yield ".".join(value.segments)
 
 
-def _faults(tree: Node) -> Iterator[_Fault]:
+def _faults(tree: Node, namespace: str) -> Iterator[_Fault]:
     for call in walk(tree, is_entered=lambda _: True):
         if isinstance(call, Call) and _is_misspelled(call.name):
             yield "agentFeelFunctionNameInvalid", f"there is no {call.name}(): write {FUNCTION}"
     for call in calls_in(tree):
-        faults = tuple(_named_faults(call))
-        yield from faults or _other_faults(call)
+        faults = tuple(_named_faults(call, namespace))
+        yield from faults or _other_faults(call, namespace)
 
 
-def _named_faults(call: Call) -> Iterator[_Fault]:
+def _named_faults(call: Call, namespace: str) -> Iterator[_Fault]:
     arguments = arguments_of(call)
-    fault = _key_fault(arguments.get("value"))
+    fault = _key_fault(arguments.get("value"), namespace)
     if fault is not None:
         yield fault
     if not isinstance(arguments.get("description", String("")), String):
         yield "agentFeelDescriptionTypeInvalid", "the description is a text between quotes"
 
 
-def _other_faults(call: Call) -> Iterator[_Fault]:
+def _other_faults(call: Call, namespace: str) -> Iterator[_Fault]:
     """Give what bpmnlint has no name for: what resolving would say of type, schema and options."""
     try:
-        schema_with([parameter_of(call)])
+        schema_with([parameter_of(call)], namespace)
     except InvalidModel as exc:
         yield "agentFeelArgumentInvalid", str(exc)
 
@@ -197,37 +209,38 @@ def _is_misspelled(name: str) -> bool:
     return name != FUNCTION and last.lower() == FUNCTION.lower()
 
 
-def _key_fault(value: Node | None) -> _Fault | None:
+def _key_fault(value: Node | None, namespace: str) -> _Fault | None:
     match value:
         case None:
-            return "agentFeelKeyMissing", f"fromAi() says no key: write {_PREFIX}. and a name"
+            return "agentFeelKeyMissing", f"fromAi() says no key: write {namespace}. and a name"
         case Reference(segments=segments):
-            return _segments_fault(segments)
+            return _segments_fault(segments, namespace)
         case _:
             what = _kind(value)
             return (
                 "agentFeelKeyTypeInvalid",
-                f"the key is a path, {_PREFIX}. and a name, not {what}",
+                f"the key is a path, {namespace}. and a name, not {what}",
             )
 
 
-def _segments_fault(segments: tuple[str, ...]) -> _Fault | None:
-    match segments:
-        case ("toolCall", "_meta"):
+def _segments_fault(segments: tuple[str, ...], namespace: str) -> _Fault | None:
+    if segments[0] != namespace or len(segments) == 1:
+        found = ".".join(segments)
+        return "agentFeelKeyPrefixMissing", f"the key begins with {namespace}., {found} does not"
+    match segments[1:]:
+        case (str(name),) if name == META:
+            restricted = f"{namespace}.{META}"
             return (
                 "agentFeelKeyRestricted",
-                f"{RESTRICTED} is the engine's own: choose another name",
+                f"{restricted} is the engine's own: choose another name",
             )
-        case ("toolCall", _):
+        case (_,):
             return None
-        case ("toolCall", _, *_):
+        case _:
             return (
                 "agentFeelKeySegmentsInvalid",
-                f"the key has one name behind {_PREFIX}: write {_PREFIX}.{segments[-1]}",
+                f"the key has one name behind {namespace}: write {namespace}.{segments[-1]}",
             )
-        case _:
-            found = ".".join(segments)
-            return "agentFeelKeyPrefixMissing", f"the key begins with {_PREFIX}., {found} does not"
 
 
 def _kind(node: Node) -> str:

@@ -15,7 +15,14 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
 
 from onrecord.adapters.bpmn.feel import Context, parse, walk
-from onrecord.adapters.bpmn.from_ai import Parameter, declares, parameters_of, schema_of
+from onrecord.adapters.bpmn.from_ai import (
+    NAMESPACE,
+    Parameter,
+    declares,
+    namespace_given,
+    parameters_of,
+    schema_of,
+)
 from onrecord.adapters.bpmn.gateways import MCP_GATEWAY, Gateway, check_mcp_elements
 from onrecord.adapters.bpmn.model import Collecting, Element, Mapping, Model, bytes_of, model_of
 from onrecord.domain.errors import InvalidInput, InvalidModel
@@ -45,15 +52,17 @@ def tools_of(
     *,
     flavour: Flavour = "process",
     gateways: bool = True,
+    namespace: str = NAMESPACE,
 ) -> ResolvedTools:
     """Return the tools of an ad-hoc sub-process of a BPMN file, or of its bytes.
 
     Without an id it is the only one of the model that is an agent's, else the only one. With
     `gateways=False` those are plain tools, as nobody asks what they offer. InvalidModel, whose `code`
-    is the engine's, where it is not there or a tool is not well defined. The same bytes are resolved
-    once for each sub-process, flavour and way with gateways.
+    is the engine's, where it is not there or a tool is not well defined. `namespace` is the variable
+    whose members the parameters are. The same bytes are resolved once for each way to ask.
     """
-    resolved = _tools_of(bytes_of(model), sub_process_id, flavour, bool(gateways))
+    own_namespace = namespace_given(namespace)
+    resolved = _tools_of(bytes_of(model), sub_process_id, flavour, bool(gateways), own_namespace)
     # Schemas are plain dicts: whoever writes into them shall not write into what others are given.
     own = tuple(tool.model_copy(deep=True) for tool in resolved.tools)
     return replace(resolved, tools=own)
@@ -61,7 +70,7 @@ def tools_of(
 
 @lru_cache(maxsize=64)
 def _tools_of(
-    data: bytes, sub_process_id: str | None, flavour: Flavour, has_gateways: bool
+    data: bytes, sub_process_id: str | None, flavour: Flavour, has_gateways: bool, namespace: str
 ) -> ResolvedTools:
     model = model_of(data)
     sub_process = sub_process_of(model, sub_process_id)
@@ -69,7 +78,8 @@ def _tools_of(
     _check_ids(sub_process.id, elements)
     gateways = {each.name: each for each in map(_gateway, elements if has_gateways else ()) if each}
     check_mcp_elements(each.name for each in gateways.values() if each.type == MCP_GATEWAY)
-    tools = tuple(_tool(element, flavour) for element in elements if element.id not in gateways)
+    plain = [element for element in elements if element.id not in gateways]
+    tools = tuple(_tool(element, flavour, namespace) for element in plain)
     return ResolvedTools(
         tools=tools,
         gateways=tuple(gateways.values()),
@@ -138,12 +148,12 @@ def _gateway(element: Element) -> Gateway | None:
     return Gateway(kind, element.id, element.description)
 
 
-def _tool(element: Element, flavour: Flavour) -> ToolDefinition:
+def _tool(element: Element, flavour: Flavour, namespace: str) -> ToolDefinition:
     parameters = tuple(_parameters(element, flavour))
     return ToolDefinition(
         name=element.id,
         description=element.description,
-        input_schema=schema_of(element.id, parameters),
+        input_schema=schema_of(element.id, parameters, namespace),
     )
 
 

@@ -38,7 +38,7 @@ def test_the_page_does_what_it_says(
             case _:
                 assert fence.language == "text"
     program["store"].close()
-    assert (kinds.count("xml"), kinds.count("console"), kinds.count("python")) == (1, 1, 3)
+    assert (kinds.count("xml"), kinds.count("console"), kinds.count("python")) == (1, 1, 4)
 
 
 def test_every_code_that_an_error_has_stands_on_the_page() -> None:
