@@ -47,7 +47,7 @@ from onrecord.adapters.recording.state import (
 )
 from onrecord.adapters.recording.tenancy import REMEMBERED
 from onrecord.adapters.recording.unstored import PendingAppend
-from onrecord.adapters.streams.results import with_call_version
+from onrecord.adapters.streams.results import with_call_versions
 from onrecord.adapters.streams.stream import Done, Stream, append_first, append_to, stored_again
 from onrecord.adapters.wire.answer import Conclusion, is_oversized
 from onrecord.adapters.wire.requests import WireRequest
@@ -60,8 +60,7 @@ from onrecord.domain.errors import (
     NotRecorded,
     VersionConflict,
 )
-from onrecord.domain.events import RequestSent, ToolResultRecorded
-from onrecord.domain.head import Head
+from onrecord.domain.events import RequestSent
 from onrecord.domain.log import Append, NewEvent
 from onrecord.projections.matching.sources import Source
 from onrecord.projections.matching.template import RenderedRequest, split
@@ -202,12 +201,14 @@ class Recorder:
                 match = beside(match, state)
             state = self._in_force(state, match)
             planned = plan(reading, state, match)
-            if is_reused:
-                planned = self._with_call_versions(planned, state.head)
+            start = conversation.start(state.head, self.stream.key)
             version = state.head.version
+            if is_reused:
+                first = version + len(start) + 1
+                events = with_call_versions(self.stream, state.head, planned.events, first)
+                planned = replace(planned, events=events)
             expected = None if aside and version else version
             drafted, blobs, event = self._drafted(planned, state, reading)
-            start = conversation.start(state.head, self.stream.key)
             drafted = (*map(self.stream.draft, start), *drafted)
             request = IN_FLIGHT[planned.request] = OpenRequest(planned.request, planned.line)
             try:
@@ -247,16 +248,6 @@ class Recorder:
                 bodies.keep(reading.body(planned.request))  # The others share what it says.
         append_first(self.stream, tuple(drafted), None)
         return requests
-
-    def _with_call_versions(self, planned: Plan, head: Head) -> Plan:
-        """Return a plan whose results say which of the calls of their id they are of."""
-        events = tuple(
-            with_call_version(self.stream, head, event)
-            if isinstance(event, ToolResultRecorded) and event.line is None
-            else event
-            for event in planned.events
-        )
-        return replace(planned, events=events)
 
     def _read(self, outgoing: Outgoing, bodies: RecentBodies) -> Reading:
         return Reading(outgoing, bodies, matching(outgoing.body, self.remembered()))

@@ -170,6 +170,41 @@ def with_call_version(stream: Stream, head: Head, result: ToolResultRecorded) ->
     return result.model_copy(update={"call": call})
 
 
+def with_call_versions(
+    stream: Stream, head: Head, events: Sequence[Event], first: int
+) -> tuple[Event, ...]:
+    """Return events whose results say which of the calls of their id they are of.
+
+    They are to be recorded together, from version `first` on: an id may name several of their own
+    calls, as where a program tells earlier rounds, and the ids are made of what the calls ask.
+    """
+    made: dict[str, int] = {}
+    answered: set[str] = set()
+    told: list[Event] = []
+    for version, event in enumerate(events, first):
+        if isinstance(event, ToolCallRecorded) and event.line is None:
+            made[event.call_id] = version
+        elif isinstance(event, ToolResultRecorded) and event.line is None:
+            event = _with_call(stream, head, event, made, is_again=event.call_id in answered)
+            answered.add(event.call_id)
+        told.append(event)
+    return tuple(told)
+
+
+def _with_call(
+    stream: Stream,
+    head: Head,
+    result: ToolResultRecorded,
+    made: Mapping[str, int],
+    *,
+    is_again: bool,
+) -> ToolResultRecorded:
+    known = with_call_version(stream, head, result)
+    if result.call_id not in made or (known.call is None and not is_again):
+        return known
+    return known.model_copy(update={"call": made[result.call_id]})
+
+
 def _last_named(stream: Stream, version: int, call_id: str) -> int | None:
     """Return which call of an id was made or answered last; None if it is told by its id alone."""
     for recorded in backwards(stream.backend, (LineSegment(stream.conversation_id, version),)):

@@ -148,6 +148,27 @@ def test_a_program_that_keeps_its_list_gives_each_of_equal_calls_its_result(
     assert given(told) == ["hail", "rain", "snow", "wind"]
 
 
+@each_api
+@pytest.mark.parametrize("words", [WORDS, ("hail",) * 4], ids=["different", "equal"])
+def test_a_conversation_that_begins_in_the_middle_has_each_of_equal_calls(
+    spelling: Spelling, words: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Its first request tells two rounds, the second of which asks what the first did."""
+    told = Retold(tmp_path, spelling)
+    program = told.program
+    made = spelling.echo(calling(spelling))
+    rounds = [*made, *results(spelling, *words[:2]), *made, *results(spelling, *words[2:])]
+    history = program.ask([*program.user("u1"), *rounds], "a1")
+    program.ask([*history, *program.user("u2")], "a2")
+    assert program.relations() == ["extends"] * 2
+    assert told.chat.open_calls() == []
+    said = str(told.chat.request(told.api).body)
+    assert [said.count(f"'{word}'") for word in dict.fromkeys(words)] == [
+        words.count(word) for word in dict.fromkeys(words)
+    ]
+    assert check_request(told.api, told.chat.request(told.api).body).violations == ()
+
+
 def results(spelling: Spelling, *words: str) -> List:
     if spelling.api == "gemini":
         parts = [{"functionResponse": {"name": "look", "response": {"result": it}}} for it in words]
