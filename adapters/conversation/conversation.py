@@ -47,11 +47,8 @@ if TYPE_CHECKING:
     from onrecord.projections.history.history import NextInput, Turn
 
 
-# The log of one conversation, for those who build on it: its events as they are recorded.
-
-
 class ConversationLog:
-    """The events of one conversation: `conversation.log`."""
+    """The events of one conversation, for those who build on it: `conversation.log`."""
 
     def __init__(self, stream: Stream) -> None:
         """Append to a conversation, and read it."""

@@ -164,3 +164,17 @@ def test_the_command_shows_what_stands_for_a_secret(tmp_path: Path, command: Com
         shown = command("request", "support/4711", "--api", API, "--url", url)
     assert shown.document["tools"][0]["authorization"].startswith(PLACEHOLDER)
     assert "/tools/0/authorization is cut" in shown.err
+
+
+def test_a_tool_may_be_declared_without_its_secret(tmp_path: Path) -> None:
+    with talk(tmp_path) as (chat, client, server):
+        url, headers = URL.replace(SECRET, PLACEHOLDER), {"X.Team": PLACEHOLDER}
+        bare = {**MCP, "server_url": url, "authorization": PLACEHOLDER, "headers": headers}
+        chat.tools.declare([onrecord.Native(api=API, value=bare)])
+        before = len(chat.events())
+        ask(client, chat, GIVEN)
+        assert server.requests[1].body.count(SECRET.encode()) == 3
+        assert "tools.declared" not in [event.type for event in chat.events(after=before)]
+        assert all(outcome.is_proven for outcome in replays(chat))
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert SECRET.encode() not in kept
