@@ -191,6 +191,11 @@ class Responses:
         completed = (one for one in closings if isinstance(one, ResponseCompleted))
         return next((one for one in completed if one.api == api), None)
 
+    def last_of(self, api: str) -> ResponseCompleted | ResponseInterrupted | None:
+        """Return how the last response ended that came through an API, whole or not."""
+        closings = map(_closing, reversed(self._closings))
+        return next((closing for closing in closings if closing and closing.api == api), None)
+
     def last_with(self, api: str, member: str) -> ResponseCompleted | None:
         """Return how the last whole response of an API ended that has such an object with it.
 

@@ -213,6 +213,17 @@ class ChatDraft(Draft):
         model_asked = responses.model_asked(block.asked)
         return reader.is_kin(model_asked) if answered is None else model_asked == reader.model
 
+    def is_routed_kin(self, block: Block) -> bool:
+        """Whether a router told what a model of OpenAI's thought, and the same family is asked there.
+
+        OpenAI's own service puts no vendor before a name, tells no reasoning here, and takes none.
+        """
+        model, responses = self.reader.model or "", self.history.responses
+        if "/" not in model or block.response is None:
+            return False
+        told = (responses.model_of(block.response), responses.model_asked(block.asked))
+        return any(one and "/" in one and family_of(one) == family_of(model) for one in told)
+
     def holds_sound(self, expires_at: object) -> bool:
         """Whether a model of OpenAI's hears the sound of an answer, and the service still has it.
 
@@ -233,8 +244,11 @@ def draft_of(history: History, options: Options, blobs: Mapping[str, bytes]) -> 
 
 
 def _is_groq(history: History, options: Options) -> bool:
-    """Whether Groq answered last, by the member that none but its answers have."""
-    closing = history.responses.last_completed(NAME)
+    """Whether Groq answered last, by the member that none but its answers have.
+
+    The first chunk of a stream has it, so an answer tells it that broke off, where no other is.
+    """
+    closing = history.responses.last_completed(NAME) or history.responses.last_of(NAME)
     if closing is None or "x_groq" not in closing.envelope:
         return False
     sent = history.responses.of(str(closing.response), 0).sent

@@ -217,6 +217,7 @@ def _goes(draft: ChatDraft, block: Block, name: str, value: Any) -> bool:
         goes = bool(value) and is_theirs and draft.is_kin(block)
     else:
         goes = draft.is_kin(block)
+        goes = goes or (name in _THOUGHTS_TOLD and draft.is_routed_kin(block))
     if goes:
         return True
     if name in _COUNTS or _is_empty(value):

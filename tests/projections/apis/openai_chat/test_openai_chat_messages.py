@@ -145,6 +145,27 @@ def test_reasoning_goes_back_to_the_router_that_told_it() -> None:
     assert chat.messages(story)[1] == message
 
 
+@pytest.mark.parametrize("answered_by", ["openai/gpt-5", "openai/gpt-5-2025-08-07", "gpt-5"])
+def test_reasoning_of_a_model_of_openai_goes_back_to_the_router_that_told_it(
+    answered_by: str,
+) -> None:
+    """OpenRouter wants its `reasoning_details` back; OpenAI's own service takes none."""
+    story = Story()
+    story.user("hi")
+    chat.asks(story, "openai/gpt-5")
+    detail = {"type": "reasoning.encrypted", "data": "x", "format": "openai-responses-v1"}
+    message = chat.says("hello", reasoning_details=[detail])
+    chat.answers(story, message, model=answered_by)
+    for model in ("openai/gpt-5", "openai/gpt-5-mini"):
+        request = chat.chat(story, chat.asked_of(model))
+        assert request["messages"][1] == message
+        assert refused(NAME, request) == ()
+    for model in ("gpt-5", "openai/o3", "x-ai/grok-5"):
+        request = chat.chat(story, chat.asked_of(model))
+        assert "reasoning_details" not in request["messages"][1]
+        assert "C8" in rules(request)
+
+
 def test_reasoning_is_dropped_where_that_is_asked() -> None:
     parts = [{"type": "thinking", "thinking": [{"type": "text", "text": THOUGHT}]}]
     said: list[JsonObject] = [{"type": "text", "text": "hello"}]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 
 from onrecord.adapters.check.check import check_request
+from onrecord.domain.events import ResponseInterrupted, Unfinished
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.openai_chat.read import NAME
 from onrecord.projections.apis.request import Options
@@ -224,6 +227,28 @@ def test_what_groq_adds_to_its_answers_does_not_go_back_to_it(model: str) -> Non
     assert "reasoning_content" not in request["messages"][1]
     assert rules(request) == {"C15"}
     assert refused(NAME, request) == ()
+
+
+def test_what_groq_adds_does_not_go_back_where_its_first_answer_broke_off() -> None:
+    model = "openai/gpt-oss-120b"
+    story = Story()
+    story.user("hi")
+    chat.asks(story, model)
+    begun = {"role": "assistant", "content": "I look", "channel": "final"}
+    story.happen(
+        ResponseInterrupted(
+            response=UUID(int=7),
+            api=NAME,
+            model=model,
+            reason="cut",
+            envelope={"x_groq": {"id": "req_1"}},
+            unfinished=(Unfinished(index=0, value=begun, partial=""),),
+        )
+    )
+    story.user("go on")
+    request = chat.chat(story)
+    assert request["messages"][1] == {"role": "assistant", "content": "I look"}
+    assert "C15" in rules(request)
 
 
 def test_another_server_that_answered_the_same_model_gets_its_reasoning_back() -> None:
