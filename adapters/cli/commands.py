@@ -80,6 +80,7 @@ GROUPS: Final[Mapping[str, Sequence[Callable[..., None]]]] = {
     ),
     "Requests, and what providers take": (
         request_commands.request,
+        request_commands.diff,
         request_commands.replay,
         request_commands.check_request,
         capability_commands.capabilities,

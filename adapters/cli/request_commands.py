@@ -1,4 +1,4 @@
-"""`onrecord request`, `replay` and `check-request`: the next request, those sent, and any other."""
+"""`onrecord request`, `diff`, `replay`, `check-request`: requests made, compared, sent and given."""
 
 from __future__ import annotations
 
@@ -38,6 +38,16 @@ if TYPE_CHECKING:
     from onrecord.projections.apis.rules import Violation
     from onrecord.projections.matching.template import Outcome
 
+Exchanges = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Keep the last N exchanges, and the open one.",
+        show_default="all",
+    ),
+]
+
 
 def request(
     context: typer.Context,
@@ -51,15 +61,7 @@ def request(
             show_default="the model that answered last",
         ),
     ] = None,
-    window: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Keep the last N exchanges, and the open one.",
-            show_default="all",
-        ),
-    ] = None,
+    window: Exchanges = None,
     messages: Annotated[
         int | None,
         typer.Option(metavar="N", help="Keep the last N messages instead.", show_default="all"),
@@ -103,6 +105,33 @@ def request(
         except SecretMissing as missing:  # It is only looked at: the report says what is cut.
             made = ask(secrets=missing.members)
         _show(made, as_json=as_json)
+
+
+def diff(
+    context: typer.Context,
+    key: Key,
+    a: Annotated[int, typer.Argument(min=1, help="The version of the first request.")],
+    b: Annotated[int, typer.Argument(min=1, help="The version of the second one.")],
+    api: Api = "anthropic-messages",
+    window: Exchanges = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what changed between the requests of two versions, by events.
+
+    Which events came in and which went, and why; which go otherwise, by the reports of the two
+    requests; and the instructions and tools that changed. Piped: change, version, type of event,
+    why, text.
+
+    Example: `onrecord diff support/4711 28 32 --api openai-chat`
+    """
+    from onrecord.adapters.terminal import diff_listing
+
+    with opened(context, url) as store:
+        conversation = _conversation(store, key, "there is nothing left to compare")
+        history_window = None if window is None else Window(exchanges=window, step=1)
+        changed = conversation.diff(a, b, api=api, window=history_window)
+        diff_listing.show(changed, as_json=as_json)
 
 
 def _show(made: Request, *, as_json: bool) -> None:

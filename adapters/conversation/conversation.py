@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from uuid import UUID
 
 from onrecord.adapters.conversation import history_edits
+from onrecord.adapters.conversation.conversation_log import ConversationLog
 from onrecord.adapters.conversation.conversation_tools import ConversationTools, carried, carry
 from onrecord.adapters.conversation.tails import awaited_calls
 from onrecord.adapters.inputs.arguments import (
@@ -32,7 +33,6 @@ from onrecord.adapters.streams.stream import Done, Stream, stored_again
 from onrecord.adapters.wire.clients.conversation_wire import ConversationWire
 from onrecord.domain import conversation
 from onrecord.domain.content import Blob, ToolCall
-from onrecord.domain.events import Event
 from onrecord.domain.head import Head
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.tool_context import ToolCallContext
@@ -42,53 +42,10 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from onrecord.projections.apis.capabilities import CapabilityOverride
-    from onrecord.projections.apis.request import Options, Request
+    from onrecord.projections.apis.request import Request
     from onrecord.projections.history.held_documents import HeldDocument
     from onrecord.projections.history.history import NextInput, Turn
-
-
-class ConversationLog:
-    """The events of one conversation, for those who build on it: `conversation.log`."""
-
-    def __init__(self, stream: Stream) -> None:
-        """Append to a conversation, and read it."""
-        self._stream = stream
-
-    def append(
-        self, *events: Event, expected_version: int | None = None, causation_id: UUID | None = None
-    ) -> Done:
-        """Record events, all or none, as one durable commit.
-
-        Raises VersionConflict where `expected_version` was given and is not the last one,
-        IdempotencyMismatch where an id stands for other content, and InvalidContent where an event
-        names a version that does not come before its own.
-        """
-        self._stream.must_refer_back(events)
-        return self._stream.append(
-            *events, expected_version=expected_version, causation_id=causation_id
-        )
-
-    async def append_async(
-        self, *events: Event, expected_version: int | None = None, causation_id: UUID | None = None
-    ) -> Done:
-        """Record events as `append` does, without holding up the event loop.
-
-        Where the caller is cancelled they may be recorded or not: `head()` tells.
-        """
-        await self._stream.must_refer_back_async(events)
-        return await self._stream.append_async(
-            *events, expected_version=expected_version, causation_id=causation_id
-        )
-
-    def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
-        """Yield events with after < version <= until, in order."""
-        return self._stream.read(after=version_given(after), until=version_if_given(until))
-
-    def render(self, version: int, options: Options) -> Request:
-        """Return the request that the conversation makes at a version, under these options."""
-        from onrecord.adapters.conversation.rendering import request_of
-
-        return request_of(self._stream.backend, self._stream.lineage(version), options)
+    from onrecord.projections.matching.request_diff import RequestDiff
 
 
 # A conversation as its users hold it: say things, ask for requests, read what is new.
@@ -348,6 +305,17 @@ class Conversation:
         rendered = ask_for(self._stream, version, head, options, self._tenancy.windows)
         self._wire.remember(rendered)
         return with_secrets(rendered.request, secrets)
+
+    def diff(
+        self, a: int, b: int, *, api: str, window: Window | MessageWindow | None = None
+    ) -> RequestDiff:
+        """Return what changed from the request at version `a` to the one at `b`, by events.
+
+        NothingToSend where one of them has no turn that can be sent.
+        """
+        from onrecord.adapters.conversation.request_diffs import diff_of
+
+        return diff_of(self, a, b, api, window)
 
     def fork(self, key: str, *, at: int | None = None, reason: str | None = None) -> Conversation:
         """Return a new conversation that goes on from this one, or from it at `at`; copies nothing."""

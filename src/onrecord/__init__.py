@@ -64,7 +64,7 @@ from onrecord.projections.history.windows import MessageWindow, Window
 
 if TYPE_CHECKING:
     from onrecord.adapters.check.check import RequestCheck, check_request
-    from onrecord.adapters.conversation.conversation import ConversationLog
+    from onrecord.adapters.conversation.conversation_log import ConversationLog
     from onrecord.adapters.conversation.conversation_tools import ConversationTools, DeclaredTool
     from onrecord.adapters.conversation.found_documents import result_type
     from onrecord.adapters.inputs.document_inputs import GivenDocument
@@ -127,6 +127,12 @@ if TYPE_CHECKING:
     from onrecord.projections.history.held_documents import HeldDocument
     from onrecord.projections.history.history import Block, NextInput, Note, Turn, Usage
     from onrecord.projections.history.server_tools import Activity
+    from onrecord.projections.matching.request_diff import (
+        EventChange,
+        InstructionsChange,
+        RequestDiff,
+        ToolsChange,
+    )
     from onrecord.projections.verification.verification import Fault
     from onrecord.projections.views.audit import AuditEntry, ErasureDeed
     from onrecord.projections.views.conversations import Overview
@@ -175,6 +181,7 @@ __all__ = [
     "ErasureEntry",
     "ErasureIntended",
     "Event",
+    "EventChange",
     "Exchange",
     "Failed",
     "Fault",
@@ -187,6 +194,7 @@ __all__ = [
     "HistoryCompacted",
     "Hit",
     "IdempotencyMismatch",
+    "InstructionsChange",
     "InstructionsSet",
     "InvalidContent",
     "InvalidExport",
@@ -223,6 +231,7 @@ __all__ = [
     "Report",
     "Request",
     "RequestCheck",
+    "RequestDiff",
     "RequestSent",
     "ResponseCompleted",
     "ResponseInterrupted",
@@ -264,6 +273,7 @@ __all__ = [
     "ToolRun",
     "ToolRunner",
     "ToolSource",
+    "ToolsChange",
     "ToolsDeclared",
     "Toolset",
     "Turn",
@@ -307,7 +317,7 @@ __all__ = [
 # What few programs use, and where it is: importing it with the rest would double the time.
 _NAMES: Final = {
     "onrecord.adapters.check.check": "RequestCheck check_request",
-    "onrecord.adapters.conversation.conversation": "ConversationLog",
+    "onrecord.adapters.conversation.conversation_log": "ConversationLog",
     "onrecord.adapters.conversation.conversation_tools": "ConversationTools DeclaredTool",
     "onrecord.adapters.conversation.found_documents": "result_type",
     "onrecord.adapters.inputs.document_inputs": "GivenDocument",
@@ -349,6 +359,9 @@ _NAMES: Final = {
     "onrecord.projections.history.held_documents": "HeldDocument",
     "onrecord.projections.history.history": "Block NextInput Note Turn Usage",
     "onrecord.projections.history.server_tools": "Activity",
+    "onrecord.projections.matching.request_diff": (
+        "EventChange InstructionsChange RequestDiff ToolsChange"
+    ),
     "onrecord.projections.verification.verification": "Fault",
     "onrecord.projections.views.audit": "AuditEntry ErasureDeed",
     "onrecord.projections.views.conversations": "Overview",

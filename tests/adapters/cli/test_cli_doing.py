@@ -32,6 +32,7 @@ COMMANDS = (
     "compact",
     "conversations",
     "demo",
+    "diff",
     "edit-message",
     "export",
     "forget",

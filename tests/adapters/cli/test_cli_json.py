@@ -41,6 +41,7 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
         "conversations": run("conversations", "--json", "--url", url),
         "show KEY": run("show", KEY, "--json", "--url", url),
         "request KEY": run("request", KEY, "--json", "--url", url),
+        "diff KEY A B": run("diff", KEY, "28", "32", "--json", "--url", url),
         "replay KEY": run("replay", KEY, "--json", "--url", url),
         "replay KEY --verify": run("replay", KEY, "--verify", "--json", "--url", url),
         "export KEY -o FILE": run("export", KEY, "-o", file, "--json", "--url", url),
@@ -98,6 +99,7 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
     [
         ("conversations", ("conversations",)),
         ("show KEY", ("show", KEY)),
+        ("diff KEY A B", ("diff", KEY, "28", "32")),
         ("replay KEY", ("replay", KEY)),
         ("tools KEY", ("tools", KEY)),
         ("tools KEY --all", ("tools", KEY, "--all")),

@@ -1,0 +1,59 @@
+"""The log of one conversation, for those who build on it: its events as they are recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from onrecord.adapters.inputs.arguments import version_given, version_if_given
+from onrecord.adapters.streams.stream import Done, Stream
+from onrecord.domain.events import Event
+from onrecord.domain.log import RecordedEvent
+
+if TYPE_CHECKING:
+    from onrecord.projections.apis.request import Options, Request
+
+
+class ConversationLog:
+    """The events of one conversation: `conversation.log`."""
+
+    def __init__(self, stream: Stream) -> None:
+        """Append to a conversation, and read it."""
+        self._stream = stream
+
+    def append(
+        self, *events: Event, expected_version: int | None = None, causation_id: UUID | None = None
+    ) -> Done:
+        """Record events, all or none, as one durable commit.
+
+        Raises VersionConflict where `expected_version` was given and is not the last one,
+        IdempotencyMismatch where an id stands for other content, and InvalidContent where an event
+        names a version that does not come before its own.
+        """
+        self._stream.must_refer_back(events)
+        return self._stream.append(
+            *events, expected_version=expected_version, causation_id=causation_id
+        )
+
+    async def append_async(
+        self, *events: Event, expected_version: int | None = None, causation_id: UUID | None = None
+    ) -> Done:
+        """Record events as `append` does, without holding up the event loop.
+
+        Where the caller is cancelled they may be recorded or not: `head()` tells.
+        """
+        await self._stream.must_refer_back_async(events)
+        return await self._stream.append_async(
+            *events, expected_version=expected_version, causation_id=causation_id
+        )
+
+    def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
+        """Yield events with after < version <= until, in order."""
+        return self._stream.read(after=version_given(after), until=version_if_given(until))
+
+    def render(self, version: int, options: Options) -> Request:
+        """Return the request that the conversation makes at a version, under these options."""
+        from onrecord.adapters.conversation.rendering import request_of
+
+        return request_of(self._stream.backend, self._stream.lineage(version), options)

@@ -1,0 +1,80 @@
+"""`onrecord diff`: what changed between two requests, drawn, between tabs and as JSON."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import onrecord
+from tests.adapters.cli.command import Command, in_process, on_a_terminal, url_of
+from tests.factories import tool_call, tool_result
+
+KEY = "support/4711"
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    return in_process(monkeypatch, capsys)
+
+
+@pytest.fixture(autouse=True)
+def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Given: a prompt (version 2), a call (3), its result (4), a redaction (5), instructions (6)."""
+    with onrecord.connect(url_of(tmp_path)) as store:
+        chat = store.conversation(KEY)
+        chat.user("Where is my parcel?")
+        chat.log.append(tool_call("c1", "track"))
+        chat.log.append(tool_result("c1", "It left depot\nNorth"))
+        chat.redact(2)
+        chat.instruct("Be brief.")
+        chat.tools.declare([{"name": "track", "input_schema": {"type": "object"}}])
+    monkeypatch.setenv("ONRECORD_URL", url_of(tmp_path))
+    return url_of(tmp_path)
+
+
+def test_each_change_is_a_line_with_its_reason(command: Command) -> None:
+    call, result = command("diff", KEY, "3", "4").columns
+    assert call[:3] == ["changed", "3", "tool_call.recorded"]
+    assert re.fullmatch(r"before: repaired, .*\[R1\]; after: nothing else", call[3])
+    assert result == [
+        *("added", "4", "tool_result.recorded", "not recorded yet"),
+        "It left depot\\nNorth",
+    ]
+    assert command("diff", KEY, "4", "5").columns[0] == [
+        *("removed", "2", "message.recorded", "redaction", "Where is my parcel?")
+    ]
+
+
+def test_instructions_and_tools_stand_before_the_events(command: Command) -> None:
+    assert command("diff", KEY, "5", "7").columns == [
+        ["removed", "", "instructions", "", "none"],
+        ["added", "", "instructions", "", "Be brief."],
+        ["added", "", "tool", "", "track"],
+    ]
+
+
+def test_json_has_the_notes_of_both_reports(command: Command) -> None:
+    document = command("diff", KEY, "3", "4", "--json", "--api", "openai-chat").document
+    assert (document["api"], document["a"], document["b"]) == ("openai-chat", 3, 4)
+    call, result = document["events"]
+    assert [note["deed"] for note in call["before"]] == ["repaired"]
+    assert (result["change"], result["reason"]) == ("added", "not recorded yet")
+    assert document["instructions"] is document["tools"] is None
+
+
+def test_where_nothing_changed_it_says_so(command: Command) -> None:
+    done = command("diff", KEY, "4", "4")
+    assert (done.code, done.out, done.err) == (0, "", "nothing changed\n")
+
+
+def test_a_terminal_of_80_columns_gets_a_table() -> None:
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", on_a_terminal("diff", KEY, "3", "7")).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "change" in lines[1]
+
+
+def test_what_is_no_version_is_one_line(command: Command) -> None:
+    assert command("diff", KEY, "0", "4").code == 2
+    done = command("diff", KEY, "4", "99")
+    assert done.code == 1
+    assert done.err.startswith("onrecord: ")

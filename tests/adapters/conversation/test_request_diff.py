@@ -1,0 +1,161 @@
+"""`conversation.diff`: what changed between the requests of two versions, by events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+import onrecord
+from onrecord import Conversation, RequestDiff, Store, Window
+from tests.factories import native_answer, tool_call, tool_result
+
+API = "anthropic-messages"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with onrecord.connect(f"sqlite:///{tmp_path / 'talks.db'}") as store:
+        yield store
+
+
+@pytest.fixture
+def chat(store: Store) -> Conversation:
+    """Given: a prompt (version 2), its answer (3 and 4), a prompt (5), its answer (6 and 7)."""
+    chat = store.conversation("support/4711")
+    for prompt in ("Where is my parcel?", "When does it come?"):
+        chat.user(prompt)
+        said(chat, f"An answer to: {prompt}")
+    return chat
+
+
+def said(chat: Conversation, text: str) -> None:
+    response = uuid4()
+    closing = onrecord.ResponseCompleted(response=response, api=API, envelope={})
+    chat.log.append(native_answer(response, text), closing)
+
+
+def changes(diff: RequestDiff) -> list[tuple[str, int, str | None]]:
+    return [(it.change, it.event.version, it.reason) for it in diff.events]
+
+
+def test_nothing_changed_between_a_version_and_itself(chat: Conversation) -> None:
+    diff = chat.diff(4, 4, api=API)
+    assert diff == RequestDiff(API, 4, 4)
+    assert diff.is_empty
+
+
+def test_what_was_recorded_since_came_in(chat: Conversation) -> None:
+    diff = chat.diff(2, 5, api=API)
+    assert changes(diff) == [("added", 3, "not recorded yet"), ("added", 5, "not recorded yet")]
+    assert [it.event.type for it in diff.added] == ["message.recorded"] * 2
+    back = chat.diff(5, 2, api=API)
+    assert changes(back) == [("removed", 3, "not recorded yet"), ("removed", 5, "not recorded yet")]
+
+
+def test_a_compaction_takes_out_what_its_summary_stands_for(chat: Conversation) -> None:
+    before = chat.head().version
+    done = chat.compact("The parcel is late.", until=4)
+    diff = chat.diff(before, done.last, api=API)
+    assert changes(diff) == [
+        ("removed", 2, "compaction"),
+        ("removed", 3, "compaction"),
+        ("added", done.last, "not recorded yet"),
+    ]
+
+
+def test_a_later_compaction_takes_out_the_one_before(chat: Conversation) -> None:
+    first = chat.compact("The parcel is late.", until=4).last
+    second = chat.compact("It comes on Friday.").last
+    diff = chat.diff(first, second, api=API)
+    assert ("removed", first, "compaction") in changes(diff)
+    assert ("added", second, "not recorded yet") in changes(diff)
+
+
+def test_a_redaction_takes_out_its_event_alone(chat: Conversation) -> None:
+    before = chat.head().version
+    done = chat.redact(3, "a name stands in it")
+    diff = chat.diff(before, done.last, api=API)
+    assert [it for it in changes(diff) if it[0] == "removed"] == [("removed", 3, "redaction")]
+    assert diff.added == ()
+
+
+def test_a_window_that_moved_takes_out_the_oldest_exchange(chat: Conversation) -> None:
+    window = Window(exchanges=1, step=1)
+    chat.user("Thanks.")
+    diff = chat.diff(5, 8, api=API, window=window)
+    assert changes(diff) == [
+        ("removed", 2, "window"),
+        ("removed", 3, "window"),
+        ("added", 6, "not recorded yet"),
+        ("added", 8, "not recorded yet"),
+    ]
+    assert [it.reason for it in chat.diff(8, 5, api=API, window=window).added] == ["window"] * 2
+
+
+def test_an_edit_takes_out_what_it_replaces_and_what_followed(chat: Conversation) -> None:
+    before = chat.head().version
+    chat.edit_message(5, "Can it come on Saturday?")
+    diff = chat.diff(before, chat.head().version, api=API)
+    assert [it for it in changes(diff) if it[0] == "removed"] == [
+        ("removed", 5, "given up"),
+        ("removed", 6, "given up"),
+    ]
+    assert [it.reason for it in diff.added] == ["not recorded yet"]
+
+
+def test_new_tools_and_instructions_are_told_beside_the_events(chat: Conversation) -> None:
+    chat.instruct("Be brief.")
+    chat.tools.declare([declared("track"), declared("price")])
+    before = chat.head().version
+    chat.instruct("Be kind.")
+    chat.tools.declare([declared("track", "Find a parcel."), declared("claim")])
+    diff = chat.diff(before, chat.head().version, api=API)
+    assert diff.events == ()
+    assert diff.instructions == onrecord.InstructionsChange("Be brief.", "Be kind.")
+    assert diff.tools == onrecord.ToolsChange(("claim",), ("price",), ("track",))
+    assert not diff.is_empty
+
+
+def declared(name: str, description: str = "A tool.") -> dict[str, Any]:
+    schema = {"type": "object", "properties": {}}
+    return {"name": name, "description": description, "input_schema": schema}
+
+
+def test_a_call_whose_result_came_changed_its_form(chat: Conversation) -> None:
+    chat.user("Look.")
+    chat.log.append(tool_call("c1", "track"))
+    before = chat.head().version
+    chat.log.append(tool_result("c1", "It is in depot North."))
+    diff = chat.diff(before, chat.head().version, api=API)
+    assert [it.event.type for it in diff.added] == ["tool_result.recorded"]
+    (call,) = diff.changed
+    assert (call.event.type, call.reason) == ("tool_call.recorded", None)
+    assert [note.rule for note in call.before] != [note.rule for note in call.after]
+
+
+def test_a_fork_tells_what_of_its_origin_went(chat: Conversation) -> None:
+    fork = chat.fork("support/4711/other", at=7)
+    fork.user("Go on.")
+    before = fork.head().version
+    fork.compact("All was said.", until=1)
+    diff = fork.diff(before, fork.head().version, api=API)
+    gone = {(it.event.conversation_id, it.event.version) for it in diff.removed}
+    assert gone == {(chat.conversation_id, version) for version in (2, 3, 5, 6)}
+    assert {it.reason for it in diff.removed} == {"compaction"}
+
+
+@pytest.mark.parametrize("version", [0, -1, 99, True, "2"])
+def test_what_is_no_version_is_refused(chat: Conversation, version: Any) -> None:
+    with pytest.raises(onrecord.InvalidInput):
+        chat.diff(version, 2, api=API)
+    with pytest.raises(onrecord.InvalidInput):
+        chat.diff(2, version, api=API)
+
+
+def test_a_version_without_a_turn_has_no_request(chat: Conversation) -> None:
+    with pytest.raises(onrecord.NothingToSend):
+        chat.diff(1, 2, api=API)
