@@ -163,16 +163,21 @@ class TestTypes:
         assert broken(CHAT, {**GOOD[CHAT], "reasoning_effort": "defualt"})
 
     def test_what_mistral_takes_may_be_sent(self) -> None:
-        thought = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}
+        thought: JsonObject = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}
         function = {"name": "look_up", "arguments": "{}"}
-        called = {"id": "abcdefghi", "type": "function", "index": 0, "function": function}
+        called: JsonObject = {
+            "id": "abcdefghi",
+            "type": "function",
+            "index": 0,
+            "function": function,
+        }
         answer: JsonObject = {
             "role": "assistant",
             "content": [thought, {"type": "text", "text": "Yes."}],
             "prefix": False,
             "tool_calls": [called],
         }
-        tool = {"function": {"name": "look_up", "description": "", "parameters": {}}}
+        tool: JsonObject = {"function": {"name": "look_up", "description": "", "parameters": {}}}
         given = {"role": "tool", "tool_call_id": "abcdefghi", "content": "found"}
         request: JsonObject = {"messages": [HELLO, answer, given], "tools": [tool]}
         assert broken(CHAT, request) == []
