@@ -52,6 +52,11 @@ Rule: TypeAlias = Literal[
     "agentFeelKeyTypeInvalid",
     "agentFeelNonEntryElement",
     "agentFeelWrongContext",
+    "agentToolDocumentationMissing",
+    "agentToolOutputKeyCasingInvalid",
+    "agentToolOutputKeyInvalid",
+    "agentToolOutputKeyOverwrite",
+    "agentToolResultMissing",
 ]
 _Fault: TypeAlias = tuple[Rule, str]
 

@@ -61,6 +61,7 @@ class Element:
     """A process or a flow node of one: `kind` is its BPMN name, such as `serviceTask`.
 
     `has_incoming`: a sequence flow leads to it. `attached_to`: the element whose boundary event it is.
+    `is_executable`: engines execute the process.
     `properties`, `headers`, `job_type`, `template` and `result_variable` are what extensions say. A
     process and a sub-process have `elements` and `flows`.
     """
@@ -71,6 +72,7 @@ class Element:
     documentation: str | None = None
     has_incoming: bool = False
     is_triggered_by_event: bool = False
+    is_executable: bool = False
     attached_to: str | None = None
     properties: tuple[tuple[str, str], ...] = ()
     headers: tuple[tuple[str, str], ...] = ()
@@ -292,6 +294,7 @@ def _element(node: Node, targets: frozenset[str]) -> Element:
         documentation=_documentation(node),
         has_incoming=bool(node.all(f"{_BPMN}incoming")) or element_id in targets,
         is_triggered_by_event=node.attributes.get("triggeredByEvent") in _TRUE,
+        is_executable=node.attributes.get("isExecutable") in _TRUE,
         attached_to=node.attributes.get("attachedToRef"),
         properties=_pairs(_extended(node, "properties", "property"), "name"),
         headers=_pairs(_extended(node, "taskHeaders", "header"), "key"),

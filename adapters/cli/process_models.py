@@ -49,20 +49,26 @@ def bpmn(
     lint: Annotated[
         bool, typer.Option("--lint", help="List errors in its calls of fromAi instead.")
     ] = False,
+    warn: Annotated[
+        bool, typer.Option("--warn", help="With --lint: list what its tools leave unsaid, too.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the tools that a BPMN process model gives to an agent, and their arguments.
 
     Piped: `tool` or the type of a gateway, name, what it takes, who writes its result and how,
-    description. With `--lint` element, rule, what to do; exit code 1 if there is any.
+    description. With `--lint` element, rule, what to do; exit code 1 if there is any. With `--warn`
+    tools without documentation, or without a result, are listed too; they change no exit code.
 
     Example: `onrecord bpmn desk.bpmn --sub-process Desk_Agent`
     """
     if lint and sub_process is not None:
         raise typer.BadParameter("--lint looks at the whole file: leave --sub-process out.")
+    if warn and not lint:
+        raise typer.BadParameter("--warn adds to what --lint lists: give both.")
     if not lint:
         _show(file, sub_process, flavour.value, as_json=as_json)
-    elif not _check(file, flavour.value, as_json=as_json):
+    elif not _check(file, flavour.value, warn=warn, as_json=as_json):
         raise typer.Exit(1)
 
 
@@ -86,23 +92,28 @@ def _show(file: Path, sub_process_id: str | None, flavour: Flavour, *, as_json: 
         output.note(f"onrecord: {warning}")
 
 
-def _check(file: Path, flavour: Flavour, *, as_json: bool) -> bool:
+def _check(file: Path, flavour: Flavour, *, warn: bool, as_json: bool) -> bool:
     """Write what is wrong with the calls of `fromAi` in a model; whether nothing is."""
     from onrecord.adapters.bpmn.lint import lint
+    from onrecord.adapters.bpmn.tool_rules import lint_tools
 
     with _printable_errors():
-        findings = lint(_model(file), flavour=flavour)
+        model = _model(file)
+        findings, warnings = lint(model, flavour=flavour), lint_tools(model) if warn else ()
     if as_json:
-        output.json_line({"findings": [asdict(finding) for finding in findings]})
+        listed = {"findings": findings, **({"warnings": warnings} if warn else {})}
+        output.json_line({name: [asdict(each) for each in found] for name, found in listed.items()})
         return not findings
-    for each in findings:
+    for each in (*findings, *warnings):
         if output.is_drawn():
             output.draw_breach(each.element, each.rule, each.message)
         else:
             output.plain(each.element, each.rule, each.message)
     if findings:
         output.note(f"onrecord: {counted(len(findings), 'finding')}")
-    else:
+    if warnings:
+        output.note(f"onrecord: {counted(len(warnings), 'warning')}")
+    if not findings:
         output.sentence("All that it declares for an agent is well declared.")
     return not findings
 

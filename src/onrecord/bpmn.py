@@ -4,6 +4,7 @@ from onrecord.adapters.bpmn.deployed import DeployedModels
 from onrecord.adapters.bpmn.gateways import answers_of, mcp_call, mcp_discovery
 from onrecord.adapters.bpmn.lint import lint
 from onrecord.adapters.bpmn.process_tools import tools_of, wiring_of
+from onrecord.adapters.bpmn.tool_rules import lint_tools
 from onrecord.adapters.conversation.ingest import inputs_of
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "answers_of",
     "inputs_of",
     "lint",
+    "lint_tools",
     "mcp_call",
     "mcp_discovery",
     "tools_of",

@@ -67,6 +67,16 @@ def test_lint_says_what_is_wrong_and_exits_with_one(onrecord: Command) -> None:
     assert [each["element"] for each in told.document["findings"]] == ["Track"]
 
 
+def test_lint_warns_of_what_tools_leave_unsaid_where_it_is_asked(onrecord: Command) -> None:
+    done = onrecord("bpmn", str(DESK), "--lint", "--warn", "--flavour", "task")
+    assert done.code == 0
+    assert ["Reprint", "agentToolResultMissing"] in [columns[:2] for columns in done.columns]
+    assert done.err == "onrecord: 5 warnings\n"
+    told = onrecord("bpmn", str(DESK), "--lint", "--warn", "--json")
+    assert (told.code, len(told.document["warnings"])) == (1, 5)
+    assert onrecord("bpmn", str(DESK), "--warn").code == 2
+
+
 def test_lint_says_so_where_nothing_is_wrong(onrecord: Command) -> None:
     done = onrecord("bpmn", str(DESK), "--lint", "--flavour", "task")
     assert (done.code, done.err) == (0, "")
