@@ -208,7 +208,7 @@ def _draw(conversation: Named, rows: list[_Saved]) -> None:
 
     console = output.console()
     many = counted(len(rows), "document")
-    console.print(Text.assemble((output.flat(str(conversation)), "bold"), (f"  {many}", "dim")))
+    output.draw_title(console, conversation, many)
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(justify="right", style="dim", no_wrap=True)
     for each in rows:

@@ -132,9 +132,7 @@ def _draw(console: Console, conversation: Named, in_force: Declared) -> None:
 
     from onrecord.projections.apis.declared_tools import definition_of
 
-    console.print(
-        Text.assemble((output.flat(str(conversation)), "bold"), (f"  {_since(in_force)}", "dim"))
-    )
+    output.draw_title(console, conversation, _since(in_force))
     for tool in in_force.tools:
         definition = definition_of(tool)
         console.print(Text(f"\n{output.flat(_tool_name(tool))}", "bold yellow"))
@@ -173,7 +171,7 @@ def _draw_history(
     from rich.table import Table
     from rich.text import Text
 
-    console.print(Text(output.flat(str(conversation)), "bold"))
+    output.draw_title(console, conversation)
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(justify="right", style="dim", no_wrap=True)
     table.add_column(style="dim", no_wrap=True)

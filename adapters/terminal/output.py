@@ -126,6 +126,19 @@ def console(*, stderr: bool = False, quiet: bool = False) -> Console:
     return Terminal(stderr=stderr, quiet=quiet)
 
 
+def draw_title(screen: Console, key: object, about: str = "") -> None:
+    """Draw a conversation's key, which no line breaks, and what is said of the conversation."""
+    from rich.text import Text
+
+    name, rest = Text(flat(str(key)), "bold"), Text(f"  {about}" if about else "", "dim")
+    if name.cell_len + rest.cell_len <= screen.width:
+        screen.print(name + rest)
+        return
+    screen.print(name, soft_wrap=True)
+    if about:
+        screen.print(rest)
+
+
 def draw_breach(where: str, rule: str, advice: str, said: str | None = None) -> None:
     """Draw what breaks a rule: its place and the rule, what is said of it, what to do about it."""
     from rich.padding import Padding

@@ -208,7 +208,7 @@ def document(event: RecordedEvent) -> dict[str, Any]:
 
 def draw(console: Console, named: Named, rows: Iterable[Row]) -> None:
     """Draw the timeline: versions at the left, a line a block, long text folded."""
-    console.print(_title(named))
+    output.draw_title(console, named, _about(named))
     width = max(3, len(str(named.head.version)))
     rows = iter(rows)
     exchange = 0
@@ -303,9 +303,7 @@ def _folded(console: Console, text: Text, room: int) -> Iterator[Text]:
     yield Text.assemble(last, (f" … {counted(left, 'character')} more", "dim"))
 
 
-def _title(named: Named) -> Text:
-    from rich.text import Text
-
+def _about(named: Named) -> str:
     head = named.head
     about = (
         counted(head.version, "event"),
@@ -314,9 +312,7 @@ def _title(named: Named) -> Text:
         f"{counted(len(head.open_calls), 'call')} open" if head.open_calls else "",
         "closed" if head.closed else "",
     )
-    return Text.assemble(
-        (output.flat(str(named)), "bold"), ("  " + " · ".join(filter(None, about)), "dim")
-    )
+    return " · ".join(filter(None, about))
 
 
 def _heading(console: Console, text: str) -> Text:

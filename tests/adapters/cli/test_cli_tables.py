@@ -25,7 +25,8 @@ LISTS = (
 def url(tmp_path: Path) -> str:
     with onrecord.connect(url_of(tmp_path)) as store:
         chat = store.conversation(KEY)
-        chat.user("Where is my parcel?")
+        chat.user("Where is my parcel?", documents=[b"%PDF-1.4"])
+        chat.tools.declare([{"name": "track", "input_schema": {"type": "object"}}])
         chat.log.append(tool_call("c1", "mcp__parcels__track"))
         chat.log.append(tool_result("c1", "It left depot North"), answer("It left depot North."))
         chat.fork(FORK)
@@ -44,6 +45,11 @@ def test_no_line_breaks_a_key(url: str, what: tuple[str, ...], columns: int) -> 
     keys = [word for line in lines for word in line.split() if word.startswith("support/")]
     assert set(keys) <= {KEY, FORK}
     assert KEY in keys
+
+
+@pytest.mark.parametrize("what", ["show", "tools", "documents"])
+def test_no_title_breaks_a_key(url: str, what: str) -> None:
+    assert drawn(what, KEY, "--url", url, columns=40)[0] == KEY
 
 
 def test_a_key_that_leaves_no_room_stands_above_its_row(url: str) -> None:
