@@ -310,4 +310,5 @@ def _tools_in(text: str) -> list[Any] | None:
         value = jsontext.read(text)
     except MalformedJson:
         return None
-    return list_of(value) if isinstance(value, list) and objects(value) == value else None
+    tools = list_of(value)
+    return tools if isinstance(value, list) and objects(tools) == tools else None

@@ -84,7 +84,15 @@ def fails(_: Report) -> object:
     raise LookupError("a secret")
 
 
-@pytest.mark.parametrize("read", [fails, lambda report: report, lambda report: [report]])
+def itself(report: Report) -> object:
+    return report
+
+
+def in_a_list(report: Report) -> object:
+    return [report]
+
+
+@pytest.mark.parametrize("read", [fails, itself, in_a_list])
 def test_a_reader_that_fails_or_has_no_end_is_said_and_nothing_is_recorded(
     chat: onrecord.Conversation, read: Callable[[Any], object]
 ) -> None:

@@ -344,7 +344,7 @@ def found(*tools: JsonObject) -> JsonObject:
 
 
 def test_definitions_that_a_search_for_tools_found_are_its_output() -> None:
-    look = {"type": "function", "name": "look", "parameters": {}}
+    look: JsonObject = {"type": "function", "name": "look", "parameters": {}}
     assert items(sought(json.dumps([look])))[2:] == [tools_sought(), found(look)]
     assert items(sought("[]"))[2:] == [tools_sought(), found()]
 
