@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -11,7 +10,7 @@ from uuid import UUID
 from onrecord.adapters.terminal.output import counted
 from onrecord.domain.content import Blob
 from onrecord.domain.errors import OnrecordError
-from onrecord.domain.events import InstructionsSet
+from onrecord.domain.events import InstructionsSet, Relation
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.history import timeline_text
 from onrecord.projections.history.side_branches import WHY, LinesTold
@@ -36,17 +35,24 @@ def left_out(recorded: Iterable[RecordedEvent], losses: Standing) -> str:
         lost = lost_as(event, losses)
         branches.take(event, lost)
         given_up += lost == "given up"
-    aside: Counter[str] = Counter()
+    aside: dict[Relation, list[int]] = {}
     for branch in branches:
-        aside[WHY[branch.relation]] += branch.events - branch.kept - branch.given_up
-    parts = [f"{counted(given_up, 'event')} given up when the conversation went on elsewhere"]
-    parts = parts if given_up else []
-    parts += [f"{counted(count, 'event')} of {why}" for why, count in aside.items() if count]
-    total = given_up + aside.total()
+        if count := branch.events - branch.kept - branch.given_up:
+            aside.setdefault(branch.relation, []).append(count)
+    total = given_up + sum(map(sum, aside.values()))
     if not total:
         return ""
+    parts = [f"{counted(given_up, 'event')} given up when the conversation went on elsewhere"]
+    parts = parts if given_up else []
+    parts += [_part(relation, counts) for relation, counts in aside.items()]
     verb = "is" if total == 1 else "are"
     return f"{counted(total, 'event')} {verb} not history and not shown: {'; '.join(parts)}"
+
+
+def _part(relation: Relation, counts: Sequence[int]) -> str:
+    """Say how many events of side branches began for one reason; of each the count."""
+    branches = "a side branch:" if len(counts) == 1 else f"{len(counts)} side branches, each"
+    return f"{counted(sum(counts), 'event')} on {branches} {WHY[relation]}"
 
 
 # What the requests of side branches were told, which is recorded in the requests alone.
@@ -79,7 +85,8 @@ def instructions_told(
     events = list(recorded)
     needed = {used for sent in sent_in(events) for used in references_of(sent.event.template)}
     bodies = {event.event_id: event.body for event in events if event.body is not None}
-    stored = Stored({used: bodies[used] for used in needed & bodies.keys()}, requests := {})
+    requests: dict[UUID, bytes] = {}
+    stored = Stored({used: bodies[used] for used in needed & bodies.keys()}, requests)
     told: dict[int, str] = {}
     in_force: dict[UUID | None, str] = {None: ""}
     for event in events:

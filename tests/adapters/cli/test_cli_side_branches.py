@@ -43,19 +43,20 @@ def played(folder: Path, url: str, spelling: Spelling, titles: int = 1) -> None:
 
 
 def test_it_says_how_much_is_not_shown_and_why(tmp_path: Path, url: str, command: Command) -> None:
-    played(tmp_path, url, Anthropic())
+    played(tmp_path, url, Anthropic(), titles=2)
     shown = command("show", KEY)
     assert shown.err == (
-        "12 events are not history and not shown: "
+        "16 events are not history and not shown: "
         "4 events given up when the conversation went on elsewhere; "
-        "4 events of an edit, another answer or a repeated request; "
-        "4 events of a request of its own, such as a sub-agent's or one for a title. "
+        "8 events on 2 side branches, each "
+        "a request of its own, such as a sub-agent's or one for a title; "
+        "4 events on a side branch: an edit, another answer or a repeated request. "
         f"`onrecord show {KEY} --lines` shows them.\n"
     )
     everything = command("show", KEY, "--lines")
     assert everything.err == ""
     beside = {row[0] for row in everything.columns if row[4] and row[3] != "line"}
-    assert len(beside) == 12
+    assert len(beside) == 16
     assert beside.isdisjoint(row[0] for row in shown.columns)
 
 
