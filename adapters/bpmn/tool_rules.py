@@ -41,7 +41,7 @@ class _Write:
 
     def spelled(self) -> str | None:
         """Return how it spells the result, in whatever case; None where it writes something else."""
-        found = _IN_ANY_CASE.findall(self.text)
+        found: list[str] = _IN_ANY_CASE.findall(self.text)
         if self.is_expression:
             return RESULT if RESULT in found else next(iter(found), None)
         name = self.text.partition(".")[0]

@@ -130,7 +130,7 @@ def test_a_result_is_overwritten_only_in_a_chain() -> None:
     "gives",
     [
         writing(f"{RESULT}.more"),
-        writing(RESULT, "=context put(toolCallResult, &quot;b&quot;, 1)".replace("&quot;", "'")),
+        writing(RESULT, '=context put(toolCallResult, "b", 1)'),
     ],
     ids=["a part", "put into what is there"],
 )
