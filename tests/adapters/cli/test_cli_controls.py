@@ -63,6 +63,7 @@ EACH: dict[str, list[tuple[str, ...]]] = {
     "conversations": [()],
     "show": [(NASTY,), (NASTY, "--lines"), (f"no {NASTY}",)],
     "request": [(NASTY, "--api", "gemini"), (NASTY, "--api", NASTY)],
+    "diff": [(NASTY, "4", "8"), (NASTY, "4", "8", "--api", NASTY)],
     "check-request": [("request.json", "--api", "openai-chat")],
     "replay": [(NASTY,), (NASTY, "--verify")],
     "tail": [],

@@ -151,8 +151,8 @@ class TestShow:
         assert [(r[0], r[2], r[3], r[4], r[5]) for r in rows] == [
             ("1", "record", "started", "", ""),
             ("2", "system", "instructions", "", ""),
-            ("3", "user", "document", "", ""),
             ("3", "user", "text", "", ""),
+            ("3", "user", "document", "", ""),
             ("4", "assistant", "tool call", "", ""),
             ("5", "assistant", "dream", "opaque", ""),
             ("6", "tool", "result", "", "4"),
