@@ -17,6 +17,7 @@ from onrecord.domain import conversation
 from onrecord.domain.content import Native
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.events import ToolsDeclared
+from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Duplicate
 from onrecord.domain.tool_context import EMPTY, ToolCallContext
 from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource, tools_digest
@@ -83,12 +84,40 @@ def declare(
     sources: Iterable[ToolSource],
 ) -> Done:
     """Record that these tools are in force; where the conversation says so, nothing changes."""
+    declared = tuple(tools)
+    _must_hold_no_secret(declared)
     try:
-        (event,) = conversation.declare_tools(stream.known_head(), tools, sources)
+        (event,) = conversation.declare_tools(stream.known_head(), declared, sources)
     except PydanticSerializationError:
         # The cause would name what the tool holds.
         raise InvalidContent("a tool is JSON: it holds an object that is none") from None
     return _recorded_before(stream, event) or stream.append(event)
+
+
+def _must_hold_no_secret(tools: Iterable[ToolDefinition | BuiltinTool | Native]) -> None:
+    """Raise InvalidContent where a tool's JSON holds a secret: what is declared is kept as it is."""
+    for tool in tools:
+        match tool:
+            case Native():
+                values = {tool.api: tool.value}
+            case BuiltinTool():
+                values = tool.options
+            case _:
+                continue
+        for api, value in values.items():
+            if places := _secrets_of(api, value):
+                raise InvalidContent(
+                    f"a tool of {api} holds a secret at {', '.join(places)}: declare "
+                    '"$onrecord.cut:" there, and give the secret to chat.request(secrets=...)'
+                )
+
+
+def _secrets_of(api: str, value: JsonObject) -> tuple[str, ...]:
+    from onrecord.adapters.wire.secrets import secrets_of_tool
+    from onrecord.adapters.wire.wires import wire_of
+
+    wire = wire_of(api)
+    return () if wire is None else secrets_of_tool(value, wire)
 
 
 def _recorded_before(stream: Stream, declared: ToolsDeclared) -> Duplicate | None:

@@ -99,6 +99,7 @@ _STAND_IN: Final = re.compile(re.escape(PLACEHOLDER).encode() + rb"[0-9a-f]+")
 _LONGEST_WORD: Final = 16
 
 _Path: TypeAlias = tuple[str, ...]
+_TOOL: Final[_Path] = ("", "tools", "*")
 
 
 def cut(request: JsonObject, wire: Wire, digest: Digest) -> tuple[JsonObject, tuple[str, ...]]:
@@ -129,6 +130,15 @@ def stand_ins(request: JsonObject, wire: Wire) -> dict[str, str]:
     cutting = _Cutting(lambda _: b"", lambda text, _: text, wire.content_paths)
     cutting.request(request, wire)
     return cutting.stand_ins
+
+
+def secrets_of_tool(tool: JsonObject, wire: Wire) -> tuple[str, ...]:
+    """Return the JSON pointers of the secrets in the JSON of a tool of an API."""
+    cutting = _Cutting(lambda _: b"", cut_url, wire.content_paths)
+    within = (path.split("/") for path in wire.content_paths)
+    path = next((path[: path.index("tools") + 2] for path in within if "tools" in path), _TOOL)
+    cutting.walk(tool, "", tuple(path))
+    return tuple(cutting.places)
 
 
 def without_digests(body: bytes, parts: Mapping[str, bytes]) -> tuple[bytes, Mapping[str, bytes]]:

@@ -11,6 +11,7 @@ import pytest
 import onrecord
 from onrecord.adapters.conversation.rendering import replays
 from onrecord.adapters.wire.secrets import PLACEHOLDER
+from onrecord.projections.api import FOLDERS
 from tests.adapters.cli.command import Command, in_process
 from tests.adapters.replaying_server import Replaying, replaying, whole
 
@@ -178,3 +179,42 @@ def test_a_tool_may_be_declared_without_its_secret(tmp_path: Path) -> None:
         assert all(outcome.is_proven for outcome in replays(chat))
     kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert SECRET.encode() not in kept
+
+
+@pytest.mark.parametrize(
+    ("tool", "place"),
+    [
+        (onrecord.Native(api=API, value={**MCP, "authorization": SECRET}), "/authorization"),
+        (onrecord.Native(api=API, value={**MCP, "headers": {"X": SECRET}}), "/headers/X"),
+        (onrecord.Native(api=API, value={**MCP, "server_url": URL}), "/server_url"),
+        (
+            onrecord.BuiltinTool(name="mcp", options={API: {**MCP, "authorization": SECRET}}),
+            "/authorization",
+        ),
+    ],
+)
+def test_a_tool_with_a_secret_is_not_declared(
+    tmp_path: Path, tool: onrecord.Native | onrecord.BuiltinTool, place: str
+) -> None:
+    with talk(tmp_path) as (chat, _, _):
+        version = chat.head().version
+        with pytest.raises(onrecord.InvalidContent, match=place) as refused:
+            chat.tools.declare([tool])
+        assert SECRET not in str(refused.value)
+        assert chat.head().version == version
+
+
+@pytest.mark.parametrize("api", sorted(FOLDERS))
+def test_a_tool_whose_schema_names_a_password_is_declared(tmp_path: Path, api: str) -> None:
+    schema: JsonObject = {"type": "object", "properties": {"password": {"type": "string"}}}
+    tools = {
+        "anthropic-messages": {"name": "log_in", "input_schema": schema},
+        "openai-chat": {"type": "function", "function": {"name": "log_in", "parameters": schema}},
+        "openai-responses": {"type": "function", "name": "log_in", "parameters": schema},
+        "gemini": {"functionDeclarations": [{"name": "log_in", "parametersJsonSchema": schema}]},
+        "ollama": {"type": "function", "function": {"name": "log_in", "parameters": schema}},
+        "bedrock-converse": {"toolSpec": {"name": "log_in", "inputSchema": {"json": schema}}},
+    }
+    with talk(tmp_path) as (chat, _, _):
+        chat.tools.declare([onrecord.Native(api=api, value=tools[api])])
+        assert chat.tools.in_force()
