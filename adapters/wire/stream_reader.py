@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
+from collections.abc import Set as AbstractSet
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from onrecord.adapters.wire.answer import Anomaly, Answer, Interruption, Loss, named
@@ -22,6 +23,8 @@ from onrecord.domain.jsontext import JsonObject, read_bounded_object
 
 EVENT_STREAM: Final = "text/event-stream"
 BOM: Final = b"\xef\xbb\xbf"
+DONE: Final = b"[DONE]"
+"""What some services, and gateways, put behind the last event."""
 _BEGINNINGS: Final = (b"data:", b"event:", b":", b"id:", b"retry:")
 
 
@@ -46,10 +49,11 @@ def begins_a_stream(head: bytes) -> bool | None:
 class Decoder:
     """Turns chunks into events; each byte is looked at once, however the chunks fall."""
 
-    __slots__ = ("_after_cr", "_begun", "_lines", "_pieces")
+    __slots__ = ("_after_cr", "_begun", "_lines", "_pieces", "stray")
 
     def __init__(self) -> None:
-        """Begin a stream."""
+        """Begin a stream; `stray` is the first line that is no field of an event."""
+        self.stray = b""
         self._lines: list[bytes] = []
         self._pieces: list[bytes] = []
         self._after_cr = False
@@ -98,6 +102,9 @@ class Decoder:
                 self._lines.append(line)
                 continue
             event = _event(self._lines)
+            if event is None and not self.stray:
+                # The standard has it ignored; a recorder keeps what it does not understand.
+                self.stray = next((it for it in self._lines if not it.startswith(_BEGINNINGS)), b"")
             self._lines = []
             if event is not None:
                 events.append(event)
@@ -148,9 +155,10 @@ class StreamReader:
     """What is known of an answer while it arrives, beside what it says.
 
     `_over` says that its last event was seen; `_raw` is what arrived last, which anomalies keep.
+    `_odd` are the members that nobody knows, and that were noted.
     """
 
-    __slots__ = ("_anomalies", "_detail", "_error", "_interruption", "_over", "_raw")
+    __slots__ = ("_anomalies", "_detail", "_error", "_interruption", "_odd", "_over", "_raw")
 
     def __init__(self) -> None:
         """Begin an answer."""
@@ -160,6 +168,7 @@ class StreamReader:
         self._error: Any = None
         self._over = False
         self._raw = b""
+        self._odd: set[str] = set()
 
     def _read(self, data: bytes, what: str = "an event") -> JsonObject | None:
         """Return the object of an event; what cannot be read makes the answer given up."""
@@ -172,6 +181,14 @@ class StreamReader:
 
     def _note(self, what: str, raw: bytes | None = None) -> None:
         self._anomalies.append(Anomaly(what, self._raw if raw is None else raw))
+
+    def _look_for_more(self, members: JsonObject, known: AbstractSet[str]) -> None:
+        """Note members of an event that nobody knows: the first time of each is enough."""
+        if members.keys() <= known:
+            return
+        for name in members.keys() - known - self._odd:
+            self._odd.add(name)
+            self._note(f"an unknown member {named(name)} of an event")
 
     def _give_up(self, why: str, raw: bytes | None = None) -> None:
         """Keep what is known, and put nothing more in: what follows may belong elsewhere.
@@ -235,6 +252,14 @@ class EventReader(StreamReader, ABC):
     @abstractmethod
     def _take(self, event: ServerSentEvent) -> None:
         """Take the next event in."""
+
+    def _left_over(self) -> list[Anomaly]:
+        """Return what is to be said of bytes that are no event of a whole answer."""
+        tail, stray = self._decoder.tail.strip(), self._decoder.stray
+        odd = [Anomaly("a line that is no field of an event", stray)] if stray else []
+        if tail and not tail.endswith(DONE) and not tail.startswith(b":"):
+            odd.append(Anomaly("the last event broke off", tail))
+        return odd
 
     def _broken_off(self) -> str | None:
         """Return what is to be said of the bytes behind the last event."""

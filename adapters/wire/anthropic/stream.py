@@ -7,9 +7,9 @@ to something plausible. Order and shapes of events: platform.claude.com, "Stream
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final, NamedTuple, cast
+from typing import Final, cast
 
 from onrecord.adapters.wire.answer import (
     Answer,
@@ -20,17 +20,17 @@ from onrecord.adapters.wire.answer import (
     token_sum,
     with_content,
 )
+from onrecord.adapters.wire.anthropic.blocks import MEMBERS, OpenAnthropicBlock
 from onrecord.adapters.wire.api import error_kind
 from onrecord.adapters.wire.blocks import BlockContext
 from onrecord.adapters.wire.stream_reader import (
     BlocksByIndex,
     EventReader,
     ServerSentEvent,
-    in_whole_characters,
     index_or,
 )
-from onrecord.domain.events import Event, Unfinished
-from onrecord.domain.jsontext import JsonObject, read_bounded
+from onrecord.domain.events import Event
+from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.anthropic.read import called, is_result
 from onrecord.projections.apis.members import list_of, members_of
 
@@ -155,115 +155,16 @@ _AMID_A_BLOCK: Final = ("max_tokens", "model_context_window_exceeded", "refusal"
 """Reasons to stop that may come at any moment, amid a block too."""
 
 
-# A block while it arrives: what it began as, and its deltas since.
-#
-# Text, thinking and the JSON of an input are joined; a signature replaces; a citation is one more; a
-# compaction's members are set. All other blocks arrive whole in their start.
-
-
-class _Joined(NamedTuple):
-    """A delta whose pieces are joined: where a piece is, where it belongs, in which blocks."""
-
-    piece: str
-    member: str
-    types: frozenset[str]
-
-
-_JOINED: Final[Mapping[str, _Joined]] = {
-    "text_delta": _Joined("text", "text", frozenset({"text"})),
-    "thinking_delta": _Joined("thinking", "thinking", frozenset({"thinking"})),
-    "input_json_delta": _Joined(
-        "partial_json", "input", frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
-    ),
-}
-
-
-class OpenAnthropicBlock:
-    """A block that has begun and not yet stopped."""
-
-    __slots__ = ("_member", "_pieces", "_value")
-
-    def __init__(self, start: JsonObject) -> None:
-        """Begin with the block of its start event."""
-        self._value = dict(start)
-        self._member: str | None = None
-        self._pieces: list[str] = []
-
-    def is_untouched(self, start: JsonObject) -> bool:
-        """Whether the block began as this and nothing came since."""
-        return self._value == start and not self._pieces
-
-    def add(self, delta: JsonObject) -> str | None:
-        """Take a delta in; return why it could not be, and then the block stays as it was."""
-        kind = delta.get("type")
-        match kind:
-            case str() if kind in _JOINED:
-                fits = self._join(_JOINED[kind], delta)
-            case str() if kind in _MERGED:
-                fits = _MERGED[kind](self._value, delta)
-            case _:
-                return f"a delta of unknown type {named(kind)}"
-        return None if fits else f"a {kind} that does not fit its block"
-
-    def _join(self, joined: _Joined, delta: JsonObject) -> bool:
-        piece = delta.get(joined.piece)
-        fits = joined.member in self._value or self._value.get("type") in joined.types
-        same = self._member in (None, joined.member)
-        if not (isinstance(piece, str) and fits and same):
-            return False
-        self._member = joined.member
-        self._pieces.append(piece)
-        return True
-
-    def stop(self) -> JsonObject:
-        """Return the whole block; MalformedJson where its input is not JSON that can be kept."""
-        text = in_whole_characters("".join(self._pieces))
-        match self._member:
-            case None:
-                return self._value
-            case "input":
-                return {**self._value, "input": read_bounded(text)} if text else self._value
-            case member:
-                begun = self._value.get(member)
-                whole = begun + text if isinstance(begun, str) else text
-                return {**self._value, member: whole}
-
-    def unfinished(self, index: int) -> Unfinished:
-        """Return what is known of a block that did not arrive whole."""
-        partial = in_whole_characters("".join(self._pieces))
-        return Unfinished(index=index, value=self._value, partial=partial)
-
-
-def _sign(block: JsonObject, delta: JsonObject) -> bool:
-    if block.get("type") != "thinking" or "signature" not in delta:
-        return False
-    block["signature"] = delta["signature"]
-    return True
-
-
-def _cite(block: JsonObject, delta: JsonObject) -> bool:
-    cited: Any = block.get("citations") or []
-    if block.get("type") != "text" or "citation" not in delta or not isinstance(cited, list):
-        return False
-    block["citations"] = [*cast("list[Any]", cited), delta["citation"]]
-    return True
-
-
-def _compact(block: JsonObject, delta: JsonObject) -> bool:
-    if block.get("type") != "compaction":
-        return False
-    block.update({key: value for key, value in delta.items() if key != "type"})
-    return True
-
-
-_MERGED: Final[Mapping[str, Callable[[JsonObject, JsonObject], bool]]] = {
-    "signature_delta": _sign,
-    "citations_delta": _cite,
-    "compaction_delta": _compact,
-}
-
-
 # The answer, event by event.
+
+_MEMBERS: Final[Mapping[str, frozenset[str]]] = {
+    "message_start": frozenset({"type", "message"}),
+    "content_block_start": frozenset({"type", "index", "content_block"}),
+    "content_block_delta": frozenset({"type", "index", "delta"}),
+    "content_block_stop": frozenset({"type", "index"}),
+    "ping": frozenset({"type"}),
+}
+"""What events hold of which no member goes into the envelope."""
 
 
 class MessageStream(EventReader):
@@ -281,7 +182,9 @@ class MessageStream(EventReader):
     def finish(self, loss: Loss = "cut", detail: str | None = None) -> Answer:
         """Return what the response said; `loss` is why, if its last event has not been seen."""
         lost = detail or self._broken_off()
-        answer = self._answer(API, self._envelope, self._ending(loss, lost), *self._blocks.gaps())
+        ending = self._ending(loss, lost)
+        odd = self._left_over() if ending[0] is None else []
+        answer = self._answer(API, self._envelope, ending, *self._blocks.gaps(), *odd)
         return closed(
             replace(answer, blocks=self._blocks.blocks(), unfinished=self._blocks.unfinished())
         )
@@ -299,6 +202,8 @@ class MessageStream(EventReader):
             self._over = kind in ("message_stop", "error")
 
     def _follow(self, kind: object, data: JsonObject) -> None:
+        if isinstance(kind, str) and kind in _MEMBERS:
+            self._look_for_more(data, _MEMBERS[kind])
         match kind:
             case "content_block_delta":
                 self._delta(data)
@@ -357,16 +262,24 @@ class MessageStream(EventReader):
             self._envelope = with_model(self._envelope, start)
 
     def _delta(self, data: JsonObject) -> None:
-        block, delta = self._blocks.open.get(index_or(data.get("index"), -1)), data.get("delta")
-        if block is None or not isinstance(delta, dict):
+        block, held = self._blocks.open.get(index_or(data.get("index"), -1)), data.get("delta")
+        if block is None or not isinstance(held, dict):
             self._note("a content_block_delta of no open block")
             return
-        complaint = block.add(cast("JsonObject", delta))
+        delta = cast("JsonObject", held)
+        complaint = block.add(delta)
         if complaint is not None:
             self._note(complaint)
+            return
+        kind: object = delta.get("type")
+        if isinstance(kind, str) and kind in MEMBERS:
+            self._look_for_more(delta, MEMBERS[kind])
 
     def _stop_block(self, data: JsonObject) -> None:
         index = index_or(data.get("index"), -1)
+        block = self._blocks.open.get(index)
+        if block is not None and block.replaces_input:
+            self._note("an input that came before its pieces", b"")
         if index not in self._blocks.open:
             self._note("a content_block_stop of no open block")
         elif complaint := self._blocks.stop(index):

@@ -216,6 +216,8 @@ class _Picture:
                 others or more
             ):
                 self._data.append(data)
+            case {"source": {"bytes": _, **others}} if others:
+                return _misfit(member)
             case dict() if member == "image" and not self._value.keys() & piece.keys():
                 self._value.update(cast("JsonObject", piece))
             case _:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, Final, cast
 
 from onrecord.adapters.wire.answer import (
+    Anomaly,
     Answer,
     Loss,
     body_reader,
@@ -136,13 +137,15 @@ def event_of(block: BlockContext) -> Event:
 _PADDING: Final = "p"
 """A member of events that hides their length, and says nothing."""
 
-_OF_A_DELTA: Final = ("contentBlockIndex", "delta")
+_OF_A_START: Final = frozenset({"contentBlockIndex", "start"})
+_OF_A_DELTA: Final = frozenset({"contentBlockIndex", "delta"})
+_OF_A_STOP: Final = frozenset({"contentBlockIndex"})
 
 
 class ConverseStream(StreamReader):
     """Reads one streamed response, chunk by chunk; nothing that arrives makes it raise."""
 
-    __slots__ = ("_blocks", "_decoder", "_envelope", "_is_broken", "_message", "_metered", "_odd")
+    __slots__ = ("_blocks", "_decoder", "_envelope", "_is_broken", "_message", "_metered")
 
     def __init__(self) -> None:
         """Begin a response."""
@@ -151,7 +154,6 @@ class ConverseStream(StreamReader):
         self._envelope: JsonObject = {}
         self._message: JsonObject | None = None
         self._blocks = BlocksByIndex[OpenBedrockBlock]()
-        self._odd: set[str] = set()
         self._is_broken = False
         self._metered = False
 
@@ -179,9 +181,11 @@ class ConverseStream(StreamReader):
         fault = self._blocks.stopped_amid(self._envelope.get("stopReason"), _AMID_A_BLOCK)
         if ending[0] is None and fault:
             ending = "malformed", fault
+        tail = self._decoder.tail if ending[0] is None and self._decoder.fault is None else b""
+        odd = [Anomaly("the last frame broke off")] if tail else []
         message = {} if self._message is None else {"output": {"message": self._message}}
         envelope = {**message, **self._envelope}
-        answer = self._answer(API, envelope, ending, *self._blocks.gaps())
+        answer = self._answer(API, envelope, ending, *self._blocks.gaps(), *odd)
         return closed(
             replace(answer, blocks=self._blocks.blocks(), unfinished=self._blocks.unfinished())
         )
@@ -239,7 +243,9 @@ class ConverseStream(StreamReader):
             self._give_up("a contentBlockStart of another block at the same index")
         else:
             self._blocks.open[index] = begun(cast("JsonObject", start or {}))
-            self._look_for_more(data, "start")
+            self._look_for_more(data, _OF_A_START)
+            first = next(iter(cast("JsonObject", start or {})), "")
+            self._look_for_more(cast("JsonObject", start or {}), {first})
 
     def _delta(self, data: JsonObject) -> None:
         index, delta = index_or(data.get("contentBlockIndex"), -1), data.get("delta")
@@ -248,8 +254,7 @@ class ConverseStream(StreamReader):
             return
         for member, piece in cast("JsonObject", delta).items():
             self._grow(index, member, piece)
-        if len(data) > len(_OF_A_DELTA):
-            self._look_for_more(data, "delta")
+        self._look_for_more(data, _OF_A_DELTA)
 
     def _grow(self, index: int, member: str, piece: Any) -> None:
         block = self._blocks.open.get(index) or begun_by(member)
@@ -266,7 +271,7 @@ class ConverseStream(StreamReader):
         if index not in self._blocks.open:
             self._note("a contentBlockStop of no open block")
             return
-        self._look_for_more(data)
+        self._look_for_more(data, _OF_A_STOP)
         self._close(index)
 
     def _close(self, index: int) -> None:
@@ -290,9 +295,3 @@ class ConverseStream(StreamReader):
         for name, value in members.items():
             if self._envelope.setdefault(name, value) != value:
                 self._note(f"more than one value of {named(name)}")
-
-    def _look_for_more(self, data: JsonObject, member: str = "") -> None:
-        """Note members that nobody knows of events that make blocks: the first time is enough."""
-        for name in data.keys() - {"contentBlockIndex", member} - self._odd:
-            self._odd.add(name)
-            self._note(f"an unknown member {named(name)} of an event")

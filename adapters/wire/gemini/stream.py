@@ -6,6 +6,7 @@ The parts of a candidate's chunks follow each other; of all other members the la
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final, cast
 
 from onrecord.adapters.wire.answer import Anomaly, Answer, Interruption, Loss, named
@@ -22,12 +23,13 @@ from onrecord.adapters.wire.gemini.parts import API
 from onrecord.adapters.wire.stream_reader import Decoder, broken_off, index_or
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.jsontext import JsonObject, read_bounded, read_bounded_object
-from onrecord.projections.apis.members import list_of
+from onrecord.projections.apis.members import list_of, objects
 
 _CANDIDATES: Final = "candidates"
 _COUNTS: Final = "usageMetadata"
 """Of all that was read and written so far; what it counts by changes on the way."""
 
+_COUNTED: Final = re.compile(r"(TokenCount|Details|trafficType|serviceTier)$")
 _APART: Final = frozenset({_CANDIDATES, "error"})
 _CONTENT: Final = frozenset({"content"})
 
@@ -136,11 +138,30 @@ class Chunks:
                 continue
             known = known_members.get(name)
             # Most members of a chunk are as the last one had them.
-            is_grown = known == value or name == _COUNTS or _includes(value, known)
+            both = (_uncounted(value), _uncounted(known)) if name == _COUNTS else (value, known)
+            is_grown = known == value or _includes(*both)
             if not is_grown:
                 self.note(f"more than one value of {named(name)}", raw)
             if is_grown or value not in (None, "", [], {}):
                 known_members[name] = value
+
+
+def _uncounted(usage: Any) -> Any:
+    """Return what the counts of a chunk say beside numbers of tokens."""
+    if not isinstance(usage, dict):
+        return usage
+    members = cast("JsonObject", usage)
+    others = {name: value for name, value in members.items() if not _COUNTED.search(name)}
+    details = {
+        name: [found for entry in objects(value) if (found := _beside_counts(entry))]
+        for name, value in members.items()
+        if name.endswith("Details")
+    }
+    return {**others, **{name: found for name, found in details.items() if found}}
+
+
+def _beside_counts(entry: JsonObject) -> JsonObject:
+    return {name: value for name, value in entry.items() if name not in ("modality", "tokenCount")}
 
 
 def _includes(value: Any, earlier: Any) -> bool:
@@ -256,6 +277,8 @@ class ContentStream:
             return self._chunks.answer(loss, detail or broken_off("event", tail))
         if tail:
             self._chunks.note("the last event broke off", tail)
+        if self._decoder.stray:
+            self._chunks.note("a line that is no field of an event", self._decoder.stray)
         return ended(self._chunks)
 
     def _take(self, data: bytes) -> None:

@@ -13,14 +13,9 @@ from onrecord.adapters.wire.answer import Anomaly, Answer, Interruption, Loss, n
 from onrecord.adapters.wire.openai_chat.answers import API, Choice, completed
 from onrecord.adapters.wire.openai_chat.calls import FUNCTION, Calls, GrowingContent
 from onrecord.adapters.wire.openai_chat.merging import Elements, Members, Shape, Text, says
-from onrecord.adapters.wire.stream_reader import (
-    EventReader,
-    ServerSentEvent,
-    index_or,
-)
+from onrecord.adapters.wire.stream_reader import DONE, EventReader, ServerSentEvent, index_or
 from onrecord.domain.jsontext import JsonObject
 
-_DONE: Final = b"[DONE]"
 _PADDING: Final = "obfuscation"
 """A member of chunks that hides their length, and says nothing."""
 
@@ -42,14 +37,13 @@ _CHOICE: Final[Shape] = {"delta": lambda: Members(_MESSAGE), "text": Text}
 class CompletionStream(EventReader):
     """Reads one streamed response; its last event is `[DONE]`, or an error."""
 
-    __slots__ = ("_choices", "_envelope", "_odd")
+    __slots__ = ("_choices", "_envelope")
 
     def __init__(self) -> None:
         """Begin a response."""
         super().__init__()
         self._envelope = Members(appends=False)
         self._choices: dict[int, Members] = {}
-        self._odd: set[str] = set()
 
     def finish(self, loss: Loss = "cut", detail: str | None = None) -> Answer:
         """Return what the response said; `loss` is why, if its last event has not been seen."""
@@ -61,12 +55,12 @@ class CompletionStream(EventReader):
             for members, stop in zip(grown, stopped, strict=True)
         ]
         beside: JsonObject = {"choices": [choice.members for choice in choices]} if choices else {}
-        odd = () if ending[0] else self._left_over(stopped)
+        odd = () if ending[0] else self._unsaid(stopped)
         answer = self._answer(API, {**self._envelope.value(), **beside}, ending, *odd)
         return completed(answer, choices)
 
     def _take(self, event: ServerSentEvent) -> None:
-        if event.data.strip() == _DONE:
+        if event.data.strip() == DONE:
             self._raw, self._over = event.data, True
             return
         data = self._read(event.data)
@@ -122,15 +116,10 @@ class CompletionStream(EventReader):
             return None, None
         return self._ending(loss, detail or self._broken_off())
 
-    def _left_over(self, stopped: list[bool]) -> list[Anomaly]:
+    def _unsaid(self, stopped: list[bool]) -> list[Anomaly]:
         """Return what is odd about the end of a whole response."""
-        tail = self._decoder.tail.strip()
-        odd: list[Anomaly] = []
-        if not all(stopped):
-            odd.append(Anomaly("a choice without a finish reason"))
-        if tail and not tail.endswith(_DONE):
-            odd.append(Anomaly("the last event broke off", tail))
-        return odd
+        odd = [] if all(stopped) else [Anomaly("a choice without a finish reason")]
+        return [*odd, *self._left_over()]
 
 
 def _choice(members: JsonObject, *, came_whole: bool) -> Choice:

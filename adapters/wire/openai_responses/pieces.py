@@ -127,9 +127,11 @@ def _agrees(events: list[JsonObject], item: JsonObject) -> bool:
     subject, end = subject_of(events[0])
     if subject in TEXTS:
         return _is_text(TEXTS[subject], end, events, item)
-    if subject in PARTS and end == "done":
+    if subject in PARTS:
         member, index = PARTS[subject]
         part = _standing(item, (member, number(events[0], index)))
+        if end == "added":
+            return all(_begins(event.get("part"), part) for event in events)
         return [event.get("part") for event in events] == [part] * len(events)
     if subject == "output_text.annotation":
         place = ("content", number(events[0], "content_index"), "annotations")
@@ -140,6 +142,28 @@ def _agrees(events: list[JsonObject], item: JsonObject) -> bool:
     if subject == PRINTED:
         return _is_printed(end, events, item)
     return True
+
+
+def _begins(begun: Any, whole: Any) -> bool:
+    """Whether a part says no more as it begins than when it is whole."""
+    match begun:
+        case None | "":
+            return True
+        case dict():
+            members = cast("JsonObject", begun)
+            return not members or (
+                isinstance(whole, dict)
+                and all(
+                    name in whole and _begins(value, whole[name]) for name, value in members.items()
+                )
+            )
+        case list():
+            before = cast("list[Any]", begun)
+            return not before or (isinstance(whole, list) and before == whole[: len(before)])
+        case str():
+            return isinstance(whole, str) and whole.startswith(begun)
+        case _:
+            return bool(begun == whole)
 
 
 def _is_text(text: Text, end: str, events: list[JsonObject], item: JsonObject) -> bool:

@@ -20,7 +20,7 @@ from onrecord.adapters.wire.openai_responses.answers import (
 )
 from onrecord.adapters.wire.openai_responses.items import Items
 from onrecord.adapters.wire.openai_responses.pieces import is_about_an_item
-from onrecord.adapters.wire.stream_reader import EventReader, ServerSentEvent
+from onrecord.adapters.wire.stream_reader import DONE, EventReader, ServerSentEvent
 from onrecord.domain.jsontext import JsonObject
 
 _LAST: Final = {
@@ -30,8 +30,17 @@ _LAST: Final = {
     "response.cancelled": "cancelled",
 }
 _BEFORE: Final = frozenset({"response.created", "response.in_progress", "response.queued"})
-_DONE: Final = b"[DONE]"
-"""What gateways put behind the last event, as other APIs of theirs do."""
+_MEMBERS: Final = frozenset(
+    {
+        *("type", "sequence_number", "output_index", "item_id", "obfuscation", "stream_id"),
+        *("content_index", "summary_index", "command_index", "annotation_index"),
+        *("response", "item", "part", "annotation", "delta", "logprobs", "status", "output"),
+        *("text", "refusal", "arguments", "name", "input", "code", "diff", "command"),
+        *("partial_image_index", "partial_image_b64"),
+        *("size", "quality", "background", "output_format"),
+    }
+)
+"""What events hold: items say it, but for places, padding and pictures that others replace."""
 
 
 class ResponseStream(EventReader):
@@ -54,11 +63,12 @@ class ResponseStream(EventReader):
         ending = self._ending(loss, detail or self._broken_off())
         if ending[0] is None and not self._items.are_whole() and self._status == "completed":
             ending = "malformed", "completed with an item that is not whole"
-        answer = self._answer(API, self._envelope, ending, *self._numbering())
+        odd = self._left_over() if ending[0] is None else []
+        answer = self._answer(API, self._envelope, ending, *self._numbering(), *odd)
         return closed(self._items.brought_together(answer, self._taken_back))
 
     def _take(self, event: ServerSentEvent) -> None:
-        if event.data == _DONE:
+        if event.data == DONE:
             return
         data = self._read(event.data)
         if data is None:
@@ -86,9 +96,12 @@ class ResponseStream(EventReader):
                 if self._respond(data).get("output"):
                     self._note(f"a {kind} with output, which its end should bring")
             case str() if is_about_an_item(kind) and self._items.tell(data):
-                return
+                pass
             case _:
                 self._note(f"an event of unknown type or item: {named(kind)}")
+                return
+        if kind != "error":
+            self._look_for_more(data, _MEMBERS)
 
     def _respond(self, data: JsonObject) -> JsonObject:
         """Take in what is known of the response; what comes later replaces it."""
