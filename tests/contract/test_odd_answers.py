@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from typing import cast
 from uuid import UUID
 
 import pytest
@@ -62,7 +63,7 @@ def test_a_member_that_is_new_is_kept_wherever_it_stands_in_an_event(sample: Sam
 
 def objects_in(event: JsonObject) -> list[JsonObject]:
     within = (holder[name] for holder, name in places(event))
-    return [event, *(one for one in within if isinstance(one, dict))]
+    return [event, *(cast("JsonObject", one) for one in within if isinstance(one, dict))]
 
 
 def recorded(closed: Closed) -> str:

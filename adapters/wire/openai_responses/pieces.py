@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from onrecord.adapters.wire.stream_reader import in_whole_characters
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.members import list_of, members_of
 
 Path: TypeAlias = tuple[str | int, ...]
 
@@ -150,16 +151,13 @@ def _begins(begun: Any, whole: Any) -> bool:
         case None | "":
             return True
         case dict():
-            members = cast("JsonObject", begun)
-            return not members or (
-                isinstance(whole, dict)
-                and all(
-                    name in whole and _begins(value, whole[name]) for name, value in members.items()
-                )
+            members, known = cast("JsonObject", begun), members_of(whole)
+            return all(
+                name in known and _begins(value, known[name]) for name, value in members.items()
             )
         case list():
             before = cast("list[Any]", begun)
-            return not before or (isinstance(whole, list) and before == whole[: len(before)])
+            return before == list_of(whole)[: len(before)]
         case str():
             return isinstance(whole, str) and whole.startswith(begun)
         case _:

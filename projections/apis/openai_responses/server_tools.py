@@ -9,7 +9,7 @@ its search on X is a type of its own (docs.x.ai, "Tools").
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from onrecord.domain import jsontext
 from onrecord.domain.content import Document, ServerToolCall, ServerToolResult, Text, Url
@@ -207,7 +207,9 @@ def _output(value: JsonObject) -> tuple[Text | Document, ...]:
 def _action(value: JsonObject) -> JsonObject:
     """Return what a search did; xAI's says what it asked under `arguments`."""
     action, arguments = members_of(value.get("action")), _read(value.get("arguments"))
-    return {**action, **(arguments if isinstance(arguments, dict) else {"arguments": arguments})}
+    if not isinstance(arguments, dict):
+        return {**action, "arguments": arguments}
+    return {**action, **cast("JsonObject", arguments)}
 
 
 def _said(output: Any, error: Any) -> tuple[Text, ...]:
