@@ -53,7 +53,7 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
         "context KEY": run("context", KEY, "--json", "--url", url),
         "documents KEY": run("documents", KEY, "--json", "--url", url),
         "bpmn FILE": run("bpmn", MODEL, "--json"),
-        "bpmn FILE --lint": run("bpmn", MODEL, "--lint", "--flavour", "task", "--json"),
+        "bpmn FILE --lint": run("bpmn", MODEL, "--lint", "--flavour", "task", "--warn", "--json"),
         "check-request FILE --api API": run(
             *("check-request", "-", "--api", "openai-chat", "--json"),
             given='{"model": "m", "messages": [{"role": "user", "content": "Hello"}]}',
