@@ -207,7 +207,7 @@ def test_a_tool_with_a_secret_is_not_declared(
 @pytest.mark.parametrize("api", sorted(FOLDERS))
 def test_a_tool_whose_schema_names_a_password_is_declared(tmp_path: Path, api: str) -> None:
     schema: JsonObject = {"type": "object", "properties": {"password": {"type": "string"}}}
-    tools = {
+    tools: dict[str, JsonObject] = {
         "anthropic-messages": {"name": "log_in", "input_schema": schema},
         "openai-chat": {"type": "function", "function": {"name": "log_in", "parameters": schema}},
         "openai-responses": {"type": "function", "name": "log_in", "parameters": schema},

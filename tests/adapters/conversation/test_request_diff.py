@@ -121,7 +121,7 @@ def test_new_tools_and_instructions_are_told_beside_the_events(chat: Conversatio
 
 
 def declared(name: str, description: str = "A tool.") -> dict[str, Any]:
-    schema = {"type": "object", "properties": {}}
+    schema: dict[str, Any] = {"type": "object", "properties": {}}
     return {"name": name, "description": description, "input_schema": schema}
 
 
