@@ -142,7 +142,7 @@ def show(
 
 def _show_all(backend: Backend, conversation: Named, until: int) -> None:
     """Show the timeline with side branches, and what requests on them were told."""
-    from onrecord.adapters.terminal import side_branches, timeline_listing
+    from onrecord.adapters.terminal import side_branch_listing, timeline_listing
 
     conversation_id = conversation.conversation_id
 
@@ -153,7 +153,7 @@ def _show_all(backend: Backend, conversation: Named, until: int) -> None:
         conversation,
         backend.read(conversation_id, until=until),
         losses=timeline_listing.losses_at(backend, conversation_id, until),
-        instructions=side_branches.instructions_told(
+        instructions=side_branch_listing.instructions_told(
             backend.read(conversation_id, until=until), blob_of
         ),
         as_json=False,
@@ -161,11 +161,11 @@ def _show_all(backend: Backend, conversation: Named, until: int) -> None:
 
 
 def _note_what_is_left_out(backend: Backend, conversation: Named, until: int) -> None:
-    from onrecord.adapters.terminal import side_branches, timeline_listing
+    from onrecord.adapters.terminal import side_branch_listing, timeline_listing
 
     conversation_id = conversation.conversation_id
     losses = timeline_listing.losses_at(backend, conversation_id, until)
-    said = side_branches.left_out(backend.read(conversation_id, until=until), losses)
+    said = side_branch_listing.left_out(backend.read(conversation_id, until=until), losses)
     if said:
         output.note(f"{said}. `onrecord show {conversation} --lines` shows them.")
 

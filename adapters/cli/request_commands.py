@@ -125,13 +125,13 @@ def diff(
 
     Example: `onrecord diff support/4711 28 32 --api openai-chat`
     """
-    from onrecord.adapters.terminal import diff_listing
+    from onrecord.adapters.terminal.request_listings import show_diff
 
     with opened(context, url) as store:
         conversation = _conversation(store, key, "there is nothing left to compare")
         history_window = None if window is None else Window(exchanges=window, step=1)
         changed = conversation.diff(a, b, api=api, window=history_window)
-        diff_listing.show(changed, as_json=as_json)
+        show_diff(changed, as_json=as_json)
 
 
 def _show(made: Request, *, as_json: bool) -> None:

@@ -313,7 +313,7 @@ class Conversation:
 
         NothingToSend where one of them has no turn that can be sent.
         """
-        from onrecord.adapters.conversation.request_diffs import diff_of
+        from onrecord.adapters.conversation.history_queries import diff_of
 
         return diff_of(self, a, b, api, window)
 

@@ -1,13 +1,18 @@
-"""What a conversation holds, read from its log: server tools, declarations, documents, new turns."""
+"""What a conversation holds, read from its log: server tools, declarations, documents, new turns.
+
+And what changed between the requests of two versions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 
+from onrecord.adapters.conversation.conversation import Conversation, stream_of, tenancy_of
+from onrecord.adapters.conversation.rendering import options_given, request_of
 from onrecord.adapters.conversation.tails import since_prompt, tail_of
-from onrecord.adapters.inputs.arguments import version_asked
+from onrecord.adapters.inputs.arguments import version_asked, version_given
 from onrecord.adapters.streams.event_reading import (
     blob_among,
     events_for,
@@ -21,12 +26,17 @@ from onrecord.domain.blobs import referenced, restore
 from onrecord.domain.content import Native
 from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.errors import CorruptRecord
-from onrecord.domain.log import Backend, Blobs, Log, RecordedEvent
+from onrecord.domain.head import Head
+from onrecord.domain.log import Backend, Blobs, Log, RecordedEvent, Told
 from onrecord.projections.apis.declared_tools import Declared, declared_in
+from onrecord.projections.apis.request import Options, without_own
 from onrecord.projections.history.held_documents import HeldDocument, bytes_of, documents
 from onrecord.projections.history.history import Block, Turn, with_answers
+from onrecord.projections.history.responses import Place
 from onrecord.projections.history.server_tools import Activity, activity
 from onrecord.projections.history.turns import history
+from onrecord.projections.history.windows import MessageWindow, Window, exchanges_of, in_window
+from onrecord.projections.matching.request_diff import RequestContent, RequestDiff, compare
 
 # What tools of providers did, read from what a store holds.
 
@@ -160,3 +170,46 @@ def _behind(log: Log, segments: tuple[LineSegment, ...], since: int) -> tuple[Li
     if first is None:
         return segments
     return parted(segments, first.conversation_id, first.version - 1)[1]
+
+
+# What changed between the requests of two versions: read from the log, and compared.
+
+
+def diff_of(
+    conversation: Conversation, a: int, b: int, api: str, window: Window | MessageWindow | None
+) -> RequestDiff:
+    """Return what changed from the request at version `a` to the one at version `b`."""
+    stream, matrix = stream_of(conversation), tenancy_of(conversation).matrix
+    options = options_given(matrix, api=api, window=window)
+    head = stream.head()
+    versions = (version_asked(head, version_given(a)), version_asked(head, version_given(b)))
+    before, after = (_content(stream, version, head, options) for version in versions)
+
+    def event_at(place: Place) -> RecordedEvent:
+        of, version = place
+        read = stream.backend.read(of or stream.conversation_id, after=version - 1, until=version)
+        for event in read:
+            return event
+        raise CorruptRecord(f"the event at version {version} is missing: restore a backup")
+
+    return compare(options.api, before, after, event_at)
+
+
+def _content(stream: Stream, version: int, head: Head, options: Options) -> RequestContent:
+    backend, segments = stream.backend, stream.lineage(version, head)
+    read = events_for(backend, segments, exchanges_of(options.window))
+    viewed = in_window(history(read, options.missing), options.window)
+    return RequestContent(
+        version=version,
+        conversation=stream.conversation_id,
+        history=without_own(viewed, options.api),
+        report=request_of(backend, segments, options).report,
+        recorded=_places(told_whole(backend, segments)),
+        unsummarised=_places(events_for(backend, segments, None)),
+        redacted=amendments(backend, segments).redacted,
+        is_windowed=options.window is not None,
+    )
+
+
+def _places(read: Iterable[Told]) -> frozenset[Place]:
+    return frozenset((event.conversation_id, event.version) for event in read)

@@ -20,7 +20,7 @@ from onrecord.adapters.streams.lineage import (
 )
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import Named, ago, counted, moment
-from onrecord.adapters.terminal.side_branches import with_instructions
+from onrecord.adapters.terminal.side_branch_listing import with_instructions
 from onrecord.domain import jsontext
 from onrecord.domain.content import Document, Native, ServerToolCall, ServerToolResult
 from onrecord.domain.errors import MalformedJson

@@ -1,9 +1,8 @@
 """BPMN models whose sub-processes are tools of an agent, as process engines run them (docs/bpmn.md)."""
 
-from onrecord.adapters.bpmn.deployed import DeployedModels
 from onrecord.adapters.bpmn.gateways import answers_of, mcp_call, mcp_discovery
 from onrecord.adapters.bpmn.lint import lint
-from onrecord.adapters.bpmn.process_tools import tools_of, wiring_of
+from onrecord.adapters.bpmn.process_tools import DeployedModels, tools_of, wiring_of
 from onrecord.adapters.bpmn.tool_rules import lint_tools
 from onrecord.adapters.conversation.ingest import inputs_of
 
