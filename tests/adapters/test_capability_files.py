@@ -210,6 +210,7 @@ def test_what_is_known_of_a_model_may_be_asked() -> None:
         parallel_calls=True,
         context_tokens=128_000,
         output_tokens=16_384,
+        key="gpt-4o*",
     )
     assert onrecord.capabilities("openai-chat").row == "openai-chat (any model)"
 
