@@ -130,16 +130,19 @@ class Behind(Generic[PartT]):
     `blocks` are the results that they are of, one a part.
     """
 
-    def __init__(self, form: Form, text: Callable[[str], PartT]) -> None:
-        """Collect for one round; `text` makes a part of a text."""
+    def __init__(
+        self, form: Form, text: Callable[[str], PartT], as_sent: Callable[[Block], Block]
+    ) -> None:
+        """Collect for one round; `text` makes a part of a text, `as_sent` is the draft's."""
         self.parts: list[PartT] = []
         self.blocks: list[Block] = []
         self._form: Form = form
         self._text = text
+        self._as_sent = as_sent
 
     def add(self, block: Block, document: Document, part: PartT) -> str:
         """Add a document of a result; return its tag, which stands in its place there."""
-        tag = tag_of(block, document, self._form)
+        tag = tag_of(self._as_sent(block), document, self._form)
         before = [tag] if self.parts else [preamble(self._form), tag]
         parts = [*map(self._text, before), part]
         self.parts += parts

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, cast
 
 from onrecord.domain import jsontext
@@ -54,6 +54,7 @@ class Draft:
     """What a request is made of, and the notes on what was done to get there.
 
     `blobs` has the bytes that blocks refer to, by digest; `router` decides where documents go.
+    `call_ids` are the ids that calls have in the request, by their number.
     """
 
     API: ClassVar[str]
@@ -68,6 +69,7 @@ class Draft:
     blobs: Mapping[str, bytes]
     router: Router = field(init=False)
     notes: list[Note] = field(default_factory=list[Note], kw_only=True)
+    call_ids: dict[int | None, str] = field(default_factory=dict[int | None, str], kw_only=True)
 
     def __post_init__(self) -> None:
         """Let the router decide for the same request."""
@@ -121,6 +123,19 @@ class Draft:
             return jsontext.read(text)
         except MalformedJson:
             return text
+
+    def as_sent(self, block: Block) -> Block:
+        """Return a block with the id and the name that its call has in the request.
+
+        Where the API has no ids it keeps its own: that tells equal calls apart.
+        """
+        name = self.fitting_name(block.name) if block.name else block.name
+        call_id = block.call_id
+        if block.call is not None:
+            call_id = self.call_ids.get(block.call, call_id)
+        if (call_id, name) == (block.call_id, block.name):
+            return block
+        return replace(block, call_id=call_id, name=name)
 
     def note_missing(self, block: Block) -> None:
         """Note the result that stands in for one that did not come."""

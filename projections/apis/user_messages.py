@@ -181,7 +181,8 @@ class UserParts(ABC, Generic[DraftT]):
         document = block.content
         if not isinstance(document, Document):
             return []
-        texts = texts_before(block, document, self.draft.options.tags, before)
+        named = self.draft.as_sent(block)
+        texts = texts_before(named, document, self.draft.options.tags, before)
         return [*map(self.text, texts), self.document(block, document)]
 
 
@@ -233,7 +234,7 @@ class UserMessages(UserParts[DraftT]):
 
     def behind(self) -> Behind[JsonObject]:
         """Return what collects the documents that follow the results of a round."""
-        return Behind(self.draft.options.tags, self.text)
+        return Behind(self.draft.options.tags, self.text, self.draft.as_sent)
 
     def result_parts(
         self, block: Block, parts: Iterable[Part], behind: Behind[JsonObject]

@@ -64,7 +64,7 @@ class Results:
         return list(map(Piece, behind.parts, behind.blocks))
 
     def _none(self) -> Behind[JsonObject]:
-        return Behind(self._draft.options.tags, text_block)
+        return Behind(self._draft.options.tags, text_block, self._draft.as_sent)
 
     def _part(self, block: Block, part: Part) -> JsonObject:
         if isinstance(part, Text):
@@ -214,7 +214,7 @@ class Encoder:
         return [self._part(block, part) for part in parts]
 
     def _call(self, block: Block) -> list[JsonObject]:
-        call_id = self._ids.of_call(block)
+        call_id = self._draft.call_ids[block.call] = self._ids.of_call(block)
         if call_id != block.call_id:
             why = "the id of the call is not one that Anthropic takes"
             self._draft.note("translated", "R15", block.version, why)
@@ -262,7 +262,8 @@ class Encoder:
         content = block.content
         if not isinstance(content, Document):
             return []
-        texts = texts_before(block, content, self._draft.options.tags, before)
+        named = self._draft.as_sent(block)
+        texts = texts_before(named, content, self._draft.options.tags, before)
         return [*map(text_block, texts), self._draft.document(block, content)]
 
     def _note_file(self, block: Block) -> None:

@@ -198,7 +198,7 @@ class Held:
         if where == "inline":
             return encoded
         self._following.append((part, encoded))
-        return text_part(tag_of(block, part, draft.options.tags))
+        return text_part(tag_of(draft.as_sent(block), part, draft.options.tags))
 
     def follow(self, behind: Behind[JsonObject]) -> None:
         """Put the documents that the output cannot hold behind the round."""

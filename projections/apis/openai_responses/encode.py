@@ -158,7 +158,7 @@ class Encoder:
             self._calls[block.call] = value
             self._item(value, block)
             return
-        call_id = self._ids.of_call(block)
+        call_id = self._draft.call_ids[block.call] = self._ids.of_call(block)
         if call_id != block.call_id:
             why = "the id of the call is not one that the service takes"
             self._draft.note("translated", "O6", block.version, why)
@@ -229,7 +229,7 @@ class Encoder:
 
     def _outputs(self, blocks: Iterable[Block]) -> None:
         """Add the outputs of a round, and behind all of them what they cannot hold."""
-        behind = Behind(self._draft.options.tags, text_part)
+        behind = Behind(self._draft.options.tags, text_part, self._draft.as_sent)
         texts = [(block, self._output(block, behind)) for block in blocks]
         if behind.parts:
             self._say("user", behind.parts, behind.blocks[0])
@@ -274,7 +274,9 @@ class Encoder:
         """Return the parts of a document that travels on its own."""
         if not isinstance(block.content, Document):
             return []
-        texts = texts_before(block, block.content, self._draft.options.tags, before)
+        texts = texts_before(
+            self._draft.as_sent(block), block.content, self._draft.options.tags, before
+        )
         return [*texts, self._document(block, block.content)]
 
 

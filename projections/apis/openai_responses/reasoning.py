@@ -72,7 +72,7 @@ def _pictures(draft: ResponsesDraft, item: JsonObject, block: Block) -> JsonObje
     gave, call = outcome_of(NAME, item), neutral_of(NAME, item)
     if gave is None or not isinstance(call, ServerToolCall):
         return None
-    behind = Behind(draft.options.tags, text_part)
+    behind = Behind(draft.options.tags, text_part, draft.as_sent)
     named = replace(block, name=call.name, call_id=call.id)
     for part in gave.content:
         if isinstance(part, Document) and (part.url or "").startswith("data:"):
