@@ -16,7 +16,7 @@ from onrecord.adapters.streams.event_reading import blob_among, events_for
 from onrecord.adapters.streams.lineage import LineSegment
 from onrecord.adapters.streams.stream import Stream
 from onrecord.adapters.wire.respelling import are_respelled
-from onrecord.adapters.wire.secrets import stand_ins, without_digests
+from onrecord.adapters.wire.secrets import stand_ins, uncut_secrets, without_digests
 from onrecord.adapters.wire.wires import wire_of
 from onrecord.domain.errors import InvalidInput, OnrecordError, SecretMissing
 from onrecord.domain.head import Head
@@ -139,6 +139,10 @@ def with_secrets(request: Request, secrets: Mapping[str, object] | None) -> Requ
 
     SecretMissing where one is not given. One that stays as it was recorded is noted.
     """
+    if not isinstance(secrets, Mapping | None):
+        raise InvalidInput(
+            "secrets are a mapping of JSON pointers to the members that are to be sent"
+        )
     wire = wire_of(request.api)
     body = dict(request.body)
     members = {} if wire is None else stand_ins(body, wire)
@@ -151,39 +155,54 @@ def with_secrets(request: Request, secrets: Mapping[str, object] | None) -> Requ
     kept = [place for place, text in members.items() if given[place] == text]
     notes = (Note("noted", "secret", None, _CUT.format(place)) for place in kept)
     report = report_of((*request.report, *notes), request.report.routes)
-    filled = _filled(body, "", given)
+    filled = _filled(body, "", given, {})
+    given_anew = [place for place in given if place not in kept]
+    if wire is not None and (uncut := uncut_secrets(body, filled, given_anew, wire)):
+        raise InvalidInput(
+            f"what is given for {', '.join(uncut)} would be recorded in clear: "
+            "let a member hold a secret and nothing else"
+        )
     if request.is_body:
         return Request(filled, request.options, report)
-    spelled = {members[place]: value for place, value in given.items()}
-    arguments = {name: _spelled(value, spelled) for name, value in request.items()}
+    # What an SDK wants otherwise holds the same objects as the body, which tell where they stand.
+    places = dict(_containers(body, ""))
+    arguments = _filled({**request}, "", given, places)
     return Request(arguments, request.options, report, filled)
 
 
-def _filled(value: Any, place: str, given: Mapping[str, object]) -> Any:
-    """Return a value with what is given for the members below a place."""
+def _filled(value: Any, place: str, given: Mapping[str, object], places: Mapping[int, str]) -> Any:
+    """Return a value with what is given for its members; `places` has those of objects by id."""
+    place = places.get(id(value), place)
     if place in given:
         return given[place]
-    if not any(member.startswith(f"{place}/") for member in given):
-        return value
-    if isinstance(value, dict):
-        members = cast("JsonObject", value).items()
-        return {name: _filled(it, f"{place}{pointer((name,))}", given) for name, it in members}
-    items = enumerate(cast("list[Any]", value))
-    return [_filled(item, f"{place}/{at}", given) for at, item in items]
-
-
-def _spelled(value: Any, given: Mapping[str, object]) -> Any:
-    """Return a value with what is given for texts, wherever an SDK wants them."""
     match value:
-        case str():
-            return given.get(value, value)
         case dict():
-            members = cast("JsonObject", value).items()
-            return {name: _spelled(it, given) for name, it in members}
+            items = cast("JsonObject", value).items()
+            return {
+                name: _filled(item, f"{place}{pointer((name,))}", given, places)
+                for name, item in items
+            }
         case list():
-            return [_spelled(item, given) for item in cast("list[Any]", value)]
+            elements = enumerate(cast("list[Any]", value))
+            return [_filled(item, f"{place}/{at}", given, places) for at, item in elements]
         case _:
             return value
+
+
+def _containers(value: Any, place: str) -> Iterator[tuple[int, str]]:
+    """Yield each object and list in a value by its id, and its place."""
+    match value:
+        case dict():
+            members = cast("JsonObject", value).items()
+            inner = ((f"{place}{pointer((name,))}", item) for name, item in members)
+        case list():
+            elements = enumerate(cast("list[Any]", value))
+            inner = ((f"{place}/{at}", item) for at, item in elements)
+        case _:
+            return
+    yield id(value), place
+    for below, item in inner:
+        yield from _containers(item, below)
 
 
 # The replay of a conversation's requests, one after the other, with what its store holds.

@@ -7,7 +7,7 @@ error, is searched for members whose name says that they are secret, and for URL
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from onrecord.domain import jsontext
@@ -24,9 +24,12 @@ if TYPE_CHECKING:
 # name in it is looked at.
 
 _HEADERS: Final = frozenset(
-    {"/tools/*/headers", "/tools/*/mcpServers/*/streamableHttpTransport/headers"}
+    {"/tools/*/headers", "/tools/*/mcpservers/*/streamablehttptransport/headers"}
 )
-"""Where the headers stand that a request lends to a server: all of them are secret."""
+"""Where the headers stand that a request lends to a server: all of them are secret.
+
+In lower case and without `_`: google-genai sends `mcpServers` and `streamable_http_transport`.
+"""
 
 _WORDS: Final = frozenset({"auth", "bearer", "jwt", "oauth", "passphrase", "pwd"})
 """The last word of a secret's name."""
@@ -95,7 +98,10 @@ _SCHEME: Final = re.compile(
 )
 _SCHEMES: Final = ("bearer", "basic")
 _MEMBER: Final = re.compile(r"\"(?P<name>[^\"\\]+)\"\s*:")
-_STAND_IN: Final = re.compile(re.escape(PLACEHOLDER).encode() + rb"[0-9a-f]+")
+_MARK: Final = re.compile(re.escape(PLACEHOLDER) + "[0-9a-f]*")
+"""What stands where a secret was cut, or is to be given; a secret behind the mark is none."""
+
+_STAND_IN: Final = re.compile(re.escape(PLACEHOLDER).encode() + rb"[0-9a-f]*")
 _LONGEST_WORD: Final = 16
 
 _Path: TypeAlias = tuple[str, ...]
@@ -130,6 +136,16 @@ def stand_ins(request: JsonObject, wire: Wire) -> dict[str, str]:
     cutting = _Cutting(lambda _: b"", lambda text, _: text, wire.content_paths)
     cutting.request(request, wire)
     return cutting.stand_ins
+
+
+def uncut_secrets(
+    request: JsonObject, filled: JsonObject, places: Iterable[str], wire: Wire
+) -> tuple[str, ...]:
+    """Return those of the places whose secrets would be recorded in clear once they are filled in."""
+    clean, cut_places = cut(filled, wire, lambda _: b"")
+    if _STAND_IN.sub(b"", jsontext.write(clean)) == _STAND_IN.sub(b"", jsontext.write(request)):
+        return ()
+    return tuple(place for place in places if place not in cut_places) or tuple(places)
 
 
 def secrets_of_tool(tool: JsonObject, wire: Wire) -> tuple[str, ...]:
@@ -252,7 +268,7 @@ class _Cutting:
 
     def _object(self, members: JsonObject, place: str, path: _Path) -> JsonObject:
         names_its_value = _is_named_secret(members)
-        are_headers = "/".join(path) in _HEADERS
+        are_headers = "/".join(path).replace("_", "").lower() in _HEADERS
         clean: JsonObject = {}
         for name, value in members.items():
             at, within = f"{place}/{_escaped(name)}", (*path, name)
@@ -267,7 +283,7 @@ class _Cutting:
         """Return what stands for a secret, all of it; nothing, yes and no are none."""
         if value is None or isinstance(value, bool) or value in ("", [], {}):
             return value
-        if isinstance(value, str) and value.startswith(PLACEHOLDER):
+        if isinstance(value, str) and _MARK.fullmatch(value):
             self.stand_ins[place] = value
             return value
         self.places.append(place)
@@ -312,7 +328,7 @@ def _is_no_word(value: str) -> bool:
 
 def stand_in(secret: str, digest: Digest) -> str:
     """Return what is stored in place of a secret; what stands for one already stays."""
-    return secret if secret.startswith(PLACEHOLDER) else PLACEHOLDER + digest(secret).hex()
+    return secret if _MARK.fullmatch(secret) else PLACEHOLDER + digest(secret).hex()
 
 
 def _escaped(name: str) -> str:

@@ -218,3 +218,62 @@ def test_a_tool_whose_schema_names_a_password_is_declared(tmp_path: Path, api: s
     with talk(tmp_path) as (chat, _, _):
         chat.tools.declare([onrecord.Native(api=api, value=tools[api])])
         assert chat.tools.in_force()
+
+
+def gemini_server(name: str) -> JsonObject:
+    transport = {"url": f"https://{name}.example/mcp", "headers": {"Authorization": PLACEHOLDER}}
+    return {"name": name, "streamableHttpTransport": transport}
+
+
+def test_each_server_gets_its_own_secret_and_no_prompt_gets_any(tmp_path: Path) -> None:
+    at = "/tools/0/mcpServers/{}/streamableHttpTransport/headers/Authorization"
+    servers = [gemini_server("one"), gemini_server("two")]
+    with talk(tmp_path) as (chat, _, _):
+        chat.tools.declare([onrecord.Native(api="gemini", value={"mcpServers": servers})])
+        chat.user(PLACEHOLDER)
+        given = {at.format(0): "canary-one-1", at.format(1): "canary-two-2"}
+        request = chat.request("gemini", secrets=given)
+    for sent in (dict(request.body), request["config"]):
+        first, second = sent["tools"][0]["mcpServers"]
+        assert first["streamableHttpTransport"]["headers"] == {"Authorization": "canary-one-1"}
+        assert second["streamableHttpTransport"]["headers"] == {"Authorization": "canary-two-2"}
+    texts = [part.get("text") for turn in request["contents"] for part in turn["parts"]]
+    assert texts.count(PLACEHOLDER) == 1
+
+
+def test_a_secret_that_would_be_recorded_in_clear_is_refused(tmp_path: Path) -> None:
+    with talk(tmp_path) as (chat, _, _):
+        tool = {**MCP, "authorization": PLACEHOLDER, "headers": {}, "server_url": PLACEHOLDER}
+        chat.tools.declare([onrecord.Native(api=API, value=tool)])
+        chat.user("Hello")
+        given = {
+            "/tools/0/server_url": f"https://mcp.example/{SECRET}/mcp",
+            "/tools/0/authorization": SECRET,
+        }
+        with pytest.raises(onrecord.InvalidInput, match="/tools/0/server_url") as refused:
+            chat.request(API, secrets=given)
+        assert SECRET not in str(refused.value)
+        with pytest.raises(onrecord.InvalidInput, match="a mapping"):
+            chat.request(API, secrets=5)  # type: ignore[arg-type]  # what a caller may do
+
+
+@pytest.mark.parametrize(
+    ("api", "value"),
+    [
+        (API, {**MCP, "authorization": f"{PLACEHOLDER}sk-live-1"}),
+        (API, {**MCP, "server_url": f"https://mcp.example/?key={PLACEHOLDER}sk-live-1"}),
+        (
+            "gemini",
+            {
+                "mcp_servers": [
+                    {"name": "a", "streamable_http_transport": {"headers": {"X-Team": SECRET}}}
+                ]
+            },
+        ),
+    ],
+)
+def test_a_secret_behind_the_mark_or_in_another_spelling_is_one(
+    tmp_path: Path, api: str, value: JsonObject
+) -> None:
+    with talk(tmp_path) as (chat, _, _), pytest.raises(onrecord.InvalidContent, match="a secret"):
+        chat.tools.declare([onrecord.Native(api=api, value=value)])
