@@ -323,7 +323,8 @@ class DeployedModels:
     """Models by their process definition keys; safe to share between threads.
 
     `fetch` asks the engine for the XML of a key: the only way to it, and its errors are raised as they
-    are. What a key stands for never changes in an engine, so each is asked for once.
+    are. What a key stands for never changes in an engine, so each is asked for once,
+    or by each of several threads that ask for it at the same time.
     """
 
     def __init__(self, fetch: Callable[[int], bytes]) -> None:
@@ -336,12 +337,16 @@ class DeployedModels:
         """Return the file of a process definition key; InvalidInput, as engines say it, for none."""
         number = _key(key)
         with self._lock:
-            if number not in self._models:
-                model = bytes_of(self._fetch(number))
-                if len(self._models) >= _MOST:
-                    del self._models[next(iter(self._models))]
-                self._models[number] = model
-            return self._models[number]
+            model = self._models.get(number)
+        if model is not None:
+            return model
+        # Without the lock: an engine may be slow, and others ask for what is here.
+        model = bytes_of(self._fetch(number))
+        with self._lock:
+            if len(self._models) >= _MOST:
+                self._models.pop(next(iter(self._models)))
+            self._models[number] = model
+        return model
 
     def tools_of(
         self,

@@ -103,3 +103,13 @@ def test_a_namespace_is_the_name_of_a_variable(namespace: Any) -> None:
     for read in (tools_of, lint):
         with pytest.raises(onrecord.InvalidInput, match="without a dot"):
             read(MODEL, namespace=namespace)
+
+
+def test_an_engine_that_asks_for_another_model_or_is_slow_holds_nobody_up() -> None:
+    def fetch(key: int) -> bytes:
+        if key == 2:
+            assert models.model(1) == MODEL
+        return MODEL
+
+    models = DeployedModels(fetch)
+    assert models.model(1) == models.model(2) == MODEL
