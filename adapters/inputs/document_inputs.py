@@ -261,6 +261,8 @@ def _reading(path: Path) -> Generator[None]:
         yield
     except OSError as exc:
         raise InvalidContent(_unreadable(path, exc.strerror)) from exc
+    except InvalidContent:
+        raise
     except ValueError:  # A null byte, or half a character.
         raise InvalidContent(_unreadable(path, "that is the name of no file")) from None
 

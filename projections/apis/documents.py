@@ -144,9 +144,8 @@ class Behind(Generic[PartT]):
         """Add a document of a result; return its tag, which stands in its place there."""
         tag = tag_of(self._as_sent(block), document, self._form)
         before = [tag] if self.parts else [preamble(self._form), tag]
-        parts = [*map(self._text, before), part]
-        self.parts += parts
-        self.blocks += [block] * len(parts)
+        self.parts += [*map(self._text, before), part]
+        self.blocks += [block] * (len(before) + 1)
         return tag
 
 

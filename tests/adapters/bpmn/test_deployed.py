@@ -108,8 +108,8 @@ def test_a_namespace_is_the_name_of_a_variable(namespace: Any) -> None:
 def test_an_engine_that_asks_for_another_model_or_is_slow_holds_nobody_up() -> None:
     def fetch(key: int) -> bytes:
         if key == 2:
-            assert models.model(1) == MODEL
+            assert deployed[0].model(1) == MODEL
         return MODEL
 
-    models = DeployedModels(fetch)
-    assert models.model(1) == models.model(2) == MODEL
+    deployed = [DeployedModels(fetch)]
+    assert deployed[0].model(1) == deployed[0].model(2) == MODEL
