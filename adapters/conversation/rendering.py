@@ -134,7 +134,7 @@ def request_of(backend: Backend, segments: tuple[LineSegment, ...], options: Opt
 _CUT: Final = "{} is cut: a digest stands in its place; give it with secrets="
 
 
-def with_secrets(request: Request, secrets: Mapping[str, object] | None) -> Request:
+def with_secrets(request: Request, secrets: object) -> Request:
     """Return a request with the members that the caller gives where secrets were cut.
 
     SecretMissing where one is not given. One that stays as it was recorded is noted.
@@ -148,7 +148,8 @@ def with_secrets(request: Request, secrets: Mapping[str, object] | None) -> Requ
     members = {} if wire is None else stand_ins(body, wire)
     if not members:
         return request
-    given = {place: value for place, value in (secrets or {}).items() if place in members}
+    offered = cast("Mapping[str, object]", secrets or {})
+    given = {place: value for place, value in offered.items() if place in members}
     missing = {place: text for place, text in members.items() if place not in given}
     if missing:
         raise SecretMissing(missing)
@@ -191,6 +192,7 @@ def _filled(value: Any, place: str, given: Mapping[str, object], places: Mapping
 
 def _containers(value: Any, place: str) -> Iterator[tuple[int, str]]:
     """Yield each object and list in a value by its id, and its place."""
+    identity = id(value)
     match value:
         case dict():
             members = cast("JsonObject", value).items()
@@ -200,7 +202,7 @@ def _containers(value: Any, place: str) -> Iterator[tuple[int, str]]:
             inner = ((f"{place}/{at}", item) for at, item in elements)
         case _:
             return
-    yield id(value), place
+    yield identity, place
     for below, item in inner:
         yield from _containers(item, below)
 

@@ -243,7 +243,8 @@ def test_each_server_gets_its_own_secret_and_no_prompt_gets_any(tmp_path: Path) 
 
 def test_a_secret_that_would_be_recorded_in_clear_is_refused(tmp_path: Path) -> None:
     with talk(tmp_path) as (chat, _, _):
-        tool = {**MCP, "authorization": PLACEHOLDER, "headers": {}, "server_url": PLACEHOLDER}
+        tool: JsonObject = {**MCP, "authorization": PLACEHOLDER, "server_url": PLACEHOLDER}
+        tool["headers"] = None
         chat.tools.declare([onrecord.Native(api=API, value=tool)])
         chat.user("Hello")
         given = {

@@ -3,7 +3,7 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -48,8 +48,9 @@ def strings(value: Any) -> list[str]:
     match value:
         case str():
             return [value]
-        case dict() | list():
-            items = value.values() if isinstance(value, dict) else value
-            return [text for item in items for text in strings(item)]
+        case dict():
+            return strings(list(cast("dict[str, Any]", value).values()))
+        case list():
+            return [text for item in cast("list[Any]", value) for text in strings(item)]
         case _:
             return []
