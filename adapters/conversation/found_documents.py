@@ -191,6 +191,8 @@ class _Walk:
                 step.put(_scalar(step))
             case Text(text=text):
                 step.put(text)
+            case Unfolded():
+                self._take_again(step, value.value, value.at)
             case Mapping():
                 self._take_members(step, cast("Mapping[object, object]", value))
             case Sequence():

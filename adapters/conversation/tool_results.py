@@ -102,13 +102,12 @@ def tool_output(value: object) -> ToolOutput:
     numbers, dates, UUIDs, enumerations. Paths and bytes are documents wherever they stand.
     """
     opened = _opened(value)
-    listed = _listed(opened.value)
-    looked = looked_through(opened.value if listed is None else listed)
-    for each in (looked.plain,) if listed is None else looked.plain:
+    items = _items(opened.value)
+    listed = items is not None and _has_blocks_alone(items)
+    looked = looked_through(opened.value if items is None else items)
+    for each in looked.plain if listed else (looked.plain,):
         _check(each)
-    return ToolOutput(
-        looked.plain, looked.documents, opened.at, listed is not None, opened.is_error
-    )
+    return ToolOutput(looked.plain, looked.documents, opened.at, listed, opened.is_error)
 
 
 def _check(value: Any) -> None:
@@ -130,18 +129,34 @@ def _opened(value: object) -> Unfolded:
     raise InvalidContent("types of results are read as one another without an end")
 
 
-def _listed(value: object) -> Sequence[object] | None:
-    """Return the texts and documents of a list that holds nothing else; None for anything else."""
+def _items(value: object) -> Sequence[object] | None:
+    """Return the items of a list, typed ones opened up to the first that is no text or document.
+
+    Each is opened once, for some can be read once. None for what is no list.
+    """
     if is_document(value) or not isinstance(value, Sequence) or isinstance(value, str):
         return None
+    whole = cast("Sequence[object]", value)
     items: list[object] = []
-    for item in cast("Sequence[object]", value):
-        opened = _opened(item).value
-        if not (opened is None or isinstance(opened, str | Text) or is_document(opened)):
-            return None
-        items.append(opened)
-    has_blocks = not all(item is None or isinstance(item, str) for item in items)
-    return items if has_blocks else None
+    for item in whole:
+        opened = _opened(item)
+        if not _is_block(opened.value):
+            items.append(item if opened.value is item else opened)
+            break
+        items.append(opened.value)
+    if all(item is other for item, other in zip(items, whole, strict=False)):
+        return whole  # It may be a range without an end.
+    return [*items, *whole[len(items) :]]
+
+
+def _has_blocks_alone(items: Sequence[object]) -> bool:
+    """Whether a list holds texts and documents, and more than strings."""
+    has_more = any(not (item is None or isinstance(item, str)) for item in items)
+    return has_more and all(map(_is_block, items))
+
+
+def _is_block(value: object) -> bool:
+    return value is None or isinstance(value, str | Text) or is_document(value)
 
 
 def _put_all(documents: Sequence[FoundDocument], stream: Stream) -> list[Document]:

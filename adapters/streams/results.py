@@ -10,6 +10,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, Literal, TypeAlias
 
 from onrecord.adapters.streams.lineage import LineSegment, backwards
@@ -32,6 +33,9 @@ Reason: TypeAlias = Literal["cancelled", "duplicate"]
 """Why a result is no part of the history."""
 
 _TRIES: Final = 8
+_LATELY: Final = 256
+"""How many events are looked through for the call of a result that no open call awaits."""
+
 _HAS_ONE: Final = "call %s has a result already (%s): the other one is kept beside the history"
 _GIVEN: Final = ("tool_result.recorded", "tool_result.rejected")
 _CALLS: Final = ("tool_call.recorded", "tool_result.recorded")
@@ -51,9 +55,10 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Unmatched:
-    """The result is durable as `Recorded` has it, but the conversation has no call of its id.
+    """The result is durable as `Recorded` has it, but no call of its id is open, or was lately.
 
-    Its id may be misspelled, or of another conversation: look at `open_calls()`.
+    Its id may be misspelled, or of another conversation: look at `open_calls()`. Lately is among the
+    last 256 events: how long the conversation is costs nothing.
     """
 
     first: int
@@ -89,8 +94,9 @@ def record_result(
 
 
 def _was_called(stream: Stream, call_id: str, version: int) -> bool:
-    """Whether a call has an id, on whatever line; one that was erased may have had any."""
-    for recorded in backwards(stream.backend, stream.lineages().whole(version)):
+    """Whether a call lately had an id, on whatever line; one that was erased may have had any."""
+    events = backwards(stream.backend, stream.lineages().whole(version))
+    for recorded in islice(events, _LATELY):
         if recorded.type != "tool_call.recorded":
             continue
         match recorded.event():

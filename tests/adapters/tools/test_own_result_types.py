@@ -119,3 +119,31 @@ def test_a_type_is_a_class_of_ones_own_and_its_reader_a_function(
     with pytest.raises(onrecord.InvalidContent):
         onrecord.result_type(kind, read)
     assert chat.open_calls()
+
+
+class Cursor:
+    """Rows that can be read once."""
+
+    def __init__(self) -> None:
+        self.rows = iter([{"a": 1}, {"a": 2}])
+
+
+def rows(cursor: Cursor) -> object:
+    return list(cursor.rows)
+
+
+@pytest.mark.parametrize(
+    ("value", "recorded"),
+    [
+        (lambda: Cursor(), '[{"a":1},{"a":2}]'),
+        (lambda: [Cursor()], '[[{"a":1},{"a":2}]]'),
+        (lambda: ["rows:", Cursor(), Cursor()], '["rows:",[{"a":1},{"a":2}],[{"a":1},{"a":2}]]'),
+        (lambda: {"rows": Cursor()}, '{"rows":[{"a":1},{"a":2}]}'),
+    ],
+)
+def test_a_value_of_ones_own_type_is_read_once(
+    chat: onrecord.Conversation, value: Callable[[], object], recorded: str
+) -> None:
+    onrecord.result_type(Cursor, rows)
+    chat.tool_result("call_1", value())
+    assert text(chat) == recorded

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 import onrecord
+from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.domain.content import Text, ToolResult
-from onrecord.domain.events import Event, ToolResultRejected
+from onrecord.domain.events import AnnotationAdded, Event, ToolResultRejected
 from onrecord.domain.log import Duplicate, Recorded
 from tests.adapters.found_results import call, extracted
 from tests.patience import PATIENCE
@@ -205,3 +206,24 @@ def test_of_many_who_give_other_results_one_is_history_and_each_other_one_is_kep
         *("Duplicate", "Duplicate", "Rejected", "Rejected")
     ]
     assert len(events(chat)) == 2
+
+
+def test_a_result_of_a_call_of_long_ago_matches_none_however_long_the_conversation_is(
+    chat: onrecord.Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call(chat)
+    chat.log.append(*(AnnotationAdded(labels={"n": str(n)}) for n in range(900)))
+    chat.user("Never mind.")
+    chat.request("openai-chat")
+    read: list[int] = []
+    backend = stream_of(chat).backend
+    log_read = backend.read
+
+    def counted(*args: Any, **options: Any) -> Any:
+        for event in log_read(*args, **options):
+            read.append(event.version)
+            yield event
+
+    monkeypatch.setattr(backend, "read", counted)
+    assert isinstance(chat.tool_result("misspelt", "sunny"), onrecord.Unmatched)
+    assert len(read) < 450
