@@ -5,18 +5,20 @@ And what changed between the requests of two versions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 
 from onrecord.adapters.conversation.conversation import Conversation, stream_of, tenancy_of
-from onrecord.adapters.conversation.rendering import options_given, request_of
+from onrecord.adapters.conversation.rendering import options_given, request_from
 from onrecord.adapters.conversation.tails import since_prompt, tail_of
 from onrecord.adapters.inputs.arguments import version_asked, version_given
 from onrecord.adapters.streams.event_reading import (
     blob_among,
     events_for,
     in_force,
+    line_of,
     owners_of,
     told_whole,
 )
@@ -27,7 +29,7 @@ from onrecord.domain.content import Native
 from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.head import Head
-from onrecord.domain.log import Backend, Blobs, Log, RecordedEvent, Told
+from onrecord.domain.log import Backend, Blobs, Log, RecordedEvent
 from onrecord.projections.apis.declared_tools import Declared, declared_in
 from onrecord.projections.apis.request import Options, without_own
 from onrecord.projections.history.held_documents import HeldDocument, bytes_of, documents
@@ -198,18 +200,28 @@ def diff_of(
 def _content(stream: Stream, version: int, head: Head, options: Options) -> RequestContent:
     backend, segments = stream.backend, stream.lineage(version, head)
     read = events_for(backend, segments, exchanges_of(options.window))
-    viewed = in_window(history(read, options.missing), options.window)
+    folded = history(read, options.missing)
+    amending = amendments(backend, segments)
+    summarised: tuple[LineSegment, ...] = ()
+    if (compaction := amending.compaction) is not None:
+        summarised, _ = parted(
+            segments, compaction.recorded.conversation_id, compaction.event.until
+        )
     return RequestContent(
         version=version,
         conversation=stream.conversation_id,
-        history=without_own(viewed, options.api),
-        report=request_of(backend, segments, options).report,
-        recorded=_places(told_whole(backend, segments)),
-        unsummarised=_places(events_for(backend, segments, None)),
-        redacted=amendments(backend, segments).redacted,
+        history=without_own(in_window(folded, options.window), options.api),
+        report=request_from(backend, segments, folded, options).report,
+        is_on_branch=partial(_is_among, segments),
+        is_summarised=partial(_is_among, summarised),
+        redacted=amending.redacted,
         is_windowed=options.window is not None,
     )
 
 
-def _places(read: Iterable[Told]) -> frozenset[Place]:
-    return frozenset((event.conversation_id, event.version) for event in read)
+def _is_among(segments: tuple[LineSegment, ...], event: RecordedEvent) -> bool:
+    origin = event.conversation_id, line_of(event)
+    return any(
+        (segment.conversation_id, segment.line) == origin and segment.has(event.version)
+        for segment in segments
+    )

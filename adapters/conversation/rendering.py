@@ -33,7 +33,7 @@ from onrecord.projections.apis.request import (
     report_of,
 )
 from onrecord.projections.apis.rules import pointer
-from onrecord.projections.history.history import Note
+from onrecord.projections.history.history import History, Note
 from onrecord.projections.history.turns import history
 from onrecord.projections.history.windows import exchanges_of
 from onrecord.projections.matching.sources import Source, sources_in
@@ -124,6 +124,13 @@ def sources_of(
 def request_of(backend: Backend, segments: tuple[LineSegment, ...], options: Options) -> Request:
     """Return the request alone."""
     folded = history(events_for(backend, segments, exchanges_of(options.window)), options.missing)
+    return request_from(backend, segments, folded, options)
+
+
+def request_from(
+    backend: Backend, segments: tuple[LineSegment, ...], folded: History, options: Options
+) -> Request:
+    """Return the request of a history that was folded from these segments already."""
     needed = needed_blobs(folded, options)
     data = {blob.sha256: blob_among(backend, segments, blob) for blob in needed}
     return render(folded, options, data)

@@ -106,17 +106,17 @@ class RequestDiff:
 class RequestContent:
     """What the request at a version is made of.
 
-    `history` is what goes, in its window; `report` what was done to it. `recorded` is where the
-    events of the main branch are, `unsummarised` those of them that no summary stands for.
-    `redacted` is where events were redacted. `is_windowed` says that a window was asked for.
+    `history` is what goes, in its window; `report` what was done to it. `is_on_branch` tells whether
+    an event is on its main branch, `is_summarised` whether a summary stands for it there. `redacted`
+    is where events were redacted. `is_windowed` says that a window was asked for.
     """
 
     version: int
     conversation: UUID
     history: History
     report: Report
-    recorded: frozenset[Place]
-    unsummarised: frozenset[Place]
+    is_on_branch: Callable[[RecordedEvent], bool]
+    is_summarised: Callable[[RecordedEvent], bool]
     redacted: frozenset[Place]
     is_windowed: bool = False
 
@@ -128,12 +128,22 @@ class RequestContent:
                 said.setdefault(block.place, []).append(block.plain)
         return said
 
-    def notes(self) -> dict[int, tuple[Note, ...]]:
-        """Return what its report says of each event, by its version."""
-        notes: dict[int, tuple[Note, ...]] = {}
+    def notes(self, events: Iterable[Place]) -> dict[Place, tuple[Note, ...]]:
+        """Return what its report says of events that it has, by their places.
+
+        A report names versions. Where a fork and its origin both have an event of one, it says of
+        neither.
+        """
+        places: dict[int, list[Place]] = {}
+        for place in events:
+            places.setdefault(place[1], []).append(place)
+        notes: dict[Place, tuple[Note, ...]] = {}
         for note in self.report:
-            if note.version is not None:
-                notes[note.version] = (*notes.get(note.version, ()), note)
+            match places.get(note.version or 0):
+                case [place]:
+                    notes[place] = (*notes.get(place, ()), note)
+                case _:
+                    continue
         return notes
 
     def reason(self, event: RecordedEvent) -> Reason:
@@ -143,9 +153,9 @@ class RequestContent:
             return "not recorded yet"
         if place in self.redacted:
             return "redaction"
-        if place not in self.recorded:
+        if not self.is_on_branch(event):
             return "given up"
-        if place not in self.unsummarised or event.type == "history.compacted":
+        if self.is_summarised(event) or event.type == "history.compacted":
             return "compaction"
         return "window" if self.is_windowed else "left out"
 
@@ -171,10 +181,9 @@ def _changes(
     before: RequestContent, after: RequestContent, event_at: Callable[[Place], RecordedEvent]
 ) -> Iterator[EventChange]:
     one, other = before.blocks(), after.blocks()
-    noted, noted_after = before.notes(), after.notes()
+    noted, noted_after = before.notes(one), after.notes(other)
     for place in _in_order(one, other):
-        version = place[1]
-        notes = noted.get(version, ()), noted_after.get(version, ())
+        notes = noted.get(place, ()), noted_after.get(place, ())
         if place not in other:
             event = event_at(place)
             yield EventChange("removed", event, after.reason(event), notes[0])

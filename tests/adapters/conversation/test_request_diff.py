@@ -11,6 +11,7 @@ import pytest
 
 import onrecord
 from onrecord import Conversation, RequestDiff, Store, Window
+from onrecord.adapters.conversation.conversation import stream_of
 from tests.factories import native_answer, tool_call, tool_result
 
 API = "anthropic-messages"
@@ -159,3 +160,45 @@ def test_what_is_no_version_is_refused(chat: Conversation, version: Any) -> None
 def test_a_version_without_a_turn_has_no_request(chat: Conversation) -> None:
     with pytest.raises(onrecord.NothingToSend):
         chat.diff(1, 2, api=API)
+
+
+def test_a_diff_of_windows_reads_no_more_of_a_longer_conversation(
+    chat: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    backend = stream_of(chat).backend
+    log_read = backend.read
+
+    def counted(*args: Any, **options: Any) -> Iterator[Any]:
+        for event in log_read(*args, **options):
+            read.append(event.version)
+            yield event
+
+    def events_read() -> int:
+        read.clear()
+        last = chat.head().version
+        chat.diff(last - 3, last, api=API, window=Window(exchanges=1, step=1))
+        return len(read)
+
+    def go_on() -> None:
+        for number in range(30):
+            chat.user(f"And now? {number}")
+            said(chat, f"Not yet. {number}")
+
+    monkeypatch.setattr(backend, "read", counted)
+    go_on()
+    before = events_read()
+    go_on()
+    assert 0 < events_read() <= before
+
+
+def test_an_event_of_a_fork_is_told_no_notes_of_its_origin(chat: Conversation) -> None:
+    chat.log.append(tool_call("call:1", "track"))
+    fork = chat.fork("support/4711/otherwise")
+    while fork.head().version < chat.head().version:
+        fork.user("Otherwise.")
+    version = chat.head().version
+    diff = fork.diff(version - 1, version, api=API)
+    (added,) = diff.added
+    assert added.event.conversation_id == fork.conversation_id
+    assert [note.why for note in added.after if "call" in note.why] == []
