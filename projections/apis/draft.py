@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, cast
 
@@ -197,6 +197,11 @@ class Draft:
                 self.notes.append(note)
                 return text
 
+    def declared_tools(self) -> Sequence[ToolDefinition | BuiltinTool | Native]:
+        """Return the tools in force, as they were declared."""
+        in_force = self.history.tools
+        return in_force.tools if in_force else ()
+
     def tools_in_force(
         self, define: Callable[[ToolDefinition], JsonObject]
     ) -> Iterator[JsonObject]:
@@ -204,8 +209,7 @@ class Draft:
 
         Raises UnsupportedTool where a provider's tool is one that this API has not.
         """
-        in_force = self.history.tools
-        for declared in in_force.tools if in_force else ():
+        for declared in self.declared_tools():
             tool = (
                 encode_tool(declared, self.API) if isinstance(declared, BuiltinTool) else declared
             )

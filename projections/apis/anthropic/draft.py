@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, ClassVar, Final, NamedTuple, cast
 
-from onrecord.domain.content import Document, Role
+from onrecord.domain.content import Document, Native, Role
 from onrecord.domain.documents import modality_of
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.request_template import MARK
+from onrecord.domain.tools import BuiltinTool, ToolDefinition
 from onrecord.projections.apis.draft import Draft, RuleNames
 from onrecord.projections.apis.members import members_of
 from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.tools import SKILLS
 from onrecord.projections.history.held_documents import bytes_of, is_remote, text_of
 from onrecord.projections.history.history import Block, History, frozen
 from onrecord.projections.history.tool_names import ANTHROPIC
@@ -121,6 +123,13 @@ class AnthropicDraft(Draft):
     container: str | None = None
     skills: list[JsonObject] = field(default_factory=list[JsonObject])
 
+    def declared_tools(self) -> Sequence[ToolDefinition | BuiltinTool | Native]:
+        """Return the tools in force; skills are among them only where nothing else runs code."""
+        tools = Draft.declared_tools(self)
+        if not any(map(_is_code_execution, tools)):
+            return tools
+        return [tool for tool in tools if not isinstance(tool, BuiltinTool) or tool.name != SKILLS]
+
     def own(self, block: Block) -> JsonObject | None:
         """Return a block of Anthropic's as it came, but for its mark; None for any other."""
         value = Draft.own(self, block)
@@ -141,6 +150,17 @@ class AnthropicDraft(Draft):
     def encode(self, document: Document) -> JsonObject | None:
         """Return the block of a document; None where Anthropic reads no such thing."""
         return encode_document(document, self.blobs)
+
+
+def _is_code_execution(tool: ToolDefinition | BuiltinTool | Native) -> bool:
+    """Whether a tool runs code at Anthropic, and so runs skills as well."""
+    match tool:
+        case BuiltinTool(name="code_execution"):
+            return True
+        case Native(api=api, value={"type": str(kind)}):
+            return api == API and kind.startswith("code_execution_")
+        case _:
+            return False
 
 
 def text_block(text: str) -> JsonObject:

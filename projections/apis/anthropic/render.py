@@ -61,17 +61,14 @@ def instructions_of(draft: AnthropicDraft) -> str | list[JsonObject] | None:
     instructions = draft.instructions()
     if isinstance(instructions, str):
         return instructions or None
-    blocks = filter(_is_told, _system_blocks(instructions))
+    blocks = filter(_has_content, _system_blocks(instructions))
     return [draft.unmarked(block, None) for block in blocks] or None
 
 
 def tools_of(draft: AnthropicDraft) -> list[JsonObject] | None:
     """Return what stands under `tools`, in the order in which they were defined."""
     tools = draft.tools_in_force(partial(_definition, draft))
-    told = [draft.unmarked(tool, None) for tool in tools]
-    if draft.skills:  # They bring the tool that runs them, which may be declared beside.
-        told = [tool for at, tool in enumerate(told) if tool not in told[:at]]
-    return told or None
+    return [draft.unmarked(tool, None) for tool in tools] or None
 
 
 def _system_blocks(value: JsonObject) -> list[JsonObject]:
@@ -82,7 +79,7 @@ def _system_blocks(value: JsonObject) -> list[JsonObject]:
     return list_of(content)
 
 
-def _is_told(block: JsonObject) -> bool:
+def _has_content(block: JsonObject) -> bool:
     """Whether a block says something; a blank text is refused, here too (R10)."""
     text = block.get("text")
     return block.get("type") != "text" or not isinstance(text, str) or bool(text.strip())

@@ -169,3 +169,25 @@ def test_skills_stand_where_each_api_runs_them() -> None:
     environment = {"type": "container_auto", "skills": [REFERENCE]}
     assert request["tools"] == [{"type": "shell", "environment": environment}]
     assert not onrecord.check_request("openai-responses", request).violations
+
+
+@pytest.mark.parametrize(
+    "runner",
+    [
+        BuiltinTool(name="code_execution", version="20260120"),
+        Native(
+            api="anthropic-messages",
+            value={"type": "code_execution_20260120", "name": "code_execution"},
+        ),
+    ],
+)
+def test_skills_bring_nothing_where_a_tool_that_runs_code_is_declared(
+    runner: BuiltinTool | Native,
+) -> None:
+    asked = chat()
+    asked.tools.declare([SKILLS, CLOCK, runner])
+    asked.user("Make slides.")
+    request = asked.request("anthropic-messages")
+    kinds = [tool.get("type") for tool in request["tools"]]
+    assert kinds == [None, "code_execution_20260120"]
+    assert not onrecord.check_request("anthropic-messages", request).violations
