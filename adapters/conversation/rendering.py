@@ -16,13 +16,19 @@ from onrecord.adapters.streams.event_reading import blob_among, events_for
 from onrecord.adapters.streams.lineage import LineSegment
 from onrecord.adapters.streams.stream import Stream
 from onrecord.adapters.wire.respelling import are_respelled
-from onrecord.adapters.wire.secrets import stand_ins, uncut_secrets, without_digests
+from onrecord.adapters.wire.secrets import (
+    PLACEHOLDER,
+    stand_ins,
+    uncut_secrets,
+    without_digests,
+)
 from onrecord.adapters.wire.wires import wire_of
 from onrecord.domain.errors import InvalidInput, OnrecordError, SecretMissing
 from onrecord.domain.head import Head
 from onrecord.domain.jsontext import JsonObject, read_bounded_object
 from onrecord.domain.log import Backend, RecordedEvent
 from onrecord.domain.request_template import Recipe
+from onrecord.projections.api import known_api
 from onrecord.projections.apis.documents import needed_blobs
 from onrecord.projections.apis.request import (
     Options,
@@ -150,68 +156,86 @@ def with_secrets(request: Request, secrets: object) -> Request:
         raise InvalidInput(
             "secrets are a mapping of JSON pointers to the members that are to be sent"
         )
-    wire = wire_of(request.api)
-    body = dict(request.body)
-    members = {} if wire is None else stand_ins(body, wire)
-    if not members:
+    if not _may_hold_mark(request):
+        return request
+    wire, body = wire_of(request.api), dict(request.body)
+    marks = {} if wire is None else stand_ins(body, wire)
+    if wire is None or not marks:
         return request
     offered = cast("Mapping[str, object]", secrets or {})
-    given = {place: value for place, value in offered.items() if place in members}
-    missing = {place: text for place, text in members.items() if place not in given}
-    if missing:
-        raise SecretMissing(missing)
-    kept = [place for place, text in members.items() if given[place] == text]
-    notes = (Note("noted", "secret", None, _CUT.format(place)) for place in kept)
-    report = report_of((*request.report, *notes), request.report.routes)
-    filled = _filled(body, "", given, {})
-    given_anew = [place for place in given if place not in kept]
-    if wire is not None and (uncut := uncut_secrets(body, filled, given_anew, wire)):
+    members = {place: offered[place] for place in marks if place in offered}
+    if len(members) < len(marks):
+        raise SecretMissing({place: marks[place] for place in marks if place not in members})
+    filled = _filled(body, "", members)
+    new = [place for place, member in members.items() if member != marks[place]]
+    if uncut := uncut_secrets(body, filled, new, wire):
         raise InvalidInput(
             f"what is given for {', '.join(uncut)} would be recorded in clear: "
             "let a member hold a secret and nothing else"
         )
+    notes = [Note("noted", "secret", None, _CUT.format(at)) for at in marks if at not in new]
+    report = report_of((*request.report, *notes), request.report.routes)
     if request.is_body:
         return Request(filled, request.options, report)
-    # What an SDK wants otherwise holds the same objects as the body, which tell where they stand.
-    places = dict(_containers(body, ""))
-    arguments = _filled({**request}, "", given, places)
-    return Request(arguments, request.options, report, filled)
+    return Request(_as_filled({**request}, body, filled), request.options, report, filled)
 
 
-def _filled(value: Any, place: str, given: Mapping[str, object], places: Mapping[int, str]) -> Any:
-    """Return a value with what is given for its members; `places` has those of objects by id."""
-    place = places.get(id(value), place)
-    if place in given:
-        return given[place]
+def _may_hold_mark(request: Request) -> bool:
+    """Whether anything but what was said may be a mark: few requests need a wire to be looked at."""
+    said = known_api(request.api).messages
+    others = [value for name, value in request.body.items() if name != said]
+    # A message may hold the definitions of tools that were found.
+    others += [each["tools"] for each in request.body.get(said, ()) if "tools" in each]
+    return PLACEHOLDER in str(others)
+
+
+def _filled(value: Any, place: str, members: Mapping[str, object]) -> Any:
+    """Return a value with what is given for its members, by their places."""
+    if place in members:
+        return members[place]
     match value:
         case dict():
             items = cast("JsonObject", value).items()
             return {
-                name: _filled(item, f"{place}{pointer((name,))}", given, places)
-                for name, item in items
+                name: _filled(item, f"{place}{pointer((name,))}", members) for name, item in items
             }
         case list():
             elements = enumerate(cast("list[Any]", value))
-            return [_filled(item, f"{place}/{at}", given, places) for at, item in elements]
+            return [_filled(element, f"{place}/{at}", members) for at, element in elements]
         case _:
             return value
 
 
-def _containers(value: Any, place: str) -> Iterator[tuple[int, str]]:
-    """Yield each object and list in a value by its id, and its place."""
-    identity = id(value)
-    match value:
-        case dict():
-            members = cast("JsonObject", value).items()
-            inner = ((f"{place}{pointer((name,))}", item) for name, item in members)
-        case list():
-            elements = enumerate(cast("list[Any]", value))
-            inner = ((f"{place}/{at}", item) for at, item in elements)
-        case _:
-            return
-    yield identity, place
-    for below, item in inner:
-        yield from _containers(item, below)
+def _as_filled(argument: Any, body: Any, filled: Any) -> Any:
+    """Return an argument with what was filled into the part of the body that it is made of.
+
+    An SDK may want bytes for base64, a part of the body under another name, or to know nothing of a
+    member. What the body has not is made of the body as a whole.
+    """
+    if argument == body:
+        return filled
+    if isinstance(argument, dict) and isinstance(body, dict):
+        whole, full = cast("JsonObject", body), cast("JsonObject", filled)
+        return {
+            name: _as_filled(item, whole.get(name, whole), full.get(name, full))
+            for name, item in cast("JsonObject", argument).items()
+        }
+    if isinstance(argument, list) and isinstance(body, list):
+        parts = iter(zip(cast("list[Any]", body), cast("list[Any]", filled), strict=True))
+        return [
+            next((_as_filled(item, *part) for part in parts if _is_made_of(item, part[0])), item)
+            for item in cast("list[Any]", argument)
+        ]
+    return argument
+
+
+def _is_made_of(argument: Any, body: Any) -> bool:
+    """Whether an item of an argument is an item of the body, or what an SDK knows of one."""
+    if not isinstance(argument, dict) or not isinstance(body, dict):
+        return bool(argument == body)
+    whole = cast("JsonObject", body)
+    known = cast("JsonObject", argument).items()
+    return all(name in whole and whole[name] == item for name, item in known)
 
 
 # The replay of a conversation's requests, one after the other, with what its store holds.

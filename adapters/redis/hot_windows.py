@@ -14,7 +14,7 @@ import secrets
 import struct
 import time
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 from uuid import UUID
 
@@ -55,7 +55,7 @@ def written(request: Request) -> bytes:
 
     members = {
         "arguments": dict(request),
-        "body": None if _is_body(request) else dict(request.body),
+        "body": None if request.is_body else dict(request.body),
         "notes": request.report.notes,
         "routes": request.report.routes,
     }
@@ -83,14 +83,6 @@ def read(data: bytes, options: Options) -> Request:
         tuple(Route(*route) for route in members["routes"]),
     )
     return Request(members["arguments"], options, report, members["body"])
-
-
-def _is_body(request: Request) -> bool:
-    """Whether the arguments are what the wire has."""
-    body: Mapping[str, Any] = request.body
-    return list(request) == list(body) and all(
-        value is body[name] for name, value in request.items()
-    )
 
 
 def _bytes_of(value: dict[str, Any], mark: str) -> dict[str, Any] | bytes:

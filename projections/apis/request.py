@@ -180,7 +180,10 @@ class Request(Mapping[str, Any]):
     @property
     def is_body(self) -> bool:
         """Whether the SDK takes what it sends."""
-        return self.body is self._arguments
+        arguments, body = self._arguments, self.body
+        return list(arguments) == list(body) and all(
+            value is body[name] for name, value in arguments.items()
+        )
 
     def __getitem__(self, name: str) -> Any:
         """Return an argument; KeyError where the request has none of that name."""

@@ -1,5 +1,6 @@
 """A request that needs secrets which were cut takes them from the caller, and none is stored."""
 
+import json
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,9 +10,12 @@ import openai
 import pytest
 
 import onrecord
-from onrecord.adapters.conversation.rendering import replays
+from onrecord.adapters.conversation import rendering
+from onrecord.adapters.conversation.rendering import replays, with_secrets
+from onrecord.adapters.redis.hot_windows import read, written
 from onrecord.adapters.wire.secrets import PLACEHOLDER
 from onrecord.projections.api import FOLDERS
+from onrecord.projections.apis.request import Options
 from tests.adapters.cli.command import Command, in_process
 from tests.adapters.replaying_server import Replaying, replaying, whole
 
@@ -239,6 +243,34 @@ def test_each_server_gets_its_own_secret_and_no_prompt_gets_any(tmp_path: Path) 
         assert second["streamableHttpTransport"]["headers"] == {"Authorization": "canary-two-2"}
     texts = [part.get("text") for turn in request["contents"] for part in turn["parts"]]
     assert texts.count(PLACEHOLDER) == 1
+
+
+def test_a_request_that_redis_kept_is_filled_as_one_that_was_rendered(tmp_path: Path) -> None:
+    at = "/tools/1/mcpServers/0/streamableHttpTransport/headers/Authorization"
+    tools = [{"unheardOf": {}}, {"mcpServers": [gemini_server("one")]}]
+    with talk(tmp_path) as (chat, _, _):
+        chat.tools.declare([onrecord.Native(api="gemini", value=tool) for tool in tools])
+        chat.user([PLACEHOLDER, b"\x89PNG\r\n\x1a\n"])
+        unfilled = chat.log.render(chat.head().version, Options(api="gemini"))
+    kept = read(written(unfilled), unfilled.options)
+    for request in (unfilled, kept):
+        filled = with_secrets(request, {at: SECRET})
+        (server,) = filled["config"]["tools"][-1]["mcpServers"]
+        assert server["streamableHttpTransport"]["headers"] == {"Authorization": SECRET}
+        assert json.dumps(dict(filled.body)).count(SECRET) == 1
+        assert str(filled["contents"]).count(PLACEHOLDER) == 1
+
+
+def test_only_a_request_that_may_hold_a_mark_has_its_wire_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rendering, "wire_of", pytest.fail)
+    with onrecord.connect(f"sqlite:///{tmp_path / 'plain.db'}") as store:
+        chat = store.conversation("plain")
+        chat.tools.declare([{"name": "look", "input_schema": {"type": "object"}}])
+        chat.user(PLACEHOLDER)
+        for api in FOLDERS:
+            assert PLACEHOLDER in str(dict(chat.request(api, secrets={}).body))
 
 
 def test_a_secret_that_would_be_recorded_in_clear_is_refused(tmp_path: Path) -> None:
