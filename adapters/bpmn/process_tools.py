@@ -2,22 +2,20 @@
 
 Two flavours, as Camunda has them. `process`: the engine says which elements there are, and reads what
 goes into them. `task`: a connector reads the file, takes what the engine would not (starts, ends,
-event sub-processes), and reads what comes out of them too.
+event sub-processes), and reads what comes out of them too. How results come back is in `wiring`.
 
 An engine may have deployed the models: then they are asked for by the keys that it gave them.
 """
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from threading import Lock
 from typing import Final, Literal, TypeAlias, get_args
 
-from onrecord.adapters.bpmn.feel import Context, parse, walk
 from onrecord.adapters.bpmn.from_ai import (
     NAMESPACE,
     Parameter,
@@ -27,7 +25,7 @@ from onrecord.adapters.bpmn.from_ai import (
     schema_of,
 )
 from onrecord.adapters.bpmn.gateways import MCP_GATEWAY, Gateway, check_mcp_elements
-from onrecord.adapters.bpmn.model import Collecting, Element, Mapping, Model, bytes_of, model_of
+from onrecord.adapters.bpmn.model import Element, Mapping, Model, bytes_of, model_of
 from onrecord.adapters.inputs.arguments import kind_of
 from onrecord.domain.errors import InvalidInput, InvalidModel
 from onrecord.domain.tools import ToolDefinition, ToolSource
@@ -216,137 +214,29 @@ def _source(model: Model, sub_process: Element, tools: tuple[ToolDefinition, ...
     )
 
 
-# How what a tool gives comes back: who writes `toolCallResult`, and into what it is gathered.
-
-RESULT: Final = "toolCallResult"
-
-
-@dataclass(frozen=True, slots=True)
-class Writing:
-    """An element that writes the result, and by which way.
-
-    `variable`: what its script, decision or job gives; `expression`: made of what its job answers;
-    `mapping`: one of its output mappings.
-    """
-
-    element: str
-    way: Literal["variable", "expression", "mapping"]
-
-
-@dataclass(frozen=True, slots=True)
-class Wiring:
-    """Into what a sub-process gathers results, and of each tool who writes its result.
-
-    A tool that nobody writes a result of gives none: the model is told so when a request is made.
-    """
-
-    collecting: Collecting
-    writings: tuple[tuple[str, tuple[Writing, ...]], ...]
-
-
-def wiring_of(
-    model: Path | bytes, sub_process_id: str | None = None, *, flavour: Flavour = "process"
-) -> Wiring:
-    """Return how the tools of an ad-hoc sub-process give their results; which one as in `tools_of`."""
-    sub_process = sub_process_of(model_of(model), sub_process_id)
-    # Itself, or what it holds.
-    writings = {
-        element.id: tuple(writing for each in element.below() for writing in _written_by(each))
-        for element in sub_process.elements
-    }
-    following = _following(sub_process)
-    return Wiring(
-        collecting=sub_process.collecting,
-        writings=tuple(
-            (tool.id, tuple(each for at in _reached(tool.id, following) for each in writings[at]))
-            for tool in tool_elements(sub_process, flavour)
-        ),
-    )
-
-
-def _following(sub_process: Element) -> dict[str, list[str]]:
-    """Return what comes next behind each element: where its flows lead, then its boundary events."""
-    following: dict[str, list[str]] = {element.id: [] for element in sub_process.elements}
-    ends = [(flow.source, flow.target) for flow in sub_process.flows]
-    ends += [(each.attached_to, each.id) for each in sub_process.elements if each.attached_to]
-    for source, target in ends:
-        if source in following and target in following:
-            following[source].append(target)
-    return following
-
-
-def _reached(tool: str, following: dict[str, list[str]]) -> Iterator[str]:
-    """Give the tool and what is reached from it, nearest first, each once."""
-    seen = {tool}
-    waiting = deque([tool])
-    while waiting:
-        current = waiting.popleft()
-        yield current
-        for target in following[current]:
-            if target not in seen:
-                seen.add(target)
-                waiting.append(target)
-
-
-def _written_by(element: Element) -> Iterator[Writing]:
-    headers = dict(element.headers)
-    if RESULT in (element.result_variable, headers.get("resultVariable")):
-        yield Writing(element.id, "variable")
-    if _gives_result(headers.get("resultExpression", "")):
-        yield Writing(element.id, "expression")
-    if any(each.target.split(".")[0] == RESULT for each in element.outputs):
-        yield Writing(element.id, "mapping")
-
-
-def _gives_result(source: str) -> bool:
-    """Whether a result expression makes a context with a result in it, in any of its branches."""
-    if not source.strip().startswith("="):
-        return False
-    try:
-        tree = parse(source.strip()[1:])
-    except InvalidModel:
-        # Not a rule of tools: the engine reports what is wrong with it where it runs.
-        return False
-    contexts = walk(tree, is_entered=lambda node: not isinstance(node, Context))
-    return any(
-        key == RESULT for node in contexts if isinstance(node, Context) for key, _ in node.entries
-    )
-
-
 # The models that a process engine has deployed, by the keys that it gave them.
-
-_MOST: Final = 64
-"""How many models are kept; the one that was asked for first goes first."""
 
 
 class DeployedModels:
     """Models by their process definition keys; safe to share between threads.
 
     `fetch` asks the engine for the XML of a key: the only way to it, and its errors are raised as they
-    are. What a key stands for never changes in an engine, so each is asked for once,
-    or by each of several threads that ask for it at the same time.
+    are. What a key stands for never changes in an engine, so the 64 models used last are kept. Several
+    threads that need the same one at the same time may each ask for it.
     """
 
     def __init__(self, fetch: Callable[[int], bytes]) -> None:
         """Ask by `fetch`, which takes a key and returns the bytes of the file."""
-        self._fetch = fetch
-        self._models: dict[int, bytes] = {}
-        self._lock = Lock()
+
+        def fetched(number: int) -> bytes:
+            return bytes_of(fetch(number))
+
+        # An engine may be slow: this cache holds no lock while it is asked, and keeps no errors.
+        self._model = lru_cache(maxsize=64)(fetched)
 
     def model(self, key: int) -> bytes:
         """Return the file of a process definition key; InvalidInput, as engines say it, for none."""
-        number = _key(key)
-        with self._lock:
-            model = self._models.get(number)
-        if model is not None:
-            return model
-        # Without the lock: an engine may be slow, and others ask for what is here.
-        model = bytes_of(self._fetch(number))
-        with self._lock:
-            if len(self._models) >= _MOST:
-                self._models.pop(next(iter(self._models)))
-            self._models[number] = model
-        return model
+        return self._model(_key(key))
 
     def tools_of(
         self,

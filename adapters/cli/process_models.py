@@ -21,7 +21,8 @@ from onrecord.domain.tools import ToolDefinition
 
 if TYPE_CHECKING:
     from onrecord.adapters.bpmn.gateways import Gateway
-    from onrecord.adapters.bpmn.process_tools import Flavour, ResolvedTools, Wiring, Writing
+    from onrecord.adapters.bpmn.process_tools import Flavour, ResolvedTools
+    from onrecord.adapters.bpmn.wiring import Wiring, Writing
 
 
 class Reader(StrEnum):
@@ -74,7 +75,8 @@ def bpmn(
 
 def _show(file: Path, sub_process_id: str | None, flavour: Flavour, *, as_json: bool) -> None:
     """Write the tools and gateways of an ad-hoc sub-process; warnings go beside them."""
-    from onrecord.adapters.bpmn.process_tools import tools_of, wiring_of
+    from onrecord.adapters.bpmn.process_tools import tools_of
+    from onrecord.adapters.bpmn.wiring import wiring_of
 
     with _printable_errors():
         model = _model(file)
@@ -95,7 +97,7 @@ def _show(file: Path, sub_process_id: str | None, flavour: Flavour, *, as_json: 
 def _check(file: Path, flavour: Flavour, *, warn: bool, as_json: bool) -> bool:
     """Write what is wrong with the calls of `fromAi` in a model; whether nothing is."""
     from onrecord.adapters.bpmn.lint import lint
-    from onrecord.adapters.bpmn.tool_rules import lint_tools
+    from onrecord.adapters.bpmn.lint_tools import lint_tools
 
     with _printable_errors():
         model = _model(file)

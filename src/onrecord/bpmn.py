@@ -2,8 +2,9 @@
 
 from onrecord.adapters.bpmn.gateways import answers_of, mcp_call, mcp_discovery
 from onrecord.adapters.bpmn.lint import lint
-from onrecord.adapters.bpmn.process_tools import DeployedModels, tools_of, wiring_of
-from onrecord.adapters.bpmn.tool_rules import lint_tools
+from onrecord.adapters.bpmn.lint_tools import lint_tools
+from onrecord.adapters.bpmn.process_tools import DeployedModels, tools_of
+from onrecord.adapters.bpmn.wiring import wiring_of
 from onrecord.adapters.conversation.ingest import inputs_of
 
 __all__ = [

@@ -49,13 +49,14 @@ def test_an_error_of_the_engine_is_raised_and_asked_for_again(
     assert asked == [404, 404]
 
 
-def test_of_many_models_the_latest_are_kept(models: DeployedModels, asked: list[int]) -> None:
-    for key in range(1, 66):
+def test_of_many_models_those_used_last_are_kept(models: DeployedModels, asked: list[int]) -> None:
+    for key in (*range(1, 65), 1, 65):
         models.model(key)
-    models.model(65)
-    assert len(asked) == 65
+    assert asked == list(range(1, 66))
     models.model(1)
-    assert asked[-1] == 1
+    assert len(asked) == 65
+    models.model(2)
+    assert asked[-1] == 2
 
 
 @pytest.mark.parametrize("key", [None, 0, -1])

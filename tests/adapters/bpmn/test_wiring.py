@@ -5,8 +5,18 @@ from pathlib import Path
 import pytest
 
 from onrecord.adapters.bpmn.model import Collecting
-from onrecord.adapters.bpmn.process_tools import Writing, wiring_of
-from tests.adapters.bpmn.models import AGENT, ad_hoc, definitions, desk, flow, node, process, task
+from onrecord.adapters.bpmn.wiring import Writing, wiring_of
+from tests.adapters.bpmn.models import (
+    AGENT,
+    ad_hoc,
+    definitions,
+    desk,
+    flow,
+    mapping,
+    node,
+    process,
+    task,
+)
 
 DESK = Path(__file__).parent / "parcel_desk.bpmn"
 ELEMENT = "={ id: toolCall._meta.id, name: toolCall._meta.name, content: toolCallResult }"
@@ -92,6 +102,26 @@ def test_what_stands_within_a_tool_or_follows_its_boundary_event_may_too() -> No
     assert writings(outer, event, written("After"), flow("Failed", "After")) == (
         Writing("Inner", "variable"),
         Writing("After", "variable"),
+    )
+
+
+def test_what_stands_within_a_tool_comes_before_what_follows_it() -> None:
+    outer = node("subProcess", "Outer", written("Inner"))
+    assert writings(outer, written("After"), flow("Outer", "After")) == (
+        Writing("Inner", "variable"),
+        Writing("After", "variable"),
+    )
+
+
+def test_each_way_of_an_element_is_told_once() -> None:
+    twice = "".join(
+        f"<z:ioMapping>{mapping('output', '=x', f'toolCallResult.{part}')}</z:ioMapping>"
+        for part in ("a", "b")
+    )
+    both = headers(resultExpression="={toolCallResult: 1}") + twice
+    assert writings(node("serviceTask", "A", extensions=both)) == (
+        Writing("A", "expression"),
+        Writing("A", "mapping"),
     )
 
 

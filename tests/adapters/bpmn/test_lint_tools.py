@@ -46,6 +46,7 @@ def found(model: bytes) -> list[tuple[str, str]]:
     [
         *(writing(RESULT), writing(f"{RESULT}.body"), header("resultVariable", RESULT)),
         header("resultExpression", f"={{{RESULT}: response.body}}"),
+        *(header("resultExpression", f"={{x: {RESULT}}}"), header("resultVariable", f"{RESULT}.x")),
         f'<z:script expression="=1" resultVariable="{RESULT}"/>',
         f'<z:calledDecision decisionId="d" resultVariable="{RESULT}"/>',
     ],
@@ -124,6 +125,20 @@ def test_a_result_is_overwritten_only_in_a_chain() -> None:
     assert found(desk(first, *ways)) == []
     boundary = (step("E", kind="boundaryEvent", more='attachedToRef="A"'), flow("E", "B"))
     assert found(desk(first, *boundary, second)) == []
+
+
+def test_what_follows_a_tool_overwrites_the_result_of_a_step_within_it() -> None:
+    outer = tool("A", step("Inner", writing(RESULT)), gives="", kind="subProcess")
+    model = desk(outer, flow("A", "B"), step("B", writing(RESULT)))
+    assert found(model) == [("B", "OutputKeyOverwrite")]
+
+
+def test_a_choice_within_a_tool_is_no_chain() -> None:
+    inner = (step("X", writing(RESULT)), step("Y", writing(RESULT)))
+    ways = tool("A", *inner, gives="", kind="subProcess")
+    assert found(desk(ways)) == []
+    chain = tool("A", *inner, flow("X", "Y"), gives="", kind="subProcess")
+    assert found(desk(chain)) == [("Y", "OutputKeyOverwrite")]
 
 
 @pytest.mark.parametrize(
