@@ -54,7 +54,7 @@ class Draft:
     """What a request is made of, and the notes on what was done to get there.
 
     `blobs` has the bytes that blocks refer to, by digest; `router` decides where documents go.
-    `call_ids` are the ids that calls have in the request, by their number.
+    `call_ids` are the ids that calls have in the request, by their number; `CallIds` adds them.
     """
 
     API: ClassVar[str]
@@ -293,12 +293,12 @@ class IdForm:
 
 
 class CallIds:
-    """The ids that the calls of one request bear, each once."""
+    """The ids that the calls of one request bear, each once; those of calls so far are `by_call`."""
 
-    def __init__(self, form: IdForm) -> None:
-        """Begin with no call."""
+    def __init__(self, form: IdForm, by_call: dict[int | None, str]) -> None:
+        """Add the ids of calls, by their number, to `by_call`."""
         self._form = form
-        self._by_call: dict[int | None, str] = {}
+        self._by_call = by_call
         self._taken: set[str] = set()
 
     def begin_message(self) -> None:

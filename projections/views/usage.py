@@ -65,7 +65,10 @@ def usage_members(api: str, envelope: JsonObject) -> UsageMembers:
 
 
 def count_of(value: object) -> int:
-    """Return a count of tokens that can be one, else 0: a server, or an import, may say anything."""
+    """Return a count of tokens that can be one, else 0: a server, or an import, may say anything.
+
+    `12.0` and `"12"` are none here, as in the rows that are stored, though the wire reads them.
+    """
     is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
     return cast("int", value) if is_count else 0
 

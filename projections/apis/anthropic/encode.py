@@ -137,7 +137,7 @@ class Encoder:
     def __init__(self, draft: AnthropicDraft) -> None:
         """Encode into a draft."""
         self._draft = draft
-        self._ids = CallIds(_IDS)
+        self._ids = CallIds(_IDS, draft.call_ids)
         self._results = Results(draft, self._ids)
 
     def encode(self, blocks: Iterable[Block]) -> Iterator[Piece]:
@@ -214,7 +214,7 @@ class Encoder:
         return [self._part(block, part) for part in parts]
 
     def _call(self, block: Block) -> list[JsonObject]:
-        call_id = self._draft.call_ids[block.call] = self._ids.of_call(block)
+        call_id = self._ids.of_call(block)
         if call_id != block.call_id:
             why = "the id of the call is not one that Anthropic takes"
             self._draft.note("translated", "R15", block.version, why)

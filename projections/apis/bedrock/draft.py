@@ -126,7 +126,7 @@ class BedrockDraft(Draft):
     RULES: ClassVar[RuleNames] = RuleNames("B11", "B11", "B4", "B1", "B2", "B8")
 
     model: Model
-    ids: CallIds
+    ids: CallIds = field(init=False)
     messages: list[Message] = field(default_factory=list[Message])
     system: list[JsonObject] = field(default_factory=list[JsonObject])
     tools: list[JsonObject] = field(default_factory=list[JsonObject])
@@ -135,6 +135,12 @@ class BedrockDraft(Draft):
     has_gaps: bool = False
     has_own_tools: bool = False
     _makers: dict[int, Model] = field(default_factory=dict[int, Model])
+
+    def __post_init__(self) -> None:
+        """Let calls have ids as the model takes them."""
+        Draft.__post_init__(self)
+        form = _CLAUDES_IDS if self.model.vendor == "anthropic" else _IDS
+        self.ids = CallIds(form, self.call_ids)
 
     def own(self, block: Block) -> JsonObject | None:
         """Return a block of this API as it came, but as the union that it is (B18)."""
@@ -163,8 +169,7 @@ class BedrockDraft(Draft):
 def draft_of(history: History, options: Options, blobs: Mapping[str, bytes]) -> BedrockDraft:
     """Return the draft of a request for the model that is to read it."""
     model = model_of(model_read_by(history, options))
-    ids = CallIds(_CLAUDES_IDS if model.vendor == "anthropic" else _IDS)
-    return BedrockDraft(history, options, blobs, model, ids)
+    return BedrockDraft(history, options, blobs, model)
 
 
 # Documents as Bedrock's Converse API has them; what it cannot hold, in words.

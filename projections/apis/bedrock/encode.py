@@ -237,7 +237,7 @@ class Encoder(UserParts[BedrockDraft]):
         if block.call not in answered:
             draft.leave_out("B1", block, "a call that has no result, and can have none")
             return []
-        call_id = draft.call_ids[block.call] = draft.ids.of_call(block)
+        call_id = draft.ids.of_call(block)
         if call_id != block.call_id:
             why = "the id of the call is not one that the service takes"
             draft.note("translated", "B11", block.version, why)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import ClassVar, Final
 
@@ -193,10 +193,15 @@ class ChatDraft(Draft):
     RULES: ClassVar[RuleNames] = RuleNames("C13", "C10", "C4", "C1", "C2", "C3")
 
     reader: Reader
-    ids: CallIds
+    ids: CallIds = field(init=False)
     is_elsewhere: bool
     is_groq: bool = False
     has_decoys: bool = False
+
+    def __post_init__(self) -> None:
+        """Let calls have ids as the model takes them."""
+        Draft.__post_init__(self)
+        self.ids = CallIds(self.reader.ids, self.call_ids)
 
     def is_kin(self, block: Block) -> bool:
         """Whether what a compatible server added to an answer may go back.
@@ -239,8 +244,8 @@ class ChatDraft(Draft):
 def draft_of(history: History, options: Options, blobs: Mapping[str, bytes]) -> ChatDraft:
     """Return the draft of a request for the model that is wished, or that answered last."""
     reader = Reader(options.model or history.responses.last_model(NAME))
-    ids, is_groq = CallIds(reader.ids), not reader.is_openai and _is_groq(history, options)
-    return ChatDraft(history, options, blobs, reader, ids, reader.is_compatible, is_groq=is_groq)
+    is_groq = not reader.is_openai and _is_groq(history, options)
+    return ChatDraft(history, options, blobs, reader, reader.is_compatible, is_groq=is_groq)
 
 
 def _is_groq(history: History, options: Options) -> bool:

@@ -108,7 +108,6 @@ def _call(draft: ChatDraft, block: Block) -> JsonObject:
     is_odd = value is not None and not draft.reader.takes_id(block.call_id or "")
     is_kin = is_odd and draft.is_kin(block)
     call_id = draft.ids.of_call(block, partial(draft.reader.takes_id, is_kin=is_kin))
-    draft.call_ids[block.call] = call_id
     if value is not None and value.get("id") in (None, ""):
         why = "the server gave the call no id: it goes with one that was made for it"
         draft.note("translated", "C5", block.version, why)

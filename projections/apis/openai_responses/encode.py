@@ -84,7 +84,7 @@ class Encoder:
     def __init__(self, draft: ResponsesDraft) -> None:
         """Begin with no calls."""
         self._draft = draft
-        self._ids = CallIds(_IDS)
+        self._ids = CallIds(_IDS, draft.call_ids)
         self._calls: dict[int | None, JsonObject] = {}
 
     def encode(self, turn: Turn) -> None:
@@ -158,7 +158,7 @@ class Encoder:
             self._calls[block.call] = value
             self._item(value, block)
             return
-        call_id = self._draft.call_ids[block.call] = self._ids.of_call(block)
+        call_id = self._ids.of_call(block)
         if call_id != block.call_id:
             why = "the id of the call is not one that the service takes"
             self._draft.note("translated", "O6", block.version, why)
