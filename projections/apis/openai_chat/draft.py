@@ -69,6 +69,11 @@ class Reader:
         return family_of(self.model) in _OPENAI
 
     @property
+    def is_mistral(self) -> bool:
+        """Whether it is a model of Mistral's, whoever serves it."""
+        return family_of(self.model) in _MISTRAL
+
+    @property
     def is_compatible(self) -> bool:
         """Whether it is known that another service than OpenAI's is to read the request."""
         return self.model is not None and not self.is_openai
@@ -78,7 +83,7 @@ class Reader:
         """The members that a user's message may have; None where that is not known."""
         if self.is_openai:
             return _MEMBERS
-        return _MEMBERS - {"name"} if family_of(self.model) in _MISTRAL else None
+        return _MEMBERS - {"name"} if self.is_mistral else None
 
     @property
     def wants_reasoning(self) -> bool:
@@ -88,7 +93,7 @@ class Reader:
     @property
     def wants_a_word(self) -> bool:
         """Whether the user may speak only after the assistant did, once a tool gave its result."""
-        return family_of(self.model) in _MISTRAL
+        return self.is_mistral
 
     def role(self, role: str) -> str:
         """Return the role to speak in for one that the model may refuse."""
@@ -109,7 +114,7 @@ class Reader:
     @property
     def ids(self) -> IdForm:
         """What the ids of calls look like."""
-        return _MISTRALS_IDS if family_of(self.model) in _MISTRAL else _IDS
+        return _MISTRALS_IDS if self.is_mistral else _IDS
 
     def takes_id(self, call_id: str, *, is_kin: bool = False) -> bool:
         """Whether the id of a call may go as it is; `is_kin`: a server made it that is asked again.

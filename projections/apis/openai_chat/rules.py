@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.members import member, placed_objects, text
+from onrecord.projections.apis.openai_chat.draft import Reader
 from onrecord.projections.apis.rules import (
     Found,
     Path,
@@ -48,12 +49,9 @@ def is_for_openai(request: Mapping[str, Any]) -> bool:
     return not model or _OPENAI.search(model) is not None
 
 
-_MISTRAL: Final = re.compile(r"(^|/)(mi(ni)?stral|mixtral|codestral|devstral|magistral|pixtral)")
-
-
 def is_for_mistral(request: Mapping[str, Any]) -> bool:
     """Whether a request is for a model of Mistral's, as far as its name tells."""
-    return _MISTRAL.search(text(request.get("model"))) is not None
+    return Reader(text(request.get("model"))).is_mistral
 
 
 def empty_array(name: str) -> str:

@@ -135,9 +135,12 @@ def test_ids_are_not_empty() -> None:
     }
 
 
-def test_mistral_wants_ids_of_nine() -> None:
+@pytest.mark.parametrize(
+    "model", ["mistral-large-latest", "mistralai/Voxtral-Small-24B", "Ministral-3B"]
+)
+def test_mistral_wants_ids_of_nine(model: str) -> None:
     messages = (HELLO, calls("call_1"), result("call_1"))
-    assert {rule for _, rule, _ in told(*messages, model="mistral-large-latest")} == {"C5"}
+    assert {rule for _, rule, _ in told(*messages, model=model)} == {"C5"}
     assert told(*messages, model="gpt-5") == []
     nine = (HELLO, calls("abcDEF123"), result("abcDEF123"))
     assert told(*nine, model="mistralai/mistral-small") == []
