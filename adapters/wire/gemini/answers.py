@@ -26,7 +26,7 @@ from onrecord.adapters.wire.gemini.parts import (
 from onrecord.adapters.wire.stream_reader import in_whole_characters
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import list_of, members_of, objects
+from onrecord.projections.apis.members import list_of, members_of, nonempty_text, objects
 
 _BROKEN: Final = frozenset(
     {
@@ -66,8 +66,8 @@ def completed(answer: Answer, candidates: Sequence[Candidate]) -> Answer:
         answer,
         blocks=first.blocks,
         unfinished=first.unfinished,
-        provider_id=_text(envelope.get("responseId")),
-        model=_text(envelope.get("modelVersion")),
+        provider_id=nonempty_text(envelope.get("responseId")),
+        model=nonempty_text(envelope.get("modelVersion")),
         stop_reason=first.stop_reason or block_reason(envelope),
         input_tokens=read,
         output_tokens=written,
@@ -78,12 +78,12 @@ def completed(answer: Answer, candidates: Sequence[Candidate]) -> Answer:
 
 def block_reason(envelope: JsonObject) -> str | None:
     """Return why a prompt was blocked; None where it was not."""
-    return _text(members_of(envelope.get("promptFeedback")).get("blockReason"))
+    return nonempty_text(members_of(envelope.get("promptFeedback")).get("blockReason"))
 
 
 def finish_reason(candidate: JsonObject) -> str | None:
     """Return why a candidate finished; None where it did not say."""
-    reason = _text(candidate.get("finishReason"))
+    reason = nonempty_text(candidate.get("finishReason"))
     return None if reason == _UNSAID else reason
 
 
@@ -144,10 +144,6 @@ def _tokens(usage: JsonObject) -> tuple[int | None, int | None]:
 def _sum(usage: JsonObject, *names: str) -> int | None:
     counts = [count for name in names if (count := token_count(usage.get(name))) is not None]
     return token_count(sum(counts)) if counts else None
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
 
 
 # A content of Gemini's that grows while the chunks of a stream come.

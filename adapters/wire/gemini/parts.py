@@ -12,6 +12,7 @@ from onrecord.adapters.wire.blocks import BlockContext
 from onrecord.domain.events import Event
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.gemini.server_tools import QUERIES, called, gave, grounded_by, snake
+from onrecord.projections.apis.members import nonempty_text
 
 API: Final = "gemini"
 """The name of this wire format, in events and requests."""
@@ -47,8 +48,7 @@ def object_in(members: JsonObject, name: str) -> JsonObject | None:
 
 def text_in(members: JsonObject, name: str) -> str | None:
     """Return a member that is a text and says something; None for anything else."""
-    value = member(members, name)
-    return value if isinstance(value, str) and value else None
+    return nonempty_text(member(members, name))
 
 
 def has(part: JsonObject, name: str) -> bool:

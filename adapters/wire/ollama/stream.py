@@ -16,6 +16,7 @@ from onrecord.adapters.wire.stream_reader import StreamReader, broken_off
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import Event, Unfinished
 from onrecord.domain.jsontext import JsonObject, read_bounded_object
+from onrecord.projections.apis.members import nonempty_text
 
 # The blocks of a message: what the model thought, what it says, each of its calls.
 #
@@ -78,10 +79,9 @@ def _name(call: JsonObject) -> str | None:
 
 def _call_id(call: JsonObject, made: UnnamedCalls) -> str | None:
     """Return the id that a call is recorded under, where it has none; None where it has one."""
-    name, own = _name(call), call.get("id")
+    name, own_id = _name(call), nonempty_text(call.get("id"))
     if name is None:
         return None
-    own_id = own if isinstance(own, str) and own else None
     call_id = made.call(name, call["function"].get("arguments"), own_id)
     return None if own_id else call_id
 

@@ -19,6 +19,7 @@ from onrecord.adapters.wire.requests import (
 )
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject, read_bounded_object
+from onrecord.projections.apis.members import nonempty_text
 from onrecord.projections.matching.units import Piece, piece_of
 
 # A request to Ollama's chat API, read from its body, and what it says as events.
@@ -93,9 +94,8 @@ def _result_pieces(place: int, message: JsonObject, made: UnnamedCalls) -> Itera
 
     As the user's words where no call awaits it.
     """
-    own, name = message.get("tool_call_id"), message.get("tool_name")
-    own_id = own if isinstance(own, str) and own else None
-    call = made.result(name if isinstance(name, str) and name else None, own_id)
+    own_id = nonempty_text(message.get("tool_call_id"))
+    call = made.result(nonempty_text(message.get("tool_name")), own_id)
     if call is None:
         yield piece_of(place, "user", message)
     else:

@@ -37,6 +37,7 @@ from onrecord.adapters.wire.stream_reader import BOM, EVENT_STREAM
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, MalformedJson
 from onrecord.domain.jsontext import JsonObject, read_bounded_object
+from onrecord.projections.apis.members import nonempty_text
 from onrecord.projections.matching.units import Piece, piece_of
 
 # A request to OpenAI's Chat Completions API, read from its body, and what it says as events.
@@ -99,7 +100,7 @@ def _pieces(messages: Sequence[JsonObject]) -> Iterator[Piece]:
             case "tool":
                 yield _result_piece(place, message, made)
             case _:
-                for role, value in _said(message):
+                for role, value in _prompt_blocks(message):
                     yield piece_of(place, role, value)
 
 
@@ -109,13 +110,13 @@ def _result_piece(place: int, message: JsonObject, made: UnnamedCalls) -> Piece:
     As the user's words where no call awaits it.
     """
     own = _named_call(message)
-    call = made.result(text_or_none(message.get("name")) or None, own)
+    call = made.result(nonempty_text(message.get("name")), own)
     if call is None:
         return piece_of(place, "user", message)
     return piece_of(place, "tool", message, None if own else call)
 
 
-def _said(message: JsonObject) -> list[tuple[str, JsonObject]]:
+def _prompt_blocks(message: JsonObject) -> list[tuple[str, JsonObject]]:
     """Return the blocks of a message that is neither an answer nor a result, each with its role."""
     role, content = message.get("role"), message.get("content")
     plain = message.keys() == _PLAIN
@@ -136,7 +137,7 @@ def _said(message: JsonObject) -> list[tuple[str, JsonObject]]:
 
 def _named_call(message: JsonObject) -> str | None:
     """Return the id of the call that a tool's message is the result of, if it names one."""
-    return text_or_none(message.get("tool_call_id")) or None
+    return nonempty_text(message.get("tool_call_id"))
 
 
 def _are_objects(items: list[Any]) -> bool:
@@ -167,7 +168,7 @@ def entries(form: bytes) -> tuple[BatchEntry, ...]:
 
 
 def _file_id(created: JsonObject) -> str | None:
-    return text_or_none(created.get("id")) or None
+    return nonempty_text(created.get("id"))
 
 
 def read_result(line: bytes) -> BatchResult | None:

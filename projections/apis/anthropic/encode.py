@@ -155,7 +155,7 @@ class Encoder:
         """Return the blocks that stand for a block; none where nothing of it can be told."""
         match block.mark:
             case "" | "note":
-                return self._said(block)
+                return self._content_blocks(block)
             case "call" | "unawaited":
                 return self._call(block)
             case "result" | "missing":
@@ -167,7 +167,7 @@ class Encoder:
             case _:
                 assert_never(block.mark)
 
-    def _said(self, block: Block) -> list[JsonObject]:
+    def _content_blocks(self, block: Block) -> list[JsonObject]:
         if (value := self._draft.own(block)) is not None:
             return self._native(block, value)
         content = block.content

@@ -18,7 +18,7 @@ from onrecord.domain.content import Document, ServerToolCall, ServerToolResult, 
 from onrecord.domain.documents import media_type_of
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import Replay
-from onrecord.projections.apis.members import members, nonempty_text, objects, texts
+from onrecord.projections.apis.members import members, nonempty_text, objects, text, texts
 
 # Members of Gemini's parts, in either spelling, and what a part holds beside calls.
 #
@@ -154,13 +154,11 @@ def _file(value: JsonObject) -> Part | None:
     if is_held_by_the_service(value) or uri.startswith("gs:"):
         return Text(text=f"[file held by the provider as {uri}]")
     guess = media_type_of(b"", uri.partition("?")[0])
-    text = media_type if isinstance(media_type, str) and media_type else guess
-    return Document(media_type=text, name=_name(fields), url=uri)
+    return Document(media_type=nonempty_text(media_type) or guess, name=_name(fields), url=uri)
 
 
 def _name(value: JsonObject) -> str | None:
-    name = member(value, "displayName")
-    return name if isinstance(name, str) and name else None
+    return nonempty_text(member(value, "displayName"))
 
 
 NAMES: Final[Mapping[str, str]] = {
@@ -193,10 +191,10 @@ def called(value: JsonObject) -> ServerToolCall | None:
     """
     if (code := object_in(value, "executableCode")) is not None:
         arguments = members(code, "code", "language")
-        return ServerToolCall(id=_id(code), name="code_execution", arguments=arguments)
+        return ServerToolCall(id=text(code.get("id")), name="code_execution", arguments=arguments)
     if (call := object_in(value, "toolCall")) is not None:
         asked: JsonObject = call.get("args") or {}
-        return ServerToolCall(id=_id(call), name=_tool(call), arguments=asked)
+        return ServerToolCall(id=text(call.get("id")), name=_tool(call), arguments=asked)
     if (grounding := object_in(value, "groundingMetadata")) is not None and _asks(grounding):
         queries = _queries(grounding)
         arguments = {"queries": queries} if queries else {}
@@ -214,7 +212,7 @@ def gave(value: JsonObject) -> ServerToolResult | None:
     if (ran := object_in(value, "codeExecutionResult")) is not None:
         outcome = ran.get("outcome")
         return ServerToolResult(
-            call_id=_id(ran),
+            call_id=text(ran.get("id")),
             name="code_execution",
             content=texts(ran.get("output")),
             is_error=isinstance(outcome, str) and outcome != "OUTCOME_OK",
@@ -222,7 +220,9 @@ def gave(value: JsonObject) -> ServerToolResult | None:
         )
     if (response := object_in(value, "toolResponse")) is not None:
         content = _answered(response.get("response"))
-        return ServerToolResult(call_id=_id(response), name=_tool(response), content=content)
+        return ServerToolResult(
+            call_id=text(response.get("id")), name=_tool(response), content=content
+        )
     if (grounding := object_in(value, "groundingMetadata")) is not None:
         return _result(grounded_by(grounding), _grounded(grounding))
     if (fetched := object_in(value, "urlContextMetadata")) is not None:
@@ -317,8 +317,3 @@ def _answered(response: Any) -> tuple[Text, ...]:
 
 
 _SUGGESTIONS: Final = frozenset({"search_suggestions", "searchSuggestions"})
-
-
-def _id(part: JsonObject) -> str:
-    value = part.get("id")
-    return value if isinstance(value, str) else ""

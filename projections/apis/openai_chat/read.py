@@ -25,7 +25,7 @@ from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.apis.members import objects, says
+from onrecord.projections.apis.members import objects, says, text
 from onrecord.projections.apis.tools import custom_tool
 
 # Parts of a Chat Completions message in neutral form: texts, images, files and sounds.
@@ -204,17 +204,17 @@ def _message(value: JsonObject) -> NeutralBlock:
     match value:
         case {"role": "tool"}:
             return ToolResult(
-                call_id=_id(value.get("tool_call_id")), content=parts(value.get("content"))
+                call_id=text(value.get("tool_call_id")), content=parts(value.get("content"))
             )
         case {"role": "function", "name": str(name)}:
             return ToolResult(call_id=name, content=parts(value.get("content")))
         case _ if _SPEAKS.isdisjoint(value):
             return _opaque(value)
         case _:
-            return Text(text=_said(value))
+            return Text(text=_message_text(value))
 
 
-def _said(value: JsonObject) -> str:
+def _message_text(value: JsonObject) -> str:
     """Return a message's text; else why there is none, or what its sound says."""
     if text := text_of(value.get("content")):
         return text
@@ -230,7 +230,7 @@ def _said(value: JsonObject) -> str:
 def _call(value: JsonObject) -> NeutralBlock:
     if not isinstance(value.get("id"), str | None):
         return _opaque(value)
-    call = _id(value.get("id"))
+    call = text(value.get("id"))  # Empty where a server gave none: what is recorded has its own.
     match value:
         case {"function": {"name": str(name), **rest}}:
             return ToolCall(id=call, name=name, arguments=arguments_in(rest.get("arguments")))
@@ -238,11 +238,6 @@ def _call(value: JsonObject) -> NeutralBlock:
             return ToolCall(id=call, name=name, arguments=rest.get("input", ""))
         case _:
             return _opaque(value)
-
-
-def _id(value: Any) -> str:
-    """Return an id; empty where a server gave none: what is recorded has one of its own."""
-    return value if isinstance(value, str) else ""
 
 
 def _thought(value: JsonObject) -> str:

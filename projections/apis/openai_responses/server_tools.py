@@ -146,11 +146,11 @@ def _gave(value: JsonObject) -> _Gave | None:
             about = {k: v for k, v in value.items() if k not in _NOT_ABOUT and v is not None}
             return _Gave(_picture(value), about)
         case "mcp_call":
-            words = _said(value.get("output"), value.get("error"))
+            words = _output_and_error(value.get("output"), value.get("error"))
             return _Gave(words, members(value, "server_label", "status"))
         case "mcp_list_tools":
             names = _lines(value.get("tools"), "name")
-            words = _said(None, value.get("error"))
+            words = _output_and_error(None, value.get("error"))
             about = {**members(value, "server_label"), "count": len(names)}
             return _Gave((*names, *words), about)
         case _:
@@ -212,7 +212,7 @@ def _action(value: JsonObject) -> JsonObject:
     return {**action, **cast("JsonObject", arguments)}
 
 
-def _said(output: Any, error: Any) -> tuple[Text, ...]:
+def _output_and_error(output: Any, error: Any) -> tuple[Text, ...]:
     text = error if isinstance(error, str) or error is None else jsontext.write(error).decode()
     return texts(output, text)
 
