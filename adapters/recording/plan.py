@@ -63,7 +63,7 @@ class Outgoing:
     cut: tuple[str, ...] = ()
     account: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    compacts: bool = False
+    compacts: bool = field(kw_only=True)
 
     @property
     def path(self) -> str:

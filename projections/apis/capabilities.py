@@ -103,8 +103,7 @@ def entries_in(api: str, under: JsonObject, over: JsonObject) -> tuple[Entry, ..
             own_entries.append(_entry(api, key, _joined(known[key], plain)))
         else:
             own_entries += _over_each(_entry(api, key, plain), bundled_entries)
-    others = (_entry(api, key, plain) for key, plain in known.items() if key not in own)
-    return (*own_entries, *others)
+    return (*own_entries, *(entry for entry in bundled_entries if entry.key not in own))
 
 
 def _over_each(entry: Entry, known: tuple[Entry, ...]) -> Iterator[Entry]:

@@ -31,7 +31,8 @@ _WHOLE: Final = "response.compaction"
 def begin_at_compaction(draft: ResponsesDraft) -> None:
     """Begin with the last compaction, and with what was returned beside it by `/responses/compact`.
 
-    An answer that spoke before its compaction stays whole: the service takes both. A compaction is encrypted for the account it was made for: for another one it is left out, with what was
+    An answer that spoke before its compaction stays whole: the service takes both. A compaction is
+    encrypted for the account it was made for: for another one it is left out, with what was
     returned beside it, and all that it stands for goes.
     """
     _leave_out_foreign(draft)

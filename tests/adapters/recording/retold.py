@@ -40,7 +40,9 @@ class Retold:
         recorder.remember(asked)
         body = jsontext.write({"model": "m", **asked.request.body})
         self.bodies.append(body)
-        return recorder.begin(Outgoing(self.api, self.program.spelling.endpoint, body))
+        return recorder.begin(
+            Outgoing(self.api, self.program.spelling.endpoint, body, compacts=False)
+        )
 
     def answered(self, text: str | None, *calls: str) -> None:
         """Send, and be answered."""

@@ -47,7 +47,7 @@ class Tab:
     def send_own(self, messages: list[JsonObject]) -> OpenRequest:
         """Send a history that the program keeps."""
         body = jsontext.write({"model": "m", "max_tokens": 9, "messages": messages})
-        return self.recorder.begin(Outgoing(API, "/v1/messages", body))
+        return self.recorder.begin(Outgoing(API, "/v1/messages", body, compacts=False))
 
     def answer(self, begun: OpenRequest, *blocks: str | JsonObject) -> None:
         """Be answered, as the recorder reads it from the wire."""

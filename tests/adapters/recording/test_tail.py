@@ -97,7 +97,7 @@ def grow_rendered(program: Program) -> list[bytes]:
         asked = ask(stream_of(chat).backend, stream_of(chat).lineage(chat.head().version), options)
         program.recorded.recorder.remember(asked)
         bodies.append(jsontext.write({"model": "m", "max_tokens": 9, **asked.request}))
-        outgoing = Outgoing(spelling.api, spelling.endpoint, bodies[-1])
+        outgoing = Outgoing(spelling.api, spelling.endpoint, bodies[-1], compacts=False)
         program.answer(program.recorded.recorder.begin(outgoing), f"a{number} " + "y" * 5000)
     return bodies
 
@@ -123,7 +123,9 @@ def test_of_bodies_that_are_spaced_as_python_does_only_the_tail_is_read(
     bodies: list[bytes] = []
     for number in range(4):
         bodies.append(json.dumps(program.spelling.body(history)).encode())
-        outgoing = Outgoing(program.spelling.api, program.spelling.endpoint, bodies[-1])
+        outgoing = Outgoing(
+            program.spelling.api, program.spelling.endpoint, bodies[-1], compacts=False
+        )
         begun = program.recorded.recorder.begin(outgoing)
         answer = program.answer(begun, f"ä{number} " + "y" * 5000)
         history = [*history, *answer, *program.user(f"ö{number} " + "x" * 5000)]
@@ -139,7 +141,7 @@ def test_a_body_that_is_not_compact_is_read_whole(program: Program) -> None:
     history = program.user("u1")
     for number in range(3):
         spaced = json.dumps(program.spelling.body(history), indent=1).encode()
-        outgoing = Outgoing(program.spelling.api, program.spelling.endpoint, spaced)
+        outgoing = Outgoing(program.spelling.api, program.spelling.endpoint, spaced, compacts=False)
         begun = program.recorded.recorder.begin(outgoing)
         history = [*history, *program.answer(begun, f"a{number}"), *program.user("more")]
     assert program.relations() == ["extends"] * 3
