@@ -189,7 +189,7 @@ META: Final = "_meta"
 """What the engine itself puts beside the arguments: the call's id and name."""
 
 
-def namespace_given(value: object) -> str:
+def checked_namespace(value: object) -> str:
     """Return the name of a variable whose members are parameters; InvalidInput for what is none."""
     if isinstance(value, str) and value.isidentifier():
         return value

@@ -30,8 +30,8 @@ from onrecord.adapters.bpmn.from_ai import (
     NAMESPACE,
     arguments_of,
     calls_in,
+    checked_namespace,
     declares,
-    namespace_given,
     parameter_of,
     schema_with,
 )
@@ -86,7 +86,7 @@ class Finding:
     message: str
 
 
-class _How(NamedTuple):
+class _Reading(NamedTuple):
     """By which flavour a model is read, and in which variable a model's arguments are."""
 
     flavour: Flavour
@@ -102,32 +102,32 @@ def lint(
     agent's: what names it stands elsewhere. `namespace` is as in `tools_of`. InvalidModel for what is
     no BPMN.
     """
-    how = _How(flavour, namespace_given(namespace))
-    found = (_within(process, None, how) for process in model_of(model).processes)
+    reading = _Reading(flavour, checked_namespace(namespace))
+    found = (_within(process, None, reading) for process in model_of(model).processes)
     return tuple(finding for findings in found for finding in findings)
 
 
-def _within(container: Element, around: Element | None, how: _How) -> Iterator[Finding]:
+def _within(container: Element, around: Element | None, reading: _Reading) -> Iterator[Finding]:
     """Look at all that a process or sub-process holds; `around` is the ad-hoc one that it is in."""
     ad_hoc = container if container.kind == AD_HOC_SUB_PROCESS else around
-    tools = tool_elements(container, how.flavour) if ad_hoc is container else ()
+    tools = tool_elements(container, reading.flavour) if ad_hoc is container else ()
     entries = {tool.id for tool in tools}
     for element in container.elements:
-        yield from _element(element, ad_hoc, element.id in entries, how)
-        yield from _within(element, ad_hoc, how)
+        yield from _element(element, ad_hoc, element.id in entries, reading)
+        yield from _within(element, ad_hoc, reading)
     for flow in container.flows:
-        yield from _flow(flow, ad_hoc, how.flavour)
+        yield from _flow(flow, ad_hoc, reading.flavour)
 
 
 def _element(
-    element: Element, ad_hoc: Element | None, is_entry: bool, how: _How
+    element: Element, ad_hoc: Element | None, is_entry: bool, reading: _Reading
 ) -> Iterator[Finding]:
-    misplaced = _misplaced(ad_hoc, how.flavour) or (None if is_entry else _NOT_ENTRY)
+    misplaced = _misplaced(ad_hoc, reading.flavour) or (None if is_entry else _NOT_ENTRY)
     if misplaced is not None:
         yield from _misplaced_calls(element.id, (*element.inputs, *element.outputs), misplaced)
         return
-    yield from _declarations(element, how)
-    if how.flavour == "process":
+    yield from _declarations(element, reading)
+    if reading.flavour == "process":
         yield from _misplaced_calls(element.id, element.outputs, _IN_OUTPUT)
 
 
@@ -157,10 +157,10 @@ def _misplaced_calls(id: str, mappings: tuple[Mapping, ...], fault: _Fault) -> I
             yield Finding(id, *fault)
 
 
-def _declarations(element: Element, how: _How) -> Iterator[Finding]:
+def _declarations(element: Element, reading: _Reading) -> Iterator[Finding]:
     """Look at the calls of a tool, each by itself and then all together."""
     keys: Counter[str] = Counter()
-    for _, mapping in mappings_of(element, how.flavour):
+    for _, mapping in mappings_of(element, reading.flavour):
         if mapping.expression is None:
             continue
         try:
@@ -169,7 +169,7 @@ def _declarations(element: Element, how: _How) -> Iterator[Finding]:
             yield Finding(element.id, "agentFeelExpressionInvalid", str(exc))
             continue
         keys.update(_keys(tree))
-        yield from (Finding(element.id, *fault) for fault in _faults(tree, how.namespace))
+        yield from (Finding(element.id, *fault) for fault in _faults(tree, reading.namespace))
     for key in (key for key, count in keys.items() if count > 1):
         message = f"{key} is declared more than once by one tool: declare it once, then refer to it"
         yield Finding(element.id, "agentFeelKeyDuplicate", message)

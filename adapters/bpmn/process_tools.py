@@ -19,8 +19,8 @@ from typing import Final, Literal, TypeAlias, get_args
 from onrecord.adapters.bpmn.from_ai import (
     NAMESPACE,
     Parameter,
+    checked_namespace,
     declares,
-    namespace_given,
     parameters_of,
     schema_of,
 )
@@ -63,7 +63,7 @@ def tools_of(
     is the engine's, where it is not there or a tool is not well defined. `namespace` is the variable
     whose members the parameters are. The same bytes are resolved once for each way to ask.
     """
-    own_namespace = namespace_given(namespace)
+    own_namespace = checked_namespace(namespace)
     resolved = _tools_of(bytes_of(model), sub_process_id, flavour, bool(gateways), own_namespace)
     # Schemas are plain dicts: whoever writes into them shall not write into what others are given.
     own = tuple(tool.model_copy(deep=True) for tool in resolved.tools)

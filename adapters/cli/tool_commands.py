@@ -82,12 +82,13 @@ def _show_history(store: Store, key: str, at: int | None, *, as_json: bool) -> N
     conversation, segments = _main_branch(store, key, at)
     history = list(_declarations(store, segments))
     if as_json:
-        for when, each in history:
-            output.json_line({"recorded_at": when, **_document(each)})
+        for recorded_at, each in history:
+            output.json_line({"recorded_at": timestamp(recorded_at), **_document(each)})
     elif output.is_drawn():
         _draw_history(output.console(), conversation, history)
     else:
-        for when, each in history:
+        for recorded_at, each in history:
+            when = timestamp(recorded_at)
             output.plain(each.version, when, _short(each.sha256), _origins(each), _names(each))
 
 
@@ -99,13 +100,12 @@ def _main_branch(store: Store, key: str, at: int | None) -> tuple[Named, tuple[L
 
 def _declarations(
     store: Store, segments: tuple[LineSegment, ...]
-) -> Iterator[tuple[str, Declared]]:
+) -> Iterator[tuple[int, Declared]]:
     """Yield each declaration with the time at which it was recorded, the first one first."""
     from onrecord.adapters.conversation.history_queries import declaration, declarations
 
     for recorded in reversed(list(declarations(backend_of(store), segments))):
-        when = timestamp(recorded.recorded_at)
-        yield when, declaration(backend_of(store), segments, recorded)
+        yield recorded.recorded_at, declaration(backend_of(store), segments, recorded)
 
 
 def _tell(in_force: Declared, api: str, *, as_json: bool) -> None:
@@ -166,7 +166,7 @@ def takes(tool: ToolDefinition) -> str:
 
 
 def _draw_history(
-    console: Console, conversation: Named, history: list[tuple[str, Declared]]
+    console: Console, conversation: Named, history: list[tuple[int, Declared]]
 ) -> None:
     from rich.table import Table
     from rich.text import Text
@@ -176,11 +176,11 @@ def _draw_history(
     table.add_column(justify="right", style="dim", no_wrap=True)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(style="dim", no_wrap=True)
-    for when, each in history:
+    for recorded_at, each in history:
         names = Text(output.flat(_names(each)) or "none", "yellow")
         places = output.flat(_origins(each))
-        second = when[:19].replace("T", " ")
-        table.add_row(f"{each.version}", second, _short(each.sha256), names, places)
+        when = output.moment(recorded_at)
+        table.add_row(f"{each.version}", when, _short(each.sha256), names, places)
     console.print(table)
 
 

@@ -13,8 +13,8 @@ from onrecord.domain.errors import OnrecordError
 from onrecord.domain.events import InstructionsSet, Relation
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.history import timeline_text
-from onrecord.projections.history.side_branches import WHY, LinesTold
-from onrecord.projections.history.timeline import Row, Standing, lost_as
+from onrecord.projections.history.side_branches import WHY, SideBranchFold
+from onrecord.projections.history.timeline import Row, Standing, loss_of
 from onrecord.projections.matching.template import (
     Sent,
     Stored,
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 def left_out(recorded: Iterable[RecordedEvent], losses: Standing) -> str:
     """Say how many events are no history, and why; nothing where all are."""
-    branches, given_up = LinesTold(), 0
+    branches, given_up = SideBranchFold(), 0
     for event in recorded:
-        lost = lost_as(event, losses)
+        lost = loss_of(event, losses)
         branches.take(event, lost)
         given_up += lost == "given up"
     aside: dict[Relation, list[int]] = {}

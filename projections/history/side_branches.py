@@ -33,7 +33,7 @@ WHY: Final[Mapping[Relation, str]] = {
 
 
 @dataclass(slots=True)
-class LineTold:
+class SideBranchSummary:
     """A side branch: `begun` is the version of its first event, `recorded_at` the time of that.
 
     `after` is the version that it goes on from (None: of none), `adopted` that of the event which
@@ -77,15 +77,15 @@ class LineTold:
                 return f"history since version {self.adopted}{part}"
 
 
-class LinesTold:
+class SideBranchFold:
     """The fold: give it a conversation's events in order, ask for its side branches."""
 
     def __init__(self) -> None:
         """Begin with none."""
-        self._lines: dict[UUID, LineTold] = {}
+        self._lines: dict[UUID, SideBranchSummary] = {}
         self._requests: dict[UUID, int] = {}
 
-    def __iter__(self) -> Iterator[LineTold]:
+    def __iter__(self) -> Iterator[SideBranchSummary]:
         """Yield the side branches in the order in which they began."""
         return iter(self._lines.values())
 
@@ -104,7 +104,8 @@ class LinesTold:
         if event.line is None:
             return
         line = self._lines.setdefault(
-            event.line, LineTold(event.line, version, recorded.exchange, recorded.recorded_at)
+            event.line,
+            SideBranchSummary(event.line, version, recorded.exchange, recorded.recorded_at),
         )
         line.events += 1
         line.kept += lost is None

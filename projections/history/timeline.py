@@ -26,7 +26,7 @@ from onrecord.domain.events import Event
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.api import neutral_of, outcome_of
 from onrecord.projections.history import timeline_text
-from onrecord.projections.history.side_branches import LinesTold, LineTold, Lost
+from onrecord.projections.history.side_branches import Lost, SideBranchFold, SideBranchSummary
 from onrecord.projections.history.timeline_text import (
     Aside,
     Mark,
@@ -86,11 +86,11 @@ def timeline(
     Then a row follows for each side branch, with where it stands and what became of it.
     """
     fold = Timeline(side_lines=side_lines, standing=standing)
-    lines = LinesTold()
+    lines = SideBranchFold()
     for event in recorded:
         yield from fold.rows(event)
         if side_lines:
-            lines.take(event, lost_as(event, standing))
+            lines.take(event, loss_of(event, standing))
     yield from map(_line, lines)
 
 
@@ -110,7 +110,7 @@ class Timeline:
         happened = event.event()
         line = None if isinstance(happened, Erased | Unrecognised) else happened.line
         if line is None or self._side_lines:
-            lost = lost_as(event, self._standing)
+            lost = loss_of(event, self._standing)
             named = self._modelled(self._named(happened), event.event_id)
             for entry in _tell(named, event.version, self._calls):
                 yield _row(event, entry, line, lost)
@@ -149,7 +149,7 @@ class Timeline:
         return happened
 
 
-def lost_as(event: RecordedEvent, standing: Standing) -> Lost | None:
+def loss_of(event: RecordedEvent, standing: Standing) -> Lost | None:
     """Return why an event is no history; None if it is."""
     happened = event.event()
     if isinstance(happened, Erased | Unrecognised):
@@ -157,7 +157,7 @@ def lost_as(event: RecordedEvent, standing: Standing) -> Lost | None:
     return standing(event.version, happened.line)
 
 
-def _line(line: LineTold) -> Row:
+def _line(line: SideBranchSummary) -> Row:
     return Row(
         version=line.begun,
         exchange=line.exchange,

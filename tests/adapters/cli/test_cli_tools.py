@@ -140,6 +140,7 @@ def test_they_are_drawn_on_a_terminal() -> None:
     history = on_a_terminal("tools", KEY, "--all", columns=100)
     assert "track.parcel" in history
     assert "mcp files" in history
+    assert re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ", history)
     assert "functionDeclarations" in on_a_terminal("tools", KEY, "--api", "gemini")
     assert "no tools were declared" in on_a_terminal("tools", KEY, "--at", "1")
 
