@@ -27,13 +27,13 @@ from onrecord.adapters.streams.stream import Stream
 from onrecord.domain.blobs import referenced, restore
 from onrecord.domain.content import Native
 from onrecord.domain.encoding import Erased, Unrecognised
-from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.errors import CorruptRecord, NothingToSend
 from onrecord.domain.head import Head
 from onrecord.domain.log import Backend, Blobs, Log, RecordedEvent
 from onrecord.projections.apis.declared_tools import Declared, declared_in
-from onrecord.projections.apis.request import Options, without_own
+from onrecord.projections.apis.request import Options, Report, without_own
 from onrecord.projections.history.held_documents import HeldDocument, bytes_of, documents
-from onrecord.projections.history.history import Block, Turn, with_answers
+from onrecord.projections.history.history import Block, History, Turn, with_answers
 from onrecord.projections.history.responses import Place
 from onrecord.projections.history.server_tools import Activity, activity
 from onrecord.projections.history.turns import history
@@ -211,12 +211,21 @@ def _content(stream: Stream, version: int, head: Head, options: Options) -> Requ
         version=version,
         conversation=stream.conversation_id,
         history=without_own(in_window(folded, options.window), options.api),
-        report=request_from(backend, segments, folded, options).report,
+        report=_report(backend, segments, folded, options),
         is_on_branch=partial(_is_among, segments),
         is_summarised=partial(_is_among, summarised),
         redacted=amending.redacted,
         is_windowed=options.window is not None,
     )
+
+
+def _report(
+    backend: Backend, segments: tuple[LineSegment, ...], folded: History, options: Options
+) -> Report:
+    try:
+        return request_from(backend, segments, folded, options).report
+    except NothingToSend as exc:
+        raise NothingToSend(f"version {segments[-1].until}: {exc}") from None
 
 
 def _is_among(segments: tuple[LineSegment, ...], event: RecordedEvent) -> bool:

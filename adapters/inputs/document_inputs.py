@@ -113,7 +113,18 @@ def prompt(content: Iterable[object], documents: object) -> tuple[UnstoredPart, 
     parts = (*(_part(each) for each in _flat(content)), *attachments(documents))
     if parts and all(isinstance(part, Text) and not part.text.strip() for part in parts):
         raise InvalidContent("the prompt is blank: give it text or a document")
+    for part in parts:
+        if isinstance(part, Unstored) and _is_empty(part.source):
+            named = f" {part.name!r}" if part.name else ""
+            raise InvalidContent(f"the document{named} is empty (0 bytes): no provider takes it")
     return parts
+
+
+def _is_empty(source: bytes | Path) -> bool:
+    if isinstance(source, bytes):
+        return not source
+    with _reading(source):
+        return source.stat().st_size == 0
 
 
 def stored_prompt(parts: Sequence[UnstoredPart], stream: Stream) -> tuple[Text | Document, ...]:
@@ -124,7 +135,7 @@ def stored_prompt(parts: Sequence[UnstoredPart], stream: Stream) -> tuple[Text |
 
 def _flat(content: Iterable[object]) -> Iterator[object]:
     for each in content:
-        if isinstance(each, list | tuple) and not isinstance(each, Unstored):
+        if isinstance(each, list | tuple):
             yield from cast("Iterable[object]", each)
         elif each is not None:
             yield each
@@ -136,7 +147,7 @@ def _part(value: object) -> UnstoredPart:
             return Text(text=text_given("a prompt's text", value))
         case Text():
             return Text(text=text_given("a prompt's text", value.text))
-        case Path() | bytes() | bytearray() | memoryview() | Document() | Unstored():
+        case Path() | bytes() | bytearray() | memoryview() | Document():
             return described(cast("object", value))
         case _:
             raise InvalidContent(

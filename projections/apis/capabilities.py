@@ -53,6 +53,10 @@ class Told(Value):
 ShapeT = TypeVar("ShapeT", bound=Value)
 
 
+_EXPECTED: Final = {"tuple_type": "must be a list", "dict_type": "must be a table"}
+"""What TOML calls what Python has other words for, by pydantic's types of errors."""
+
+
 def read_as(shape: type[ShapeT], where: str, plain: JsonObject) -> ShapeT:
     """Return what plain JSON tells; InvalidInput, with the place and the reason, if nothing."""
     try:
@@ -62,7 +66,7 @@ def read_as(shape: type[ShapeT], where: str, plain: JsonObject) -> ShapeT:
     place = ".".join(map(str, (where, *first["loc"])))
     if first["type"] == "extra_forbidden":
         raise InvalidInput(f"{place}: is not one of {', '.join(shape.model_fields)}")
-    raise InvalidInput(f"{place}: {first['msg']}")
+    raise InvalidInput(f"{place}: {_EXPECTED.get(first['type'], first['msg'])}")
 
 
 @dataclass(frozen=True, slots=True)

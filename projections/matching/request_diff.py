@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 from uuid import UUID
 
 from onrecord.domain.jsontext import JsonObject
@@ -15,6 +16,9 @@ from onrecord.projections.history import timeline_text
 from onrecord.projections.history.history import History, Note
 from onrecord.projections.history.responses import Place
 
+SUMMARISING: Final = ("compacted", "R18", "O10")
+"""The rules whose notes are on what stands for the events that are left out, not on these."""
+
 Change: TypeAlias = Literal["added", "removed", "changed"]
 
 Reason: TypeAlias = Literal[
@@ -23,8 +27,8 @@ Reason: TypeAlias = Literal[
 """Why a request has no part of an event.
 
 It was recorded later; it was given up, or is on another branch; it was redacted; a summary stands
-for it; it stands outside of the window; or a rule of the history leaves it out, such as an answer
-that was refused.
+for it; it stands outside of the window; or a rule leaves it out, such as an answer that was refused
+or reasoning that only another API can read.
 """
 
 
@@ -121,12 +125,17 @@ class RequestContent:
     is_windowed: bool = False
 
     def blocks(self) -> dict[Place, list[JsonObject]]:
-        """Return what each event says in it, by its place; no result that stands in for one."""
-        said: dict[Place, list[JsonObject]] = {}
+        """Return the blocks of each event that goes, by its place; no result that stands in for one."""
+        blocks: dict[Place, list[JsonObject]] = {}
         for block in chain.from_iterable(turn.blocks for turn in self.history.turns):
             if block.mark != "missing":
-                said.setdefault(block.place, []).append(block.plain)
-        return said
+                blocks.setdefault(block.place, []).append(block.plain)
+        left = Counter(note.version for note in self._left_out())
+        return {place: held for place, held in blocks.items() if left[place[1]] < len(held)}
+
+    def _left_out(self) -> Iterator[Note]:
+        notes = (note for note in self.report if note.deed == "left out")
+        return (note for note in notes if note.rule not in SUMMARISING)
 
     def notes(self, events: Iterable[Place]) -> dict[Place, tuple[Note, ...]]:
         """Return what its report says of events that it has, by their places.
@@ -157,6 +166,8 @@ class RequestContent:
             return "given up"
         if self.is_summarised(event) or event.type == "history.compacted":
             return "compaction"
+        if any(note.version == event.version for note in self._left_out()):
+            return "left out"
         return "window" if self.is_windowed else "left out"
 
 

@@ -144,7 +144,7 @@ def test_a_recorded_request_renders_again_without_the_file(file: Path, tmp_path:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (b"[gemini]\nuser = 'text'", "gemini.user: Input should be a valid tuple"),
+        (b"[gemini]\nuser = 'text'", "gemini.user: must be a list"),
         (b"[gemini]\nuser = [", "is no TOML: "),
         (b"[gemini]\n[gemini]", "is no TOML: "),
         (b"\xff", "is no UTF-8 at byte 0"),

@@ -213,6 +213,9 @@ def _token(closing: ResponseCompleted | ResponseInterrupted | None) -> str | Non
 # there, else in a content of the user's that follows, each behind a tag that stands in the
 # response too.
 
+_TAGS: Final = "documents"
+"""The member of a value that a function gave which holds the tags of documents that follow it."""
+
 _FILES: Final[tuple[Modality, ...]] = ("image", "document", "audio", "video")
 
 
@@ -280,8 +283,8 @@ class GeminiMessages(UserMessages[GeminiDraft]):
         parts = self.result_parts(block, draft.result_parts(block), behind)
         texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
         files = [part for part in parts if not isinstance(part.get("text"), str)]
-        gave = draft.value_of(block, texts[0]) if len(texts) == 1 else "\n".join(texts)
-        return {RESPONSE: {**_named(draft.calls[block.call]), **_answer(block, gave, files)}}
+        answer = _answer(block, _gave(draft, block, texts), files)
+        return {RESPONSE: {**_named(draft.calls[block.call]), **answer}}
 
     def _own_result(
         self, block: Block, value: JsonObject, response: JsonObject, behind: Behind[JsonObject]
@@ -322,6 +325,17 @@ def _named(call: JsonObject) -> JsonObject:
     call_id = member(call, "id")
     own = {} if call_id is None else {"id": call_id}
     return {**own, "name": member(call, "name")}
+
+
+def _gave(draft: GeminiDraft, block: Block, texts: list[str]) -> Any:
+    """Return what a function gave: one text, or a value, with the tags of its documents in it."""
+    if not texts:
+        return ""
+    value, tags = draft.value_of(block, texts[0]), texts[1:]
+    if isinstance(value, str) or not tags:
+        return value if not tags else "\n".join(texts)
+    whole = cast("JsonObject", value) if isinstance(value, dict) else {"result": value}
+    return "\n".join(texts) if _TAGS in whole else {**whole, _TAGS: tags}
 
 
 def _answer(block: Block, gave: Any, files: list[JsonObject]) -> JsonObject:

@@ -213,7 +213,11 @@ class OllamaMessages(UserMessages[OllamaDraft]):
                 return None
 
     def message(self, role: Role, parts: list[JsonObject], blocks: Sequence[Block]) -> JsonObject:
-        """Return the message, pictures only where there are some."""
+        """Return the message, pictures only where there are some: beside its text, not amid it."""
+        kinds = ["image" in part for part in parts]
+        if True in kinds and not all(kinds[kinds.index(True) :]):
+            why = "pictures stand beside the text: what stood behind one stands before it"
+            self.draft.note("moved", "L3", blocks[0].version, why)
         return {"role": role, "content": "\n\n".join(_texts(parts)), **_images(parts)}
 
     def whole_message(self, block: Block) -> JsonObject | None:

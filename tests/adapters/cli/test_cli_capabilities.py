@@ -90,7 +90,7 @@ def test_what_is_wrong_in_a_file_is_one_line_and_no_traceback(run: Command, file
     file.write_text("[ollama]\nuser = 5\n")
     done = run("capabilities", "--file", str(file))
     assert (done.code, done.out) == (1, "")
-    assert done.err == f"onrecord: {file}: ollama.user: Input should be a valid tuple\n"
+    assert done.err == f"onrecord: {file}: ollama.user: must be a list\n"
 
 
 def test_an_api_that_there_is_not_is_wrong_usage(run: Command) -> None:

@@ -247,7 +247,7 @@ def test_each_server_gets_its_own_secret_and_no_prompt_gets_any(tmp_path: Path) 
 
 def test_a_request_that_redis_kept_is_filled_as_one_that_was_rendered(tmp_path: Path) -> None:
     at = "/tools/1/mcpServers/0/streamableHttpTransport/headers/Authorization"
-    tools = [{"unheardOf": {}}, {"mcpServers": [gemini_server("one")]}]
+    tools: list[JsonObject] = [{"unheardOf": {}}, {"mcpServers": [gemini_server("one")]}]
     with talk(tmp_path) as (chat, _, _):
         chat.tools.declare([onrecord.Native(api="gemini", value=tool) for tool in tools])
         chat.user([PLACEHOLDER, b"\x89PNG\r\n\x1a\n"])

@@ -12,6 +12,7 @@ import pytest
 import onrecord
 from onrecord import Conversation, RequestDiff, Store, Window
 from onrecord.adapters.conversation.conversation import stream_of
+from onrecord.domain.events import ReasoningRecorded
 from tests.factories import native_answer, tool_call, tool_result
 
 API = "anthropic-messages"
@@ -202,3 +203,15 @@ def test_an_event_of_a_fork_is_told_no_notes_of_its_origin(chat: Conversation) -
     (added,) = diff.added
     assert added.event.conversation_id == fork.conversation_id
     assert [note.why for note in added.after if "call" in note.why] == []
+
+
+def test_what_one_api_leaves_out_is_in_no_request_of_it(chat: Conversation) -> None:
+    before = chat.head().version
+    response = uuid4()
+    thought = {"type": "thinking", "thinking": "Hm.", "signature": "c2lnbmVk"}
+    content = onrecord.Native(api=API, value=thought)
+    chat.log.append(
+        ReasoningRecorded(response=response, index=0, content=content),
+        onrecord.ResponseCompleted(response=response, api=API, envelope={}),
+    )
+    assert changes(chat.diff(before, chat.head().version, api="openai-chat")) == []

@@ -113,3 +113,28 @@ def test_an_event_that_calls_words_json_is_told_as_words(chat: onrecord.Conversa
     words = ToolResult(call_id="call_1", content=(Text(text="no JSON"),), is_json=True)
     chat.log.append(ToolResultRecorded(call_id="call_1", content=words))
     assert response_of(chat) == {"result": "no JSON"}
+
+
+@pytest.mark.parametrize(
+    ("value", "member"), [({"title": "sales"}, {"title": "sales"}), ([1, 2], {"result": [1, 2]})]
+)
+def test_the_tags_of_documents_that_follow_stand_in_what_a_tool_gave(
+    chat: onrecord.Conversation, value: Any, member: dict[str, Any]
+) -> None:
+    document = b"%PDF-1.7 sales"
+    chat.tool_result(
+        "call_1", {**value, "pdf": document} if isinstance(value, dict) else [*value, document]
+    )
+    answer = chat.request("gemini", model="gemini-2.5-pro")["contents"][-2]["parts"][0]
+    response = answer["functionResponse"]["response"]
+    (tag,) = response.pop("documents")
+    assert tag.startswith("<document ")
+    (name,) = member
+    told = response[name]
+    assert told[:2] == member[name] if isinstance(told, list) else told == member[name]
+
+
+def test_a_value_with_a_member_of_that_name_goes_as_text(chat: onrecord.Conversation) -> None:
+    chat.tool_result("call_1", {"documents": [b"%PDF-1.7 sales"]})
+    answer = chat.request("gemini", model="gemini-2.5-pro")["contents"][-2]["parts"][0]
+    assert "<document " in answer["functionResponse"]["response"]["result"]

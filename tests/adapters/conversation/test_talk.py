@@ -144,6 +144,10 @@ def test_a_document_that_is_not_there_is_refused_and_nothing_is_said(
 ) -> None:
     with pytest.raises(onrecord.InvalidInput, match="cannot be read"):
         chat.user("this", documents=[tmp_path / "missing.pdf"])
+    (tmp_path / "empty.pdf").touch()
+    for empty in (tmp_path / "empty.pdf", b""):
+        with pytest.raises(onrecord.InvalidInput, match="empty"):
+            chat.user("this", empty)
     for name in ("null\0", "half\ud800"):
         with pytest.raises(onrecord.InvalidInput, match="cannot be read"):
             chat.user("this", tmp_path / name)

@@ -41,7 +41,7 @@ from onrecord.projections.apis.capabilities import Told, check_tables, laid_over
             "[gemini.models.a]\nuser = ['text', 'smell']",
             "gemini.models.a.user.1: Input should be 'text', 'image', 'document', 'audio' or 'video'",
         ),
-        ("[gemini]\nuser = 'text'", "gemini.user: Input should be a valid tuple"),
+        ("[gemini]\nuser = 'text'", "gemini.user: must be a list"),
         ("[gemini]\ncache = 'yes'", "gemini.cache: Input should be a valid boolean"),
         ("[gemini]\ncache = 1", "gemini.cache: Input should be a valid boolean"),
         (
