@@ -214,19 +214,23 @@ def _as_filled(argument: Any, body: Any, filled: Any) -> Any:
     """
     if argument == body:
         return filled
-    if isinstance(argument, dict) and isinstance(body, dict):
-        whole, full = cast("JsonObject", body), cast("JsonObject", filled)
-        return {
-            name: _as_filled(item, whole.get(name, whole), full.get(name, full))
-            for name, item in cast("JsonObject", argument).items()
-        }
-    if isinstance(argument, list) and isinstance(body, list):
-        parts = iter(zip(cast("list[Any]", body), cast("list[Any]", filled), strict=True))
-        return [
-            next((_as_filled(item, *part) for part in parts if _is_made_of(item, part[0])), item)
-            for item in cast("list[Any]", argument)
-        ]
-    return argument
+    match argument, body:
+        case dict(), dict():
+            whole, full = cast("JsonObject", body), cast("JsonObject", filled)
+            return {
+                name: _as_filled(item, whole.get(name, whole), full.get(name, full))
+                for name, item in cast("JsonObject", argument).items()
+            }
+        case list(), list():
+            parts = iter(zip(cast("list[Any]", body), cast("list[Any]", filled), strict=True))
+            return [
+                next(
+                    (_as_filled(item, *part) for part in parts if _is_made_of(item, part[0])), item
+                )
+                for item in cast("list[Any]", argument)
+            ]
+        case _:
+            return argument
 
 
 def _is_made_of(argument: Any, body: Any) -> bool:
