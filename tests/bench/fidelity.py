@@ -35,6 +35,10 @@ COMPACTED: Final = ("R18", "O10")
 """The rules by which a compaction stands for all before it: their note is on the compaction."""
 
 
+OF_ALL: Final = ("C7",)
+"""The rules whose one note, of no event, tells what was left out of all responses."""
+
+
 class Returned(NamedTuple):
     """How one response goes back: in which API, from which file, and by which rules it changed."""
 
@@ -123,9 +127,10 @@ def _ways(
 
 def _rules(versions: set[int], request: Request) -> tuple[str, ...]:
     notes = [note for note in request.report if note.deed != "noted"]
-    own = {note.rule for note in notes if note.version in (*versions, None)}
+    own = {note.rule for note in notes if note.version in versions}
+    general = {note.rule for note in notes if note.rule in OF_ALL and note.version is None}
     before = {note.rule for note in notes if note.rule in COMPACTED and _is_behind(note, versions)}
-    return tuple(sorted(own | before))
+    return tuple(sorted(own | general | before))
 
 
 def _is_behind(note: Note, versions: set[int]) -> bool:
