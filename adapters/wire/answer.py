@@ -7,7 +7,6 @@ not understood is an anomaly, with its own bytes.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, islice
@@ -28,6 +27,7 @@ from onrecord.domain.events import (
 )
 from onrecord.domain.head import MOST_TOKENS
 from onrecord.domain.jsontext import JsonObject, read_bounded_object
+from onrecord.projections.apis.members import token_count
 
 Loss = Literal["cut", "abandoned", "malformed"]
 """Why no more bytes come: the wire ended, the caller stopped reading, or bytes went bad."""
@@ -99,28 +99,11 @@ class Answer:
         return value if isinstance(value, str) else None
 
 
-_COUNT: Final = re.compile(r"[0-9]{1,16}")
-
-
 def named(kind: object) -> str:
     """Return a type from the wire as it may stand in a message: short, and none of the content."""
     if not isinstance(kind, str):
         return "none"
     return kind if len(kind) <= _LONGEST_NAME else f"{kind[:_LONGEST_NAME]}..."
-
-
-def token_count(value: object) -> int | None:
-    """Return a count of tokens from the wire; None for what can be none, such as a fraction.
-
-    Servers exist that write it as `12.0` or `"12"`.
-    """
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, str) and _COUNT.fullmatch(value):
-        value = int(value)
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS:
-        return value
-    return None
 
 
 def token_sum(usage: JsonObject, counted: str, *cached: str) -> int | None:

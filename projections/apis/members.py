@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+import re
+from typing import Any, Final, cast
 
 from onrecord.domain.content import Text
+from onrecord.domain.head import MOST_TOKENS
 from onrecord.domain.jsontext import JsonObject
+
+_COUNT: Final = re.compile(r"[0-9]{1,16}")
 
 
 def members(value: JsonObject, *names: str) -> JsonObject:
@@ -36,6 +40,20 @@ def texts(*values: Any) -> tuple[Text, ...]:
 def nonempty_text(value: Any) -> str | None:
     """Return a string; None for anything else, and for an empty one."""
     return value if isinstance(value, str) and value else None
+
+
+def token_count(value: object) -> int | None:
+    """Return a count of tokens from the wire; None for what can be none, such as a fraction.
+
+    Servers exist that write it as `12.0` or `"12"`.
+    """
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, str) and _COUNT.fullmatch(value):
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS:
+        return value
+    return None
 
 
 def says(content: Any, member: str) -> bool:

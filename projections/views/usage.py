@@ -31,7 +31,7 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.api import UsagePlaces, api_of
 from onrecord.projections.apis.capabilities import MODELS, Entry, entries_in, entry_for, read_as
-from onrecord.projections.apis.members import member
+from onrecord.projections.apis.members import member, token_count
 from onrecord.projections.history.responses import plain_of
 from onrecord.projections.views.view import Changes, EventBatch, Row, storable
 
@@ -65,12 +65,8 @@ def usage_members(api: str, envelope: JsonObject) -> UsageMembers:
 
 
 def count_of(value: object) -> int:
-    """Return a count of tokens that can be one, else 0: a server, or an import, may say anything.
-
-    `12.0` and `"12"` are none here, as in the rows that are stored, though the wire reads them.
-    """
-    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
-    return cast("int", value) if is_count else 0
+    """Return a count of tokens that can be one, else 0: a server, or an import, may say anything."""
+    return token_count(value) or 0
 
 
 def name_of(text: str) -> str:
@@ -83,7 +79,7 @@ class Usage:
     """The view `usage`: sums by day, API and model, and the requests whose answers name no model."""
 
     name: str = "usage"
-    revision: int = 1
+    revision: int = 2
     strict: bool = False
     types: frozenset[str] = frozenset(
         {"request.sent", "response.completed", "response.interrupted"}

@@ -12,7 +12,6 @@ from onrecord.adapters.wire.answer import (
     ReadBody,
     body_reader,
     text_or_none,
-    token_count,
     whole_blocks,
 )
 from onrecord.adapters.wire.api import AnswerStream, Endpoint, Wire
@@ -35,7 +34,7 @@ from onrecord.projections.apis.answers import headline, is_call, words_for_nothi
 from onrecord.projections.apis.documents import Router
 from onrecord.projections.apis.draft import Draft, RuleNames
 from onrecord.projections.apis.foreign import told_of
-from onrecord.projections.apis.members import members_of, placed_objects
+from onrecord.projections.apis.members import members_of, placed_objects, token_count
 from onrecord.projections.apis.request import nothing_to_send, outside
 from onrecord.projections.apis.rules import Found as Breach
 from onrecord.projections.apis.rules import Rule

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
-from onrecord.adapters.wire.answer import Answer, token_count
+from onrecord.adapters.wire.answer import Answer
 from onrecord.adapters.wire.blocks import AnswerBlock
 from onrecord.adapters.wire.gemini.calls import PartialCall, TurnIds, begins_in_pieces
 from onrecord.adapters.wire.gemini.parts import (
@@ -26,7 +26,13 @@ from onrecord.adapters.wire.gemini.parts import (
 from onrecord.adapters.wire.stream_reader import in_whole_characters
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import list_of, members_of, nonempty_text, objects
+from onrecord.projections.apis.members import (
+    list_of,
+    members_of,
+    nonempty_text,
+    objects,
+    token_count,
+)
 
 _BROKEN: Final = frozenset(
     {

@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final, cast
 
-from onrecord.adapters.wire.answer import Answer, Loss, named, text_or_none, token_count
+from onrecord.adapters.wire.answer import Answer, Loss, named, text_or_none
 from onrecord.adapters.wire.blocks import AnswerBlock, BlockContext, UnnamedCalls, calls_of
 from onrecord.adapters.wire.stream_reader import StreamReader, broken_off
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import Event, Unfinished
 from onrecord.domain.jsontext import JsonObject, read_bounded_object
-from onrecord.projections.apis.members import nonempty_text
+from onrecord.projections.apis.members import nonempty_text, token_count
 
 # The blocks of a message: what the model thought, what it says, each of its calls.
 #

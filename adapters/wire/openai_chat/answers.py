@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, cast
 
-from onrecord.adapters.wire.answer import Anomaly, Answer, body_reader, token_count
+from onrecord.adapters.wire.answer import Anomaly, Answer, body_reader
 from onrecord.adapters.wire.api import error_kind
 from onrecord.adapters.wire.blocks import AnswerBlock, BlockContext, UnnamedCalls, calls_of
 from onrecord.adapters.wire.openai_chat.calls import is_whole
 from onrecord.adapters.wire.openai_chat.merging import says
 from onrecord.domain.events import Event, Unfinished
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import list_of, members_of
+from onrecord.projections.apis.members import list_of, members_of, token_count
 from onrecord.projections.apis.openai_chat.read import arguments_in
 
 # The blocks of an assistant's message: its reasoning, what it says, each of its calls.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 from itertools import count
+from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -21,9 +22,11 @@ from onrecord.projections.views.usage import USAGE, ModelUsage, model_usage
 from onrecord.projections.views.view import Feed, Row
 from tests.adapters.views.histories import Happening, check_steps, histories, pieces, recorded
 from tests.adapters.views.row_stores import PostgresStore, RowStore, everything, in_pieces
+from tests.adapters.views.sqlite_places import opened
 from tests.adapters.views.used import ended, shown, totals
 from tests.factories import TENANT, appending, started
 from tests.search import examples
+from tests.sqlite_by_hand import ByHand
 
 GENERATIONS = count(10)
 DAY = 86_400_000_000
@@ -67,6 +70,19 @@ def test_what_an_api_says_besides_is_counted_too(rows: RowStore) -> None:
         cache_write_tokens=3,
         reasoning_tokens=4,
     )
+
+
+def test_rows_of_the_release_that_read_no_spelled_counts_are_made_anew(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    spelled = ended(api="openai-chat", envelope={"usage": {"cached_tokens": "12"}})
+    store.log.append([appending(uuid4(), started(), spelled)])
+    assert [row["cached_tokens"] for row in store.page(USAGE).rows] == [12]
+    by_hand = ByHand.open(tmp_path / "log.db-views")
+    by_hand.run("UPDATE view_usage SET cached_tokens = 0")
+    by_hand.run("UPDATE generation SET revision = 1 WHERE view = 'usage'")
+    by_hand.close()
+    assert [row["cached_tokens"] for row in store.page(USAGE).rows] == [12]
+    store.close()
 
 
 def test_side_lines_and_interrupted_responses_were_paid_for(rows: RowStore) -> None:
@@ -148,8 +164,6 @@ def test_totals_are_sums_over_all_days(rows: RowStore) -> None:
 
 
 def test_parts_keep_rows_of_their_own_and_are_summed_on_read() -> None:
-    from pathlib import Path
-
     from tests.adapters.views.row_stores import ROW_STORES
 
     store = ROW_STORES["postgres"](Path())

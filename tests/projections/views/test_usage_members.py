@@ -111,7 +111,12 @@ def test_what_an_api_does_not_tell_is_none(
     assert usage_members(api, envelope) == told
 
 
-@pytest.mark.parametrize("value", [None, True, -1, 1.5, "7", 2**53, [1], {"a": 1}])
+@pytest.mark.parametrize("count", [12, 12.0, "12"])
+def test_a_count_is_read_in_each_spelling_that_the_wire_reads(count: object) -> None:
+    assert usage_members("openai-chat", {"usage": {"cached_tokens": count}}) == UsageMembers(12)
+
+
+@pytest.mark.parametrize("value", [None, True, -1, 1.5, "7.5", "-7", 2**53, [1], {"a": 1}])
 def test_what_can_be_no_count_is_nothing(value: object) -> None:
     assert count_of(value) == 0
 
