@@ -27,7 +27,7 @@ from onrecord.domain.log import Backend, Cursor, RecordedEvent, Subscription
 if TYPE_CHECKING:
     from queue import SimpleQueue
 
-    from onrecord.projections.history.timeline import Timeline
+    from onrecord.projections.history.timeline import Standing, Timeline
 
 _DRAWN_AT_MOST: Final = 1000
 
@@ -124,23 +124,29 @@ def show(
 
     Example: `onrecord show support/4711 --at 17`
     """
-    from onrecord.adapters.terminal import timeline_listing
+    from onrecord.adapters.terminal.side_branch_listing import LeftOut
+    from onrecord.adapters.terminal.timeline_listing import document, losses_at
+    from onrecord.adapters.terminal.timeline_listing import show as show_timeline
 
     with opened(context, url) as store:
         conversation = named(store, key)
         until = conversation.version_at(at)
-        if lines and not as_json:
-            _show_all(backend_of(store), conversation, until)
+        backend, conversation_id = backend_of(store), conversation.conversation_id
+        if as_json:
+            for event in backend.read(conversation_id, until=until):
+                output.json_line(document(event))
             return
-        events = timeline_listing.events_shown(
-            backend_of(store), conversation, until, everything=as_json
-        )
-        timeline_listing.show(conversation, events, as_json=as_json)
-        if not as_json:
-            _note_what_is_left_out(backend_of(store), conversation, until)
+        losses = losses_at(backend, conversation_id, until)
+        if lines:
+            _show_all(backend, conversation, until, losses)
+            return
+        left_out = LeftOut(losses)
+        show_timeline(conversation, left_out.history(backend.read(conversation_id, until=until)))
+        if sentence := left_out.sentence():
+            output.note(f"{sentence}. `onrecord show {conversation} --lines` shows them.")
 
 
-def _show_all(backend: Backend, conversation: Named, until: int) -> None:
+def _show_all(backend: Backend, conversation: Named, until: int, losses: Standing) -> None:
     """Show the timeline with side branches, and what requests on them were told."""
     from onrecord.adapters.terminal import side_branch_listing, timeline_listing
 
@@ -152,22 +158,11 @@ def _show_all(backend: Backend, conversation: Named, until: int) -> None:
     timeline_listing.show(
         conversation,
         backend.read(conversation_id, until=until),
-        losses=timeline_listing.losses_at(backend, conversation_id, until),
+        losses=losses,
         instructions=side_branch_listing.instructions_told(
             backend.read(conversation_id, until=until), blob_of
         ),
-        as_json=False,
     )
-
-
-def _note_what_is_left_out(backend: Backend, conversation: Named, until: int) -> None:
-    from onrecord.adapters.terminal import side_branch_listing, timeline_listing
-
-    conversation_id = conversation.conversation_id
-    losses = timeline_listing.losses_at(backend, conversation_id, until)
-    said = side_branch_listing.left_out(backend.read(conversation_id, until=until), losses)
-    if said:
-        output.note(f"{said}. `onrecord show {conversation} --lines` shows them.")
 
 
 _Arrival: TypeAlias = RecordedEvent | OnrecordError | None

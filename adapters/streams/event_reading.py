@@ -180,8 +180,13 @@ def on_main(recorded: Iterable[RecordedEvent], segment: LineSegment) -> Iterator
     begin = b'%s%s"' % (_LINE, str(segment.line).encode())
     for event in recorded:
         if event.body is not None and event.body.startswith(begin):
-            rest = event.body[len(begin) :].removeprefix(b",")
-            yield event._replace(body=b"{" + rest)
+            yield as_on_main(event, event.body)
+
+
+def as_on_main(event: RecordedEvent, body: bytes) -> RecordedEvent:
+    """Return an event of a side branch, which has this body, as if it had been on the main branch."""
+    rest = body[len(_LINE) + _ID + 1 :].removeprefix(b",")
+    return event._replace(body=b"{" + rest)
 
 
 def closing_of(recorded: RecordedEvent) -> ResponseCompleted | ResponseInterrupted | None:

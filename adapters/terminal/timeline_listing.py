@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from heapq import merge
 from itertools import chain
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from onrecord.adapters.streams.event_reading import read_through
 from onrecord.adapters.streams.lineage import (
     Adoption,
-    LineSegment,
     adoptions_before,
     amendments,
     lineage,
@@ -106,17 +102,12 @@ def show(
     *,
     losses: Standing | None = None,
     instructions: Mapping[int, str] | None = None,
-    as_json: bool,
 ) -> None:
     """Write the timeline of a conversation.
 
     With side branches where `losses` says why each is no history; `instructions` are those that
     requests on them told, by version.
     """
-    if as_json:
-        for event in recorded:
-            output.json_line(document(event))
-        return
     told = timeline(recorded, side_lines=losses is not None, standing=losses or as_recorded)
     rows = with_instructions(told, instructions or {})
     if output.is_drawn():
@@ -126,48 +117,21 @@ def show(
             output.plain(*columns(row))
 
 
-def events_shown(
-    log: Log, named: Named, version: int, *, everything: bool
-) -> Iterator[RecordedEvent]:
-    """Yield a conversation's own events up to a version: everything, or the main branch as it is.
-
-    What holds for the main branch is among them, wherever it was recorded.
-    """
-    conversation = named.conversation_id
-    if everything:
-        return log.read(conversation, until=version)
-    segments = lineage(log, conversation, version)
-    own = tuple(s for s in segments if s.conversation_id == conversation)
-    beside = [event for event in _holding(log, segments, conversation) if not _has(own, event)]
-    return merge(read_through(log, own), beside, key=attrgetter("version"))
-
-
 def losses_at(log: Log, conversation: UUID, version: int) -> Standing:
     """Return what tells why an event is no history at a version."""
     main = lineage(log, conversation, version)
     segments = [s for s in main if s.conversation_id == conversation]
-    holding = {event.version for event in _holding(log, main, conversation)}
+    # What amends the history holds for it wherever it was recorded.
+    amending = amendments(log, main).recorded()
+    holding = {event.version for event in amending if event.conversation_id == conversation}
     adoptions = list(adoptions_before(log, conversation, version))
 
     def lost(at: int, line: UUID | None) -> Lost | None:
-        if at in holding or any(s.line == line and s.after < at <= s.until for s in segments):
+        if at in holding or any(s.line == line and s.has(at) for s in segments):
             return None
         return "given up" if line is None or any(_took(a, at, line) for a in adoptions) else "aside"
 
     return lost
-
-
-def _holding(
-    log: Log, segments: tuple[LineSegment, ...], conversation: UUID
-) -> list[RecordedEvent]:
-    """Return what amends a main branch, of the conversation's own events, in order."""
-    recorded = amendments(log, segments).recorded()
-    own = (event for event in recorded if event.conversation_id == conversation)
-    return sorted(own, key=attrgetter("version"))
-
-
-def _has(segments: tuple[LineSegment, ...], event: RecordedEvent) -> bool:
-    return any(s.line is None and s.after < event.version <= s.until for s in segments)
 
 
 def _took(adoption: Adoption, at: int, line: UUID) -> bool:

@@ -1,11 +1,14 @@
 """`onrecord show`: what stands beside the history, and why, for those who never read of branches."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
 import onrecord
 from onrecord.adapters.store import backend_of
+from onrecord.domain.log import Backend, RecordedEvent
 from tests.adapters.cli.command import Command, in_process, url_of
 from tests.adapters.recorded_calls import Recorded
 from tests.adapters.recording.own_history import Anthropic, Chat, Program, Responses, Spelling
@@ -58,6 +61,23 @@ def test_it_says_how_much_is_not_shown_and_why(tmp_path: Path, url: str, command
     beside = {row[0] for row in everything.columns if row[4] and row[3] != "line"}
     assert len(beside) == 16
     assert beside.isdisjoint(row[0] for row in shown.columns)
+
+
+def test_it_reads_the_events_once(
+    tmp_path: Path, url: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played(tmp_path, url, Anthropic())
+    with onrecord.connect(url) as store:
+        kind, head = type(backend_of(store)), store.conversation(KEY).head().version
+    read, passes = kind.read, list[int]()
+
+    def counting(backend: Backend, conversation_id: UUID, **places: int) -> Iterator[RecordedEvent]:
+        passes.append(places.get("until", 0) - places.get("after", 0))
+        return read(backend, conversation_id, **places)
+
+    monkeypatch.setattr(kind, "read", counting)
+    command("show", KEY)
+    assert passes.count(head) == 1
 
 
 def test_where_all_is_history_it_says_nothing(url: str, command: Command) -> None:
