@@ -163,6 +163,10 @@ class Connection:
             if not self.closed:
                 self.breaker.failed(error)
             return None
+        finally:
+            # `close` left to its user what was in use: it lies in the pool only now.
+            if self.closed:
+                self._disconnect()
         self.breaker.answered()
         return answers
 
@@ -176,8 +180,7 @@ class Connection:
     def close(self) -> None:
         """Let go of the connections; from then on nothing is asked."""
         self.closed = True
-        for client in (self._quick, self._patient):
-            client.connection_pool.disconnect(inuse_connections=False)
+        self._disconnect()
 
     def begin_anew(self) -> None:
         """Leave the connections to the process that opened them: what a forked child does first.
@@ -186,6 +189,11 @@ class Connection:
         """
         self._inherited += (self._quick, self._patient)
         self._begin()
+
+    def _disconnect(self) -> None:
+        """Close the connections that nobody uses at the moment."""
+        for client in (self._quick, self._patient):
+            client.connection_pool.disconnect(inuse_connections=False)
 
     def _begin(self) -> None:
         self._quick = client_of(self._url, ANSWER_SECONDS)

@@ -7,6 +7,7 @@ import signal
 import socketserver
 import threading
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -154,6 +155,18 @@ def test_a_closed_one_is_asked_nothing(url: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_who_asks_while_it_is_closed_leaves_no_connection_open(url: str) -> None:
+    key, name = "onrecord:awaited", "closed-meanwhile"
+    asked = Connection(f"{url}?client_name={name}")
+    with client_of(url, LONG) as client, ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(asked.ask, ("BLPOP", key, 0), is_patient=True)
+        until(lambda: client.info("clients")["blocked_clients"] > 0)
+        asked.close()
+        client.lpush(key, b"come")
+        assert waiting.result(timeout=PATIENCE) == [(key.encode(), b"come")]
+        until(lambda: name not in {each["name"] for each in client.client_list()})
+
+
 def test_a_forked_child_has_connections_of_its_own(asked: Connection) -> None:
     assert is_there(asked)
     child = os.fork()
