@@ -147,21 +147,22 @@ def show(
 
 
 def _show_all(backend: Backend, conversation: Named, until: int, losses: Standing) -> None:
-    """Show the timeline with side branches, and what requests on them were told."""
+    """Show the timeline with side branches, and the instructions of requests on them."""
     from onrecord.adapters.terminal import side_branch_listing, timeline_listing
 
     conversation_id = conversation.conversation_id
+
+    def events() -> Iterator[RecordedEvent]:
+        return backend.read(conversation_id, until=until)
 
     def blob_of(blob: Blob) -> bytes:
         return b"".join(backend.get_blob(conversation_id, blob))
 
     timeline_listing.show(
         conversation,
-        backend.read(conversation_id, until=until),
+        events(),
         losses=losses,
-        instructions=side_branch_listing.instructions_told(
-            backend.read(conversation_id, until=until), blob_of
-        ),
+        instructions=side_branch_listing.side_branch_instructions(events, blob_of),
     )
 
 

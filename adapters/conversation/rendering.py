@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -46,13 +46,11 @@ from onrecord.projections.matching.sources import Source, sources_in
 from onrecord.projections.matching.template import (
     Outcome,
     RenderedRequest,
+    Replay,
     Sent,
-    Stored,
     compare,
     held_blobs,
-    last_uses,
     references_of,
-    replay,
     sent_in,
 )
 
@@ -251,11 +249,9 @@ def replays(conversation: Conversation) -> Iterator[Outcome]:
     Of a fork, only what was sent in it; its origin is read for what its requests refer to.
     """
     until = conversation.head().version
-    replayed = _Replay(
-        conversation, last_uses(sent_in(stream_of(conversation).read_through(until)))
-    )
+    proofs = _Proofs(conversation, sent_in(stream_of(conversation).read_through(until)))
     for event in stream_of(conversation).read_through(until):
-        outcome = replayed.take(event)
+        outcome = proofs.take(event)
         if outcome is not None and event.conversation_id == conversation.conversation_id:
             yield outcome
 
@@ -266,26 +262,27 @@ _FORGOTTEN: Final = (
 )
 
 
-class _Replay:
-    """The bytes that later requests refer to; each is held no longer than until the last of them."""
+class _Proofs:
+    """What the replay of each request proves, and why where it proves less."""
 
-    def __init__(self, conversation: Conversation, needed: dict[UUID, UUID]) -> None:
+    def __init__(self, conversation: Conversation, sent: Iterable[Sent]) -> None:
         self._conversation = conversation
-        self._needed = needed
-        self._bodies: dict[UUID, bytes] = {}
-        self._requests: dict[UUID, bytes] = {}
+        self._replay = Replay(sent, conversation.blob)
         self._forgotten: set[UUID] = set()
         """Events of origins that were erased, and the requests that cannot be joined without them."""
 
     def take(self, event: RecordedEvent) -> Outcome | None:
         """Return what the replay of the next event proves, if it is a request."""
-        if event.event_id in self._needed and event.body is not None:
-            self._bodies[event.event_id] = event.body
         if event.body is None and event.conversation_id != self._conversation.conversation_id:
             self._forgotten.add(event.event_id)
-        for sent in sent_in((event,)):
-            return self._blamed(self._replay(sent))
-        return None
+        replayed = self._replay.take(event)
+        if replayed is None:
+            return None
+        outcome, body = replayed
+        recipe = outcome.sent.event.recipe
+        if recipe is not None and outcome.is_whole:
+            outcome = self._rendered(outcome, recipe, body)
+        return self._blamed(outcome)
 
     def _blamed(self, outcome: Outcome) -> Outcome:
         """Say of what cannot be proven that an origin was forgotten, where that is why."""
@@ -298,20 +295,6 @@ class _Replay:
         if not outcome.is_whole:
             self._forgotten.add(sent.request)
         return replace(outcome, remark=_FORGOTTEN)
-
-    def _replay(self, sent: Sent) -> Outcome:
-        try:
-            blobs = {blob.sha256: self._conversation.blob(blob) for blob in held_blobs(sent)}
-        except OnrecordError as exc:
-            return Outcome(sent, False, remark=str(exc))
-        outcome, body = replay(sent, Stored(self._bodies, self._requests, blobs))
-        if sent.request in self._needed:
-            self._requests[sent.request] = body
-        for stored in (self._bodies, self._requests):
-            for used in [used for used in stored if self._needed[used] == sent.request]:
-                del stored[used]
-        recipe = sent.event.recipe
-        return outcome if recipe is None else self._rendered(outcome, recipe, body)
 
     def _rendered(self, outcome: Outcome, recipe: Recipe, body: bytes) -> Outcome:
         try:

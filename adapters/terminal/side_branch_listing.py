@@ -1,4 +1,4 @@
-"""Side branches on the screen: how much a timeline leaves out, and what sub-agents were told."""
+"""Side branches on the screen: how much a timeline leaves out, and the instructions of sub-agents."""
 
 from __future__ import annotations
 
@@ -18,14 +18,7 @@ from onrecord.domain.log import RecordedEvent
 from onrecord.projections.history import timeline_text
 from onrecord.projections.history.side_branches import WHY
 from onrecord.projections.history.timeline import Row, Standing
-from onrecord.projections.matching.template import (
-    Sent,
-    Stored,
-    held_blobs,
-    references_of,
-    replay,
-    sent_in,
-)
+from onrecord.projections.matching.template import Replay, sent_in
 
 if TYPE_CHECKING:
     from onrecord.adapters.wire.requests import WireRequest
@@ -85,76 +78,61 @@ def _part(relation: Relation, counts: Sequence[int]) -> str:
     return f"{counted(sum(counts), 'event')} on {branches} {WHY[relation]}"
 
 
-# What the requests of side branches were told, which is recorded in the requests alone.
+# The instructions of requests on side branches, which are recorded in the requests alone.
 
 
-def with_instructions(rows: Iterable[Row], told: Mapping[int, str]) -> Iterator[Row]:
-    """Yield rows; before a request of a side branch the instructions that were `told` in it."""
+def with_instructions(rows: Iterable[Row], instructions: Mapping[int, str]) -> Iterator[Row]:
+    """Yield rows; before a request of a side branch the instructions that went with it."""
     for row in rows:
-        if row.kind == "request" and row.version in told:
+        if row.kind == "request" and row.version in instructions:
             yield Row(
                 version=row.version,
                 exchange=row.exchange,
                 recorded_at=row.recorded_at,
                 speaker="system",
                 kind="instructions",
-                text=told[row.version],
+                text=instructions[row.version],
                 marks=row.marks,
                 line=row.line,
             )
         yield row
 
 
-def instructions_told(
-    recorded: Iterable[RecordedEvent], read_blob: Callable[[Blob], bytes]
+def side_branch_instructions(
+    read: Callable[[], Iterable[RecordedEvent]], blob_of: Callable[[Blob], bytes]
 ) -> dict[int, str]:
     """Return the instructions of requests on side branches, by version, where they are others.
 
-    That is, others than were in force, or than the branch's request before told.
+    That is, others than were in force, or than those of the branch's request before. `read` begins
+    to read the events; they are read twice, so that no body is held longer than it is referred to.
     """
-    events = list(recorded)
-    needed = {used for sent in sent_in(events) for used in references_of(sent.event.template)}
-    bodies = {event.event_id: event.body for event in events if event.body is not None}
-    requests: dict[UUID, bytes] = {}
-    stored = Stored({used: bodies[used] for used in needed & bodies.keys()}, requests)
-    told: dict[int, str] = {}
+    requests = Replay(sent_in(read()), blob_of)
+    instructions: dict[int, str] = {}
     in_force: dict[UUID | None, str] = {None: ""}
-    for event in events:
-        happened = event.event()
-        if isinstance(happened, InstructionsSet) and happened.line is None:
-            in_force[None] = timeline_text.instructions(happened.content)
-        for sent in sent_in((event,)):
-            line = sent.event.line
-            if line is None and sent.request not in needed:
-                continue
-            body = requests[sent.request] = _body(sent, stored, read_blob)
-            text = None if line is None else _instructions(sent, body)
-            if text and text != in_force.get(line, in_force[None]):
-                told[sent.version] = in_force[line] = text
-    return told
+    for recorded in read():
+        event, replayed = recorded.event(), requests.take(recorded)
+        if isinstance(event, InstructionsSet) and event.line is None:
+            in_force[None] = timeline_text.instructions(event.content)
+        if not isinstance(event, RequestSent) or event.line is None or replayed is None:
+            continue
+        text = _instructions(event, replayed[1])
+        if text and text != in_force.get(event.line, in_force[None]):
+            instructions[recorded.version] = in_force[event.line] = text
+    return instructions
 
 
-def _body(sent: Sent, stored: Stored, read_blob: Callable[[Blob], bytes]) -> bytes:
-    """Return the body of a request; nothing where a part of it is not here any more."""
-    try:
-        blobs = {blob.sha256: read_blob(blob) for blob in held_blobs(sent)}
-    except OnrecordError:
-        return b""
-    return replay(sent, Stored(stored.bodies, stored.requests, blobs))[1]
-
-
-def _instructions(sent: Sent, body: bytes) -> str | None:
+def _instructions(sent: RequestSent, body: bytes) -> str | None:
     """Return the instructions in the body of a request as text; None where there are none."""
     from onrecord.adapters.wire.requests import instructions_set
     from onrecord.adapters.wire.wires import wire_of
 
-    wire = wire_of(sent.event.api)
+    wire = wire_of(sent.api)
     request: WireRequest | None = None
     if wire is not None and body:
         with suppress(OnrecordError):
-            request = wire.read_request(body, sent.event.endpoint)
+            request = wire.read_request(body, sent.endpoint)
     if request is None or request.system is None:
         return None
     (events, _) = instructions_set(request)
-    (said,) = (event for event in events if isinstance(event, InstructionsSet))
-    return timeline_text.instructions(said.content)
+    (instructions,) = (event for event in events if isinstance(event, InstructionsSet))
+    return timeline_text.instructions(instructions.content)

@@ -106,7 +106,7 @@ def show(
     """Write the timeline of a conversation.
 
     With side branches where `losses` says why each is no history; `instructions` are those that
-    requests on them told, by version.
+    requests on them went with, by version.
     """
     told = timeline(recorded, side_lines=losses is not None, standing=losses or as_recorded)
     rows = with_instructions(told, instructions or {})

@@ -18,7 +18,7 @@ from uuid import UUID
 from onrecord.domain import jsontext
 from onrecord.domain.blobs import LIMIT, blob_of
 from onrecord.domain.content import Blob
-from onrecord.domain.errors import CorruptRecord, MalformedJson
+from onrecord.domain.errors import CorruptRecord, MalformedJson, OnrecordError
 from onrecord.domain.events import RequestSent
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.request_template import (
@@ -291,6 +291,41 @@ def replay(sent: Sent, stored: Stored) -> tuple[Outcome, bytes]:
         return Outcome(sent, True), join(sent.event.template, stored)
     except CorruptRecord as exc:
         return Outcome(sent, False, remark=str(exc)), b""
+
+
+class Replay:
+    """The replay of requests in the order in which they were sent.
+
+    The bytes that later requests refer to are held no longer than until the last of them.
+    """
+
+    def __init__(self, sent: Iterable[Sent], blob_of: Callable[[Blob], bytes]) -> None:
+        """Begin before the first of the requests that are `sent`."""
+        self._last_uses = last_uses(sent)
+        self._blob_of = blob_of
+        self._bodies: dict[UUID, bytes] = {}
+        self._requests: dict[UUID, bytes] = {}
+
+    def take(self, recorded: RecordedEvent) -> tuple[Outcome, bytes] | None:
+        """Return what the replay of the next event comes to, and its body, if it is a request."""
+        if recorded.event_id in self._last_uses and recorded.body is not None:
+            self._bodies[recorded.event_id] = recorded.body
+        for sent in sent_in((recorded,)):
+            return self._replay(sent)
+        return None
+
+    def _replay(self, sent: Sent) -> tuple[Outcome, bytes]:
+        try:
+            blobs = {blob.sha256: self._blob_of(blob) for blob in held_blobs(sent)}
+        except OnrecordError as exc:
+            return Outcome(sent, False, remark=str(exc)), b""
+        outcome, body = replay(sent, Stored(self._bodies, self._requests, blobs))
+        if sent.request in self._last_uses:
+            self._requests[sent.request] = body
+        for stored in (self._bodies, self._requests):
+            for used in [used for used in stored if self._last_uses[used] == sent.request]:
+                del stored[used]
+        return outcome, body
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import pytest
 
 import onrecord
 from onrecord.adapters.store import backend_of
+from onrecord.adapters.terminal.side_branch_listing import side_branch_instructions
 from onrecord.domain.log import Backend, RecordedEvent
 from tests.adapters.cli.command import Command, in_process, url_of
 from tests.adapters.recorded_calls import Recorded
@@ -108,3 +109,27 @@ def test_the_instructions_of_a_sub_agent_are_shown(
     assert [row[4] for row in told] == ["", "aside", "aside"]
     assert [row[6] for row in told] == [CLERK, *["You give titles. " * 40] * 2]
     assert all([row[0], "request"] in [[it[0], it[3]] for it in rows] for row in told[1:])
+
+
+def test_no_body_is_held_longer_than_later_requests_refer_to_it(tmp_path: Path, url: str) -> None:
+    played(tmp_path, url, Anthropic(), titles=20)
+    held, most = 0, 0
+
+    class Body(bytes):
+        def __del__(self) -> None:
+            nonlocal held
+            held -= 1
+
+    with onrecord.connect(url) as store:
+        chat, backend = store.conversation(KEY), backend_of(store)
+
+        def read() -> Iterator[RecordedEvent]:
+            nonlocal held, most
+            for event in backend.read(chat.conversation_id):
+                held, most = held + 1, max(most, held + 1)
+                yield event._replace(body=Body(event.body or b""))
+
+        instructions = side_branch_instructions(read, chat.blob)
+        assert list(instructions.values()) == ["You give titles. " * 40] * 20
+        assert chat.head().version > 100
+    assert most < 10

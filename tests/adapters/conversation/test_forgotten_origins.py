@@ -1,13 +1,18 @@
-"""What the replay of a fork says once the conversation that it goes on from was forgotten."""
+"""What the replay says where an origin was forgotten, or something is damaged."""
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from onrecord.adapters.conversation.rendering import replays
+import onrecord
+from onrecord.adapters.conversation.rendering import recipe_of, replays
+from onrecord.domain.events import RequestSent
 from onrecord.domain.log import RecordedEvent
+from onrecord.domain.request_template import LiteralSpan, Recipe, Template
+from onrecord.projections.apis.request import Options
 from onrecord.projections.matching.template import Outcome
 from tests.adapters.recorded_calls import Counting, Recorded
 from tests.adapters.recording.own_history import Anthropic, Program
@@ -68,3 +73,22 @@ def test_damage_is_not_put_down_to_a_forgotten_origin(
     monkeypatch.setattr(store, "read", damaged)
     last_remark = remarks(list(replays(fork.chat)))[-1]
     assert last_remark == "a request's template joins to other bytes than were sent"
+
+
+def sent(digest: str, recipe: Recipe | None) -> RequestSent:
+    template = Template(spans=(LiteralSpan(text="{}"),), sha256=digest, size=2)
+    endpoint = "/v1/messages"
+    return RequestSent(
+        api="anthropic-messages", endpoint=endpoint, template=template, recipe=recipe
+    )
+
+
+def test_a_damaged_request_does_not_end_the_replay_of_the_others() -> None:
+    with onrecord.connect("memory://") as store:
+        chat = store.conversation("support/4711")
+        chat.user("Hello")
+        recipe = recipe_of(Options(api="anthropic-messages", model="m"), 2)
+        chat.log.append(sent("0" * 64, recipe), sent(sha256(b"{}").hexdigest(), None))
+        damaged, whole = replays(chat)
+        assert damaged.remark == "a request's template joins to other bytes than were sent"
+        assert (damaged.is_whole, damaged.is_rendered, whole.is_whole) == (False, None, True)
