@@ -6,7 +6,7 @@ And what is said of a tool's result beside its content, or in place of it, whate
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar, assert_never
 
@@ -16,6 +16,7 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.documents import words_for
 from onrecord.projections.apis.draft import Draft
 from onrecord.projections.apis.foreign import goes_on, told_of
+from onrecord.projections.apis.members import joint, worded
 from onrecord.projections.history.history import Block
 
 DraftT = TypeVar("DraftT", bound=Draft)
@@ -82,25 +83,27 @@ def answers_in(
 
 
 def texts_of(draft: Draft, block: Block) -> list[str]:
-    """Return what a block that is not of the request's API says."""
-    if (native := draft.native(block)) is not None:
-        parts, note = told_of(native, block)
-        draft.notes.append(note)
-        texts = [part.text if isinstance(part, Text) else words_for(part) for part in parts]
-    else:
-        texts = _texts_in(draft, block)
-    rest = [text for text in texts if text.strip()]
-    if len(rest) < len(texts):
-        draft.leave_out(draft.RULES.blank, block, "blank text")
-    return rest
+    """Return what a block that is not of the request's API says, blank texts too."""
+    if (native := draft.native(block)) is None:
+        return _texts_in(draft, block)
+    parts, note = told_of(native, block)
+    draft.notes.append(note)
+    return [part.text if isinstance(part, Text) else words_for(part) for part in parts]
 
 
-def paragraphs(texts: Iterable[tuple[Block, str]]) -> str:
-    """Return texts as one, each a paragraph, but for the pieces of one that was cut in several."""
+def text_of(draft: Draft, texts: Sequence[tuple[Block, str]]) -> str:
+    """Return the texts of an answer as one, without blank ones but for those between others.
+
+    The pieces of a text that was cut are put together.
+    """
+    kept = worded([text for _, text in texts])
     words = ""
     before: Block | None = None
-    for block, text in texts:
-        words += ("" if not words or goes_on(before, block) else "\n\n") + text
+    for place, (block, text) in enumerate(texts):
+        if place not in kept:
+            draft.leave_out(draft.RULES.blank, block, "blank text")
+            continue
+        words += text if goes_on(before, block) else f"{joint(words, text)}{text}"
         before = block
     return words
 

@@ -172,7 +172,11 @@ def _untold(value: JsonObject) -> str:
 
 
 def goes_on(before: history.Block | None, block: history.Block) -> bool:
-    """Whether one text was cut in two, as Anthropic does wherever it cites something."""
+    """Whether one text of an answer was cut in two.
+
+    Anthropic, and Bedrock for its models, do so wherever they cite something; google-genai's `text`
+    of a response is its parts with nothing between.
+    """
     if before is None or before.version + 1 != block.version or before.response != block.response:
         return False
     return _is_piece(before) and _is_piece(block)
@@ -181,6 +185,16 @@ def goes_on(before: history.Block | None, block: history.Block) -> bool:
 def _is_piece(block: history.Block) -> bool:
     match block.plain:
         case {"kind": "native", "api": "anthropic-messages", "value": {"type": "text"}}:
+            return True
+        case {
+            "kind": "native",
+            "api": "bedrock-converse",
+            "value": {"text": _} | {"citationsContent": _},
+        }:
+            return True
+        case {"kind": "native", "api": "gemini", "value": {"thought": True}}:
+            return False
+        case {"kind": "native", "api": "gemini", "value": {"text": str()}}:
             return True
         case _:
             return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any, Final, cast
 
 from onrecord.domain.content import Text
@@ -35,6 +36,28 @@ def objects(value: object) -> list[JsonObject]:
 def texts(*values: Any) -> tuple[Text, ...]:
     """Return a text for each string that says something."""
     return tuple(Text(text=text) for text in values if isinstance(text, str) and text)
+
+
+def joint(before: str, after: str) -> str:
+    """Return what stands between two texts of a message that holds one text only.
+
+    Nothing, where white space parts them already; else an empty line.
+    """
+    return "\n\n" if before and not (before[-1].isspace() or after[:1].isspace()) else ""
+
+
+def joined(texts: Iterable[str]) -> str:
+    """Return the texts of a message as one."""
+    words = ""
+    for text in texts:
+        words += f"{joint(words, text)}{text}"
+    return words
+
+
+def worded(texts: Iterable[str]) -> range:
+    """Return the places of texts from the first to the last that is not blank."""
+    places = [place for place, text in enumerate(texts) if text.strip()]
+    return range(places[0], places[-1] + 1) if places else range(0)
 
 
 def nonempty_text(value: Any) -> str | None:

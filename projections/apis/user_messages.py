@@ -18,6 +18,7 @@ from onrecord.projections.apis.answers import AnswerT, answers_in, headline, wor
 from onrecord.projections.apis.documents import Behind, texts_before, words_for
 from onrecord.projections.apis.draft import Draft
 from onrecord.projections.apis.foreign import Part, told_of
+from onrecord.projections.apis.members import joined, worded
 from onrecord.projections.apis.request import Where
 from onrecord.projections.history.history import Block, Content, Turn
 
@@ -86,6 +87,8 @@ class UserParts(ABC, Generic[DraftT]):
     """What the API calls the model that answers."""
     UNREAD: ClassVar[str] = "the model does not read {}"
     """Why a document of some media type does not go."""
+    TAKES_BLANKS: ClassVar[bool] = False
+    """Whether `message` is given blank texts, which may part others, and leaves them out itself."""
 
     def __init__(self, draft: DraftT) -> None:
         """Make messages for a draft."""
@@ -144,16 +147,20 @@ class UserParts(ABC, Generic[DraftT]):
         return self.encoded(block, parts, role)
 
     def encoded(self, block: Block, parts: Iterable[Part], role: Role = "user") -> list[JsonObject]:
-        """Return texts and documents as the API has them, without blank texts."""
+        """Return texts and documents as the API has them."""
         encoded: list[JsonObject] = []
         for part in parts:
             if isinstance(part, Document):
                 encoded.append(self.document(block, part, role))
-            elif part.text.strip():
+            elif part.text.strip() or (self.TAKES_BLANKS and part.text):
                 encoded.append(self.text(part.text))
             else:
-                self.draft.leave_out(self.draft.RULES.blank, block, "blank text")
+                self.leave_out_blank(block)
         return encoded
+
+    def leave_out_blank(self, block: Block) -> None:
+        """Note that a blank text of a block is left out."""
+        self.draft.leave_out(self.draft.RULES.blank, block, "blank text")
 
     def words(self, block: Block, document: Document) -> JsonObject:
         """Return the words in place of a document, with a note on why."""
@@ -172,9 +179,11 @@ class UserParts(ABC, Generic[DraftT]):
 
     def result_in_words(self, block: Block) -> list[JsonObject]:
         """Return a result as the user tells it."""
-        parts = self.encoded(block, self.draft.result_parts(block))
+        content = self.draft.result_parts(block)
+        says = any(isinstance(part, Document) or part.text.strip() for part in content)
+        parts = self.encoded(block, content)
         nothing = words_for_nothing(is_error=block.is_error)
-        return [self.text(headline(block)), *(parts or [self.text(nothing)])]
+        return [self.text(headline(block)), *(parts if says else [self.text(nothing)])]
 
     def extracted(self, block: Block, before: Block | None) -> list[JsonObject]:
         """Return a document that travels on its own, behind its tag."""
@@ -194,8 +203,13 @@ class UserMessages(UserParts[DraftT]):
         """Return a document as a part; None where the API has none for it."""
 
     @abstractmethod
-    def message(self, role: Role, parts: list[JsonObject], blocks: Sequence[Block]) -> JsonObject:
-        """Return the message that these parts make; `blocks` are what they stand for."""
+    def message(
+        self, role: Role, parts: list[JsonObject], blocks: Sequence[Block]
+    ) -> JsonObject | None:
+        """Return the message that these parts make, None if they say nothing.
+
+        `blocks` are what they stand for.
+        """
 
     @abstractmethod
     def results(self, results: Iterable[Block]) -> Iterable[JsonObject]:
@@ -219,8 +233,16 @@ class UserMessages(UserParts[DraftT]):
                     yield message
                 else:
                     parts += self.parts(block, role, before)
-            if parts:
-                yield self.message(role, parts, event)
+            made = self.message(role, parts, event) if parts else None
+            if made is not None:
+                yield made
+
+    def joined(self, texts: Sequence[str], block: Block) -> str:
+        """Return the texts of a message of this block as one, without blank ones at its ends."""
+        kept = worded(texts)
+        if len(kept) < len(texts):
+            self.leave_out_blank(block)
+        return joined(texts[kept.start : kept.stop])
 
     def document(self, block: Block, document: Document, role: Role = "user") -> JsonObject:
         """Return a document of a message; words where that cannot hold it."""

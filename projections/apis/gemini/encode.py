@@ -65,12 +65,21 @@ def parts_spoken(
             part = own_part(draft, block, value)
             parts += [] if part is None else [part]
         else:
+            is_piece = goes_on(last_text, block)
             texts = texts_of(draft, block)
-            if texts and goes_on(last_text, block):
+            texts = texts if is_piece else _without_blanks(draft, block, texts)
+            if texts and is_piece:
                 texts[0] = f"{parts.pop()['text']}{texts[0]}"
             parts += [{"text": text} for text in texts]
             last_text = block if texts else None
     return parts
+
+
+def _without_blanks(draft: GeminiDraft, block: Block, texts: list[str]) -> list[str]:
+    rest = [text for text in texts if text.strip()]
+    if len(rest) < len(texts):
+        draft.leave_out("G6", block, "blank text")
+    return rest
 
 
 def own_part(draft: GeminiDraft, block: Block, value: JsonObject) -> JsonObject | None:

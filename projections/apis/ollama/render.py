@@ -24,7 +24,7 @@ from onrecord.projections.api import Api, Reader
 from onrecord.projections.apis.answers import (
     Answer,
     failed,
-    paragraphs,
+    text_of,
     words_for_nothing,
 )
 from onrecord.projections.apis.documents import Behind
@@ -113,7 +113,7 @@ def message_of(
     draft: OllamaDraft, answer: OllamaAnswer, results: Container[int | None]
 ) -> JsonObject | None:
     """Return the message of an answer, with those calls that have a result; None if it is empty."""
-    message: JsonObject = {"role": "assistant", "content": paragraphs(answer.texts)}
+    message: JsonObject = {"role": "assistant", "content": text_of(draft, answer.texts)}
     if answer.message is not None:
         message = {"role": "assistant", **answer.message}
     calls = _calls(draft, answer.calls, results)
@@ -193,6 +193,7 @@ class OllamaMessages(UserMessages[OllamaDraft]):
     """Makes the messages of one request that are not the assistant's, in order."""
 
     UNREAD = "the API takes no {} here"
+    TAKES_BLANKS = True
 
     def text(self, text: str) -> JsonObject:
         """Return a text as a part."""
@@ -212,13 +213,16 @@ class OllamaMessages(UserMessages[OllamaDraft]):
             case _:
                 return None
 
-    def message(self, role: Role, parts: list[JsonObject], blocks: Sequence[Block]) -> JsonObject:
+    def message(
+        self, role: Role, parts: list[JsonObject], blocks: Sequence[Block]
+    ) -> JsonObject | None:
         """Return the message, pictures only where there are some: beside its text, not amid it."""
         kinds = ["image" in part for part in parts]
         if True in kinds and not all(kinds[kinds.index(True) :]):
             why = "pictures stand beside the text: what stood behind one stands before it"
             self.draft.note("moved", "L3", blocks[0].version, why)
-        return {"role": role, "content": "\n\n".join(_texts(parts)), **_images(parts)}
+        content, images = self.joined(_texts(parts), blocks[0]), _images(parts)
+        return {"role": role, "content": content, **images} if content or images else None
 
     def whole_message(self, block: Block) -> JsonObject | None:
         """Return a message that was recorded whole."""

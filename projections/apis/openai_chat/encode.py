@@ -11,7 +11,7 @@ from onrecord.domain import jsontext
 from onrecord.domain.content import Document, Role
 from onrecord.domain.documents import Modality
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.answers import FAILURE, Answer, failed, paragraphs, words_for_nothing
+from onrecord.projections.apis.answers import FAILURE, Answer, failed, text_of, words_for_nothing
 from onrecord.projections.apis.documents import Behind
 from onrecord.projections.apis.members import list_of, objects
 from onrecord.projections.apis.openai_chat.draft import ChatDraft, encode_document
@@ -71,7 +71,7 @@ def message_of(
     'tool_call_id'." A message without content and without calls is refused, too: "Invalid value for
     'content': expected a string, got null."
     """
-    message: JsonObject = {"role": "assistant", "content": paragraphs(answer.texts) or None}
+    message: JsonObject = {"role": "assistant", "content": text_of(draft, answer.texts) or None}
     if answer.message is not None:
         message = message_back(draft, *answer.message)
     calls = _calls(draft, answer.calls, results)
@@ -155,6 +155,8 @@ def text_part(text: str) -> JsonObject:
 class ChatMessages(UserMessages[ChatDraft]):
     """Makes the messages of one request that are not the assistant's, in order."""
 
+    TAKES_BLANKS = True
+
     def text(self, text: str) -> JsonObject:
         """Return a text as a part."""
         return text_part(text)
@@ -163,15 +165,22 @@ class ChatMessages(UserMessages[ChatDraft]):
         """Return a document as a part; None where no part can hold it."""
         return encode_document(document, self.draft.blobs)
 
-    def message(self, role: Role, parts: list[JsonObject], blocks: Sequence[Block]) -> JsonObject:
+    def message(
+        self, role: Role, parts: list[JsonObject], blocks: Sequence[Block]
+    ) -> JsonObject | None:
         """Return a message: texts alone as a string, which every server takes.
 
         What the caller gave as a part makes a list.
         """
-        is_list = any(self._is_part(block) for block in blocks)
-        is_list = is_list or any(part.get("type") != "text" for part in parts)
-        content = parts if is_list else "\n\n".join(part["text"] for part in parts)
-        return {"role": self.draft.reader.role(role), "content": content}
+        content: str | list[JsonObject] = parts
+        if not any(self._is_part(block) for block in blocks):
+            texts = [part["text"] for part in parts if part.get("type") == "text"]
+            if len(texts) == len(parts):
+                content = self.joined(texts, blocks[0])
+            elif not all(text.strip() for text in texts):
+                self.leave_out_blank(blocks[0])
+                content = [part for part in parts if part.get("text", "file").strip()]
+        return {"role": self.draft.reader.role(role), "content": content} if content else None
 
     def whole_message(self, block: Block) -> JsonObject | None:
         """Return a message that was recorded whole, for what it has beside role and content."""

@@ -141,11 +141,14 @@ class ResponsesDraft(Draft):
 
     def say(self, text: str, block: Block) -> None:
         """Add a text of the assistant's that this API did not make; pieces of one are joined."""
-        if self.pieces and goes_on((last := self.pieces[-1]).block, block):
-            text = f"{last.value['content']}{text}"
-            self.pieces.pop()
+        if self.goes_on(block):
+            text = f"{self.pieces.pop().value['content']}{text}"
         self.pieces.append(Piece({"role": "assistant", "content": text}, block))
         self.types.add("message")
+
+    def goes_on(self, block: Block) -> bool:
+        """Whether a text is the next piece of the last one."""
+        return bool(self.pieces) and goes_on(self.pieces[-1].block, block)
 
     def encode(self, document: Document) -> JsonObject | None:
         """Return a document as a part of a message; None where the service reads no such thing."""

@@ -133,7 +133,8 @@ class Encoder:
             case Native():
                 parts, note = told_of(whole(content, self._draft.blobs), block)
                 self._draft.notes.append(note)
-                return tuple(part for part in parts if not _is_blank(part))
+                is_piece = self._draft.goes_on(block)
+                return tuple(part for part in parts if is_piece or not _is_blank(part))
             case Text() if _is_blank(content):
                 self._draft.leave_out("O15", block, "blank text")
                 return ()
