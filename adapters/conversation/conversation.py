@@ -120,12 +120,21 @@ class Conversation:
         return record_signal(self._stream, content, documents, name, interrupts, message_id)
 
     def ingest(
-        self, inputs: Iterable[Any], *, behaviour: Literal["wait", "interrupt"] = "wait"
+        self,
+        inputs: Iterable[Any],
+        *,
+        prompt: PromptPart | Sequence[PromptPart] | None = None,
+        documents: Iterable[GivenDocument] = (),
+        message_id: str | None = None,
+        behaviour: Literal["wait", "interrupt"] = "wait",
     ) -> NextInput:
-        """Record what a process engine hands over at once (docs/signals.md); return `next_input`."""
-        from onrecord.adapters.conversation.ingest import ingest
+        """Record what a process engine hands over at once (docs/signals.md); return `next_input`.
 
-        return ingest(self._stream, inputs, behaviour)
+        The prompt is as `user` takes it; a blank one is none, and so is any while calls are open.
+        """
+        from onrecord.adapters.conversation.ingest import ingest, prompt_of
+
+        return ingest(self._stream, inputs, prompt_of(prompt, documents, message_id), behaviour)
 
     def next_input(self) -> NextInput:
         """Return "ready" to ask the model, "deferred" while results are awaited, else "nothing"."""

@@ -6,13 +6,14 @@ So process engines hand it over: a list of entries with an `id` (the call's; non
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
 
 from onrecord.adapters.conversation.signals import (
     as_recorded,
     given_up,
+    knowledge_of,
     new_signal,
     signal_content,
     with_call_of_reused_id,
@@ -25,11 +26,12 @@ from onrecord.adapters.conversation.tool_results import (
     tool_output,
 )
 from onrecord.adapters.inputs.arguments import kind_of, several, text_if_given
+from onrecord.adapters.inputs.document_inputs import UnstoredPart, prompt, stored_prompt
 from onrecord.adapters.streams.results import record_result
 from onrecord.adapters.streams.stream import Stream, settle, stored_again
 from onrecord.domain import conversation
 from onrecord.domain.conversation import CANCELLED
-from onrecord.domain.errors import InvalidContent, ResultsWithoutConversation
+from onrecord.domain.errors import IdempotencyMismatch, InvalidContent, ResultsWithoutConversation
 from onrecord.domain.events import DocumentExtracted, Event, SignalReceived, ToolResultRecorded
 from onrecord.domain.head import Head
 from onrecord.domain.jsontext import JsonObject
@@ -135,42 +137,81 @@ class _Taken:
     """What is to be recorded, as far as a conversation still awaits it."""
 
     stream: Stream
+    prompt: tuple[Event, ...]
     results: Sequence[_Result]
     signals: Sequence[SignalReceived]
     interrupts: bool
 
     def decide(self, head: Head) -> tuple[Event, ...]:
-        """Return what goes in one commit: results of open calls, those given up, the signals."""
-        answers = self._answers(head)
+        """Return what goes in one commit.
+
+        Results of open calls, those given up, or a prompt where no call is open; then the signals.
+        """
+        awaited = self._awaited(head)
+        answers = self._answers(head, awaited)
+        prompt = () if awaited or self._is_said(head) else self.prompt
         new = [each for each in self.signals if as_recorded(self.stream, head, each) is None]
         open_calls = given_up(self.stream, head) if new and self.interrupts else ()
         given_up_calls = [result for result in open_calls if result.call_id not in answers]
         events: list[Event] = []
         for result in answers.values():
             events += (result.event, *result.documents)
-        return (*events, *conversation.receive(head, new, given_up_calls))
+        return (*events, *prompt, *conversation.receive(head, new, given_up_calls))
 
-    def _answers(self, head: Head) -> dict[str, _Result]:
-        """Return the first result of each call that is open."""
-        if not self.results or not head.version:
-            return {}
+    def _awaited(self, head: Head) -> frozenset[str]:
+        """Return the ids of the calls that are open, as far as anything here depends on them."""
+        if not (self.results or self.prompt) or not head.version:
+            return frozenset()
         stream = self.stream
         opened = calls_open(stream.backend, stream.lineage(head.version, head), head)
-        awaited = {call.call_id for call in opened}
+        return frozenset(call.call_id for call in opened)
+
+    def _is_said(self, head: Head) -> bool:
+        """Whether the prompt was recorded before, under its message id."""
+        if not head.version:
+            return False
+        match [knowledge_of(self.stream, event) for event in self.prompt]:
+            case ["other"]:
+                raise IdempotencyMismatch(
+                    "a prompt of the same message id was recorded before, with other content: use "
+                    "a new id for a new prompt"
+                )
+            case known:
+                return known == ["same"]
+
+    def _answers(self, head: Head, awaited: Collection[str]) -> dict[str, _Result]:
+        """Return the first result of each call that is open."""
         answers: dict[str, _Result] = {}
         for result in self.results:
             if result.event.call_id in awaited:
                 answers.setdefault(result.event.call_id, result)
         return {
-            call_id: result._replace(event=with_call_of_reused_id(stream, head, result.event))
+            call_id: result._replace(event=with_call_of_reused_id(self.stream, head, result.event))
             for call_id, result in answers.items()
         }
 
 
-def ingest(stream: Stream, inputs: object, behaviour: object) -> NextInput:
+class Prompt(NamedTuple):
+    """What a user says beside the entries, looked through; without parts it is none."""
+
+    parts: tuple[UnstoredPart, ...]
+    message_id: str | None
+
+
+def prompt_of(content: object, documents: object, message_id: object) -> Prompt:
+    """Return what an engine has as the user's prompt: one that is blank, without documents, is none.
+
+    InvalidContent where no record can hold it.
+    """
+    parts = cast("Sequence[object]", content) if isinstance(content, list | tuple) else (content,)
+    said = [part for part in parts if not isinstance(part, str) or part.strip()]
+    return Prompt(prompt(said, documents), text_if_given("message_id", message_id))
+
+
+def ingest(stream: Stream, inputs: object, said: Prompt, behaviour: object) -> NextInput:
     """Record entries, and return whether the model is to be asked now.
 
-    Results that no open call awaits are recorded for themselves: late ones, those of no call, and
+    The prompt is recorded where no call is open. Results that no open call awaits are recorded for themselves: late ones, those of no call, and
     those that came twice. ResultsWithoutConversation where nothing was said yet, though tools or
     instructions may be in force; InvalidContent for what is no entry; then nothing is recorded.
     """
@@ -184,7 +225,8 @@ def ingest(stream: Stream, inputs: object, behaviour: object) -> NextInput:
         raise ResultsWithoutConversation
     for entry in results:
         conversation.give_result(head, entry.id or "", ())
-    stored_again(lambda: _record(stream, entries, results, interrupts=behaviour == "interrupt"))
+    interrupts = behaviour == "interrupt"
+    stored_again(lambda: _record(stream, said, entries, results, interrupts=interrupts))
     return next_input_of(stream)
 
 
@@ -199,11 +241,17 @@ def _is_begun(stream: Stream, head: Head) -> bool:
 
 
 def _record(
-    stream: Stream, entries: Sequence[_Entry], results: Sequence[_Entry], *, interrupts: bool
+    stream: Stream,
+    said: Prompt,
+    entries: Sequence[_Entry],
+    results: Sequence[_Entry],
+    *,
+    interrupts: bool,
 ) -> None:
-    """Record entries, of which some are `results`, their documents stored first."""
+    """Record a prompt and entries, of which some are `results`, their documents stored first."""
     taken = _Taken(
         stream,
+        _prompted(stream, said),
         [_result(stream, entry) for entry in results],
         list(_once(_signal(stream, entry) for entry in entries if entry.id is None)),
         interrupts,
@@ -225,6 +273,13 @@ def next_input_of(stream: Stream) -> NextInput:
         return "nothing"
     tail = tail_of(stream.backend, stream.lineage(head.version, head))
     return next_input(awaited=len(tail.open_calls), unanswered=tail.is_said and not tail.is_over)
+
+
+def _prompted(stream: Stream, said: Prompt) -> tuple[Event, ...]:
+    if not said.parts:
+        return ()
+    blocks = stored_prompt(said.parts, stream)
+    return conversation.say(stream.known_head(), blocks, message_id=said.message_id)
 
 
 def _result(stream: Stream, entry: _Entry) -> _Result:

@@ -136,11 +136,63 @@ def test_a_prompt_and_its_documents_go_as_one(chat: onrecord.Conversation) -> No
     assert [type(block.content) for block in chat.history()[-1].blocks] == [Text, Document]
 
 
-@pytest.mark.parametrize("said", ["", " ", "\n"])
-def test_a_blank_prompt_is_none(chat: onrecord.Conversation, said: str) -> None:
+@pytest.mark.parametrize("said", [None, "", " ", "\n", [], ["", " "]])
+def test_a_blank_prompt_of_an_engine_is_none(
+    chat: onrecord.Conversation, said: str | list[str] | None
+) -> None:
+    assert chat.ingest([], prompt=said) == "nothing"
+    assert chat.head().version == 0
+    assert chat.ingest([bell()], prompt=said) == "ready"
+    assert last_turn(chat) == ["a bell rang"]
+
+
+def test_a_blank_prompt_that_a_program_gives_is_refused(chat: onrecord.Conversation) -> None:
     with pytest.raises(onrecord.InvalidContent, match="blank"):
-        chat.user(said)
+        chat.user(" ")
     assert chat.ingest([]) == "nothing"
+
+
+def test_a_prompt_stands_before_its_documents_and_the_signals_in_one_commit(
+    chat: onrecord.Conversation,
+) -> None:
+    assert chat.ingest([bell()], prompt="Read", documents=[PDF]) == "ready"
+    assert types(chat, 1) == ["message.recorded", "signal.received"]
+    said = list(chat.events())[1]
+    event = said.event()
+    assert isinstance(event, events.MessageRecorded)
+    assert [type(block) for block in event.content] == [Text, Document]
+
+
+def test_a_blank_text_beside_documents_is_none(chat: onrecord.Conversation) -> None:
+    assert chat.ingest([], prompt=" ", documents=[PDF]) == "ready"
+    assert [type(block.content) for block in chat.history()[-1].blocks] == [Document]
+
+
+def test_a_prompt_is_no_input_while_calls_are_open(round_of_two: onrecord.Conversation) -> None:
+    version = round_of_two.head().version
+    assert round_of_two.ingest([result("a")], prompt="And?") == "deferred"
+    assert types(round_of_two, version) == ["tool_result.recorded"]
+    assert round_of_two.ingest([result("b")], prompt="And?") == "ready"
+    assert "message.recorded" not in types(round_of_two, version)
+
+
+def test_a_prompt_of_one_message_id_is_recorded_once(chat: onrecord.Conversation) -> None:
+    for _ in range(2):
+        assert chat.ingest([], prompt="Hello", message_id="job-1") == "ready"
+    assert types(chat, 1) == ["message.recorded"]
+    assert chat.ingest([bell()], prompt="Hello", message_id="job-1") == "ready"
+    assert types(chat, 1) == ["message.recorded", "signal.received"]
+    with pytest.raises(onrecord.IdempotencyMismatch, match="prompt"):
+        chat.ingest([bell()], prompt="Other", message_id="job-1")
+    assert len(types(chat, 1)) == 2
+
+
+def test_a_prompt_beside_results_of_an_empty_conversation_is_not_recorded(
+    chat: onrecord.Conversation,
+) -> None:
+    with pytest.raises(onrecord.ResultsWithoutConversation):
+        chat.ingest([result("a")], prompt="Hello")
+    assert chat.head().version == 0
 
 
 def test_signals_stand_behind_the_prompt_in_their_order(chat: onrecord.Conversation) -> None:
