@@ -1,7 +1,7 @@
 """Servers that number the calls of each answer from 0: an id names one call after the other."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import httpx2
 import openai
@@ -21,17 +21,16 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[onrecord.Store]:
         yield store
 
 
-def always_calls(request: httpx2.Request) -> httpx2.Response:
+def always_calls(call: dict[str, object]) -> httpx2.MockTransport:
     """A server that calls the same tool each time, under the same id."""
-    del request
-    message = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
     choice = {"index": 0, "finish_reason": "tool_calls", "message": message}
     body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
-    return httpx2.Response(200, json=body)
+    return httpx2.MockTransport(lambda _: httpx2.Response(200, json=body))
 
 
-def client(chat: onrecord.Conversation) -> openai.OpenAI:
-    http = httpx2.Client(transport=httpx2.MockTransport(always_calls))
+def client(chat: onrecord.Conversation, members: Mapping[str, object] = CALL) -> openai.OpenAI:
+    http = httpx2.Client(transport=always_calls({**CALL, **members}))
     return chat.record(openai.OpenAI(api_key="k" * 20, http_client=http))
 
 
@@ -101,3 +100,28 @@ def test_only_a_result_of_an_id_used_again_says_which_call_it_is_of(store: onrec
         if recorded.version > 5 and recorded.type == "tool_call.recorded"
     )
     assert (first.call, second.call) == (None, call)
+
+
+@pytest.mark.parametrize("given_id", [None, "call_0"], ids=["made", "reused"])
+def test_a_late_result_is_of_the_open_call_of_its_id(
+    store: onrecord.Store, given_id: str | None
+) -> None:
+    """Equal calls that a server gives no id share the one that is made of them.
+
+    A later request must give a call the same id though it may begin behind the first round, so no
+    id counts rounds; and a caller names a call by its id alone.
+    """
+    chat = store.conversation("given up")
+    calling = client(chat, {"id": given_id})
+    chat.user("Look twice.")
+    calls: list[onrecord.ToolCall] = []
+    for _ in range(2):
+        calling.chat.completions.create(model="m", **chat.request("openai-chat"))
+        calls += chat.open_calls()
+        if len(calls) == 1:
+            chat.cancel(calls[0].id)
+    assert calls[0].id == calls[1].id
+    assert isinstance(chat.tool_result(calls[0].id, "late"), Recorded)
+    assert chat.open_calls() == []
+    messages = chat.request("openai-chat")["messages"]
+    assert [message["content"] for message in messages if message["role"] == "tool"][1:] == ["late"]
