@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 from uuid import UUID
 
 from pydantic import BaseModel, ValidationError
@@ -63,6 +63,13 @@ VERSIONS: Final[Mapping[str, int]] = dict.fromkeys(NAMES, 1)
 
 UPCASTERS: Final[Mapping[tuple[str, int], Upcaster]] = {}
 """(name, version) to the function that lifts that version to the next one."""
+
+SHAPELESS: Final = (
+    "the body of an event does not have its shape: verify the log and restore it from a backup"
+)
+"""What is said of a body that is read without the model of its event."""
+
+ValueT = TypeVar("ValueT")
 
 _NAME_OF: Final = {shape: name for name, shape in NAMES.items()}
 
@@ -127,6 +134,15 @@ def decode(name: str, schema_version: int, body: bytes) -> Event | Unrecognised:
             f"the body of a {name} event does not have the shape of version {schema_version}: "
             "run `onrecord verify` and restore it from a backup"
         ) from None
+
+
+def read_stored(read: Callable[[JsonObject], ValueT], plain: JsonObject) -> ValueT:
+    """Return the value that JSON of a body holds; CorruptRecord where it has another shape."""
+    try:
+        return read(plain)
+    except ValidationError:
+        # The cause may tell what was said.
+        raise CorruptRecord(SHAPELESS) from None
 
 
 def _decode_present(shape: type[Event], body: bytes) -> Event:

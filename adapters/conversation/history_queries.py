@@ -26,7 +26,7 @@ from onrecord.adapters.streams.lineage import LineSegment, amendments, parted
 from onrecord.adapters.streams.stream import Stream
 from onrecord.domain.blobs import referenced, restore
 from onrecord.domain.content import Native
-from onrecord.domain.encoding import Erased, Unrecognised
+from onrecord.domain.encoding import Erased, Unrecognised, read_stored
 from onrecord.domain.errors import CorruptRecord, NothingToSend
 from onrecord.domain.head import Head
 from onrecord.domain.log import Backend, Blobs, Log, RecordedEvent
@@ -152,7 +152,7 @@ def turns_since(
     def whole(block: Block) -> Block:
         if not block.spilled or block.plain["kind"] != "native":
             return block
-        native = _with_blobs(backend, segments, Native.model_validate(block.plain))
+        native = _with_blobs(backend, segments, read_stored(Native.model_validate, block.plain))
         return replace(block, plain={**block.plain, "value": native.value}, spilled=False)
 
     folded = history(events_for(backend, _behind(backend, segments, since), None))

@@ -15,6 +15,7 @@ from onrecord.domain import jsontext
 from onrecord.domain.blobs import restore
 from onrecord.domain.content import Document, Native, Text, ToolResult
 from onrecord.domain.conversation import CANCELLED
+from onrecord.domain.encoding import read_stored
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import BuiltinTool, ToolDefinition
@@ -258,7 +259,7 @@ def _part(plain: JsonObject) -> Part:
     """Return a part of a result; most are one text, and to validate it would cost more than all else."""
     if plain["kind"] == "text":
         return Text.model_construct(**plain)
-    return Document.model_validate(plain)
+    return read_stored(Document.model_validate, plain)
 
 
 def present(members: Mapping[str, Any]) -> dict[str, Any]:

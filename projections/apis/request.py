@@ -11,12 +11,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, cast
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from onrecord.domain import jsontext, request_template
 from onrecord.domain.content import Value
 from onrecord.domain.documents import Modality
-from onrecord.domain.errors import NothingToSend, RoundOpen
+from onrecord.domain.errors import NothingToSend, RoundOpen, SchemaNewer
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.request_template import Recipe
 from onrecord.projections.api import FOLDERS, invalid, known_api, release_of
@@ -60,8 +60,15 @@ class Options(Value):
 
 
 def options_of(recipe: Recipe) -> Options:
-    """Return the options by which a request was rendered."""
-    return Options.model_validate({**recipe.options, "rules": recipe.rules})
+    """Return the options by which a request was rendered; SchemaNewer where one is not known yet."""
+    try:
+        return Options.model_validate({**recipe.options, "rules": recipe.rules})
+    except ValidationError as exc:
+        option = exc.errors(include_url=False, include_input=False)[0]["loc"][0]
+    raise SchemaNewer(
+        f"a newer Onrecord wrote the request: this one does not know what its option {option!r} "
+        "says, upgrade it"
+    )
 
 
 def outside(history: History, options: Options) -> tuple[Note, ...]:

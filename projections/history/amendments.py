@@ -10,7 +10,7 @@ from onrecord.domain import events, jsontext
 from onrecord.domain.admission import refers_back
 from onrecord.domain.content import Document
 from onrecord.domain.documents import reference_to
-from onrecord.domain.encoding import Erased, Unrecognised, name_of
+from onrecord.domain.encoding import Erased, Unrecognised, name_of, read_stored
 from onrecord.domain.events import Event
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Told
@@ -223,7 +223,7 @@ def _without(part: JsonObject, references: Iterable[str]) -> JsonObject:
 
 def _reference(document: JsonObject) -> str:
     described: Any = {name: value for name, value in document.items() if name != "kind"}
-    return jsontext.write(reference_to(Document.model_validate(described))).decode()
+    return jsontext.write(reference_to(read_stored(Document.model_validate, described))).decode()
 
 
 # What a request had seen: the events of a main branch in the order in which the model knew them.

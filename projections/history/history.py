@@ -28,6 +28,7 @@ from onrecord.domain.content import (
     ToolCall,
     ToolResult,
 )
+from onrecord.domain.encoding import read_stored
 from onrecord.domain.events import InstructionsSet, ResponseCompleted, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import neutral_of
@@ -111,8 +112,11 @@ class Block:
 
     @property
     def content(self) -> Content:
-        """What the block holds, made anew each time; `plain` is what costs nothing."""
-        return _contents().validate_python(self.plain)
+        """What the block holds, made anew each time; `plain` is what costs nothing.
+
+        CorruptRecord where it holds nothing that a block can.
+        """
+        return read_stored(_contents().validate_python, self.plain)
 
 
 @dataclass(frozen=True, slots=True)

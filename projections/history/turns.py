@@ -22,7 +22,7 @@ from uuid import UUID
 
 from onrecord.domain import events
 from onrecord.domain.content import Role
-from onrecord.domain.encoding import Erased, Unrecognised, name_of
+from onrecord.domain.encoding import SHAPELESS, Erased, Unrecognised, name_of
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Told
@@ -151,10 +151,7 @@ class _Fold:
                 else:
                     _FOLDED[name](self, item.version, plain, _IN_BLOBS in body)
         except (KeyError, TypeError) as exc:
-            raise CorruptRecord(
-                "the body of an event does not have its shape: "
-                "verify the log and restore it from a backup"
-            ) from exc
+            raise CorruptRecord(SHAPELESS) from exc
 
     def history(self, items: list[Item], missing: int) -> History:
         """Return all that was taken in."""

@@ -195,6 +195,44 @@ def test_a_request_of_a_damaged_body_does_not_show_it(block: bytes) -> None:
     assert "Ada" not in shown(caught.value)
 
 
+DAMAGED = '{"kind":"document","media_type":"image/png","url":"https://a.example/a.png","Ada":1}'
+CALLED = (
+    '{"response":"00000000-0000-0000-0000-000000000007","index":0,"call_id":"c1","name":"look",'
+    '"content":{"kind":"native","api":"anthropic-messages",'
+    '"value":{"type":"tool_use","id":"c1","name":"look","input":{}}}}'
+)
+CALL = ("tool_call.recorded", CALLED)
+RESULT = (
+    '{"call_id":"c1","content":{"kind":"tool_result","call_id":"c1",'
+    '"content":[{"kind":"text","text":"See:"},%s]}}'
+)
+
+
+@pytest.mark.parametrize(
+    "bodies",
+    [
+        [("document.extracted", f'{{"document":{DAMAGED}}}')],
+        [CALL, ("tool_result.recorded", RESULT % DAMAGED)],
+        [
+            CALL,
+            ("tool_result.recorded", RESULT % '{"kind":"text","text":"here"}'),
+            ("document.extracted", f'{{"document":{DAMAGED},"call_id":"c1","path":"/1"}}'),
+            ("content.redacted", '{"version":5}'),
+        ],
+    ],
+    ids=["document", "result", "redacted"],
+)
+def test_a_damaged_document_is_an_error_of_ours(bodies: list[tuple[str, str]]) -> None:
+    chat = onrecord.connect("memory://").conversation("support/4711")
+    chat.user("Look.")
+    for name, body in bodies:
+        known = stream_of(chat).draft(prompt())
+        stream_of(chat).append_drafted((known._replace(type=name, body=body.encode()),))
+    with pytest.raises(errors.CorruptRecord, match="does not have its shape") as caught:
+        chat.request("anthropic-messages")
+    assert "Ada" not in shown(caught.value)
+
+
 def test_a_forked_conversation_is_not_begun_where_its_origin_is_not_there() -> None:
     store = onrecord.connect("memory://")
     with pytest.raises(errors.NothingToSend):

@@ -14,8 +14,9 @@ from onrecord.adapters.conversation import rendering
 from onrecord.adapters.conversation.rendering import replays
 from onrecord.domain import jsontext, request_template
 from onrecord.domain.events import ConversationStarted
+from onrecord.domain.request_template import Recipe
 from onrecord.projections.apis import request as requests
-from onrecord.projections.apis.request import Options, Request
+from onrecord.projections.apis.request import Options, Request, options_of
 from onrecord.projections.history.history import Block, History
 from tests import anthropic_wire as anthropic
 from tests import bedrock_wire as bedrock
@@ -245,3 +246,32 @@ def test_an_older_release_renders_what_a_newer_one_sent_by_the_rules_that_it_kno
     rule_2()
     monkeypatch.setattr(request_template, "RULES", 1)
     assert "newer" in json.dumps(dict(chat.request("gemini").body))
+
+
+def test_a_request_with_an_option_of_a_newer_release_is_not_rendered_and_says_so(
+    chat: onrecord.Conversation, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    document = tmp_path / "notes.md"
+    document.write_text("# Notes", "utf-8")
+    known = Options.plain
+
+    def later(options: Options) -> JsonObject:
+        return {**known(options), "summaries": "short"}
+
+    with monkeypatch.context() as newer:
+        newer.setattr(Options, "plain", later)
+        play(chat, SERVICES[0], 1, "newer", document)
+    for outcome in replays(chat):
+        assert (outcome.is_whole, outcome.is_rendered) == (True, False)
+        assert "'summaries'" in (outcome.remark or "")
+        assert "newer Onrecord" in (outcome.remark or "")
+        recipe = outcome.sent.event.recipe
+        assert recipe is not None
+        with pytest.raises(onrecord.errors.SchemaNewer):
+            options_of(recipe)
+
+
+def test_a_value_of_an_option_that_only_a_newer_release_has_is_named() -> None:
+    later = Recipe(api="gemini", version=1, options={"thinking": "summarise"}, renderer="")
+    with pytest.raises(onrecord.errors.SchemaNewer, match="'thinking'"):
+        options_of(later)
