@@ -5,10 +5,11 @@ that the caller made is kept in its neutral form. Values here carry no identity 
 those belong to the events that hold them.
 """
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, ValidationError
 
+from onrecord.domain.errors import InvalidInput
 from onrecord.domain.jsontext import JsonObject
 
 
@@ -18,6 +19,32 @@ class Value(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", defer_build=True, hide_input_in_errors=True
     )
+
+
+_EXPECTED: Final = {"tuple_type": "must be a list", "dict_type": "must be a table"}
+"""What TOML calls what Python has other words for, by pydantic's types of errors."""
+
+
+def wrong_member(kind: type[Value], where: str, exc: ValidationError) -> InvalidInput:
+    """Return the error that names the first member of a value that is wrong, and says why it is."""
+    first = exc.errors(include_url=False, include_input=False)[0]
+    place = ".".join(map(str, (where, *first["loc"])))
+    if first["type"] == "extra_forbidden":
+        return InvalidInput(f"{place}: is not one of {', '.join(kind.model_fields)}")
+    return InvalidInput(f"{place}: {_EXPECTED.get(first['type'], first['msg'])}")
+
+
+class CallerValue(Value):
+    """A value that callers make: a member that is wrong is InvalidInput, which names it."""
+
+    if not TYPE_CHECKING:  # Type checkers know the members of each kind without it.
+
+        def __init__(self, **members: object) -> None:
+            """Take the members by their names."""
+            try:
+                super().__init__(**members)
+            except ValidationError as exc:
+                raise wrong_member(type(self), type(self).__name__, exc) from None
 
 
 def build_models(root: type[Value] = Value) -> None:

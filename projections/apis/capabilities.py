@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, cast
 from pydantic import Field, StrictBool, ValidationError
 
 from onrecord.domain import jsontext
-from onrecord.domain.content import Value
+from onrecord.domain.content import CallerValue, Value, wrong_member
 from onrecord.domain.documents import Modality
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.jsontext import JsonObject
@@ -53,20 +53,12 @@ class Told(Value):
 ShapeT = TypeVar("ShapeT", bound=Value)
 
 
-_EXPECTED: Final = {"tuple_type": "must be a list", "dict_type": "must be a table"}
-"""What TOML calls what Python has other words for, by pydantic's types of errors."""
-
-
 def read_as(shape: type[ShapeT], where: str, plain: JsonObject) -> ShapeT:
     """Return what plain JSON tells; InvalidInput, with the place and the reason, if nothing."""
     try:
         return shape.model_validate(plain)
     except ValidationError as exc:
-        first = exc.errors(include_url=False, include_input=False)[0]
-    place = ".".join(map(str, (where, *first["loc"])))
-    if first["type"] == "extra_forbidden":
-        raise InvalidInput(f"{place}: is not one of {', '.join(shape.model_fields)}")
-    raise InvalidInput(f"{place}: {_EXPECTED.get(first['type'], first['msg'])}")
+        raise wrong_member(shape, where, exc) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +195,7 @@ def _no_limits() -> Mapping[Modality, int]:
     return MappingProxyType({})
 
 
-class CapabilityOverride(Value):
+class CapabilityOverride(CallerValue):
     """What a caller says that a model takes; what is absent is as the matrix has it.
 
     `user` are the modalities that a user's message may hold, `tool_result` those that a result may;

@@ -10,12 +10,12 @@ from typing import Annotated, Final, Literal, assert_never
 
 from pydantic import Field
 
-from onrecord.domain.content import Role, Value
+from onrecord.domain.content import CallerValue, Role
 from onrecord.domain.errors import InvalidInput
 from onrecord.projections.history.history import Block, History, Turn
 
 
-class Window(Value):
+class Window(CallerValue):
     """Keep the last exchanges, `exchanges` of them and up to `step` - 1 more.
 
     The edge moves `step` exchanges at a time, so that in between each request begins with the bytes
@@ -28,7 +28,7 @@ class Window(Value):
     pinned: Annotated[int, Field(ge=0)] = 0
 
 
-class MessageWindow(Value):
+class MessageWindow(CallerValue):
     """Keep the last messages, so many of them, in one of the ways of other agent frameworks.
 
     `message-window` drops the oldest messages, a call's results with it, until so many are left, the

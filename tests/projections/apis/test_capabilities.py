@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from onrecord.domain.documents import Modality
+from onrecord.domain.errors import InvalidInput, SchemaNewer
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.request_template import Recipe
 from onrecord.projections.api import FOLDERS
@@ -202,8 +202,31 @@ def test_a_call_may_say_that_results_hold_nothing_but_text() -> None:
 
 @pytest.mark.parametrize("wrong", [0, -1, True, "5"])
 def test_a_limit_that_a_call_says_is_a_number_of_bytes(wrong: Any) -> None:
-    with pytest.raises(ValidationError):
+    with pytest.raises(
+        InvalidInput, match=r"^CapabilityOverride\.document_bytes: Input should be "
+    ):
         CapabilityOverride(document_bytes=wrong)
+
+
+@pytest.mark.parametrize(
+    ("members", "why"),
+    [
+        ({"user": ["smell"]}, "CapabilityOverride.user.0: Input should be 'text', 'image', "),
+        ({"tool_result": 5}, "CapabilityOverride.tool_result: must be a list"),
+        ({"size": 5}, "CapabilityOverride.size: is not one of user, tool_result, document_bytes"),
+    ],
+)
+def test_what_is_wrong_in_what_a_call_says_is_named(members: dict[str, Any], why: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        CapabilityOverride(**members)
+    assert str(caught.value).startswith(why)
+    assert "smell" not in str(caught.value)
+
+
+def test_what_a_later_release_kept_of_a_call_is_an_error_of_its_recipe() -> None:
+    later: JsonObject = {"capabilities": {"user": ["smell"]}}
+    with pytest.raises(SchemaNewer, match="'capabilities'"):
+        options_of(Recipe(api="toy", version=1, options=later, renderer=""))
 
 
 def test_the_order_of_a_callers_entries_is_of_no_account() -> None:

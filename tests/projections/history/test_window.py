@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.domain.content import Text
+from onrecord.domain.errors import InvalidInput
 from onrecord.domain.events import MessageRecorded
 from onrecord.projections.apis.request import APIS, Options, render
-from onrecord.projections.history.windows import EVERYTHING, Window, edge
+from onrecord.projections.history.windows import EVERYTHING, MessageWindow, Window, edge
 
 windows = st.builds(
     Window,
@@ -59,3 +62,19 @@ def test_without_a_window_nothing_stands_outside_of_one(api: str) -> None:
     (note,) = render(kept, Options(api=api, window=window)).report.of("window")
     assert "3 events" in note.why
     assert not render([(1, said), (2, said)], Options(api=api, window=window)).report.of("window")
+
+
+@pytest.mark.parametrize(
+    ("kind", "members", "why"),
+    [
+        (Window, {"exchanges": 0}, "Window.exchanges: Input should be greater than or equal to 1"),
+        (Window, {"messages": 5}, "Window.messages: is not one of exchanges, step, pinned"),
+        (MessageWindow, {"strategy": "half"}, "MessageWindow.strategy: Input should be "),
+    ],
+)
+def test_what_is_wrong_in_a_window_is_named(
+    kind: type[Window | MessageWindow], members: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        kind(**members)
+    assert str(caught.value).startswith(why)
