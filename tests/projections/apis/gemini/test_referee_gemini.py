@@ -81,6 +81,35 @@ def test_what_the_service_takes_breaks_no_rule(contents: list[JsonObject]) -> No
     assert told(*contents) == []
 
 
+@pytest.mark.parametrize("model_name", [THIRD, "gemini-3.6-flash", None])
+def test_rounds_that_another_model_began_are_taken_in_its_place(model_name: str | None) -> None:
+    """As pydantic-ai's recordings of a capability that is loaded by one model and used by another.
+
+    Its calls bear the word that Gemini's documents give for signatures that are not there, in
+    base64; a result may be an empty object, and notes of the program stand between rounds.
+    """
+    foreign = {"thoughtSignature": "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="}
+    tool: JsonObject = {
+        "name": "look_up",
+        "parameters_json_schema": {"type": "object", "properties": {}},
+    }
+    nothing: JsonObject = {"functionResponse": {"id": "call_1", "name": "load", "response": {}}}
+    members: JsonObject = {} if model_name is None else {"model": model_name}
+    contents = [
+        user("Is there a refund?"),
+        model({"functionCall": {"name": "load", "args": {}, "id": "call_1"}, **foreign}),
+        user(nothing),
+        user("<system>look_up is now available</system>"),
+        model(call(**foreign)),
+        user(response()),
+        model(call(**SIGNED)),
+        user(response()),
+    ]
+    config = {"functionCallingConfig": {"mode": "VALIDATED"}}
+    tools: list[JsonObject] = [{"functionDeclarations": [tool]}]
+    assert told(*contents, tools=tools, toolConfig=config, **members) == []
+
+
 def test_there_is_something_to_say() -> None:
     said = "* GenerateContentRequest.contents: contents is not specified"
     assert told() == [("/contents", "messages", said)]
