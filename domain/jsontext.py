@@ -148,3 +148,21 @@ def _nested(value: Any) -> list[Any]:
         cast("dict[str, Any]", value).values() if isinstance(value, dict) else value
     )
     return [item for item in items if isinstance(item, dict | list)]
+
+
+# JSON pointers (RFC 6901): where a value stands in another one.
+
+
+def pointer(path: Iterable[str | int]) -> str:
+    """Return the pointer of a path: names of members and places in lists."""
+    return "".join(map(pointer_step, path))
+
+
+def pointer_step(step: str | int) -> str:
+    """Return one step of a pointer, with the slash before it."""
+    return f"/{str(step).replace('~', '~0').replace('/', '~1')}"
+
+
+def pointer_path(pointer: str) -> list[str]:
+    """Return the names in a pointer; a place in a list is one in digits."""
+    return [name.replace("~1", "/").replace("~0", "~") for name in pointer.split("/")[1:]]

@@ -17,7 +17,7 @@ from onrecord.domain.errors import InvalidContent, MalformedJson, UnknownApi
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.gemini.rules import snake
 from onrecord.projections.apis.members import member
-from onrecord.projections.apis.rules import Violation, bracketed, dotted, pointer, violations
+from onrecord.projections.apis.rules import Violation, bracketed, dotted, violations
 
 _GEMINI: Final = "gemini"
 
@@ -233,7 +233,7 @@ def _is_let_pass(api: str, request: JsonObject, mismatch: Mismatch) -> bool:
 def _violation(api: str, request: JsonObject, mismatch: Mismatch) -> Violation:
     message = _said(api, request, mismatch)
     advice = _ADVICE.get(mismatch.reason, "send it as the SDK's types have it")
-    return Violation(pointer(mismatch.path), "types", message, advice)
+    return Violation(jsontext.pointer(mismatch.path), "types", message, advice)
 
 
 def _said(api: str, request: JsonObject, mismatch: Mismatch) -> str:

@@ -281,8 +281,7 @@ def _place(request: JsonObject, where: str) -> list[int]:
 
     value: Any = request
     places: list[int] = []
-    for step in where.split("/")[1:]:
-        name = step.replace("~1", "/").replace("~0", "~")
+    for name in jsontext.pointer_path(where):
         if isinstance(value, list) and name.isdecimal():
             items = cast("list[Any]", value)
             places.append(int(name))

@@ -136,8 +136,7 @@ class _Step(NamedTuple):
         self.into[self.slot] = plain
 
     def under(self, value: object, into: Any, slot: str | int) -> _Step:
-        token = str(slot).replace("~", "~0").replace("/", "~1")
-        return _Step(value, into, slot, f"/{token}", self.depth + 1, self)
+        return _Step(value, into, slot, jsontext.pointer_step(slot), self.depth + 1, self)
 
     def way(self) -> Iterator[_Step]:
         step: _Step | None = self

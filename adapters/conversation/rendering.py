@@ -25,7 +25,7 @@ from onrecord.adapters.wire.secrets import (
 from onrecord.adapters.wire.wires import wire_of
 from onrecord.domain.errors import InvalidInput, OnrecordError, SecretMissing
 from onrecord.domain.head import Head
-from onrecord.domain.jsontext import JsonObject, read_bounded_object
+from onrecord.domain.jsontext import JsonObject, pointer_step, read_bounded_object
 from onrecord.domain.log import Backend, RecordedEvent
 from onrecord.domain.request_template import Recipe
 from onrecord.projections.api import known_api
@@ -38,7 +38,6 @@ from onrecord.projections.apis.request import (
     renderer_digest,
     report_of,
 )
-from onrecord.projections.apis.rules import pointer
 from onrecord.projections.history.history import History, Note
 from onrecord.projections.history.turns import history
 from onrecord.projections.history.windows import exchanges_of
@@ -195,7 +194,7 @@ def _filled(value: Any, place: str, members: Mapping[str, object]) -> Any:
         case dict():
             items = cast("JsonObject", value).items()
             return {
-                name: _filled(item, f"{place}{pointer((name,))}", members) for name, item in items
+                name: _filled(item, f"{place}{pointer_step(name)}", members) for name, item in items
             }
         case list():
             elements = enumerate(cast("list[Any]", value))

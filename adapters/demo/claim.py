@@ -21,13 +21,13 @@ from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.tools.python import tool
 from onrecord.adapters.tools.runner.runner import ToolRunner
 from onrecord.adapters.tools.tool import Tool
+from onrecord.domain import jsontext
 from onrecord.domain.content import Document, Text, ToolResult
 from onrecord.domain.events import ToolResultRecorded
 from onrecord.domain.tool_context import ToolCallContext
 from onrecord.projections.apis.anthropic.tool_rules import Turn
 from onrecord.projections.apis.documents import words_for
 from onrecord.projections.apis.request import Request, Where
-from onrecord.projections.apis.rules import pointer
 from onrecord.projections.matching.template import Outcome
 
 # Where in a request each document of a tool's result stands, read from the request itself.
@@ -73,7 +73,9 @@ def _shown_in(request: Request, version: int, document: Document, data: bytes) -
         sought = words_for(document) if route.where == "words" else b64encode(data).decode()
         for place, text in _texts(dict(request.body), ()):
             if sought in text:
-                return ShownDocument(request.api, document.name or "", route.where, pointer(place))
+                return ShownDocument(
+                    request.api, document.name or "", route.where, jsontext.pointer(place)
+                )
     raise DemoFailed(f"a request for {request.api} does not show a document of the result")
 
 

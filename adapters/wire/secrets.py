@@ -262,7 +262,12 @@ class _Cutting:
                 return [self._defined(item, f"{place}/{at}", below) for at, item in items]
             case dict() if name in value:
                 members = cast("JsonObject", value)
-                return {**members, name: self._defined(members[name], f"{place}/{name}", below)}
+                return {
+                    **members,
+                    name: self._defined(
+                        members[name], f"{place}{jsontext.pointer_step(name)}", below
+                    ),
+                }
             case _:
                 return value
 
@@ -271,7 +276,7 @@ class _Cutting:
         are_headers = "/".join(path).replace("_", "").lower() in _HEADERS
         clean: JsonObject = {}
         for name, value in members.items():
-            at, within = f"{place}/{_escaped(name)}", (*path, name)
+            at, within = f"{place}{jsontext.pointer_step(name)}", (*path, name)
             secret = are_headers or is_secret(name) or (name == "value" and names_its_value)
             if secret and within not in self._content_paths:
                 clean[name] = self._secret(value, at)
@@ -329,7 +334,3 @@ def _is_no_word(value: str) -> bool:
 def stand_in(secret: str, digest: Digest) -> str:
     """Return what is stored in place of a secret; what stands for one already stays."""
     return secret if _MARK.fullmatch(secret) else PLACEHOLDER + digest(secret).hex()
-
-
-def _escaped(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")

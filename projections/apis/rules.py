@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from onrecord.domain import jsontext
+
 Path: TypeAlias = tuple[str | int, ...]
 """The way from a request to a part of it: names of members and places in lists."""
 
@@ -40,15 +42,10 @@ class Rule:
 def violations(rules: tuple[Rule, ...], request: Mapping[str, Any]) -> tuple[Violation, ...]:
     """Return each breach of the rules in a request, in the order of the rules."""
     return tuple(
-        Violation(pointer(path), rule.name, words, rule.advice)
+        Violation(jsontext.pointer(path), rule.name, words, rule.advice)
         for rule in rules
         for path, words in rule.breaches(request)
     )
-
-
-def pointer(path: Path) -> str:
-    """Return a path as a JSON pointer (RFC 6901)."""
-    return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in path)
 
 
 def dotted(path: Path) -> str:

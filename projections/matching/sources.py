@@ -108,7 +108,9 @@ class Sources:
             case dict():
                 members = cast("dict[str, Any]", value).items()
                 text = b"{%s}" % b",".join(
-                    jsontext.write(name) + b":" + self._add(value_at, event, _down(pointer, name))
+                    jsontext.write(name)
+                    + b":"
+                    + self._add(value_at, event, pointer + jsontext.pointer_step(name))
                     for name, value_at in members
                 )
             case list():
@@ -196,7 +198,7 @@ def _apart(places: list[Place]) -> list[Place]:
 def pointed(body: bytes, pointer: str) -> Any:
     """Return the value that a JSON pointer (RFC 6901) means; KeyError or IndexError if none."""
     value = jsontext.read(body)
-    for name in _names(pointer):
+    for name in jsontext.pointer_path(pointer):
         value = _within(value, name)
     return value
 
@@ -209,15 +211,6 @@ def _within(value: Any, name: str) -> Any:
             return cast("dict[str, Any]", value)[name]
         case _:
             raise KeyError(name)
-
-
-def _names(pointer: str) -> Iterator[str]:
-    for part in pointer.split("/")[1:]:
-        yield part.replace("~1", "/").replace("~0", "~")
-
-
-def _down(pointer: str, name: str) -> str:
-    return f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}"
 
 
 def _digest(data: bytes) -> str:

@@ -81,3 +81,24 @@ def test_what_is_nested_deeper_than_every_reader_follows_is_refused() -> None:
     assert jsontext.read_bounded(deepest) == json.loads(deepest)
     with pytest.raises(MalformedJson, match="nested more than 200 levels deep"):
         jsontext.read_bounded(deeper)
+
+
+@pytest.mark.parametrize(
+    ("path", "pointer"),
+    [
+        ((), ""),
+        (("foo", 0), "/foo/0"),
+        (("",), "/"),
+        (("a/b",), "/a~1b"),
+        (("m~n",), "/m~0n"),
+        (("~1",), "/~01"),
+    ],
+)
+def test_a_pointer_is_spelled_as_its_rfc_has_it(path: tuple[str | int, ...], pointer: str) -> None:
+    assert jsontext.pointer(path) == pointer
+    assert jsontext.pointer_path(pointer) == [*map(str, path)]
+
+
+@given(st.lists(texts))
+def test_any_pointer_is_read_as_the_path_that_it_was_made_of(path: list[str]) -> None:
+    assert jsontext.pointer_path(jsontext.pointer(path)) == path
