@@ -27,7 +27,8 @@ from onrecord.domain.log import Backend, Cursor, RecordedEvent, Subscription
 if TYPE_CHECKING:
     from queue import SimpleQueue
 
-    from onrecord.projections.history.timeline import Standing, Timeline
+    from onrecord.adapters.terminal.timeline_listing import HistoryChanges
+    from onrecord.projections.history.timeline import Timeline
 
 _DRAWN_AT_MOST: Final = 1000
 
@@ -125,7 +126,7 @@ def show(
     Example: `onrecord show support/4711 --at 17`
     """
     from onrecord.adapters.terminal.side_branch_listing import LeftOut
-    from onrecord.adapters.terminal.timeline_listing import document, losses_at
+    from onrecord.adapters.terminal.timeline_listing import changes_at, document
     from onrecord.adapters.terminal.timeline_listing import show as show_timeline
 
     with opened(context, url) as store:
@@ -136,17 +137,18 @@ def show(
             for event in backend.read(conversation_id, until=until):
                 output.json_line(document(event))
             return
-        losses = losses_at(backend, conversation_id, until)
+        changes = changes_at(backend, conversation_id, until)
         if lines:
-            _show_all(backend, conversation, until, losses)
+            _show_all(backend, conversation, until, changes)
             return
-        left_out = LeftOut(losses)
-        show_timeline(conversation, left_out.history(backend.read(conversation_id, until=until)))
+        left_out = LeftOut(changes.losses)
+        history = left_out.history(backend.read(conversation_id, until=until))
+        show_timeline(conversation, history, changes)
         if sentence := left_out.sentence():
             output.note(f"{sentence}. `onrecord show {conversation} --lines` shows them.")
 
 
-def _show_all(backend: Backend, conversation: Named, until: int, losses: Standing) -> None:
+def _show_all(backend: Backend, conversation: Named, until: int, changes: HistoryChanges) -> None:
     """Show the timeline with side branches, and the instructions of requests on them."""
     from onrecord.adapters.terminal import side_branch_listing, timeline_listing
 
@@ -161,7 +163,7 @@ def _show_all(backend: Backend, conversation: Named, until: int, losses: Standin
     timeline_listing.show(
         conversation,
         events(),
-        losses=losses,
+        changes,
         instructions=side_branch_listing.side_branch_instructions(events, blob_of),
     )
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID
 
 from onrecord.adapters.streams.lineage import (
     Adoption,
+    Compaction,
     adoptions_before,
     amendments,
     lineage,
@@ -86,6 +88,7 @@ _MARKS: Final[Mapping[Mark, str]] = {
     "opaque": "bold magenta",
     "unread": "bold magenta",
     "erased": "dim",
+    "redacted": "bold yellow",
     "aside": "blue",
     "given up": "blue",
     "rejected": "bold yellow",
@@ -99,31 +102,52 @@ _GAP: Final = "  "
 def show(
     named: Named,
     recorded: Iterable[RecordedEvent],
+    changes: HistoryChanges,
     *,
-    losses: Standing | None = None,
     instructions: Mapping[int, str] | None = None,
 ) -> None:
     """Write the timeline of a conversation.
 
-    With side branches where `losses` says why each is no history; `instructions` are those that
-    requests on them went with, by version.
+    With side branches where `instructions` are given: those that requests on them went with, by
+    version.
     """
-    told = timeline(recorded, side_lines=losses is not None, standing=losses or as_recorded)
-    rows = with_instructions(told, instructions or {})
+    all_lines = instructions is not None
+    standing = changes.losses if all_lines else as_recorded
+    rows = timeline(recorded, side_lines=all_lines, standing=standing)
+    marked = _with_redactions(with_instructions(rows, instructions or {}), changes.redacted)
     if output.is_drawn():
-        draw(output.console(), named, rows)
+        draw(output.console(), named, marked, changes.compaction)
     else:
-        for row in rows:
+        for row in marked:
             output.plain(*columns(row))
 
 
-def losses_at(log: Log, conversation: UUID, version: int) -> Standing:
-    """Return what tells why an event is no history at a version."""
+def _with_redactions(rows: Iterable[Row], redacted: Container[int]) -> Iterator[Row]:
+    for row in rows:
+        is_redacted = row.version in redacted and row.kind != "line"
+        yield replace(row, marks=(*row.marks, "redacted")) if is_redacted else row
+
+
+class HistoryChanges(NamedTuple):
+    """What later events make of a conversation's own events.
+
+    `losses` tells why an event is no history. The versions in `redacted` are left out of requests.
+    `compaction` is the summary that counts, if it is one of this conversation.
+    """
+
+    losses: Standing
+    redacted: Container[int]
+    compaction: Compaction | None
+
+
+def changes_at(log: Log, conversation: UUID, version: int) -> HistoryChanges:
+    """Return what the events up to a version make of each other."""
     main = lineage(log, conversation, version)
     segments = [s for s in main if s.conversation_id == conversation]
+    amending = amendments(log, main)
     # What amends the history holds for it wherever it was recorded.
-    amending = amendments(log, main).recorded()
-    holding = {event.version for event in amending if event.conversation_id == conversation}
+    own = (event for event in amending.recorded() if event.conversation_id == conversation)
+    holding = {event.version for event in own}
     adoptions = list(adoptions_before(log, conversation, version))
 
     def lost(at: int, line: UUID | None) -> Lost | None:
@@ -131,7 +155,10 @@ def losses_at(log: Log, conversation: UUID, version: int) -> Standing:
             return None
         return "given up" if line is None or any(_took(a, at, line) for a in adoptions) else "aside"
 
-    return lost
+    redacted = {at for owner, at in amending.redacted if owner == conversation}
+    compaction = amending.compaction
+    is_own = compaction is not None and compaction.recorded.conversation_id == conversation
+    return HistoryChanges(lost, redacted, compaction if is_own else None)
 
 
 def _took(adoption: Adoption, at: int, line: UUID) -> bool:
@@ -170,8 +197,13 @@ def document(event: RecordedEvent) -> dict[str, Any]:
     }
 
 
-def draw(console: Console, named: Named, rows: Iterable[Row]) -> None:
-    """Draw the timeline: versions at the left, a line a block, long text folded."""
+def draw(
+    console: Console, named: Named, rows: Iterable[Row], compaction: Compaction | None = None
+) -> None:
+    """Draw the timeline: versions at the left, a line a block, long text folded.
+
+    A line shows where what a summary stands for ends.
+    """
     output.draw_title(console, named, _about(named))
     width = max(3, len(str(named.head.version)))
     rows = iter(rows)
@@ -181,6 +213,10 @@ def draw(console: Console, named: Named, rows: Iterable[Row]) -> None:
         if row.kind == "line":
             _draw_lines(console, chain((row,), rows), width)
             return
+        if compaction is not None and row.version > compaction.event.until:
+            summary = f"the summary of version {compaction.recorded.version}"
+            console.print(_heading(console, f"{summary} stands for what was said above"))
+            compaction = None
         if row.exchange != exchange:
             exchange = row.exchange
             since = ago(row.recorded_at, time.time_ns() // 1000)

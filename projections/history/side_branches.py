@@ -113,10 +113,14 @@ class SideBranchFold:
         match event:
             case RequestSent() if event_id == event.line and refers_back(event, version):
                 line.relation, line.after = event.relation, event.after
-            case ResponseCompleted() | ResponseInterrupted() if event.request != event.line:
-                # Another answer to a request that has a line already.
-                answers = self._requests.get(event.request) if event.request else None
-                line.after = line.after if line.after is not None else answers
+            case (
+                ResponseCompleted(request=UUID() as request)
+                | ResponseInterrupted(request=UUID() as request)
+            ):
+                # A side branch may begin with another answer to a request before it.
+                answers = self._requests.get(request, line.begun)
+                if line.after is None and answers < line.begun:
+                    line.after = answers
             case _:
                 return
 

@@ -103,7 +103,9 @@ class Timeline:
         self._standing = standing
         self._calls: _Calls = {}
         self._names: Mapping[str, str] = {}
-        self._asked: dict[UUID, str] = {}
+        self._asked: dict[UUID, str | None] = {}
+        self._spoke: set[UUID] = set()
+        """The responses, not over yet, that held text or calls."""
 
     def rows(self, event: RecordedEvent) -> Iterator[Row]:
         """Yield the rows of the next event."""
@@ -111,9 +113,34 @@ class Timeline:
         line = None if isinstance(happened, Erased | Unrecognised) else happened.line
         if line is None or self._side_lines:
             lost = loss_of(event, self._standing)
+            is_silent = self._is_silent(happened)
             named = self._modelled(self._named(happened), event.event_id)
             for entry in _tell(named, event.version, self._calls):
+                if is_silent and entry.kind == "response":
+                    entry = replace(entry, text=f"{entry.text}: neither text nor calls")
                 yield _row(event, entry, line, lost)
+
+    def _is_silent(self, happened: Event | Unrecognised | Erased) -> bool:
+        """Whether an event ends a response that held neither text nor calls; keep which ones do."""
+        match happened:
+            case events.MessageRecorded(response=UUID() as response) if not any(_message(happened)):
+                pass
+            case (
+                events.MessageRecorded(response=UUID() as response)
+                | events.ToolCallRecorded(response=UUID() as response)
+                | events.ServerToolCallRecorded(response=UUID() as response)
+                | events.CompactionRecorded(response=UUID() as response)
+                | events.OpaqueRecorded(response=UUID() as response)
+            ):
+                self._spoke.add(response)
+            case events.ResponseCompleted(response=response, request=request, unfinished=()):
+                # Of a request that was not seen, the response may have begun before, too.
+                is_silent = request in self._asked and response not in self._spoke
+                self._spoke.discard(response)
+                return is_silent
+            case _:
+                pass
+        return False
 
     def _named(self, happened: Event | Unrecognised | Erased) -> Event | Unrecognised | Erased:
         """Return an event, a call under the name that the caller gave its tool."""
@@ -131,7 +158,7 @@ class Timeline:
     ) -> Event | Unrecognised | Erased:
         """Return an event, a response that names no model with the one that was asked."""
         match happened:
-            case events.RequestSent(model=str(model)):
+            case events.RequestSent(model=model):
                 self._asked[event_id] = model
             case events.ResponseCompleted(request=UUID() as request):
                 request_model = self._asked.pop(request, None)
@@ -237,7 +264,8 @@ def _message(event: events.MessageRecorded) -> Iterator[Told]:
                 kind = str(block.value.get("type", "message"))
                 kind = "text" if kind == "message" else kind
                 text = timeline_text.message(block)
-                if event.role != "assistant" or text != timeline_text.NO_TEXT:
+                # The row of its response says that an answer is without text.
+                if event.response is None or text != timeline_text.NO_TEXT:
                     yield Told(event.role, kind, text)
 
 

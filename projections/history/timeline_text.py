@@ -69,7 +69,7 @@ NO_TEXT: Final = "no text"
 def message(block: Native) -> str:
     """Return what a provider's message, or a block of one, says."""
     if block.value.get("type", "message") != "message":
-        return native(block)
+        return NO_TEXT if block.value == {"type": "text", "text": ""} else native(block)
     if text := _said(block.value.get("content")):
         return text
     read = neutral_of(block.api, block.value)
@@ -223,6 +223,7 @@ Mark = Literal[
     "opaque",
     "unread",
     "erased",
+    "redacted",
     "aside",
     "given up",
     "rejected",

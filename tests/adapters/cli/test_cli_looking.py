@@ -224,6 +224,30 @@ class TestShow:
         assert "exchange 2" in drawn
         assert max(len(line) for line in without_colour(drawn).splitlines()) <= 60
 
+    def test_what_is_redacted_is_marked(self, url: str, command: Command) -> None:
+        with onrecord.connect(url) as store:
+            store.conversation(KEY).redact(3, "a secret")
+        rows = command("show", KEY).columns
+        assert [row[:1] + row[3:5] for row in rows if row[4] == "redacted"] == [
+            ["3", "text", "redacted"],
+            ["3", "document", "redacted"],
+        ]
+        assert not any("redacted" in row[4] for row in command("show", KEY, "--at", "8").columns)
+        assert "[redacted] What is this?" in without_colour(on_a_terminal("show", KEY))
+
+    def test_a_terminal_shows_what_a_summary_stands_for(self, url: str) -> None:
+        with onrecord.connect(url) as store:
+            chat = store.conversation(KEY)
+            chat.user("Go on")
+            chat.compact("We spoke.", until=6)
+        lines = without_colour(on_a_terminal("show", KEY)).splitlines()
+        (at,) = (at for at, line in enumerate(lines) if "stands for what was said above" in line)
+        assert lines[at].startswith("── the summary of version 10 stands")
+        assert lines[at - 1].split()[0] == "6"
+        assert "exchange 2" in lines[at + 1]
+        before = without_colour(on_a_terminal("show", KEY, "--at", "9"))
+        assert "stands for" not in before
+
     def test_no_color_makes_a_terminal_plain(self, url: str, command: Command) -> None:
         assert on_a_terminal("show", KEY, NO_COLOR="1") == command("show", KEY).out
 

@@ -111,6 +111,18 @@ def test_the_instructions_of_a_sub_agent_are_shown(
     assert all([row[0], "request"] in [[it[0], it[3]] for it in rows] for row in told[1:])
 
 
+def test_a_branch_of_several_requests_says_where_it_began(
+    tmp_path: Path, url: str, command: Command
+) -> None:
+    with onrecord.connect(url) as store:
+        program = Program(Recorded(tmp_path, backend_of(store)), Anthropic())
+        program.ask(program.user("u1"), "a1", system=CLERK)
+        history = program.ask(program.user("x1"), "y1", system="You look things up.")
+        program.ask([*history, *program.user("x2")], "y2", system="You look things up.")
+    (branch,) = (row for row in command("show", KEY, "--lines").columns if row[3] == "line")
+    assert branch[6].startswith("unrelated (a request of its own")
+
+
 def test_no_body_is_held_longer_than_later_requests_refer_to_it(tmp_path: Path, url: str) -> None:
     played(tmp_path, url, Anthropic(), titles=20)
     held, most = 0, 0

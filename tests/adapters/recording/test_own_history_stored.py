@@ -11,7 +11,7 @@ import pytest
 from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.conversation.rendering import replays
 from onrecord.adapters.recording.tenancy import Tenancy
-from onrecord.adapters.terminal.timeline_listing import losses_at
+from onrecord.adapters.terminal.timeline_listing import changes_at
 from onrecord.domain import events, jsontext
 from onrecord.domain.content import Text
 from onrecord.domain.jsontext import JsonObject
@@ -41,8 +41,8 @@ def test_each_line_is_shown_with_where_it_stands_and_what_became_of_it(recorded:
     program.ask(program.user("x1"), "y1", system="You give titles.")
     program.ask([*edited, *program.user("u3")], "a3")
     chat = recorded.chat
-    stands = losses_at(stream_of(chat).backend, chat.conversation_id, chat.head().version)
-    rows = list(timeline(recorded.chat.events(after=0), side_lines=True, standing=stands))
+    changes = changes_at(stream_of(chat).backend, chat.conversation_id, chat.head().version)
+    rows = list(timeline(recorded.chat.events(after=0), side_lines=True, standing=changes.losses))
     edit, other = (row for row in rows if row.kind == "line")
     assert edit.text.startswith("branches after version 5 (an edit, ")
     assert edit.text.endswith("), 4 events, history since version 18")

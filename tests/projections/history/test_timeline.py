@@ -324,11 +324,6 @@ def test_erased_and_newer_events_are_shown_as_what_they_are() -> None:
     assert {row.speaker for row in timeline([erased, newer])} == {"record"}
 
 
-def test_a_message_without_text_has_no_row() -> None:
-    empty = Native(api="openai-chat", value={"role": "assistant", "content": None})
-    assert rows(events.MessageRecorded(role="assistant", content=(empty,))) == []
-
-
 def test_cleared_instructions_are_none() -> None:
     assert told(events.InstructionsSet(content="")) == [("system", "instructions", "none")]
 
