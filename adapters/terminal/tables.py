@@ -97,16 +97,12 @@ def show_rows(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None
 
 
 def draw_rows(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:
-    """Draw a table; nothing where there is no row."""
+    """Draw a table, and say which columns a narrow terminal leaves out; nothing without a row."""
     if not rows:
         return
     console, now = output.console(), time.time_ns() // 1000
-    drawn = [
-        at
-        for at, column in enumerate(columns)
-        if (console.width >= _BROAD or not column.is_extra)
-        and any(row[at] not in (None, "") for row in rows)
-    ]
+    telling = [at for at in range(len(columns)) if any(row[at] not in (None, "") for row in rows)]
+    drawn = [at for at in telling if console.width >= _BROAD or not columns[at].is_extra]
     texts = sum(columns[at].kind is Kind.TEXT for at in drawn)
     most = _DRAWN if texts < 2 else min(_DRAWN, console.width // texts)
     layout = _Layout([columns[at] for at in drawn], [], apart=False)
@@ -116,6 +112,8 @@ def draw_rows(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None
         if layout.width <= console.width:
             break
     layout.draw(console)
+    if left_out := ", ".join(columns[at].heading for at in telling if at not in drawn):
+        output.note(f"Not shown: {left_out}. A terminal of {_BROAD} columns shows them, and --json.")
 
 
 class _Layout:

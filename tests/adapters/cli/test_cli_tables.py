@@ -74,6 +74,15 @@ def test_a_time_is_told_in_full_beside_how_long_ago_it_was(
     assert "just now" in text or " ago" in text
 
 
+def test_a_narrow_terminal_says_which_columns_it_leaves_out(url: str) -> None:
+    narrow, broad = (drawn("search", "depot", "--url", url, columns=at) for at in (99, 100))
+    note = "Not shown: recorded, tool. A terminal of 100 columns shows them, and --json."
+    assert note in narrow
+    assert not any("Not shown" in line for line in broad)
+    assert any("recorded" in line for line in broad)
+    assert not any("Not shown" in line for line in drawn("conversations", "--url", url, columns=60))
+
+
 def test_the_timeline_tells_when_an_exchange_began(url: str) -> None:
     (heading,) = (
         line for line in drawn("show", KEY, "--url", url, columns=80) if "exchange 1" in line
