@@ -211,14 +211,16 @@ def _verify(conversation: Conversation, *, as_json: bool) -> bool:
 
 
 def _list(conversation: Conversation, *, as_json: bool) -> None:
-    from onrecord.adapters.terminal.request_listings import columns, request_document
+    from onrecord.adapters.terminal.request_listings import (
+        columns,
+        draw_requests,
+        request_document,
+    )
     from onrecord.projections.matching.template import sent_in
 
-    for sent in sent_in(conversation.log.read()):
-        if as_json:
-            output.json_line(request_document(sent))
-        else:
-            output.plain(*columns(sent))
+    requests = sent_in(conversation.log.read())
+    draw = partial(draw_requests, requests)
+    output.entries(requests, request_document, columns, draw=draw, as_json=as_json)
 
 
 def check_request(file: InputFile, api: Api, as_json: AsJson = False) -> None:

@@ -133,28 +133,45 @@ def replay_document(outcomes: Iterable[Outcome]) -> dict[str, object]:
     }
 
 
+def draw_requests(requests: Iterable[Sent]) -> None:
+    """Draw requests that were sent as a table."""
+    drawn = _table()
+    for sent in requests:
+        drawn.add_row(*_cells(sent))
+    if drawn.row_count:
+        output.console().print(drawn)
+    else:
+        output.sentence(summary(()))
+
+
 def replay_table(outcomes: Iterable[Outcome]) -> Table:
     """Return the outcomes as a table to draw."""
+    from rich.text import Text
+
+    drawn = _table()
+    drawn.add_column("replay", overflow="fold")
+    for outcome in outcomes:
+        style = "green" if outcome.is_proven else "bold red"
+        drawn.add_row(*_cells(outcome.sent), Text(output.flat(proof(outcome)), style))
+    return drawn
+
+
+def _table() -> Table:
     from rich import box
     from rich.table import Table
-    from rich.text import Text
 
     drawn = Table(box=box.SIMPLE_HEAD, header_style="dim", pad_edge=False)
     drawn.add_column("at", justify="right", no_wrap=True)
     drawn.add_column("sent to", overflow="ellipsis", no_wrap=True)
     drawn.add_column("size", justify="right", no_wrap=True)
     drawn.add_column("SHA-256", no_wrap=True)
-    drawn.add_column("replay", overflow="fold")
-    for outcome in outcomes:
-        sent = outcome.sent.event
-        drawn.add_row(
-            str(outcome.sent.version),
-            output.flat(sent.model or sent.api),
-            size(sent.template.size),
-            f"{sent.template.sha256[:12]}…",
-            Text(output.flat(proof(outcome)), "green" if outcome.is_proven else "bold red"),
-        )
     return drawn
+
+
+def _cells(sent: Sent) -> tuple[str, ...]:
+    template = sent.event.template
+    model = output.flat(sent.event.model or sent.event.api)
+    return str(sent.version), model, size(template.size), f"{template.sha256[:12]}…"
 
 
 def columns(sent: Sent) -> tuple[object, ...]:

@@ -1,6 +1,7 @@
 """The demo from end to end, and the replay of what it recorded."""
 
 import base64
+import re
 import sys
 from itertools import chain
 from pathlib import Path
@@ -268,6 +269,19 @@ class TestReplay:
             *[messages] * 3,
         ]
         assert all(len(row[4]) == 64 for row in rows)
+
+    def test_a_terminal_gets_a_table_of_requests(self, told: Done) -> None:
+        drawn = re.sub(r"\x1b\[[0-9;]*m", "", on_a_terminal("replay", KEY))
+        heading, _, *rows = [line.split() for line in drawn.splitlines() if line.strip()]
+        assert heading == ["at", "sent", "to", "size", "SHA-256"]
+        assert [row[1] for row in rows[:6]] == [*["claude-sonnet-5"] * 5, "gpt-5.4"]
+        assert len(rows) == 18
+
+    def test_a_terminal_says_that_no_request_was_sent(self, tmp_path: Path) -> None:
+        with onrecord.connect(url_of(tmp_path)) as store:
+            store.conversation(KEY).user("Hello")
+        drawn = on_a_terminal("replay", KEY, "--url", url_of(tmp_path))
+        assert drawn == "No request was sent.\n"
 
     def test_verifying_says_what_was_proven(self, told: Done, command: Command) -> None:
         done = command("replay", KEY, "--verify")
