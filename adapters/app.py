@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 from uuid import UUID
@@ -189,8 +190,9 @@ def _backend(url: str, beside: Connection | None, listen: str | None) -> Followe
 
 def _views(url: str, backend: Backend, tenant: UUID) -> Views:
     """Return the views of what `_backend` gave for an URL."""
-    from onrecord.adapters.views.reading import Views
+    from onrecord.adapters.views.reading import Views, with_keys
 
+    named = partial(with_keys, backend, tenant)
     scheme = _scheme(url)
     if scheme in ("postgresql", "postgres"):
         from onrecord.adapters.views.postgres.keeper import PostgresKeeper
@@ -198,11 +200,13 @@ def _views(url: str, backend: Backend, tenant: UUID) -> Views:
 
         log = cast("Postgres", backend)
         # A forked child has other connections.
-        return Views(PostgresPages(log), lambda: PostgresKeeper(log.connections), log, tenant)
+        return Views(
+            PostgresPages(log), lambda: PostgresKeeper(log.connections, named=named), log, tenant
+        )
     from onrecord.adapters.views.sqlite.views import SqliteViews
 
     path = cast("Sqlite", backend).file.path if scheme == "sqlite" else None
-    views = SqliteViews(backend, path)
+    views = SqliteViews(backend, path, named=named)
     return Views(views, lambda: views, backend, tenant)
 
 

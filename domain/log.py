@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from onrecord.domain.inventory import Inventory
+
 BEFORE_FIRST: Final = -1  # Conversations begin at version 1, aggregates of applications also at 0.
 
 
@@ -238,6 +239,10 @@ class Log(Protocol):
         """Yield a conversation's events with after < version <= until, in order of version."""
         ...
 
+    def first_events(self, conversation_ids: Sequence[UUID]) -> list[RecordedEvent]:
+        """Return the events of version 1 of several conversations, in no order, at one go."""
+        ...
+
     def tell(
         self, conversation_id: UUID, *, exchange: int = 0, until: int | None = None
     ) -> Iterator[Told]:
@@ -269,12 +274,6 @@ class Log(Protocol):
 
     def head(self, conversation_id: UUID) -> Head:
         """Return where a conversation stands; an empty Head if it has not begun."""
-        ...
-
-    def latest(
-        self, conversation_id: UUID, pointer: Pointer, until: int | None = None
-    ) -> RecordedEvent | None:
-        """Return the last event up to a version whose effect `points` so; None if there is none."""
         ...
 
     def pointed(

@@ -14,7 +14,7 @@ import typer
 from onrecord.adapters import app
 from onrecord.adapters.cli.program import AsJson, Key, Url, opened
 from onrecord.adapters.store import Store, backend_of
-from onrecord.adapters.streams.event_reading import key_of
+from onrecord.adapters.streams.beginnings import key_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import Named, counted, named
 from onrecord.domain.errors import InvalidInput

@@ -13,7 +13,7 @@ from onrecord.adapters.store import Store
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import counted, named
 from onrecord.adapters.terminal.tables import Cell, Column, Kind, show_rows
-from onrecord.adapters.terminal.view_pages import Names, entry_document
+from onrecord.adapters.terminal.view_pages import entry_document, name_of
 from onrecord.domain.header import timestamp
 
 if TYPE_CHECKING:
@@ -74,13 +74,13 @@ def parked(
     Example: `onrecord parked search`
     """
     with opened(context, url) as store:
-        names, everywhere = Names(store), store.views.keeper.parked(view)
+        everywhere = store.views.keeper.parked(view)
         waiting = [event for event in everywhere if event.tenant == store.tenant]
         if as_json:
             for event in waiting:
-                output.json_line(entry_document(event, names))
+                output.json_line(entry_document(event))
             return
-        show_rows(_PARKED, [_parked(event, names) for event in waiting])
+        show_rows(_PARKED, [_parked(event) for event in waiting])
         if not waiting:
             output.note("nothing is parked")
         _note_other_tenants(store, everywhere)
@@ -248,7 +248,7 @@ def _status_document(status: ViewStatus, parked: int, working: Workforce | None)
     }
 
 
-def _parked(event: Parked, names: Names) -> tuple[Cell, ...]:
+def _parked(event: Parked) -> tuple[Cell, ...]:
     due = "when asked" if event.retry_at is None else timestamp(event.retry_at)
     columns = (event.attempts, due, event.error)
-    return event.view, names.name_of(event), event.version, event.type, *columns
+    return event.view, name_of(event), event.version, event.type, *columns

@@ -27,7 +27,9 @@ from onrecord.adapters.histories.json_files import histories_in
 from onrecord.adapters.histories.llm import conversations_in
 from onrecord.adapters.inputs.arguments import key_given
 from onrecord.adapters.store import Store, backend_of, spool_of
-from onrecord.adapters.streams.stream import Done, append_to, is_forgotten, stored_again
+from onrecord.adapters.streams.beginnings import is_forgotten
+from onrecord.adapters.streams.lineage import last_pointed
+from onrecord.adapters.streams.stream import Done, append_to, stored_again
 from onrecord.domain import conversation
 from onrecord.domain.errors import IdempotencyMismatch, InvalidInput, VersionConflict
 from onrecord.domain.events import Event, InstructionsSet
@@ -179,7 +181,7 @@ def _drafted(
     settings += [
         event
         for event in wanted.transcript.settings
-        if not _in_force(store, conversation_id, event)
+        if not _in_force(store, conversation_id, head.version, event)
     ]
     for event in settings:
         yield drafted(event, wanted.identity.of_setting(event, before), begun)
@@ -187,9 +189,9 @@ def _drafted(
         yield drafted(entry.event, event_id, entry.occurred_at)
 
 
-def _in_force(store: Store, conversation_id: UUID, event: Event) -> bool:
+def _in_force(store: Store, conversation_id: UUID, version: int, event: Event) -> bool:
     pointer: Pointer = "instructions" if isinstance(event, InstructionsSet) else "tools"
-    last = backend_of(store).latest(conversation_id, pointer)
+    last = last_pointed(backend_of(store), conversation_id, pointer, version)
     return last is not None and last.event() == event
 
 

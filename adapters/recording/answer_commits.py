@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 from uuid import UUID
 
-from onrecord.adapters.streams.lineage import lineage
+from onrecord.adapters.streams.lineage import last_pointed, lineage
 from onrecord.adapters.streams.stream import Done, append_to
 from onrecord.domain.encoding import Unrecognised, decode, encode
 from onrecord.domain.errors import IdempotencyMismatch, VersionConflict
@@ -34,7 +34,7 @@ def record_answer(log: Log, answer: Append, request: UUID, version: int) -> Done
             version = exc.current
         except IdempotencyMismatch:
             break  # It may be aside already: the reply of the log was lost, and it is tried again.
-        last = log.latest(answer.conversation_id, "request", version)
+        last = last_pointed(log, answer.conversation_id, "request", version)
         if last is None or last.event_id != request or _is_given_up(log, last, version):
             break
     beside = tuple(_on_line(event, request) for event in answer.events)
@@ -44,7 +44,7 @@ def record_answer(log: Log, answer: Append, request: UUID, version: int) -> Done
 def _is_given_up(log: Log, request: RecordedEvent, version: int) -> bool:
     """Whether the main branch went on from an earlier place, with no other request as yet."""
     own = request.conversation_id
-    adopted = log.latest(own, "adopted", version)
+    adopted = last_pointed(log, own, "adopted", version)
     if adopted is None or adopted.version < request.version:
         return False
     on_main = (s for s in lineage(log, own, version) if s.conversation_id == own and s.line is None)

@@ -16,12 +16,18 @@ from itertools import chain
 from typing import Final
 from uuid import UUID
 
-from onrecord.adapters.streams.lineage import NONE, Amendments, LineSegment, amendments, parted
+from onrecord.adapters.streams.lineage import (
+    NONE,
+    Amendments,
+    LineSegment,
+    amendments,
+    last_pointed,
+    parted,
+)
 from onrecord.domain.content import Blob
 from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.events import (
-    ConversationStarted,
     Event,
     ResponseCompleted,
     ResponseInterrupted,
@@ -39,14 +45,6 @@ _LINE: Final = b'{"line":"'
 _ID: Final = 36
 _REQUEST: Final = "request.sent"
 _CLOSINGS: Final = ("response.completed", "response.interrupted")
-
-
-def key_of(log: Log, conversation_id: UUID) -> str | None:
-    """Return the key that a conversation began with; None once it was forgotten."""
-    for first in log.read(conversation_id, limit=1):
-        event = first.event()
-        return event.key if isinstance(event, ConversationStarted) else None
-    return None
 
 
 def events_for(
@@ -291,7 +289,7 @@ def _pointed(log: Log, segment: LineSegment, pointer: Pointer) -> RecordedEvent 
         return None
     if segment.head is not None and _version_of(pointer, segment.head) <= segment.after:
         return None
-    event = log.latest(segment.conversation_id, pointer, segment.until)
+    event = last_pointed(log, segment.conversation_id, pointer, segment.until)
     return event if event is not None and event.version > segment.after else None
 
 

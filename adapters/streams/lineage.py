@@ -18,7 +18,7 @@ from onrecord.domain.events import (
     HistoryCompacted,
     LineAdopted,
 )
-from onrecord.domain.head import Head
+from onrecord.domain.head import Head, Pointer
 from onrecord.domain.log import Log, RecordedEvent, Told
 from onrecord.projections.history.responses import Place
 
@@ -143,10 +143,18 @@ class Lineages:
         return fork
 
 
+def last_pointed(
+    log: Log, conversation_id: UUID, pointer: Pointer, until: int
+) -> RecordedEvent | None:
+    """Return the last event up to a version whose effect `points` so; None if there is none."""
+    events = log.pointed(conversation_id, pointer, until, 1)
+    return events[0] if events else None
+
+
 def adoptions_before(log: Log, conversation_id: UUID, until: int) -> Iterator[Adoption]:
     """Yield the adoptions up to a version that hold, the last one first."""
     while until > 0:
-        recorded = log.latest(conversation_id, "adopted", until)
+        recorded = last_pointed(log, conversation_id, "adopted", until)
         if recorded is None:
             return
         event = recorded.event()

@@ -1,4 +1,4 @@
-"""One conversation in the log: how its events are appended and read, and how it began."""
+"""One conversation in the log: how its events are appended and read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from onrecord.adapters.streams.event_reading import blob_among, has_blob, owners_of, read_through
-from onrecord.adapters.streams.lineage import BEGINNING, Lineages, LineSegment
+from onrecord.adapters.streams.lineage import Lineages, LineSegment
 from onrecord.domain.admission import Refused, error_of, must_refer_back, names_versions
 from onrecord.domain.content import Blob
 from onrecord.domain.conversation import start
@@ -25,7 +25,7 @@ from onrecord.domain.errors import (
     OnrecordError,
     VersionConflict,
 )
-from onrecord.domain.events import ConversationForked, ConversationStarted, Event
+from onrecord.domain.events import Event
 from onrecord.domain.head import Head
 from onrecord.domain.header import NO_METADATA, SALT_SIZE
 from onrecord.domain.log import (
@@ -146,40 +146,6 @@ def settle(stream: Stream, decide: Callable[[Head], tuple[Event, ...]]) -> Settl
             if not tries_left:
                 raise
     raise AssertionError("the last try returns or raises")
-
-
-# How a conversation began: under which key, and what it goes on from.
-
-_BEGINNINGS: Final = ("conversation.started", "conversation.forked")
-
-
-class Beginning(NamedTuple):
-    """The key of a conversation, None before its first event and once it was forgotten.
-
-    `origin` is the conversation that it was forked from, if it was.
-    """
-
-    key: str | None = None
-    origin: UUID | None = None
-
-
-def is_forgotten(log: Log, conversation_id: UUID) -> bool:
-    """Whether what a conversation said was erased; False where it has not begun."""
-    return any(event.body is None for event in log.read(conversation_id, limit=1))
-
-
-def beginning_of(log: Log, conversation_id: UUID) -> Beginning:
-    """Return how a conversation began."""
-    beginning = Beginning()
-    for recorded in log.read(conversation_id, limit=BEGINNING):
-        match recorded.event() if recorded.type in _BEGINNINGS else None:
-            case ConversationStarted() as started:
-                beginning = beginning._replace(key=started.key)
-            case ConversationForked() as forked:
-                beginning = beginning._replace(origin=forked.origin)
-            case _:
-                break
-    return beginning
 
 
 # One conversation in the log: its events are appended here, read, and told by lineage.

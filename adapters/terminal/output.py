@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from uuid import UUID
 
 from onrecord.adapters.store import Store, backend_of
-from onrecord.adapters.streams.event_reading import key_of
+from onrecord.adapters.streams.beginnings import key_of
 from onrecord.domain import jsontext
 from onrecord.domain.errors import ConversationForgotten, ConversationNotFound, InvalidInput
 from onrecord.domain.head import Head

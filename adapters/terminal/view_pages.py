@@ -6,12 +6,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
-from uuid import UUID
 
 from pydantic_core import to_jsonable_python
 
-from onrecord.adapters.store import Store, backend_of
-from onrecord.adapters.streams.event_reading import key_of
+from onrecord.adapters.store import Store
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import counted
 from onrecord.adapters.terminal.tables import Cell, Column, show_rows
@@ -101,50 +99,31 @@ class Listing(Generic[EntryT]):
     more: Callable[[EntryT], JsonObject] = lambda _: {}
 
 
-class Names:
-    """What the conversations of entries are called: their keys, each asked for once; else their ids."""
-
-    def __init__(self, store: Store) -> None:
-        """Ask a store."""
-        self._store = store
-        self._keys: dict[UUID, str | None] = {}
-
-    def key(self, entry: object, conversation_id: UUID) -> str | None:
-        """Return the key of an entry's conversation; None once it was forgotten."""
-        key: str | None = getattr(entry, "key", None)
-        if key is not None:
-            return key
-        if conversation_id not in self._keys:
-            self._keys[conversation_id] = key_of(backend_of(self._store), conversation_id)
-        return self._keys[conversation_id]
-
-    def name_of(self, entry: object) -> str:
-        """Return the name of the conversation that an entry is of; nothing where it is of none."""
-        conversation_id: UUID | None = getattr(entry, _ID, None)
-        if conversation_id is None:
-            return ""
-        return self.key(entry, conversation_id) or str(conversation_id)
+def name_of(entry: object) -> str:
+    """Return the key, or else the id, of an entry's conversation; nothing where it is of none."""
+    key: str | None = getattr(entry, "key", None)
+    return key or str(getattr(entry, _ID, ""))
 
 
 def show(
     store: Store, listing: Listing[EntryT], answer: CaughtUpPage[EntryT], *, as_json: bool
 ) -> None:
     """Show a page, and say on standard error what it is not: all, or up to date."""
-    names, page = Names(store), answer.page
+    page = answer.page
     if as_json:
-        output.json_line(_document(page, listing, names))
+        output.json_line(_document(page, listing))
         return
-    show_rows(listing.columns, [listing.cells(entry, names.name_of(entry)) for entry in page])
+    show_rows(listing.columns, [listing.cells(entry, name_of(entry)) for entry in page])
     _note_what_is_missing(store, answer)
 
 
-def entry_document(entry: Any, names: Names) -> dict[str, Any]:
+def entry_document(entry: Any) -> dict[str, Any]:
     """Return an entry as JSON: times as text, ids as text, and the key of its conversation."""
     document: dict[str, Any] = {}
     for member in fields(entry):
         value = getattr(entry, member.name)
         if member.name == _ID:
-            document = {"key": names.key(entry, value), "conversation": str(value), **document}
+            document = {"key": entry.key, "conversation": str(value), **document}
         elif member.name.endswith("_at") and value is not None:
             document[member.name] = timestamp(value)
         elif member.name != "key":
@@ -152,9 +131,9 @@ def entry_document(entry: Any, names: Names) -> dict[str, Any]:
     return document
 
 
-def _document(page: Page[EntryT], listing: Listing[EntryT], names: Names) -> dict[str, Any]:
+def _document(page: Page[EntryT], listing: Listing[EntryT]) -> dict[str, Any]:
     return {
-        "entries": [entry_document(entry, names) | listing.more(entry) for entry in page],
+        "entries": [entry_document(entry) | listing.more(entry) for entry in page],
         "after": page.after,
         "position": page.position,
         "behind": page.behind,

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
 from pydantic_core import to_json
 
 from onrecord.domain.errors import InvalidInput
+from onrecord.domain.header import time_of
 from onrecord.domain.inventory import Moment
 from onrecord.projections.views.planning import Build, Part
 from onrecord.projections.views.registry import VIEWS
@@ -130,7 +132,8 @@ class Parked:
     """An event that a view could not fold, and behind which its conversation waits in that view.
 
     `kind` and `error` say what happened, and nothing of what was said. Times are microseconds since
-    1970-01-01 UTC; `retry_at` None waits for a person.
+    1970-01-01 UTC; `retry_at` None waits for a person. `key` is the conversation's: None once it was
+    forgotten, and of other tenants' conversations.
     """
 
     view: str
@@ -146,6 +149,21 @@ class Parked:
     attempts: int
     parked_at: int
     retry_at: int | None
+    key: str | None = None
+
+    @property
+    def parked_time(self) -> datetime:
+        """Return `parked_at` as a datetime, in UTC."""
+        return time_of(self.parked_at)
+
+    @property
+    def retry_time(self) -> datetime | None:
+        """Return `retry_at` as a datetime, in UTC; None where it is None."""
+        return None if self.retry_at is None else time_of(self.retry_at)
+
+
+Naming = Callable[[list[Parked]], list[Parked]]
+"""What gives parked events the keys of their conversations, which only the log has."""
 
 
 @dataclass(frozen=True, slots=True)

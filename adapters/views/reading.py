@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Final, get_args
 from uuid import UUID
 
 from onrecord.adapters.inputs.arguments import text_given, text_if_given
-from onrecord.adapters.streams.event_reading import key_of
+from onrecord.adapters.streams.beginnings import keys_of
 from onrecord.adapters.views.pages import (
     EntryT,
     Page,
@@ -24,9 +24,9 @@ from onrecord.adapters.views.pages import (
     times,
     truth_if_given,
 )
-from onrecord.adapters.views.ports import Keeper, PageQuery, Pages
-from onrecord.domain.errors import ConversationNotFound, CorruptRecord, InvalidInput
-from onrecord.domain.log import Backend
+from onrecord.adapters.views.ports import Keeper, PageQuery, Pages, Parked
+from onrecord.domain.errors import ConversationNotFound, InvalidInput
+from onrecord.domain.log import Backend, Log
 from onrecord.projections.views.audit import AUDIT, AuditEntry, deed
 from onrecord.projections.views.conversations import CONVERSATIONS, Overview, overview
 from onrecord.projections.views.search import SEARCH, Hit, hit_of, parse_query
@@ -252,14 +252,10 @@ class Views:
 
         One that is damaged there is still listed, without its key.
         """
-        keys: dict[str, str | None] = {}
-        for row in rows:
-            if "conversation_id" in row and "key" not in row:
-                keys.setdefault(row["conversation_id"], None)
-        for conversation_id in keys:
-            with suppress(CorruptRecord):
-                keys[conversation_id] = key_of(self._backend, UUID(conversation_id))
-        return [{"key": keys.get(row.get("conversation_id", "")), **row} for row in rows]
+        unnamed = [row for row in rows if "conversation_id" in row and "key" not in row]
+        keys = keys_of(self._backend, (UUID(row["conversation_id"]) for row in unnamed))
+        named = {str(conversation_id): key for conversation_id, key in keys.items()}
+        return [{"key": named.get(row.get("conversation_id", "")), **row} for row in rows]
 
     def _id(self, which: str | UUID | None) -> str | None:
         return None if which is None else str(self._named(which))
@@ -275,6 +271,12 @@ class Views:
     def _digested(self, actor: str | None) -> str | None:
         name = text_if_given("actor", actor)
         return None if name is None else self._backend.digest(name).hex()
+
+
+def with_keys(log: Log, tenant: UUID, parked: Sequence[Parked]) -> list[Parked]:
+    """Return parked events with the keys of their conversations, those of a tenant."""
+    keys = keys_of(log, (event.conversation_id for event in parked if event.tenant == tenant))
+    return [replace(event, key=keys.get(event.conversation_id)) for event in parked]
 
 
 def _one_of(what: str, name: str | None, known: tuple[str, ...]) -> str | None:

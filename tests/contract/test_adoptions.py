@@ -19,9 +19,9 @@ def test_an_edit_that_a_program_goes_on_with_is_history(backend: Backend, tmp_pa
     assert program.main() == ["u1", "a1", "u2b", "b2", "u3", "a3"]
     chat = program.recorded.chat
     assert chat.request("anthropic-messages")["system"] == "Be brief."
-    adopted = backend.latest(chat.conversation_id, "adopted")
-    assert adopted is not None
-    assert chat.head().adopted == adopted.version
+    head = chat.head()
+    (adopted,) = backend.pointed(chat.conversation_id, "adopted", head.version, 1)
+    assert head.adopted == adopted.version
     assert not verify_conversation(backend, chat.conversation_id).faults
 
 

@@ -134,8 +134,7 @@ class LogMachine(RuleBasedStateMachine):
         wanted = [said for said in told.said if said.effect.points == pointer][::-1]
         early = [said for said in wanted if said.version <= until]
         assert seen(backend.pointed(conversation, pointer, until, 3)) == remembered(early[:3])
-        latest = backend.latest(conversation, pointer)
-        assert seen([latest] if latest else []) == remembered(wanted[:1])
+        assert seen(backend.pointed(conversation, pointer, 2**62, 1)) == remembered(wanted[:1])
 
     @rule(tenant=st.sampled_from(TENANTS), back=st.integers(-2, 20), limit=st.integers(1, 30))
     def read_log(self, tenant: UUID, back: int, limit: int) -> None:

@@ -65,6 +65,19 @@ def test_a_long_conversation_is_read_whole(backend: Backend) -> None:
     assert [event.version for event in backend.read(conversation)] == list(range(1, 1201))
 
 
+def test_the_first_events_of_several_conversations_come_at_one_go(backend: Backend) -> None:
+    conversations = [uuid4() for _ in range(3)]
+    for conversation in conversations:
+        backend.append([appending(conversation, started(), prompt(), answer())])
+    backend.forget(conversations[0])
+    found = backend.first_events([uuid4(), *conversations[:2]])
+    assert {event.conversation_id: event for event in found} == {
+        conversation: next(backend.read(conversation, limit=1))
+        for conversation in conversations[:2]
+    }
+    assert backend.first_events([]) == backend.first_events([uuid4()]) == []
+
+
 def test_events_may_be_appended_while_a_conversation_is_read(backend: Backend) -> None:
     conversation = uuid4()
     backend.append([appending(conversation, answer("a"), answer("b"))])
@@ -78,7 +91,7 @@ def test_a_conversation_that_has_not_begun_is_empty(backend: Backend) -> None:
     unknown = uuid4()
     assert list(backend.read(unknown)) == []
     assert backend.head(unknown) == Head()
-    assert backend.latest(unknown, "instructions") is None
+    assert backend.pointed(unknown, "instructions", 9, 1) == []
     assert backend.exchange_start(unknown, 1) == 0
 
 
@@ -198,16 +211,13 @@ def test_a_pointer_finds_what_was_in_force_at_a_version(backend: Backend) -> Non
         ]
     )
     found = {
-        until: backend.latest(conversation, "instructions", until) for until in (0, 1, 2, 3, 4, 9)
+        until: backend.pointed(conversation, "instructions", until, 1)
+        for until in (0, 1, 2, 3, 4, 9, 2**62)
     }
-    versions = {until: event and event.version for until, event in found.items()}
-    assert versions == {0: None, 1: None, 2: 2, 3: 2, 4: 4, 9: 4}
-    assert found[2] is not None
-    assert found[2].event_id == pointing.event_id
-    last = backend.latest(conversation, "instructions")
-    assert last is not None
-    assert last.version == 4
-    assert backend.latest(conversation, "request") is None
+    versions = {until: [event.version for event in events] for until, events in found.items()}
+    assert versions == {0: [], 1: [], 2: [2], 3: [2], 4: [4], 9: [4], 2**62: [4]}
+    assert found[2][0].event_id == pointing.event_id
+    assert backend.pointed(conversation, "request", 2**62, 1) == []
 
 
 def test_the_last_events_that_point_come_last_one_first(backend: Backend) -> None:

@@ -17,8 +17,7 @@ def test_the_head_points_at_what_amends(backend: Backend, tmp_path: Path) -> Non
     assert told.chat.head().amended == compacted
     redacted = told.chat.redact(compacted).last
     assert told.chat.head().amended == redacted
-    found = backend.latest(told.chat.conversation_id, "amended", redacted - 1)
-    assert found is not None
+    (found,) = backend.pointed(told.chat.conversation_id, "amended", redacted - 1, 1)
     assert found.version == compacted
 
 

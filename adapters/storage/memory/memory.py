@@ -118,6 +118,13 @@ class Memory:
             events = [] if stream is None else stream.events[max(after, 0) : until][:limit]
         yield from events
 
+    def first_events(self, conversation_ids: Sequence[UUID]) -> list[RecordedEvent]:
+        """Return the events of version 1 of several conversations."""
+        with self._lock:
+            self._ready()
+            begun = [self._streams[one] for one in conversation_ids if one in self._streams]
+            return [event for stream in begun for event in stream.events[:1]]
+
     def tell(
         self, conversation_id: UUID, *, exchange: int = 0, until: int | None = None
     ) -> Iterator[Told]:
@@ -155,14 +162,6 @@ class Memory:
         with self._lock:
             self._ready()
             return self._place(conversation_id).head
-
-    def latest(
-        self, conversation_id: UUID, pointer: Pointer, until: int | None = None
-    ) -> RecordedEvent | None:
-        """Return the last event up to a version whose effect `points` so."""
-        last = self.head(conversation_id).version if until is None else until
-        events = self.pointed(conversation_id, pointer, last, 1)
-        return events[0] if events else None
 
     def pointed(
         self, conversation_id: UUID, pointer: Pointer, until: int, limit: int

@@ -178,6 +178,10 @@ class Postgres:
                 return
             after, left = events[-1].version, left - page
 
+    def first_events(self, conversation_ids: Sequence[UUID]) -> list[RecordedEvent]:
+        """Return the events of version 1 of several conversations, by one query."""
+        return self._events("first_events", list(conversation_ids))
+
     def tell(
         self, conversation_id: UUID, *, exchange: int = 0, until: int | None = None
     ) -> Iterator[Told]:
@@ -220,19 +224,11 @@ class Postgres:
         rows = self.connections.ask("head", (conversation_id,))
         return head_of(rows[0]) if rows else Head()
 
-    def latest(
-        self, conversation_id: UUID, pointer: Pointer, until: int | None = None
-    ) -> RecordedEvent | None:
-        """Return the last event up to a version whose effect `points` so."""
-        last = _LAST if until is None else until
-        events = self.pointed(conversation_id, pointer, last, 1)
-        return events[0] if events else None
-
     def pointed(
         self, conversation_id: UUID, pointer: Pointer, until: int, limit: int
     ) -> list[RecordedEvent]:
         """Return the last events up to a version whose effect `points` so, the last one first."""
-        return self._events("latest", conversation_id, pointer, Int8(until), Int8(limit))
+        return self._events("pointed", conversation_id, pointer, Int8(until), Int8(limit))
 
     def exchange_start(self, conversation_id: UUID, exchange: int) -> int:
         """Return the version of the prompt that opened an exchange; 0 if there is none such."""

@@ -43,7 +43,7 @@ _json: Final = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def recorded_event(row: Row) -> RecordedEvent:
-    """Return the event of a row of `select_conversation`, `select_log` or `select_latest`."""
+    """Return the event of a row of `select_conversation`, `select_log` or `select_pointed`."""
     position, conversation_id, version, exchange, event_id, *rest = row
     return RecordedEvent(
         SHARD,

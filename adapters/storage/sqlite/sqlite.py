@@ -113,6 +113,16 @@ class Sqlite:
                 return
             after, left = page[-1].version, left - size
 
+    def first_events(self, conversation_ids: Sequence[UUID]) -> list[RecordedEvent]:
+        """Return the events of version 1 of several conversations."""
+        with self.file.connections.borrowed() as session:
+            rows = [
+                row
+                for conversation_id in conversation_ids
+                for row in session.all("select_conversation", conversation_id.bytes, 0, 1, 1)
+            ]
+        return [recorded_event(row) for row in rows]
+
     def tell(
         self, conversation_id: UUID, *, exchange: int = 0, until: int | None = None
     ) -> Iterator[Told]:
@@ -156,19 +166,11 @@ class Sqlite:
         with self.file.connections.borrowed() as session:
             return read_head(session, conversation_id)
 
-    def latest(
-        self, conversation_id: UUID, pointer: Pointer, until: int | None = None
-    ) -> RecordedEvent | None:
-        """Return the last event up to a version whose effect `points` so."""
-        last = HIGHEST if until is None else until
-        events = self.pointed(conversation_id, pointer, last, 1)
-        return events[0] if events else None
-
     def pointed(
         self, conversation_id: UUID, pointer: Pointer, until: int, limit: int
     ) -> list[RecordedEvent]:
         """Return the last events up to a version whose effect `points` so, the last one first."""
-        return self._events("select_latest", conversation_id.bytes, pointer, until, limit)
+        return self._events("select_pointed", conversation_id.bytes, pointer, until, limit)
 
     def exchange_start(self, conversation_id: UUID, exchange: int) -> int:
         """Return the version of the prompt that opened an exchange; 0 if there is none such."""

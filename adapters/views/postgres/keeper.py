@@ -10,7 +10,7 @@ from uuid import UUID
 
 from onrecord.adapters.inputs.arguments import id_given
 from onrecord.adapters.storage.postgres.connections import Connections
-from onrecord.adapters.views.ports import Parked, Progress, ViewStatus, Workforce
+from onrecord.adapters.views.ports import Naming, Parked, Progress, ViewStatus, Workforce
 from onrecord.adapters.views.postgres.advance import LeaseLost, PostgresAdvance, StrictViewStopped
 from onrecord.adapters.views.postgres.builds import LEASE, PostgresBuilds
 from onrecord.domain.errors import InvalidInput, ViewStopped
@@ -26,8 +26,11 @@ _PAUSE: Final = 0.02
 class PostgresKeeper:
     """Keeps the views of a database; what it changes, workers see within a second."""
 
-    def __init__(self, connections: Connections, views: Mapping[str, View] = VIEWS) -> None:
-        """Use the connections of a log."""
+    def __init__(
+        self, connections: Connections, views: Mapping[str, View] = VIEWS, *, named: Naming = list
+    ) -> None:
+        """Use the connections of a log; `named` gives parked events their keys."""
+        self._with_keys = named
         self._connections, self._views = connections, views
         self._builds = PostgresBuilds(connections, views)
 
@@ -51,7 +54,8 @@ class PostgresKeeper:
         """Return the parked events of a view, or of all, by view and position."""
         if view is not None:
             self._named(view)
-        return [Parked(*row) for row in self._connections.ask("parked_events", (view,))]
+        rows = self._connections.ask("parked_events", (view,))
+        return self._with_keys([Parked(*row) for row in rows])
 
     def pause(self, view: str) -> None:
         """Let a view stand still until it is resumed; it can still be read."""

@@ -18,6 +18,7 @@ from onrecord.adapters.storage.sqlite.connection import Row as DatabaseRow
 from onrecord.adapters.storage.sqlite.connection import Session
 from onrecord.adapters.storage.sqlite.file import residue_of
 from onrecord.adapters.views.ports import (
+    Naming,
     PageQuery,
     PageRows,
     Parked,
@@ -88,11 +89,12 @@ class SqliteViews:
         wait: float = 30.0,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], int] = microseconds,
+        named: Naming = list,
     ) -> None:
         """Keep the views of a log beside its file, at `<path>-views`; in memory without a path.
 
         `wait` is how many seconds a writer waits for its turn before StorageBusy; `clock` tells the
-        seconds that catching up takes, `now` the time.
+        seconds that catching up takes, `now` the time; `named` gives parked events their keys.
         """
         place = None if path is None else path.with_name(f"{path.name}-views")
         self._log = log
@@ -100,6 +102,7 @@ class SqliteViews:
         self._rooms = {name: Room(FIRST_PAGE) for name in VIEWS}
         self._clock = clock
         self._now = now
+        self._with_keys = named
 
     @_on_a_whole_file
     def page(self, query: PageQuery) -> PageRows:
@@ -181,7 +184,8 @@ class SqliteViews:
         if not self._file.is_there():
             return []
         with self._turn(), self._file.borrowed() as session:
-            return [_parked(row) for row in session.all("parked_of", name)]
+            rows = session.all("parked_of", name)
+        return self._with_keys([_parked(row) for row in rows])
 
     @releasing
     def pause(self, view: str) -> None:

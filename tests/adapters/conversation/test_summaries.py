@@ -35,11 +35,6 @@ class Reads(Memory):
             self.read_versions.add(event.version)
             yield event
 
-    def latest(self, *about: Any, **more: Any) -> RecordedEvent | None:
-        found = super().latest(*about, **more)
-        self.read_versions |= set() if found is None else {found.version}
-        return found
-
     def pointed(self, *about: Any, **more: Any) -> list[RecordedEvent]:
         found = super().pointed(*about, **more)
         self.read_versions |= {event.version for event in found}

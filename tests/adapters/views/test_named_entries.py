@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from uuid import UUID
+from typing import TypeVar
+from uuid import UUID, uuid4
 
 import pytest
 
 import onrecord
+from onrecord.adapters.store import backend_of
+from onrecord.adapters.streams.beginnings import keys_of
+from onrecord.adapters.views.ports import Parked
+from onrecord.adapters.views.reading import with_keys
+from onrecord.domain.log import RecordedEvent
 from tests.adapters.found_results import call
+from tests.contract.places import PLACES
+from tests.factories import OTHER_TENANT, appending, prompt, started
+from tests.sqlite_by_hand import Unruled
+
+T = TypeVar("T")
 
 KEY = "support/4711"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -62,15 +74,90 @@ def test_an_entry_of_what_was_forgotten_has_no_key(store: onrecord.Store) -> Non
 
 
 def test_entries_of_a_conversation_that_is_damaged_are_listed_without_its_key(
+    store: onrecord.Store, tmp_path: Path
+) -> None:
+    damaged = store.conversation("support/4712")
+    damaged.user("And mine?")
+    assert {entry.key for entry in store.views.audit()} == {KEY, "support/4712"}
+    with closing(Unruled.open(tmp_path / "views.db")) as hand:
+        of_damaged = damaged.conversation_id.bytes
+        hand.run(
+            "UPDATE event SET body = x'00' WHERE conversation_id = ? AND version = 1", of_damaged
+        )
+    named = {(entry.conversation_id, entry.key) for entry in store.views.audit()}
+    intact = store.conversation(KEY).conversation_id
+    assert named == {(intact, KEY), (damaged.conversation_id, None)}
+
+
+def test_entries_are_listed_without_keys_where_the_log_is_damaged(
     store: onrecord.Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert len(store.views.audit())
-
-    def damaged(*_: object) -> str:
+    def damaged(*_: object) -> list[RecordedEvent]:
         raise onrecord.CorruptRecord("the bytes lie")
 
-    monkeypatch.setattr("onrecord.adapters.views.reading.key_of", damaged)
+    monkeypatch.setattr(backend_of(store), "first_events", damaged)
     assert {entry.key for entry in store.views.audit()} == {None}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_a_page_asks_the_log_once_for_its_keys(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = PLACES[name](tmp_path)
+    with closing(place.open()) as backend:
+        conversations = {uuid4(): f"support/{number}" for number in range(12)}
+        for conversation, key in conversations.items():
+            backend.append([appending(conversation, started(key), prompt())])
+        asked: list[str] = []
+        for verb in ("read", "first_events"):
+            monkeypatch.setattr(backend, verb, counted(getattr(backend, verb), verb, asked))
+        assert keys_of(backend, [*conversations, uuid4(), *conversations]) == conversations
+        assert asked == ["first_events"]
+        assert keys_of(backend, []) == {}
+        assert asked == ["first_events"]
+    place.remove()
+
+
+def counted(ask: Callable[..., T], verb: str, asked: list[str]) -> Callable[..., T]:
+    """The same verb, noted each time."""
+
+    def ask_and_note(*arguments: object, **more: object) -> T:
+        asked.append(verb)
+        return ask(*arguments, **more)
+
+    return ask_and_note
+
+
+def test_parked_events_of_the_tenant_have_the_keys_of_their_conversations(
+    store: onrecord.Store,
+) -> None:
+    log = backend_of(store)
+    theirs = uuid4()
+    log.append([appending(theirs, started("secret/1"), prompt(), tenant=OTHER_TENANT)])
+    ours = store.conversation(KEY).conversation_id
+    parked = [
+        Parked(
+            "audit",
+            1,
+            tenant,
+            conversation,
+            0,
+            2,
+            2,
+            "message.recorded",
+            *("Broken", "it is"),
+            1,
+            5,
+            due,
+        )
+        for tenant, conversation, due in ((store.tenant, ours, 7), (OTHER_TENANT, theirs, None))
+    ]
+    named = with_keys(log, store.tenant, parked)
+    assert [event.key for event in named] == [KEY, None]
+    assert [event.parked_time for event in named] == [_EPOCH + timedelta(microseconds=5)] * 2
+    assert [event.retry_time for event in named] == [_EPOCH + timedelta(microseconds=7), None]
+    store.forget(KEY, reason="asked to", actor="ana")
+    assert [event.key for event in with_keys(log, store.tenant, parked)] == [None, None]
 
 
 def test_each_time_in_microseconds_has_a_datetime_beside_it(store: onrecord.Store) -> None:

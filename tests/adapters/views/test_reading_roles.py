@@ -69,8 +69,9 @@ def test_a_role_that_only_reads_and_appends_reads_every_view(url: str, bound: ob
     with onrecord.connect(admitted(url, bound), tenant=TENANT) as store:
         views = store.views
         assert [found.title for found in views.conversations()] == ["Hello"]
-        assert len(views.search("hello")) == len(views.tool_calls()) == 1
-        assert len(views.audit()) == 4
+        assert [hit.key for hit in views.search("hello")] == [f"of {TENANT}"]
+        assert len(views.tool_calls()) == 1
+        assert [entry.key for entry in views.audit()] == [f"of {TENANT}"] * 4
         assert len(views.window(views.conversations().entries[0].conversation_id)) == 1
         page = views.usage()
         assert (len(page), page.behind, page.stopped) == (0, 0, None)

@@ -114,6 +114,17 @@ WHERE shard = (SELECT shard FROM {log}.conversation_head WHERE conversation_id =
     AND conversation_id = $1 AND version > $2 AND version <= $3
 ORDER BY version LIMIT $4
 
+-- name: first_events
+-- Of several conversations. The limit has each looked up by its index, whatever the statistics say.
+SELECT e.*
+FROM {log}.conversation_head AS h
+CROSS JOIN LATERAL (
+    SELECT shard, position, conversation_id, version, exchange, event_id, type, schema_version,
+        recorded_at, header, digest, leaf, salt, body
+    FROM {log}.event
+    WHERE shard = h.shard AND conversation_id = h.conversation_id AND version = 1 LIMIT 1) AS e
+WHERE h.conversation_id = ANY ($1::uuid[])
+
 -- name: tell
 -- What a fold takes; the edge of a window by the partial index, none if it was not opened.
 SELECT conversation_id, version, uuid_send(event_id), type, schema_version, recorded_at, body
@@ -149,7 +160,7 @@ SELECT version, exchange, open_calls, open_since, instructions, tools, request, 
     closed, input_tokens, output_tokens
 FROM {log}.conversation_head WHERE conversation_id = $1
 
--- name: latest
+-- name: pointed
 -- The partial index has only events that point.
 SELECT shard, position, conversation_id, version, exchange, event_id, type, schema_version,
     recorded_at, header, digest, leaf, salt, body

@@ -158,7 +158,7 @@ SELECT position, conversation_id, version, exchange, event_id, type, schema_vers
   header, digest, leaf, salt, body
 FROM event WHERE position > ? ORDER BY position LIMIT ?;
 
--- name: select_latest
+-- name: select_pointed
 -- What was in force at a version, by the partial index.
 SELECT position, conversation_id, version, exchange, event_id, type, schema_version, recorded_at,
   header, digest, leaf, salt, body

@@ -60,8 +60,8 @@ def indexes_of(plan: dict[str, Any]) -> set[str]:
     ("name", "arguments", "index"),
     [
         ("read", (2900, 3000, 256), "event_version"),
-        ("latest", ("request", 2**62, 1), "event_pointer"),
-        ("latest", ("request", 2**62, 256), "event_pointer"),
+        ("pointed", ("request", 2**62, 1), "event_pointer"),
+        ("pointed", ("request", 2**62, 256), "event_pointer"),
         ("tell", (0, 2900, 3000, 256), "event_version"),
         ("exchange_start", (700,), "event_exchange"),
         ("read_log", (2900, 256), "event_pkey"),
@@ -83,6 +83,32 @@ def test_hot_reads_go_by_their_index(
         row = connection.execute(query, (first, *arguments), prepare=True).fetchone()
         assert row is not None
         assert indexes_of(row[0][0]["Plan"]) == {index}
+
+
+@pytest.mark.parametrize("mode", ["force_generic_plan", "force_custom_plan"])
+def test_the_first_events_of_a_page_are_read_by_their_index(
+    url: str, log: Postgres, mode: str
+) -> None:
+    conversations = [uuid4() for _ in range(50)]
+    log.append([appending(conversation, *events(60)) for conversation in conversations])
+    with psycopg.connect(url, autocommit=True, cursor_factory=RawCursor) as connection:
+        connection.execute("ANALYZE onrecord.event")
+        connection.execute("ANALYZE onrecord.conversation_head")
+        connection.execute(f"SET plan_cache_mode = {mode}".encode())
+        query = f"EXPLAIN (FORMAT JSON, ANALYZE) {QUERIES['first_events']}".encode()
+        row = connection.execute(query, (conversations[:20],), prepare=True).fetchone()
+        assert row is not None
+        assert indexes_of(row[0][0]["Plan"]) == {"event_version"}
+        assert read_by(row[0][0]["Plan"]) == 20
+
+
+def read_by(plan: dict[str, Any]) -> int:
+    """How many events a plan looked at, those that it left out included."""
+    parts = sum(map(read_by, plan.get("Plans", ())))
+    if plan.get("Relation Name") != "event":
+        return parts
+    each = plan["Actual Rows"] + plan.get("Rows Removed by Filter", 0)
+    return parts + int(each * plan["Actual Loops"])
 
 
 MANY_CLOSED = """

@@ -190,7 +190,7 @@ def test_the_catalogue_reads_a_tenants_heads_and_no_others(raw: ByHand) -> None:
         ("inventory_erasures", (b"1",), "erasure_conversation_id (conversation_id=?)"),
         ("select_log", (1, 2), "INTEGER PRIMARY KEY (rowid>?)"),
         (
-            "select_latest",
+            "select_pointed",
             (b"1", "tools", 3, 1),
             "event_points (conversation_id=? AND points=? AND version<?)",
         ),
