@@ -84,10 +84,11 @@ def declare(
     sources: Iterable[ToolSource],
 ) -> Done:
     """Record that these tools are in force; where the conversation says so, nothing changes."""
-    declared = tuple(tools)
+    declared, known_sources = tuple(tools), tuple(sources)
     _must_hold_no_secret(declared)
+    _must_be_open(declared, known_sources)
     try:
-        (event,) = conversation.declare_tools(stream.known_head(), declared, sources)
+        (event,) = conversation.declare_tools(stream.known_head(), declared, known_sources)
     except PydanticSerializationError:
         # The cause would name what the tool holds.
         raise InvalidContent("a tool is JSON: it holds an object that is none") from None
@@ -110,6 +111,23 @@ def _must_hold_no_secret(tools: Iterable[ToolDefinition | BuiltinTool | Native])
                     f"a tool of {api} holds a secret at {', '.join(places)}: declare "
                     '"$onrecord.cut:" there, and give the secret to chat.request(secrets=...)'
                 )
+
+
+def _must_be_open(tools: Iterable[_Tool], sources: Iterable[ToolSource]) -> None:
+    """Raise InvalidContent where what no model is told of holds a secret: it is recorded as well."""
+    from onrecord.adapters.wire.secrets import secrets_in
+
+    for tool in tools:
+        hints = tool.annotations if isinstance(tool, ToolDefinition) else None
+        if places := secrets_in({"annotations": hints}):
+            raise InvalidContent(f"a tool holds a secret at {', '.join(places)}: leave it out")
+    for source in sources:
+        named = {"name": source.name, "version": source.version}
+        if places := secrets_in(named):
+            raise InvalidContent(
+                f"a source of tools ({source.origin}) holds a secret at {', '.join(places)}: "
+                "name it without"
+            )
 
 
 def _secrets_of(api: str, value: JsonObject) -> tuple[str, ...]:

@@ -157,6 +157,13 @@ def secrets_of_tool(tool: JsonObject, wire: Wire) -> tuple[str, ...]:
     return tuple(cutting.places)
 
 
+def secrets_in(value: JsonObject) -> tuple[str, ...]:
+    """Return the JSON pointers of the secrets in JSON that no API has a rule for."""
+    cutting = _Cutting(lambda _: b"", cut_url)
+    cutting.walk(value)
+    return tuple(cutting.places)
+
+
 def without_digests(body: bytes, parts: Mapping[str, bytes]) -> tuple[bytes, Mapping[str, bytes]]:
     """Return a body and its parts with all secrets alike that were cut: one may be renewed."""
     alike = {name: _STAND_IN.sub(PLACEHOLDER.encode(), part) for name, part in parts.items()}

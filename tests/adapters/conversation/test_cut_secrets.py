@@ -208,6 +208,34 @@ def test_a_tool_with_a_secret_is_not_declared(
         assert chat.head().version == version
 
 
+@pytest.mark.parametrize(
+    ("members", "source", "place"),
+    [
+        ({"annotations": {"apiKey": SECRET}}, None, "/annotations/apiKey"),
+        ({"annotations": {"docs": [URL]}}, None, "/annotations/docs/0"),
+        ({}, URL, "/name"),
+    ],
+)
+def test_what_no_model_is_told_of_a_tool_holds_no_secret_either(
+    tmp_path: Path, members: JsonObject, source: str | None, place: str
+) -> None:
+    tool = {"name": "look", "input_schema": {"type": "object"}, **members}
+    with talk(tmp_path) as (chat, _, _):
+        version = chat.head().version
+        with pytest.raises(onrecord.InvalidContent, match=place) as refused:
+            chat.tools.declare([tool], [onrecord.ToolSource(origin="mcp", name=source)])
+        assert SECRET not in str(refused.value)
+        assert chat.head().version == version
+
+
+def test_hints_of_a_tool_and_a_link_to_its_pages_are_no_secrets(tmp_path: Path) -> None:
+    hints = {"readOnlyHint": True, "title": "Look", "docs": "https://mcp.example/?page=2"}
+    tool = {"name": "look", "input_schema": {"type": "object"}, "annotations": hints}
+    with talk(tmp_path) as (chat, _, _):
+        chat.tools.declare([tool], [onrecord.ToolSource(origin="mcp", name="orders")])
+        assert chat.tools.in_force()
+
+
 @pytest.mark.parametrize("api", sorted(FOLDERS))
 def test_a_tool_whose_schema_names_a_password_is_declared(tmp_path: Path, api: str) -> None:
     schema: JsonObject = {"type": "object", "properties": {"password": {"type": "string"}}}
