@@ -41,9 +41,14 @@ def texts(*values: Any) -> tuple[Text, ...]:
 def joint(before: str, after: str) -> str:
     """Return what stands between two texts of a message that holds one text only.
 
-    Nothing, where white space parts them already; else an empty line.
+    Nothing, where white space parts them already; else an empty line. The end of a line alone does
+    not part them: the text of a file ends so, and what follows is no part of the file.
     """
-    return "\n\n" if before and not (before[-1].isspace() or after[:1].isspace()) else ""
+    if not before or after[:1].isspace() or before.endswith("\n\n"):
+        return ""
+    if before.endswith("\n"):
+        return "\n"
+    return "" if before[-1].isspace() else "\n\n"
 
 
 def joined(texts: Iterable[str]) -> str:

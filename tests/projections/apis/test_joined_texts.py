@@ -25,6 +25,8 @@ PICTURE = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
         (("Hello", "world"), "Hello\n\nworld"),
         (("Hello ", "world"), "Hello world"),
         (("Hello", "\nworld"), "Hello\nworld"),
+        (("Hello\n", "world"), "Hello\n\nworld"),
+        (("Hello\n\n", "world"), "Hello\n\nworld"),
         (("Hello", "", "world"), "Hello\n\nworld"),
         (("\n", "Hello", " "), "Hello"),
     ],
@@ -88,3 +90,13 @@ def test_parts_of_gemini_go_back_to_it_as_they_came() -> None:
     request = answered("gemini", "Hello", " ", "wor", "ld").request(Options(api="gemini"))
     parts = request["contents"][1]["parts"]
     assert parts == [{"text": "Hello"}, {"text": " "}, {"text": "wor"}, {"text": "ld"}]
+
+
+@pytest.mark.parametrize("api", JOINS)
+def test_the_text_of_a_file_is_a_paragraph_of_its_own(tmp_path: Path, api: str) -> None:
+    (tmp_path / "notes.txt").write_text("first\nlast\n")
+    with onrecord.connect(f"sqlite:///{tmp_path / 'chat.db'}") as store:
+        chat = store.conversation("joined")
+        chat.user("Read:", tmp_path / "notes.txt", "Be brief.")
+        content = chat.request(api)["messages"][0]["content"]
+    assert content == "Read:\n\nnotes.txt\nfirst\nlast\n\nBe brief."
