@@ -7,8 +7,8 @@ the SQL of a database says what becomes of them (adapters/views/*/sql/queries_<v
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass
 from typing import Any, NamedTuple, Protocol, cast
 from uuid import UUID
 
@@ -98,10 +98,19 @@ def storable(text: str) -> str:
 
 
 def members_in(
-    row: Row, names: Iterable[str], *, ids: Iterable[str] = (), flags: Iterable[str] = ()
+    row: Row,
+    fields: Mapping[str, Field[Any]],
+    *,
+    ids: Iterable[str] = (),
+    flags: Iterable[str] = (),
 ) -> dict[str, Any]:
-    """Return the named members that a row of a page has: ids as such, and flags, maybe numbers."""
-    members = {name: row[name] for name in names if name in row}
+    """Return the members of an entry that a row of a page has: ids as such, and flags, maybe numbers.
+
+    A row has a column for each field of the entry's dataclass, but for those with a default.
+    """
+    members = {
+        name: row[name] for name, field in fields.items() if name in row or field.default is MISSING
+    }
     members |= {name: UUID(row[name]) for name in ids if row[name] is not None}
     return members | {name: bool(row[name]) for name in flags}
 
