@@ -81,10 +81,11 @@ def _read(value: object, read: Callable[[Any], object]) -> object:
     """Return what a reader says; InvalidContent where it fails, or gives what it is to read."""
     try:
         result = read(value)
-    except Exception as exc:
+    except Exception as exc:  # noqa: BLE001 - named only: its text may quote the result
         raise InvalidContent(
-            f"what reads results of type {kind_of(value)} failed: {type(exc).__name__}"
-        ) from exc
+            f"what reads results of type {kind_of(value)} failed: {type(exc).__name__}; call it with "
+            "such a result to see where"
+        ) from None
     if _own_reader(result) is read:
         raise InvalidContent(f"what reads results of type {kind_of(value)} gives another of them")
     return result
