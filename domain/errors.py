@@ -137,20 +137,21 @@ class ResultsWithoutConversation(InvalidInput):
 
 
 class UnsupportedTool(InvalidInput):
-    """A tool that providers run themselves, and that this API does not have.
+    """A tool that providers run themselves, and that this API does not have, or not as declared.
 
     `tool` and `api` are their names, `able` those of the APIs that have it.
     """
 
-    def __init__(self, tool: str, api: str, able: tuple[str, ...]) -> None:
-        """Say which APIs have it."""
+    def __init__(
+        self, tool: str, api: str, able: tuple[str, ...], advice: str | None = None
+    ) -> None:
+        """Say which APIs have it, or what it lacks where this one has it as well."""
         self.tool = tool
         self.api = api
         self.able = able
         others = f"{', '.join(able)} can" if able else "no API can"
-        super().__init__(
-            f"{api} cannot run {tool!r}: {others}; define other tools with chat.tools.declare([...])"
-        )
+        why = advice or f"{others}; define other tools with chat.tools.declare([...])"
+        super().__init__(f"{api} cannot run {tool!r}: {why}")
 
 
 class SecretMissing(InvalidInput):

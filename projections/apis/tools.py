@@ -24,9 +24,13 @@ def encode_tool(tool: BuiltinTool, api: str) -> Native:
     """Return a provider's tool as an API spells it; UnsupportedTool where it has none."""
     encode = _encoders(api).get(tool.name)
     if encode is None:
-        able = tuple(one.name for one in usable() if tool.name in _encoders(one.name))
-        raise UnsupportedTool(tool.name, api, able)
+        raise UnsupportedTool(tool.name, api, _able(tool.name))
     return Native(api=api, value=encode(tool, tool.options.get(api, {})))
+
+
+def _able(name: str) -> tuple[str, ...]:
+    """Return the APIs that have a tool."""
+    return tuple(api.name for api in usable() if name in _encoders(api.name))
 
 
 def builtin_names() -> frozenset[str]:
@@ -66,6 +70,22 @@ def _system(name: str) -> _Encode:
     return lambda _, options: {"systemTool": {"name": name, **options}}
 
 
+def _of_server(tool: BuiltinTool, options: JsonObject) -> JsonObject:
+    """Return the tools of an MCP server, which the request's `mcp_servers` describe by its name.
+
+    Without the name (`Required` in the SDK's types) Anthropic refuses the request.
+    """
+    api = "anthropic-messages"
+    if not options.get("mcp_server_name"):
+        advice = (
+            'it wants the name of a server: declare onrecord.BuiltinTool(name="mcp", '
+            f'options={{"{api}": {{"mcp_server_name": NAME}}}}), and give the call itself '
+            "mcp_servers=[...] with a server of this name"
+        )
+        raise UnsupportedTool(tool.name, api, _able(tool.name), advice)
+    return _typed("mcp_toolset")(tool, options)
+
+
 SKILLS: Final = "skills"
 
 
@@ -93,7 +113,7 @@ ENCODERS: Final[Mapping[str, Mapping[str, _Encode]]] = {
         "memory": _dated("memory", "20250818"),
         "computer": _dated("computer", "20250124"),
         "advisor": _dated("advisor", "20260301"),
-        "mcp": _typed("mcp_toolset"),
+        "mcp": _of_server,
         "skills": _run_by_code,
     },
     "openai-responses": {

@@ -15,6 +15,8 @@ from onrecord.projections.matching.recorded_units import same_tools
 SEARCH = BuiltinTool(name="web_search")
 CLOCK = ToolDefinition(name="clock", input_schema={"type": "object"})
 
+OPENAI_SERVER = {"server_label": "maps", "server_url": "https://maps.example/mcp"}
+
 SPELLED: list[tuple[str, str, JsonObject]] = [
     ("anthropic-messages", "web_search", {"type": "web_search_20250305", "name": "web_search"}),
     (
@@ -22,7 +24,6 @@ SPELLED: list[tuple[str, str, JsonObject]] = [
         "tool_search",
         {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"},
     ),
-    ("anthropic-messages", "mcp", {"type": "mcp_toolset"}),
     ("openai-responses", "web_search", {"type": "web_search"}),
     (
         "openai-responses",
@@ -79,6 +80,26 @@ def test_a_tool_that_an_api_has_not_is_refused(name: str, api: str, able: tuple[
     assert (refused.value.tool, refused.value.api, refused.value.able) == (name, api, able)
     assert api in str(refused.value)
     assert all(other in str(refused.value) for other in able)
+
+
+def test_anthropic_has_tools_of_a_server_by_its_name_alone() -> None:
+    own = {"mcp_server_name": "maps", "default_config": {"defer_loading": True}}
+    named = BuiltinTool(name="mcp", options={"anthropic-messages": own})
+    value = {"type": "mcp_toolset", **own}
+    assert encode_tool(named, "anthropic-messages") == Native(api="anthropic-messages", value=value)
+    asked = chat()
+    asked.tools.declare([BuiltinTool(name="mcp", options={"openai-responses": OPENAI_SERVER})])
+    asked.user("Look.")
+    assert asked.request("openai-responses")["tools"] == [{"type": "mcp", **OPENAI_SERVER}]
+    with pytest.raises(
+        onrecord.UnsupportedTool, match=r"mcp_server_name.* mcp_servers="
+    ) as refused:
+        asked.request("anthropic-messages")
+    assert refused.value.able == ("anthropic-messages", "openai-responses")
+    assert not same_tools(
+        ToolsDeclared(tools=(BuiltinTool(name="mcp"),)),
+        ToolsDeclared(tools=(Native(api="anthropic-messages", value=value),)),
+    )
 
 
 def test_what_was_rendered_is_what_is_in_force() -> None:
