@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
@@ -21,8 +21,10 @@ from onrecord.domain.tools import ToolDefinition
 
 if TYPE_CHECKING:
     from onrecord.adapters.bpmn.gateways import Gateway
+    from onrecord.adapters.bpmn.lint import Finding
     from onrecord.adapters.bpmn.process_tools import Flavour, ResolvedTools
     from onrecord.adapters.bpmn.wiring import Wiring, Writing
+    from onrecord.adapters.terminal.output import Level
 
 
 class Reader(StrEnum):
@@ -58,8 +60,8 @@ def bpmn(
     """Show the tools that a BPMN process model gives to an agent, and their arguments.
 
     Piped: `tool` or the type of a gateway, name, what it takes, who writes its result and how,
-    description. With `--lint` element, rule, what to do; exit code 1 if there is any. With `--warn`
-    tools without documentation, or without a result, are listed too; they change no exit code.
+    description. With `--lint` element, rule, what to do, `error` or `warning`; exit code 1 if there
+    is any error. With `--warn` tools without documentation, or without a result, are listed too.
 
     Example: `onrecord bpmn desk.bpmn --sub-process Desk_Agent`
     """
@@ -106,18 +108,23 @@ def _check(file: Path, flavour: Flavour, *, warn: bool, as_json: bool) -> bool:
         listed = {"findings": findings, **({"warnings": warnings} if warn else {})}
         output.json_line({name: [asdict(each) for each in found] for name, found in listed.items()})
         return not findings
-    for each in (*findings, *warnings):
-        if output.is_drawn():
-            output.draw_breach(each.element, each.rule, each.message)
-        else:
-            output.plain(each.element, each.rule, each.message)
-    if findings:
-        output.note(f"onrecord: {counted(len(findings), 'finding')}")
-    if warnings:
-        output.note(f"onrecord: {counted(len(warnings), 'warning')}")
-    if not findings:
+    _write_findings(findings, "error")
+    _write_findings(warnings, "warning")
+    if findings or warnings:
+        counts = [counted(len(findings), "error")]
+        counts += [counted(len(warnings), "warning")] if warn else []
+        output.note(f"onrecord: {', '.join(counts)}")
+    else:
         output.sentence("All that it declares for an agent is well declared.")
     return not findings
+
+
+def _write_findings(findings: Sequence[Finding], level: Level) -> None:
+    for each in findings:
+        if output.is_drawn():
+            output.draw_breach(each.element, each.rule, each.message, level=level)
+        else:
+            output.plain(each.element, each.rule, each.message, level)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 from uuid import UUID
 
 from onrecord.adapters.store import Store, backend_of
@@ -139,13 +139,20 @@ def draw_title(screen: Console, key: object, about: str = "") -> None:
         screen.print(rest)
 
 
-def draw_breach(where: str, rule: str, advice: str, said: str | None = None) -> None:
+Level: TypeAlias = Literal["error", "warning"]
+_LEVELS: Final[dict[Level, str]] = {"error": "red", "warning": "yellow"}
+
+
+def draw_breach(
+    where: str, rule: str, advice: str, said: str | None = None, level: Level | None = None
+) -> None:
     """Draw what breaks a rule: its place and the rule, what is said of it, what to do about it."""
     from rich.padding import Padding
     from rich.text import Text
 
     screen = console()
-    screen.print(Text.assemble((flat(where), "bold"), "  ", (rule, "dim")))
+    shown = () if level is None else ((level, _LEVELS[level]), "  ")
+    screen.print(Text.assemble((flat(where), "bold"), "  ", *shown, (rule, "dim")))
     if said is not None:
         screen.print(Padding(Text(flat(said), "red"), (0, 0, 0, 2)))
     screen.print(Padding(Text(f"→ {flat(advice)}"), (0, 0, 1, 2)))

@@ -1,5 +1,6 @@
 """`onrecord bpmn`: the tools of a process model, or what is wrong with how it declares them."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -61,7 +62,8 @@ def test_lint_says_what_is_wrong_and_exits_with_one(onrecord: Command) -> None:
     done = onrecord("bpmn", str(DESK), "--lint")
     assert done.code == 1
     assert [columns[:2] for columns in done.columns] == [["Track", "agentFeelWrongContext"]]
-    assert done.err == "onrecord: 1 finding\n"
+    assert [columns[3] for columns in done.columns] == ["error"]
+    assert done.err == "onrecord: 1 error\n"
     told = onrecord("bpmn", str(DESK), "--lint", "--json")
     assert told.code == 1
     assert [each["element"] for each in told.document["findings"]] == ["Track"]
@@ -71,7 +73,8 @@ def test_lint_warns_of_what_tools_leave_unsaid_where_it_is_asked(onrecord: Comma
     done = onrecord("bpmn", str(DESK), "--lint", "--warn", "--flavour", "task")
     assert done.code == 0
     assert ["Reprint", "agentToolResultMissing"] in [columns[:2] for columns in done.columns]
-    assert done.err == "onrecord: 5 warnings\n"
+    assert {columns[3] for columns in done.columns} == {"warning"}
+    assert done.err == "onrecord: 0 errors, 5 warnings\n"
     told = onrecord("bpmn", str(DESK), "--lint", "--warn", "--json")
     assert (told.code, len(told.document["warnings"])) == (1, 5)
     assert onrecord("bpmn", str(DESK), "--warn").code == 2
@@ -137,4 +140,8 @@ def test_a_terminal_is_drawn_on() -> None:
         "mcpClient",
     ):
         assert said in drawn
-    assert "agentFeelWrongContext" in on_a_terminal("bpmn", str(DESK), "--lint", code=1)
+    lint = re.sub(
+        r"\x1b\[[0-9;]*m", "", on_a_terminal("bpmn", str(DESK), "--lint", "--warn", code=1)
+    )
+    assert "Track  error  agentFeelWrongContext" in lint
+    assert "Reprint  warning  agentToolResultMissing" in lint

@@ -2,13 +2,15 @@
 
 import contextlib
 import io
+import re
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from onrecord.adapters.bpmn import process_tools
+from onrecord.adapters.bpmn.lint import Rule
 from onrecord.domain.errors import InvalidModel
 from tests.adapters.cli.command import in_process
 from tests.test_docs import ROOT, fences
@@ -48,3 +50,13 @@ def test_every_code_that_an_error_has_stands_on_the_page() -> None:
     assert caught.value.code is None
     for code in (process_tools.NOT_FOUND, process_tools.INVALID_DEFINITION):
         assert f"| `{code}` |" in page
+
+
+def test_the_page_names_each_rule_with_its_level() -> None:
+    rows = re.findall(
+        r"^\| `(agent\w+)`(?: \*)? \| (\w+) \|", PAGE.read_text("utf-8"), re.MULTILINE
+    )
+    warnings = {rule for rule in get_args(Rule) if rule.startswith("agentTool")}
+    assert {rule: level == "warning" for rule, level in rows} == {
+        rule: rule in warnings for rule in get_args(Rule)
+    }
