@@ -135,7 +135,7 @@ def _draw(console: Console, conversation: Named, in_force: Declared) -> None:
     output.draw_title(console, conversation, _since(in_force))
     for tool in in_force.tools:
         definition = definition_of(tool)
-        console.print(Text(f"\n{output.flat(_tool_name(tool))}", "bold yellow"))
+        console.print(Text(f"\n{output.flat(_title(tool))}", "bold yellow"))
         if definition is not None:
             draw_definition(console, definition)
         console.print(
@@ -198,7 +198,7 @@ def _columns(in_force: Declared, tool: Tool) -> tuple[object, ...]:
     definition = definition_of(tool)
     source = in_force.source_of(tool)
     return (
-        _tool_name(tool),
+        _title(tool),
         "" if definition is None else takes(definition),
         None if definition is None else definition.description,
         *((source.origin, source.name, source.version) if source else (None, None, None)),
@@ -221,7 +221,7 @@ def _origins(each: Declared) -> str:
 
 
 def _names(each: Declared) -> str:
-    return ", ".join(_tool_name(tool) for tool in each.tools)
+    return ", ".join(map(_title, each.tools))
 
 
 def _short(digest: str | None) -> str:
@@ -241,9 +241,11 @@ def _document(in_force: Declared) -> dict[str, object]:
 
 def _listed(in_force: Declared, tool: Tool) -> dict[str, object]:
     """Return a tool as it was declared, its name always beside it, and its source."""
+    from onrecord.projections.history.timeline_text import tool_name
+
     source = in_force.source_of(tool)
     return {
-        "name": _tool_name(tool),
+        "name": tool_name(tool),
         **tool.model_dump(mode="json", exclude_defaults=True),
         "kind": tool.kind,
         "source": None if source is None else _source(source),
@@ -254,7 +256,7 @@ def _source(source: ToolSource) -> dict[str, object]:
     return source.model_dump(mode="json", exclude_none=True)
 
 
-def _tool_name(tool: Tool) -> str:
-    from onrecord.projections.history.timeline_text import tool_name
+def _title(tool: Tool) -> str:
+    from onrecord.projections.history.timeline_text import tool_title
 
-    return tool_name(tool)
+    return tool_title(tool)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, assert_never, cast
 
@@ -195,6 +196,34 @@ def tool_name(tool: ToolDefinition | BuiltinTool | Native) -> str:
             return tool.name
 
 
+def tool_title(tool: ToolDefinition | BuiltinTool | Native) -> str:
+    """Return the name of a tool, and of the MCP servers that it stands for: `mcp (parcels)`."""
+    match tool:
+        case Native(value=value):
+            servers = dict.fromkeys(_servers(value))
+        case BuiltinTool(options=options):
+            servers = dict.fromkeys(name for each in options.values() for name in _servers(each))
+        case ToolDefinition():
+            return tool.name
+    return f"{tool_name(tool)} ({', '.join(servers)})" if servers else tool_name(tool)
+
+
+def _servers(value: jsontext.JsonObject) -> Iterator[str]:
+    """Yield the names of MCP servers in what declares a tool, as each API has them."""
+    match value:
+        case {"server_label": str() as name} | {"mcp_server_name": str() as name}:
+            yield name
+        case {"mcpServers": list()}:
+            for server in cast("list[object]", value["mcpServers"]):
+                match server:
+                    case {"name": str() as name}:
+                        yield name
+                    case _:
+                        pass
+        case _:
+            pass
+
+
 def pairs(labels: dict[str, str]) -> str:
     """Return labels as `name=value, …`."""
     return ", ".join(f"{name}={value}" for name, value in labels.items())
@@ -271,7 +300,7 @@ def aside(event: Aside) -> Told:
         case events.InstructionsSet(content=content):
             return Told("system", "instructions", instructions(content))
         case events.ToolsDeclared():
-            return Told("system", "tools", ", ".join(map(tool_name, event.tools)) or "none")
+            return Told("system", "tools", ", ".join(map(tool_title, event.tools)) or "none")
         case events.DocumentExtracted():
             return Told("record", "extracted", extracted(event))
         case events.ContextCarried():

@@ -235,4 +235,4 @@ def _tools(before: History, after: History) -> ToolsChange | None:
 
 def _by_name(history: History) -> Mapping[str, object]:
     declared = () if history.tools is None else history.tools.tools
-    return {timeline_text.tool_name(tool): tool for tool in declared}
+    return {timeline_text.tool_title(tool): tool for tool in declared}

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import onrecord
+from onrecord.domain.content import Native
 from tests.adapters.cli.command import Command, in_process, on_a_terminal, url_of
 from tests.factories import tool_call, tool_result
 
@@ -51,6 +52,19 @@ def test_instructions_and_tools_stand_before_the_events(command: Command) -> Non
         ["added", "", "instructions", "", "Be brief."],
         ["added", "", "tool", "", "track"],
     ]
+
+
+def test_a_server_that_is_added_is_named(url: str, command: Command) -> None:
+    parcels, depots = (
+        Native(api="openai-responses", value={"type": "mcp", "server_label": name})
+        for name in ("parcels", "depots")
+    )
+    with onrecord.connect(url) as store:
+        chat = store.conversation(KEY)
+        chat.tools.declare([parcels])
+        chat.tools.declare([parcels, depots])
+    changed = command("diff", KEY, "8", "9", "--api", "openai-responses").columns
+    assert [row[:5] for row in changed] == [["added", "", "tool", "", "mcp (depots)"]]
 
 
 def test_json_has_the_notes_of_both_reports(command: Command) -> None:

@@ -129,6 +129,35 @@ def test_every_declaration_is_told_the_first_one_first(command: Command) -> None
     )
 
 
+SERVERS = (
+    Native(api="openai-responses", value={"type": "mcp", "server_label": "parcels"}),
+    Native(api="openai-responses", value={"type": "mcp", "server_label": "depots"}),
+    Native(api="anthropic-messages", value={"type": "mcp_toolset", "mcp_server_name": "parcels"}),
+    Native(api="gemini", value={"mcpServers": [{"name": "parcels"}, {"name": "depots"}]}),
+    BuiltinTool(name="mcp", options={"openai-responses": {"server_label": "customs"}}),
+)
+TITLES = [
+    "mcp (parcels)",
+    "mcp (depots)",
+    "mcp_toolset (parcels)",
+    "mcpServers (parcels, depots)",
+    "mcp (customs)",
+]
+
+
+def test_the_servers_of_a_provider_are_told_apart(command: Command) -> None:
+    with onrecord.connect() as store:
+        chat = store.conversation("servers")
+        chat.tools.declare(SERVERS[:1])
+        chat.tools.declare(SERVERS)
+    assert [row[0] for row in command("tools", "servers").columns] == TITLES
+    assert command("show", "servers").columns[2][6] == ", ".join(TITLES)
+    document = command("tools", "servers", "--json").document
+    assert [tool["name"] for tool in document["tools"][:2]] == ["mcp", "mcp"]
+    assert command("tools", "servers", "--all").columns[1][4] == ", ".join(TITLES)
+    assert "mcp (depots)" in on_a_terminal("tools", "servers")
+
+
 def test_they_are_drawn_on_a_terminal() -> None:
     drawn = on_a_terminal("tools", KEY, NO_COLOR="", columns=100)
     assert "4 tools since version 4" in drawn
