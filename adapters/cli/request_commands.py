@@ -24,7 +24,7 @@ from onrecord.adapters.cli.program import (
     opened,
 )
 from onrecord.adapters.conversation.conversation import Conversation
-from onrecord.adapters.store import Store
+from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import counted, named
 from onrecord.domain import jsontext
@@ -121,7 +121,7 @@ def diff(
 
     Which events came in and which went, and why; which go otherwise, by the reports of the two
     requests; and the instructions and tools that changed. Piped: change, version, type of event,
-    why, text.
+    why, text, the key of the origin that has the event where it is not the conversation itself.
 
     Example: `onrecord diff support/4711 28 32 --api openai-chat`
     """
@@ -131,7 +131,7 @@ def diff(
         conversation = _conversation(store, key, "there is nothing left to compare")
         history_window = None if window is None else Window(exchanges=window, step=1)
         changed = conversation.diff(a, b, api=api, window=history_window)
-        show_diff(changed, as_json=as_json)
+        show_diff(changed, backend_of(store), conversation.conversation_id, as_json=as_json)
 
 
 def _show(made: Request, *, as_json: bool) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, cast
+from uuid import UUID
 
+from onrecord.adapters.streams.beginnings import keys_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import counted, size
 from onrecord.adapters.terminal.tables import Cell, Column, Kind, show_rows
 from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.log import Log
 from onrecord.projections.api import known_api
 from onrecord.projections.apis.request import Request, Where
 from onrecord.projections.history.history import NoteKind
@@ -211,23 +214,30 @@ _COLUMNS: Final = (
     Column("what"),
     Column("why", Kind.NAME),
     Column("text", Kind.TEXT),
+    Column("recorded in", Kind.KEY),
 )
 
 
-def show_diff(diff: RequestDiff, *, as_json: bool) -> None:
-    """Write what changed."""
+def show_diff(diff: RequestDiff, log: Log, conversation_id: UUID, *, as_json: bool) -> None:
+    """Write what changed; of an event of a fork's origin the key of that.
+
+    Versions of a fork and of its origin may be the same numbers.
+    """
     if as_json:
         output.json_line(_document(diff))
         return
-    show_rows(_COLUMNS, [*_settings(diff), *map(_row, diff.events)])
+    owners = {change.event.conversation_id for change in diff.events} - {conversation_id}
+    origins = {owner: str(owner) for owner in owners} | keys_of(log, owners)
+    events = (_row(change, origins.get(change.event.conversation_id)) for change in diff.events)
+    show_rows(_COLUMNS, [*_settings(diff), *events])
     if diff.is_empty:
         output.note("nothing changed")
 
 
 def _settings(diff: RequestDiff) -> Iterator[tuple[Cell, ...]]:
     if diff.instructions is not None:
-        yield "removed", None, "instructions", None, diff.instructions.before or "none"
-        yield "added", None, "instructions", None, diff.instructions.after or "none"
+        yield "removed", None, "instructions", None, diff.instructions.before or "none", None
+        yield "added", None, "instructions", None, diff.instructions.after or "none", None
     if diff.tools is not None:
         tools = (
             ("added", diff.tools.added),
@@ -235,14 +245,15 @@ def _settings(diff: RequestDiff) -> Iterator[tuple[Cell, ...]]:
             ("changed", diff.tools.changed),
         )
         for change, names in tools:
-            yield from ((change, None, "tool", None, name) for name in names)
+            yield from ((change, None, "tool", None, name, None) for name in names)
 
 
-def _row(change: EventChange) -> tuple[Cell, ...]:
+def _row(change: EventChange, origin: str | None) -> tuple[Cell, ...]:
     event = change.event
     rows = list(Timeline(side_lines=True).rows(event))
     text = "; ".join(row.text for row in rows)
-    return change.change, event.version, event.type, change.reason or _other_form(change), text
+    why = change.reason or _other_form(change)
+    return change.change, event.version, event.type, why, text, origin
 
 
 def _other_form(change: EventChange) -> str:

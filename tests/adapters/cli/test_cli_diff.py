@@ -39,18 +39,18 @@ def test_each_change_is_a_line_with_its_reason(command: Command) -> None:
     assert re.fullmatch(r"before: repaired, .*\[R1\]; after: nothing else", call[3])
     assert result == [
         *("added", "4", "tool_result.recorded", "not recorded yet"),
-        "It left depot\\nNorth",
+        *("It left depot\\nNorth", ""),
     ]
     assert command("diff", KEY, "4", "5").columns[0] == [
-        *("removed", "2", "message.recorded", "redaction", "Where is my parcel?")
+        *("removed", "2", "message.recorded", "redaction", "Where is my parcel?", "")
     ]
 
 
 def test_instructions_and_tools_stand_before_the_events(command: Command) -> None:
     assert command("diff", KEY, "5", "7").columns == [
-        ["removed", "", "instructions", "", "none"],
-        ["added", "", "instructions", "", "Be brief."],
-        ["added", "", "tool", "", "track"],
+        ["removed", "", "instructions", "", "none", ""],
+        ["added", "", "instructions", "", "Be brief.", ""],
+        ["added", "", "tool", "", "track", ""],
     ]
 
 
@@ -65,6 +65,19 @@ def test_a_server_that_is_added_is_named(url: str, command: Command) -> None:
         chat.tools.declare([parcels, depots])
     changed = command("diff", KEY, "8", "9", "--api", "openai-responses").columns
     assert [row[:5] for row in changed] == [["added", "", "tool", "", "mcp (depots)"]]
+
+
+def test_versions_of_a_fork_and_of_its_origin_are_told_apart(url: str, command: Command) -> None:
+    with onrecord.connect(url) as store:
+        fork = store.conversation(KEY).fork("fork", at=4)
+        fork.user("And now?")  # Version 3 of the fork, as the call is of its origin.
+        fork.compact("It left.", until=3)
+    changed = command("diff", "fork", "3", "4").columns
+    assert [(row[1], row[5]) for row in changed if row[0] == "removed"] == [
+        *(("2", KEY), ("3", KEY), ("4", KEY)),
+        ("3", ""),
+    ]
+    assert KEY in on_a_terminal("diff", "fork", "3", "4", columns=120)
 
 
 def test_json_has_the_notes_of_both_reports(command: Command) -> None:
