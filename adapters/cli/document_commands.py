@@ -18,7 +18,8 @@ from onrecord.adapters.storage.atomic_files import write_atomically
 from onrecord.adapters.store import Store, backend_of, spool_of
 from onrecord.adapters.streams.lineage import LineSegment, lineage
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.output import Named, counted, named, size
+from onrecord.adapters.terminal.output import Named, named, size
+from onrecord.domain.counts import counted
 from onrecord.domain.documents import essence_of, name_of
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.tool_context import ToolCallContext

@@ -26,8 +26,9 @@ from onrecord.adapters.cli.program import (
 from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.output import counted, named
+from onrecord.adapters.terminal.output import named
 from onrecord.domain import jsontext
+from onrecord.domain.counts import counted
 from onrecord.domain.errors import InvalidInput, MalformedJson, SecretMissing
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.history.windows import MessageWindow, Window

@@ -11,8 +11,9 @@ from onrecord.adapters.cli.program import AsJson, At, Key, Url, known_api, opene
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.streams.lineage import LineSegment, lineage
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.output import Named, counted, named
+from onrecord.adapters.terminal.output import Named, named
 from onrecord.domain import jsontext
+from onrecord.domain.counts import counted
 from onrecord.domain.header import timestamp
 from onrecord.domain.tools import ToolDefinition, ToolSource
 

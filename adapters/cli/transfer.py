@@ -29,7 +29,8 @@ from onrecord.adapters.cli.program import (
 from onrecord.adapters.storage.atomic_files import write_atomically
 from onrecord.adapters.store import Store, backend_of, spool_of
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.output import counted, named, size
+from onrecord.adapters.terminal.output import named, size
+from onrecord.domain.counts import counted
 from onrecord.domain.errors import InvalidExport, InvalidInput
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from onrecord.adapters.cli.program import AsJson, Key, Url, opened
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.streams.beginnings import key_of
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.output import Named, counted, named
+from onrecord.adapters.terminal.output import Named, named
+from onrecord.domain.counts import counted
 from onrecord.domain.errors import InvalidInput
 
 if TYPE_CHECKING:

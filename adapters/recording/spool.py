@@ -25,6 +25,7 @@ from onrecord.adapters.storage.atomic_files import write_atomically
 from onrecord.adapters.storage.sqlite.url import path_of
 from onrecord.adapters.streams.stream import Done, append_to, stored_again
 from onrecord.adapters.wire.blob_bytes import pieces_of
+from onrecord.domain.counts import counted
 from onrecord.domain.errors import (
     ConversationForgotten,
     StorageBusy,
@@ -297,16 +298,17 @@ def warn_quietly(text: str) -> None:
 
 def _say(taken: int, refused: int, unknown: int) -> None:
     if taken:
-        text = f"recorded late, for the store could not take them in time: {taken} answers"
+        late = counted(taken, "answer")
+        text = f"recorded late, for the store could not take them in time: {late}"
         logger.warning(text)
         warnings.warn(text, RecordingWarning, stacklevel=4)
     if refused:
-        text = f"never recorded, for the store refuses them: {refused} answers: see the log"
+        lost = counted(refused, "answer")
+        text = f"never recorded, for the store refuses them: {lost}: see the log"
         warnings.warn(text, RecordingWarning, stacklevel=4)
     if unknown:
-        text = (
-            f"kept, for a conversation that the log does not have: {unknown} answers: see the log"
-        )
+        kept = counted(unknown, "answer")
+        text = f"kept, for a conversation that the log does not have: {kept}: see the log"
         warnings.warn(text, RecordingWarning, stacklevel=4)
 
 

@@ -21,6 +21,7 @@ from uuid import UUID
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.streams.beginnings import key_of
 from onrecord.domain import jsontext
+from onrecord.domain.counts import counted
 from onrecord.domain.errors import ConversationForgotten, ConversationNotFound, InvalidInput
 from onrecord.domain.head import Head
 
@@ -279,11 +280,6 @@ def size(count: int) -> str:
             return f"{scaled:.1f} {unit}"
         scaled /= 1000
     return f"{scaled:,.1f} PB"
-
-
-def counted(count: int, noun: str) -> str:
-    """Return a count and its noun: `1 event`, `1,024 events`."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def ago(then: int, now: int) -> str:

@@ -8,8 +8,9 @@ from uuid import UUID
 
 from onrecord.adapters.streams.beginnings import keys_of
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.output import counted, size
+from onrecord.adapters.terminal.output import size
 from onrecord.adapters.terminal.tables import Cell, Column, Kind, show_rows
+from onrecord.domain.counts import counted
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Log
 from onrecord.projections.api import known_api

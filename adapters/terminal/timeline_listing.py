@@ -17,10 +17,11 @@ from onrecord.adapters.streams.lineage import (
     lineage,
 )
 from onrecord.adapters.terminal import output
-from onrecord.adapters.terminal.output import Named, ago, counted, moment
+from onrecord.adapters.terminal.output import Named, ago, moment
 from onrecord.adapters.terminal.side_branch_listing import with_instructions
 from onrecord.domain import jsontext
 from onrecord.domain.content import Document, Native, ServerToolCall, ServerToolResult
+from onrecord.domain.counts import counted
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import ServerToolCallRecorded, ServerToolResultRecorded
 from onrecord.domain.header import timestamp
@@ -308,7 +309,7 @@ def _about(named: Named) -> str:
     about = (
         counted(head.version, "event"),
         counted(head.exchange, "exchange"),
-        f"{head.input_tokens:,} tokens in, {head.output_tokens:,} out",
+        f"{counted(head.input_tokens, 'token')} in, {head.output_tokens:,} out",
         f"{counted(len(head.open_calls), 'call')} open" if head.open_calls else "",
         "closed" if head.closed else "",
     )

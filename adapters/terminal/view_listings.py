@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
-from onrecord.adapters.terminal.output import counted
 from onrecord.adapters.terminal.tables import Cell, Column, Kind
 from onrecord.adapters.terminal.view_pages import Listing
+from onrecord.domain.counts import counted
 from onrecord.domain.jsontext import JsonObject
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from uuid import UUID
 
 from onrecord.adapters.upkeep.erasing import erasures_of
 from onrecord.adapters.upkeep.verifying_documents import StoredDocuments
+from onrecord.domain.counts import counted
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.header import EMPTY, Root, Tree
 from onrecord.domain.inventory import (
@@ -332,7 +333,7 @@ class _Check:
         unchecked = self._unchecked
         if self._newer:
             unchecked.append(
-                f"{self._newer} conversations hold events of a newer release: what those did to "
+                f"{counted(self._newer, 'conversation')} with events of a newer release: what those did to "
                 "their heads, and which documents they refer to"
             )
         return Verified(
@@ -348,13 +349,13 @@ class _Check:
 
     def _checked(self) -> tuple[str, ...]:
         return (
-            f"{_counted(self._events, 'event')}: leaf, digest, header, place, and the columns beside them",
-            f"{_counted(self._conversations + self._streams, 'head')} and {_counted(self._keys, 'key')}: as the events say",
+            f"{counted(self._events, 'event')}: leaf, digest, header, place, and the columns beside them",
+            f"{counted(self._conversations + self._streams, 'head')} and {counted(self._keys, 'key')}: as the events say",
             (
-                f"{_counted(self._erasures, 'erasure')} and {_counted(self._snapshots, 'snapshot')}: of "
+                f"{counted(self._erasures, 'erasure')} and {counted(self._snapshots, 'snapshot')}: of "
                 f"conversations that are there"
             ),
-            f"{_counted(self._blobs, 'document')}: the bytes, and whether an event refers to them",
+            f"{counted(self._blobs, 'document')}: the bytes, and whether an event refers to them",
             *self._beside,
             *self._confirmed_roots,
         )
@@ -370,10 +371,6 @@ class _Check:
             after = page[-1].event.position
             self._looked_at += len(page)
             self._progress(self._looked_at, self.total)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _events(moment: Moment, head: StoredHead) -> Iterator[StoredEvent]:

@@ -18,6 +18,7 @@ from onrecord.adapters.storage.sqlite.connection import Connections, Session
 from onrecord.adapters.upkeep.verifying import Progress, Verified, VerifiedView, no_progress
 from onrecord.adapters.views.ports import KeptMoment, KeptViews
 from onrecord.adapters.views.sqlite.kept import PAGE, Folding, kept_sums, paged, scratch
+from onrecord.domain.counts import counted
 from onrecord.domain.errors import StorageError
 from onrecord.domain.inventory import StoredHead
 from onrecord.domain.log import Backend, RecordedEvent
@@ -151,13 +152,13 @@ class _Check:
         unchecked = [
             *self._unchecked,
             *(
-                f"view {view}: {count} conversations from the event on that it cannot fold"
+                f"view {view}: {counted(count, 'conversation')} from the event on that it cannot fold"
                 for view, count in sorted(self._unfolded.items())
             ),
         ]
         if self._pending:
-            pending = f"{len(self._pending)} conversations that were erased"
-            unchecked.append(f"views: {pending}, and are taken out of the views as they are read")
+            pending = counted(len(self._pending), "erased conversation")
+            unchecked.append(f"views: {pending}, taken out of the views as they are read")
         views = (
             VerifiedView(view, self._rows[view], behind, self._parked[view])
             for view, behind in sorted(self._behind.items())

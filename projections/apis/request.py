@@ -15,6 +15,7 @@ from pydantic import Field, ValidationError
 
 from onrecord.domain import jsontext, request_template
 from onrecord.domain.content import Value
+from onrecord.domain.counts import counted
 from onrecord.domain.documents import Modality
 from onrecord.domain.errors import NothingToSend, RoundOpen, SchemaNewer
 from onrecord.domain.jsontext import JsonObject
@@ -206,7 +207,7 @@ class Request(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         """Return what the request is, without what it says."""
-        return f"<Request {self.api}: {', '.join(self)}; {len(self.report)} notes>"
+        return f"<Request {self.api}: {', '.join(self)}; {counted(len(self.report), 'note')}>"
 
     def body_parts(self) -> dict[str, bytes]:
         """Return each member of the body as its JSON text: compact UTF-8."""

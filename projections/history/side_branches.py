@@ -8,6 +8,7 @@ from typing import Final, Literal, TypeAlias
 from uuid import UUID
 
 from onrecord.domain.admission import refers_back
+from onrecord.domain.counts import counted
 from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.events import (
     LineAdopted,
@@ -63,7 +64,7 @@ class SideBranchSummary:
         """Say where it stands and what became of it."""
         place = "" if self.after is None else f" after version {self.after}"
         why = f"{self.relation}{place} ({WHY[self.relation]})"
-        return f"{why}, {_counted(self.events)}, {self._fate}"
+        return f"{why}, {counted(self.events, 'event')}, {self._fate}"
 
     @property
     def _fate(self) -> str:
@@ -123,7 +124,3 @@ class SideBranchFold:
                     line.after = answers
             case _:
                 return
-
-
-def _counted(events: int) -> str:
-    return "1 event" if events == 1 else f"{events} events"

@@ -17,6 +17,7 @@ from onrecord.domain.content import (
     ToolResult,
     Url,
 )
+from onrecord.domain.counts import counted
 from onrecord.domain.tools import BuiltinTool, ToolDefinition
 from onrecord.projections.api import instructions_of, neutral_of, tool_of
 
@@ -26,7 +27,7 @@ def request(event: events.RequestSent) -> str:
     made = "" if event.recipe is None else f", rendered from version {event.recipe.version}"
     place = "" if event.after is None else f" after version {event.after}"
     goes_on = "" if event.relation == "extends" else f", {event.relation}{place}"
-    return f"{event.template.size:,} bytes to {event.model or event.api}{goes_on}{made}"
+    return f"{counted(event.template.size, 'byte')} to {event.model or event.api}{goes_on}{made}"
 
 
 def attempt(event: events.AttemptFailed) -> str:
@@ -41,11 +42,8 @@ def response(event: events.ResponseCompleted) -> str:
     read, written = event.input_tokens, event.output_tokens
     if read is None and written is None:
         return text
-    return f"{text}, {_count(read)} tokens in, {_count(written)} out"
-
-
-def _count(tokens: int | None) -> str:
-    return "unknown" if tokens is None else f"{tokens:,}"
+    tokens = "unknown tokens" if read is None else counted(read, "token")
+    return f"{text}, {tokens} in, {'unknown' if written is None else f'{written:,}'} out"
 
 
 def instructions(content: str | Text | Native) -> str:
@@ -142,7 +140,7 @@ def _said(value: Any) -> str:
         case str():
             return value
         case {"$onrecord.blob": str(), "size": int() as size}:
-            return f"{size:,} bytes, held apart"
+            return f"{counted(size, 'byte')}, held apart"
         case list():
             parts = [_said_of(item) for item in cast("list[Any]", value)]
             return "; ".join(part for part in parts if part)
@@ -169,7 +167,7 @@ def adoption(event: events.LineAdopted) -> str:
 
 def document(value: Document) -> str:
     """Return a document's name, kind and size."""
-    size = "" if value.blob is None else f"{value.blob.size:,} bytes"
+    size = "" if value.blob is None else counted(value.blob.size, "byte")
     url = None if value.url is None or value.url.startswith("data:") else value.url
     parts = (value.name or url, value.media_type, size)
     return ", ".join(part for part in parts if part)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
+from onrecord.domain.counts import counted
 from onrecord.domain.head import MOST_TOKENS
 from onrecord.projections.verification.verification import Fault
 from onrecord.projections.views.usage import COUNTS
@@ -166,7 +167,7 @@ def _other_columns(expected: Row, actual: Row) -> tuple[str, ...]:
 
 
 def _told(view: str, kind: Kind, count: int, columns: Collection[str]) -> str:
-    rows = "1 row is" if count == 1 else f"{count:,} rows are"
+    rows = f"{counted(count, 'row')} {'is' if count == 1 else 'are'}"
     match kind:
         case "missing":
             return f"view {view}: {rows} missing"

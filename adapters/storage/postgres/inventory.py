@@ -23,6 +23,7 @@ from onrecord.adapters.storage.postgres.connections import (
 )
 from onrecord.adapters.storage.postgres.errors import translated
 from onrecord.adapters.storage.queries import load_queries
+from onrecord.domain.counts import counted
 from onrecord.domain.inventory import (
     Oddity,
     StoredBlob,
@@ -88,8 +89,8 @@ class PostgresInventory:
         """Return what could not be checked."""
         [(keys, blobs)] = self._connections.ask("unbegun")
         unchecked = {
-            f"{keys} keys of conversations in which nothing was said yet": keys,
-            f"{blobs} documents that no event came after yet": blobs,
+            f"{counted(keys, 'key')} of conversations in which nothing was said yet": keys,
+            f"{counted(blobs, 'document')} that no event came after yet": blobs,
         }
         return [what for what, is_so in unchecked.items() if is_so]
 

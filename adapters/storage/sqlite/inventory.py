@@ -15,6 +15,7 @@ from onrecord.adapters.storage.sqlite.append import SHARD, head_of
 from onrecord.adapters.storage.sqlite.connection import Connections, Row, Session
 from onrecord.adapters.storage.sqlite.file import SqliteFile
 from onrecord.adapters.storage.sqlite.held_files import Mark
+from onrecord.domain.counts import counted
 from onrecord.domain.head import Head
 from onrecord.domain.inventory import (
     Oddity,
@@ -101,8 +102,8 @@ class SqliteInventory:
         mark, _ = self._file.marks()
         begun = 0 if mark is None else mark.begun
         unchecked = {
-            f"{keys} keys of conversations in which nothing was said yet": keys,
-            f"{blobs} documents that no event came after yet": blobs,
+            f"{counted(keys, 'key')} of conversations in which nothing was said yet": keys,
+            f"{counted(blobs, 'document')} that no event came after yet": blobs,
             f"whether the file was cut before position {begun}, where the mark beside it began": begun,
         }
         return [what for what, is_so in unchecked.items() if is_so]

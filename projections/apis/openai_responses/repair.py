@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from itertools import groupby
 from typing import Any, Final, cast
 
+from onrecord.domain.counts import counted
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.openai_chat.draft import family_of
 from onrecord.projections.apis.openai_responses.draft import Piece, ResponsesDraft, piece_of
@@ -47,7 +48,7 @@ def begin_at_compaction(draft: ResponsesDraft) -> None:
     if not speaks and not _is_whole(draft.pieces[last], draft.history.responses):
         begin = last
     if begin:
-        why = f"the compaction stands for the {begin} items before it"
+        why = f"the compaction stands for the {counted(begin, 'item')} before it"
         draft.note("left out", "O10", draft.pieces[last].block.version, why)
         draft.pieces = draft.pieces[begin:]
 

@@ -173,9 +173,7 @@ def test_what_is_still_to_be_taken_out_is_said(tmp_path: Path) -> None:
     store.log.forget(gone)
     found = compared(store)
     assert found.faults == ()
-    told = (
-        "views: 1 conversations that were erased, and are taken out of the views as they are read"
-    )
+    told = "views: 1 erased conversation, taken out of the views as they are read"
     assert found.unchecked == (told,)
     read(store)
     assert compared(store).unchecked == ()
