@@ -101,8 +101,8 @@ def _place(api: str) -> str:
     """Return where the wire of an API is; empty where it has none."""
     if api in FOLDERS:
         return f"onrecord.adapters.wire.{FOLDERS[api]}.wire:WIRE"
-    api_found = loaded_api(api)
-    return api_found.wire if api_found else ""
+    package_api = loaded_api(api)
+    return package_api.wire if package_api else ""
 
 
 WIRES: Final[Mapping[str, Wire]] = _Wires()

@@ -63,12 +63,15 @@ def read_as(shape: type[ShapeT], where: str, plain: JsonObject) -> ShapeT:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is told of the models of some names; `ids` are in lower case, `key` is its own name."""
+    """What is told of the models of some names, its `values`.
+
+    `ids` are in lower case, `key` is its own name.
+    """
 
     key: str
     ids: tuple[str, ...]
     patterns: tuple[Pattern, ...]
-    told: JsonObject
+    values: JsonObject
 
 
 def told_in(table: JsonObject) -> JsonObject:
@@ -105,14 +108,14 @@ def entries_in(api: str, under: JsonObject, over: JsonObject) -> tuple[Entry, ..
 def _over_each(entry: Entry, known: tuple[Entry, ...]) -> Iterator[Entry]:
     """Yield an entry for each of its names, over what held for that; a pattern is a name here."""
     for name in entry.ids:
-        yield Entry(entry.key, (name,), (), _over(name, entry.told, known))
+        yield Entry(entry.key, (name,), (), _over(name, entry.values, known))
     for pattern in entry.patterns:
-        yield Entry(entry.key, (), (pattern,), _over(pattern.text.lower(), entry.told, known))
+        yield Entry(entry.key, (), (pattern,), _over(pattern.text.lower(), entry.values, known))
 
 
-def _over(name: str, told: JsonObject, known: tuple[Entry, ...]) -> JsonObject:
-    found = entry_for(name, known)
-    return told if found is None else laid_over(found[1].told, told)
+def _over(name: str, values: JsonObject, known: tuple[Entry, ...]) -> JsonObject:
+    named_entry = entry_for(name, known)
+    return values if named_entry is None else laid_over(named_entry[1].values, values)
 
 
 def check_tables(tables: Mapping[str, Any], apis: Container[str]) -> None:
@@ -130,7 +133,7 @@ def _check_models(api: str, models: JsonObject) -> None:
     for key, plain in models.items():
         where = f"{api}.{MODELS}.{key}"
         entry = _entry(api, key, _table(where, plain))
-        read_as(Told, where, entry.told)
+        read_as(Told, where, entry.values)
         for name in (*entry.ids, *(pattern.text.lower() for pattern in entry.patterns)):
             if name in seen:
                 raise InvalidInput(f"{where}: another entry is for {name!r}")
@@ -264,7 +267,7 @@ def rows_of(api: str, matrix: JsonObject | None = None) -> tuple[Capabilities, .
     return (
         _capabilities(f"{api} {ANY_MODEL}", api, defaults),
         *(
-            _capabilities(f"{api} {name}", api, laid_over(defaults, entry.told), entry.key)
+            _capabilities(f"{api} {name}", api, laid_over(defaults, entry.values), entry.key)
             for entry in entries_in(api, under, over)
             for name in (*entry.ids, *(pattern.text for pattern in entry.patterns))
         ),
@@ -301,7 +304,7 @@ def _known(api: str, model: str | None, own: bytes) -> Capabilities:
     if known is None:
         return Capabilities(f"{api} ({model} not listed)")
     name, entry = known
-    return _capabilities(f"{api} {name}", api, laid_over(defaults, entry.told), entry.key)
+    return _capabilities(f"{api} {name}", api, laid_over(defaults, entry.values), entry.key)
 
 
 def entry_for(model: str, entries: tuple[Entry, ...]) -> tuple[str, Entry] | None:

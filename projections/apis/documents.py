@@ -260,8 +260,8 @@ class Router:
 
         What a tool gave is none of these, also where it goes as the user's, late or on its own.
         """
-        is_given = block.plain["kind"] == "document" and block.made_by is None
-        return is_given and block.call_id is None and block.place in self._unanswered
+        is_document = block.plain["kind"] == "document" and block.made_by is None
+        return is_document and block.call_id is None and block.place in self._unanswered
 
     def _note(
         self, block: Block, document: Document, holder: _Holder, where: Where, why: str

@@ -304,4 +304,4 @@ def cost_of(usage: ModelUsage, prices: Prices) -> Decimal | None:
 
 def _price(entry: Entry) -> Price:
     names = ", ".join((*entry.ids, *(pattern.text for pattern in entry.patterns)))
-    return read_as(Price, names, entry.told)
+    return read_as(Price, names, entry.values)

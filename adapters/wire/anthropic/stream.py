@@ -261,11 +261,11 @@ class MessageStream(EventReader):
             self._envelope = with_model(self._envelope, start)
 
     def _delta(self, data: JsonObject) -> None:
-        block, held = self._blocks.open.get(index_or(data.get("index"), -1)), data.get("delta")
-        if block is None or not isinstance(held, dict):
+        block, change = self._blocks.open.get(index_or(data.get("index"), -1)), data.get("delta")
+        if block is None or not isinstance(change, dict):
             self._note("a content_block_delta of no open block")
             return
-        delta = cast("JsonObject", held)
+        delta = cast("JsonObject", change)
         complaint = block.add(delta)
         if complaint is not None:
             self._note(complaint)

@@ -268,10 +268,10 @@ class RawBytes:
     def pieces(self) -> Iterator[bytes]:
         """Yield what is kept, as it came."""
         with self._lock:
-            file, size, pieces_held = self._file, self._filed, tuple(self._chunks)
+            file, size, chunks = self._file, self._filed, tuple(self._chunks)
         if file is not None:
             yield from read_file(file, self._lock, 0, size)
-        yield from pieces_held
+        yield from chunks
 
 
 class AnswerBody:

@@ -48,7 +48,7 @@ def record(client: ClientT, binding: Binding) -> ClientT:
     UnsupportedClient for anything but a client of the `anthropic`, `openai`, `google-genai`,
     `ollama` or `boto3` SDK, sync or async, those for Azure, Vertex and Bedrock included.
     """
-    sdk = next((sdk_found for kinds, sdk_found in _sdks() if isinstance(client, kinds)), None)
+    sdk = next((each for kinds, each in _sdks() if isinstance(client, kinds)), None)
     if sdk is None:
         raise UnsupportedClient(
             f"the wire of {type(client).__module__}.{type(client).__qualname__} cannot be "

@@ -79,7 +79,9 @@ def kind_of(part: JsonObject) -> Kind:
 
 def type_of(part: JsonObject) -> str:
     """Return by what a part is named that is of no known kind: its first member that says so."""
-    telling = (name for name in part if not any(name in (of, snake(of)) for of in _BESIDE))
+    telling = (
+        name for name in part if not any(name in (beside, snake(beside)) for beside in _BESIDE)
+    )
     return next(telling, next(iter(part), ""))
 
 

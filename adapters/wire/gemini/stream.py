@@ -153,11 +153,11 @@ def _uncounted(usage: Any) -> Any:
     members = cast("JsonObject", usage)
     others = {name: value for name, value in members.items() if not _COUNTED.search(name)}
     details = {
-        name: [found for entry in objects(value) if (found := _beside_counts(entry))]
+        name: [rest for entry in objects(value) if (rest := _beside_counts(entry))]
         for name, value in members.items()
         if name.endswith("Details")
     }
-    return {**others, **{name: found for name, found in details.items() if found}}
+    return {**others, **{name: entries for name, entries in details.items() if entries}}
 
 
 def _beside_counts(entry: JsonObject) -> JsonObject:

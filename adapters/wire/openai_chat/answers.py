@@ -68,10 +68,10 @@ def _made_id(call: JsonObject, made: UnnamedCalls) -> str | None:
         if (named_call := called(call)) is not None:
             made.call(named_call.name, None, named_call.id)
         return None
-    for member, asked in (("function", "arguments"), ("custom", "input")):
+    for member, arguments in (("function", "arguments"), ("custom", "input")):
         match call.get(member):
             case {"name": str(name), **rest} if name:
-                return made.call(name, arguments_in(rest.get(asked)))
+                return made.call(name, arguments_in(rest.get(arguments)))
             case _:
                 continue
     return None

@@ -145,10 +145,10 @@ def _leading_results(turn: Turn) -> set[str]:
 def results_without_call(request: Mapping[str, Any]) -> Iterator[Found]:
     """Find results whose call does not stand in the turn before them (claude-code#18947)."""
     called: set[str] = set()
-    is_held = goes_on_from_thread(request)
+    is_in_thread = goes_on_from_thread(request)
     for turn in turns_of(request):
         for place, placed in enumerate(turn.blocks):
-            if is_held and turn.index == 0:
+            if is_in_thread and turn.index == 0:
                 continue
             if placed.kind == "tool_result" and placed.answers not in called:
                 message = (

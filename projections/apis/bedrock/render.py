@@ -156,7 +156,7 @@ def _bytes(data: str) -> bytes | str:
 _DECODERS: Final[Mapping[str, Callable[[JsonObject], JsonObject]]] = {
     **dict.fromkeys(MEDIA, _file),
     "reasoningContent": _reasoning,
-    "guardContent": lambda told: _block(told) if "image" in told else told,
+    "guardContent": lambda content: _block(content) if "image" in content else content,
     "toolResult": _result,
 }
 

@@ -186,8 +186,8 @@ def files_in_s3(request: Mapping[str, Any]) -> Iterator[Found]:
         return
     for path, block in all_blocks(request):
         yield from _in_s3(path, block, ("document", "image", "video"))
-        for at, held in placed_objects(member(block.get("toolResult"), "content")):
-            yield from _in_s3((*path, "toolResult", "content", at), held, ("image", "video"))
+        for at, part in placed_objects(member(block.get("toolResult"), "content")):
+            yield from _in_s3((*path, "toolResult", "content", at), part, ("image", "video"))
 
 
 def _in_s3(path: Path, block: JsonObject, kinds: Iterable[str]) -> Iterator[Found]:

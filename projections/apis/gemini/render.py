@@ -105,8 +105,8 @@ KNOWN: Final[Mapping[str, frozenset[str]]] = {
 
 _NAMES: Final[Mapping[str, frozenset[str]]] = {
     spelled: names | frozenset(map(snake, names))
-    for of, names in KNOWN.items()
-    for spelled in (of, snake(of))
+    for holder, names in KNOWN.items()
+    for spelled in (holder, snake(holder))
 }
 """The same in either spelling."""
 
@@ -159,15 +159,15 @@ def _parts(parts: Iterable[JsonObject], unknown: list[str]) -> Iterator[JsonObje
             yield known
 
 
-def _known(value: JsonObject, of: str, unknown: list[str]) -> JsonObject:
+def _known(value: JsonObject, holder: str, unknown: list[str]) -> JsonObject:
     """Return an object with those members that the SDK knows; the object itself if it knows all."""
-    names = KNOWN.get(of)
+    names = KNOWN.get(holder)
     if names is None:
         return value
     unknown += [name for name in value if camel(name) not in names]
     members = {name: item for name, item in value.items() if camel(name) in names}
     for name, item in members.items():
-        if not of and isinstance(item, dict):
+        if not holder and isinstance(item, dict):
             members[name] = _known(cast("JsonObject", item), camel(name), unknown)
     return value if members == value else members
 

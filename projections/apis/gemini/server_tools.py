@@ -193,8 +193,8 @@ def called(value: JsonObject) -> ServerToolCall | None:
         arguments = members(code, "code", "language")
         return ServerToolCall(id=text(code.get("id")), name="code_execution", arguments=arguments)
     if (call := object_in(value, "toolCall")) is not None:
-        asked: JsonObject = call.get("args") or {}
-        return ServerToolCall(id=text(call.get("id")), name=_tool(call), arguments=asked)
+        tool_arguments: JsonObject = call.get("args") or {}
+        return ServerToolCall(id=text(call.get("id")), name=_tool(call), arguments=tool_arguments)
     if (grounding := object_in(value, "groundingMetadata")) is not None and _asks(grounding):
         queries = _queries(grounding)
         arguments = {"queries": queries} if queries else {}

@@ -231,8 +231,8 @@ class ChatDraft(Draft):
         model, responses = self.reader.model or "", self.history.responses
         if "/" not in model or block.response is None:
             return False
-        told = (responses.model_of(block.response), responses.model_asked(block.asked))
-        return any(one and "/" in one and family_of(one) == family_of(model) for one in told)
+        models = (responses.model_of(block.response), responses.model_asked(block.asked))
+        return any(one and "/" in one and family_of(one) == family_of(model) for one in models)
 
     def holds_sound(self, expires_at: object) -> bool:
         """Whether a model of OpenAI's hears the sound of an answer, and the service still has it.

@@ -69,12 +69,12 @@ def show_pictures(draft: ResponsesDraft) -> None:
 
 def _pictures(draft: ResponsesDraft, item: JsonObject, block: Block) -> JsonObject | None:
     """Return the message that shows the pictures that an item holds; None where it has none."""
-    gave, call = outcome_of(NAME, item), neutral_of(NAME, item)
-    if gave is None or not isinstance(call, ServerToolCall):
+    result, call = outcome_of(NAME, item), neutral_of(NAME, item)
+    if result is None or not isinstance(call, ServerToolCall):
         return None
     behind = Behind(draft.options.tags, text_part, draft.as_sent)
     named = replace(block, name=call.name, call_id=call.id)
-    for part in gave.content:
+    for part in result.content:
         if isinstance(part, Document) and (part.url or "").startswith("data:"):
             encoded = draft.router.in_message(named, part, draft.encode)
             if encoded is not None:
@@ -96,9 +96,9 @@ def _told(value: JsonObject) -> Iterator[str]:
             yield text
         case _:
             return
-    gave = outcome_of(NAME, value)
-    if gave is not None and (gave.content or gave.is_error):
-        yield words_of(gave)
+    result = outcome_of(NAME, value)
+    if result is not None and (result.content or result.is_error):
+        yield words_of(result)
 
 
 def _words(part: Text | Document) -> str:
@@ -240,8 +240,8 @@ class _Checked:
         if all(piece.value.get("encrypted_content") or _is_clear(piece) for piece in reasoning):
             return None
         closing = self._responses.of(block.response or "", block.asked).closing
-        is_held = isinstance(closing, ResponseCompleted) and closing.envelope.get("store") is True
-        return None if is_held else "the reasoning is neither held by the service nor encrypted"
+        is_stored = isinstance(closing, ResponseCompleted) and closing.envelope.get("store") is True
+        return None if is_stored else "the reasoning is neither held by the service nor encrypted"
 
 
 def _response_of(piece: Piece) -> str | None:
