@@ -196,8 +196,16 @@ class Stream:
             return None
 
     def known_head(self) -> Head:
-        """Return the head, as far as decisions need it that only ask for an open conversation."""
-        return Head(version=1) if self._begun else self.head()
+        """Return the head, as far as decisions need it that only ask for an open conversation.
+
+        One that was found open is not asked for again: should it be closed meanwhile, the log refuses
+        what comes next.
+        """
+        if self._begun:
+            return Head(version=1)
+        head = self.head()
+        self._begun = head.version > 0 and not head.closed
+        return head
 
     def append(
         self,
