@@ -5,7 +5,7 @@ And what changed between the requests of two versions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -27,11 +27,12 @@ from onrecord.adapters.streams.stream import Stream
 from onrecord.domain.blobs import referenced, restore
 from onrecord.domain.content import Native
 from onrecord.domain.encoding import Erased, Unrecognised, read_stored
-from onrecord.domain.errors import CorruptRecord, NothingToSend
+from onrecord.domain.errors import CorruptRecord, NothingToSend, OnrecordError
 from onrecord.domain.head import Head
+from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Backend, Blobs, Log, RecordedEvent
 from onrecord.projections.apis.declared_tools import Declared, declared_in
-from onrecord.projections.apis.request import Options, Report, without_own
+from onrecord.projections.apis.request import Options, Request, without_own
 from onrecord.projections.history.held_documents import HeldDocument, bytes_of, documents
 from onrecord.projections.history.history import Block, History, Turn, with_answers
 from onrecord.projections.history.responses import Place
@@ -207,11 +208,18 @@ def _content(stream: Stream, version: int, head: Head, options: Options) -> Requ
         summarised, _ = parted(
             segments, compaction.recorded.conversation_id, compaction.event.until
         )
+    try:
+        request = request_from(backend, segments, folded, options)
+    except NothingToSend as exc:
+        raise NothingToSend(f"version {version}: {exc}") from None
     return RequestContent(
         version=version,
         conversation=stream.conversation_id,
         history=without_own(in_window(folded, options.window), options.api),
-        report=_report(backend, segments, folded, options),
+        report=request.report,
+        left_out=_left_out(
+            folded, request, lambda rest: request_from(backend, segments, rest, options)
+        ),
         is_on_branch=partial(_is_among, segments),
         is_summarised=partial(_is_among, summarised),
         redacted=amending.redacted,
@@ -219,13 +227,44 @@ def _content(stream: Stream, version: int, head: Head, options: Options) -> Requ
     )
 
 
-def _report(
-    backend: Backend, segments: tuple[LineSegment, ...], folded: History, options: Options
-) -> Report:
+def _left_out(
+    folded: History, request: Request, render: Callable[[History], Request]
+) -> frozenset[Place]:
+    """Return where the events are that a request would be the same without.
+
+    A note that something of an event was left out does not say whether all of it was. So the
+    request is made without those that have one: all at once, then by halves where it is another.
+    """
+    noted = {note.version for note in request.report if note.deed == "left out"}
+    blocks = chain.from_iterable(turn.blocks for turn in folded.turns)
+    places = dict.fromkeys(block.place for block in blocks if block.version in noted)
+    body, undecided, left_out = dict(request.body), [tuple(places)], set[Place]()
+    while undecided:
+        if not (group := undecided.pop()):
+            continue
+        if _is_same_without(group, folded, render, body):
+            left_out.update(group)
+        elif len(group) > 1:
+            middle = len(group) // 2
+            undecided += (group[:middle], group[middle:])
+    return frozenset(left_out)
+
+
+def _is_same_without(
+    events: Collection[Place],
+    folded: History,
+    render: Callable[[History], Request],
+    body: JsonObject,
+) -> bool:
+    turns = (
+        Turn(turn.role, [block for block in turn.blocks if block.place not in events])
+        for turn in folded.turns
+    )
+    rest = replace(folded, turns=tuple(turn for turn in turns if turn.blocks))
     try:
-        return request_from(backend, segments, folded, options).report
-    except NothingToSend as exc:
-        raise NothingToSend(f"version {segments[-1].until}: {exc}") from None
+        return dict(render(rest).body) == body
+    except OnrecordError:  # Without them there may be nothing to send, or a document nobody read.
+        return False
 
 
 def _is_among(segments: tuple[LineSegment, ...], event: RecordedEvent) -> bool:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 from uuid import UUID
 
 from onrecord.domain.jsontext import JsonObject
@@ -15,9 +14,6 @@ from onrecord.projections.apis.request import Report
 from onrecord.projections.history import timeline_text
 from onrecord.projections.history.history import History, Note
 from onrecord.projections.history.responses import Place
-
-SUMMARISING: Final = ("compacted", "R18", "O10")
-"""The rules whose notes are on what stands for the events that are left out, not on these."""
 
 Change: TypeAlias = Literal["added", "removed", "changed"]
 
@@ -110,7 +106,8 @@ class RequestDiff:
 class RequestContent:
     """What the request at a version is made of.
 
-    `history` is what goes, in its window; `report` what was done to it. `is_on_branch` tells whether
+    `history` is what it is made of, in its window; `report` what was done to that. `left_out` is
+    where events of the history are that it would be the same without. `is_on_branch` tells whether
     an event is on its main branch, `is_summarised` whether a summary stands for it there. `redacted`
     is where events were redacted. `is_windowed` says that a window was asked for.
     """
@@ -119,6 +116,7 @@ class RequestContent:
     conversation: UUID
     history: History
     report: Report
+    left_out: frozenset[Place]
     is_on_branch: Callable[[RecordedEvent], bool]
     is_summarised: Callable[[RecordedEvent], bool]
     redacted: frozenset[Place]
@@ -128,14 +126,9 @@ class RequestContent:
         """Return the blocks of each event that goes, by its place; no result that stands in for one."""
         blocks: dict[Place, list[JsonObject]] = {}
         for block in chain.from_iterable(turn.blocks for turn in self.history.turns):
-            if block.mark != "missing":
+            if block.mark != "missing" and block.place not in self.left_out:
                 blocks.setdefault(block.place, []).append(block.plain)
-        left = Counter(note.version for note in self._left_out())
-        return {place: held for place, held in blocks.items() if left[place[1]] < len(held)}
-
-    def _left_out(self) -> Iterator[Note]:
-        notes = (note for note in self.report if note.deed == "left out")
-        return (note for note in notes if note.rule not in SUMMARISING)
+        return blocks
 
     def notes(self, events: Iterable[Place]) -> dict[Place, tuple[Note, ...]]:
         """Return what its report says of events that it has, by their places.
@@ -166,9 +159,7 @@ class RequestContent:
             return "given up"
         if self.is_summarised(event) or event.type == "history.compacted":
             return "compaction"
-        if any(note.version == event.version for note in self._left_out()):
-            return "left out"
-        return "window" if self.is_windowed else "left out"
+        return "window" if self.is_windowed and place not in self.left_out else "left out"
 
 
 def compare(

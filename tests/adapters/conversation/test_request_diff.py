@@ -215,3 +215,42 @@ def test_what_one_api_leaves_out_is_in_no_request_of_it(chat: Conversation) -> N
         onrecord.ResponseCompleted(response=response, api=API, envelope={}),
     )
     assert changes(chat.diff(before, chat.head().version, api="openai-chat")) == []
+
+
+def thought(text: str) -> ReasoningRecorded:
+    value = {"type": "thinking", "thinking": text, "signature": "c2lnbmVk"}
+    content = onrecord.Native(api=API, value=value)
+    return ReasoningRecorded(response=uuid4(), index=0, content=content)
+
+
+def test_an_event_of_which_words_go_is_in_the_request(chat: Conversation) -> None:
+    before = chat.head().version
+    chat.user(b"%PDF-1.7 a report")
+    said(chat, "I cannot read it.")
+    diff = chat.diff(before, chat.head().version, api="ollama")
+    assert before + 1 in [it.event.version for it in diff.added]
+
+
+def test_a_note_on_an_event_of_the_origin_takes_nothing_from_a_fork(store: Store) -> None:
+    chat = store.conversation("support/4712")
+    chat.user("Where is it?")
+    chat.log.append(thought("Hm."))
+    fork = chat.fork("support/4712/otherwise")
+    version = fork.head().version
+    while fork.head().version < 4:
+        fork.user(f"And now? {fork.head().version}")
+    diff = fork.diff(version, fork.head().version, api="openai-chat")
+    own = [it.event.version for it in diff.added]
+    assert own == [*range(version + 1, fork.head().version + 1)]
+
+
+def test_what_is_left_out_of_many_is_told_from_what_goes(chat: Conversation) -> None:
+    before = chat.head().version
+    versions: list[int] = []
+    for number in range(8):
+        chat.log.append(thought(f"Hm {number}."))
+        versions.append(chat.user(b"%PDF-1.7 a report").last)
+        said(chat, "I cannot read it.")
+        versions.append(chat.head().version - 1)
+    diff = chat.diff(before, chat.head().version, api="ollama")
+    assert [it.event.version for it in diff.added] == versions
