@@ -25,6 +25,7 @@ from onrecord.adapters.inputs.document_inputs import (
     GivenDocument,
     PromptPart,
     prompt,
+    prompt_of_engine,
     stored_prompt,
 )
 from onrecord.adapters.recording.tenancy import Tenancy
@@ -132,9 +133,11 @@ class Conversation:
 
         The prompt is as `user` takes it; a blank one is none, and so is any while calls are open.
         """
-        from onrecord.adapters.conversation.ingest import ingest, prompt_of
+        from onrecord.adapters.conversation.ingest import Prompt, ingest
 
-        return ingest(self._stream, inputs, prompt_of(prompt, documents, message_id), behaviour)
+        checked_id = text_if_given("message_id", message_id)
+        of_user = Prompt(prompt_of_engine(prompt, documents), checked_id)
+        return ingest(self._stream, inputs, of_user, behaviour)
 
     def next_input(self) -> NextInput:
         """Return "ready" to ask the model, "deferred" while results are awaited, else "nothing"."""

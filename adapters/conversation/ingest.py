@@ -26,7 +26,7 @@ from onrecord.adapters.conversation.tool_results import (
     tool_output,
 )
 from onrecord.adapters.inputs.arguments import kind_of, several, text_if_given
-from onrecord.adapters.inputs.document_inputs import UnstoredPart, prompt, stored_prompt
+from onrecord.adapters.inputs.document_inputs import UnstoredPart, stored_prompt
 from onrecord.adapters.streams.results import record_result
 from onrecord.adapters.streams.stream import Stream, settle, stored_again
 from onrecord.domain import conversation
@@ -145,11 +145,11 @@ class _Taken:
     def decide(self, head: Head) -> tuple[Event, ...]:
         """Return what goes in one commit.
 
-        Results of open calls, those given up, or a prompt where no call is open; then the signals.
+        Results of open calls, or else the prompt; then calls that are given up, then the signals.
         """
         awaited = self._awaited(head)
         answers = self._answers(head, awaited)
-        prompt = () if awaited or self._is_said(head) else self.prompt
+        prompt = () if awaited or self._has_prompt(head) else self.prompt
         new = [each for each in self.signals if as_recorded(self.stream, head, each) is None]
         open_calls = given_up(self.stream, head) if new and self.interrupts else ()
         given_up_calls = [result for result in open_calls if result.call_id not in answers]
@@ -166,7 +166,7 @@ class _Taken:
         opened = calls_open(stream.backend, stream.lineage(head.version, head), head)
         return frozenset(call.call_id for call in opened)
 
-    def _is_said(self, head: Head) -> bool:
+    def _has_prompt(self, head: Head) -> bool:
         """Whether the prompt was recorded before, under its message id."""
         if not head.version:
             return False
@@ -192,23 +192,13 @@ class _Taken:
 
 
 class Prompt(NamedTuple):
-    """What a user says beside the entries, looked through; without parts it is none."""
+    """What a user says beside the entries, nothing of it stored yet; without parts it is none."""
 
     parts: tuple[UnstoredPart, ...]
     message_id: str | None
 
 
-def prompt_of(content: object, documents: object, message_id: object) -> Prompt:
-    """Return what an engine has as the user's prompt: one that is blank, without documents, is none.
-
-    InvalidContent where no record can hold it.
-    """
-    parts = cast("Sequence[object]", content) if isinstance(content, list | tuple) else (content,)
-    said = [part for part in parts if not isinstance(part, str) or part.strip()]
-    return Prompt(prompt(said, documents), text_if_given("message_id", message_id))
-
-
-def ingest(stream: Stream, inputs: object, said: Prompt, behaviour: object) -> NextInput:
+def ingest(stream: Stream, inputs: object, prompt: Prompt, behaviour: object) -> NextInput:
     """Record entries, and return whether the model is to be asked now.
 
     The prompt is recorded where no call is open. Results that no open call awaits are recorded for themselves: late ones, those of no call, and
@@ -226,7 +216,7 @@ def ingest(stream: Stream, inputs: object, said: Prompt, behaviour: object) -> N
     for entry in results:
         conversation.give_result(head, entry.id or "", ())
     interrupts = behaviour == "interrupt"
-    stored_again(lambda: _record(stream, said, entries, results, interrupts=interrupts))
+    stored_again(lambda: _record(stream, prompt, entries, results, interrupts=interrupts))
     return next_input_of(stream)
 
 
@@ -242,7 +232,7 @@ def _is_begun(stream: Stream, head: Head) -> bool:
 
 def _record(
     stream: Stream,
-    said: Prompt,
+    prompt: Prompt,
     entries: Sequence[_Entry],
     results: Sequence[_Entry],
     *,
@@ -251,7 +241,7 @@ def _record(
     """Record a prompt and entries, of which some are `results`, their documents stored first."""
     taken = _Taken(
         stream,
-        _prompted(stream, said),
+        _prompt_event(stream, prompt),
         [_result(stream, entry) for entry in results],
         list(_once(_signal(stream, entry) for entry in entries if entry.id is None)),
         interrupts,
@@ -275,11 +265,12 @@ def next_input_of(stream: Stream) -> NextInput:
     return next_input(awaited=len(tail.open_calls), unanswered=tail.is_said and not tail.is_over)
 
 
-def _prompted(stream: Stream, said: Prompt) -> tuple[Event, ...]:
-    if not said.parts:
+def _prompt_event(stream: Stream, prompt: Prompt) -> tuple[Event, ...]:
+    """Return the event of a prompt; none where there is no prompt."""
+    if not prompt.parts:
         return ()
-    blocks = stored_prompt(said.parts, stream)
-    return conversation.say(stream.known_head(), blocks, message_id=said.message_id)
+    blocks = stored_prompt(prompt.parts, stream)
+    return conversation.say(stream.known_head(), blocks, message_id=prompt.message_id)
 
 
 def _result(stream: Stream, entry: _Entry) -> _Result:

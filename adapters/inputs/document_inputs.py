@@ -110,9 +110,26 @@ def prompt(content: Iterable[object], documents: object) -> tuple[UnstoredPart, 
     A part may be a list of parts. InvalidContent where no record can hold one, and for blank text
     alone: no provider takes it.
     """
-    parts = (*(_part(each) for each in _flat(content)), *attachments(documents))
-    if parts and all(isinstance(part, Text) and not part.text.strip() for part in parts):
+    parts = _prompt(content, documents)
+    if not parts and any(True for _ in _flat(content)):
         raise InvalidContent("the prompt is blank: give it text or a document")
+    return parts
+
+
+def prompt_of_engine(content: object, documents: object) -> tuple[UnstoredPart, ...]:
+    """Return what `prompt` does; a text that is blank is nothing, and so are blank texts alone.
+
+    An engine hands over a field whether somebody wrote into it or not.
+    """
+    is_blank = isinstance(content, str) and not content.strip()
+    return _prompt(() if is_blank else (content,), documents)
+
+
+def _prompt(content: Iterable[object], documents: object) -> tuple[UnstoredPart, ...]:
+    """Return the parts of a prompt; none where all of them are blank texts."""
+    parts = (*(_part(each) for each in _flat(content)), *attachments(documents))
+    if all(isinstance(part, Text) and not part.text.strip() for part in parts):
+        return ()
     for part in parts:
         if isinstance(part, Unstored) and _is_empty(part.source):
             named = f" {part.name!r}" if part.name else ""

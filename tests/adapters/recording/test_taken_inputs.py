@@ -136,10 +136,8 @@ def test_a_prompt_and_its_documents_go_as_one(chat: onrecord.Conversation) -> No
     assert [type(block.content) for block in chat.history()[-1].blocks] == [Text, Document]
 
 
-@pytest.mark.parametrize("said", [None, "", " ", "\n", [], ["", " "]])
-def test_a_blank_prompt_of_an_engine_is_none(
-    chat: onrecord.Conversation, said: str | list[str] | None
-) -> None:
+@pytest.mark.parametrize("said", [None, "", " ", "\n", [], ["", " "], Text(text=" ")])
+def test_a_blank_prompt_of_an_engine_is_none(chat: onrecord.Conversation, said: Any) -> None:
     assert chat.ingest([], prompt=said) == "nothing"
     assert chat.head().version == 0
     assert chat.ingest([bell()], prompt=said) == "ready"
@@ -161,6 +159,18 @@ def test_a_prompt_stands_before_its_documents_and_the_signals_in_one_commit(
     event = said.event()
     assert isinstance(event, events.MessageRecorded)
     assert [type(block) for block in event.content] == [Text, Document]
+
+
+def test_texts_of_a_prompt_are_kept_as_a_program_would_give_them(
+    chat: onrecord.Conversation,
+) -> None:
+    other = onrecord.connect("memory://").conversation("process/4712")
+    texts = ["one", "\n", "two"]
+    chat.ingest([], prompt=texts)
+    other.user(texts)
+    blocks, others = (talk.history()[-1].blocks for talk in (chat, other))
+    assert [block.plain for block in blocks] == [block.plain for block in others]
+    assert [block.plain["text"] for block in blocks] == texts
 
 
 def test_a_blank_text_beside_documents_is_none(chat: onrecord.Conversation) -> None:
