@@ -45,7 +45,7 @@ from onrecord.projections.matching.sources import Source, sources_in
 from onrecord.projections.matching.template import (
     Outcome,
     RenderedRequest,
-    Replay,
+    RequestReplay,
     Sent,
     compare,
     held_blobs,
@@ -219,15 +219,24 @@ def _as_filled(argument: Any, body: Any, filled: Any) -> Any:
                 for name, item in cast("JsonObject", argument).items()
             }
         case list(), list():
-            parts = iter(zip(cast("list[Any]", body), cast("list[Any]", filled), strict=True))
-            return [
-                next(
-                    (_as_filled(item, *part) for part in parts if _is_made_of(item, part[0])), item
-                )
-                for item in cast("list[Any]", argument)
-            ]
+            items = cast("list[Any]", argument)
+            bodies = zip(cast("list[Any]", body), cast("list[Any]", filled), strict=True)
+            return list(_items_as_filled(items, [*bodies]))
         case _:
             return argument
+
+
+def _items_as_filled(items: list[Any], bodies: list[tuple[Any, Any]]) -> Iterator[Any]:
+    """Yield items of an argument, in order; one that nothing in the body matches stays as it is."""
+    start = 0
+    for item in items:
+        places = range(start, len(bodies))
+        place = next((place for place in places if _is_made_of(item, bodies[place][0])), None)
+        if place is None:
+            yield item
+        else:
+            yield _as_filled(item, *bodies[place])
+            start = place + 1
 
 
 def _is_made_of(argument: Any, body: Any) -> bool:
@@ -256,8 +265,7 @@ def replays(conversation: Conversation) -> Iterator[Outcome]:
 
 
 _FORGOTTEN: Final = (
-    "the conversation that this one was forked from was forgotten, and with it what the request "
-    "repeats of it"
+    "the conversation that this one was forked from was forgotten, and with it what the request"
 )
 
 
@@ -266,7 +274,7 @@ class _Proofs:
 
     def __init__(self, conversation: Conversation, sent: Iterable[Sent]) -> None:
         self._conversation = conversation
-        self._replay = Replay(sent, conversation.blob)
+        self._replay = RequestReplay(sent, conversation.blob)
         self._forgotten: set[UUID] = set()
         """Events of origins that were erased, and the requests that cannot be joined without them."""
 
@@ -287,13 +295,13 @@ class _Proofs:
         """Say of what cannot be proven that an origin was forgotten, where that is why."""
         if outcome.is_proven or not self._forgotten:
             return outcome
+        if outcome.is_whole:
+            return replace(outcome, remark=f"{_FORGOTTEN} was rendered from")
         sent = outcome.sent
-        lacks = references_of(sent.event.template) & self._forgotten or held_blobs(sent)
-        if not outcome.is_whole and not lacks:
+        if not (references_of(sent.event.template) & self._forgotten or held_blobs(sent)):
             return outcome
-        if not outcome.is_whole:
-            self._forgotten.add(sent.request)
-        return replace(outcome, remark=_FORGOTTEN)
+        self._forgotten.add(sent.request)
+        return replace(outcome, remark=f"{_FORGOTTEN} repeats of it")
 
     def _rendered(self, outcome: Outcome, recipe: Recipe, body: bytes) -> Outcome:
         try:

@@ -18,7 +18,7 @@ from onrecord.domain.log import RecordedEvent
 from onrecord.projections.history import timeline_text
 from onrecord.projections.history.side_branches import WHY
 from onrecord.projections.history.timeline import Row, Standing
-from onrecord.projections.matching.template import Replay, sent_in
+from onrecord.projections.matching.template import RequestReplay, sent_in
 
 if TYPE_CHECKING:
     from onrecord.adapters.wire.requests import WireRequest
@@ -106,7 +106,7 @@ def side_branch_instructions(
     That is, others than were in force, or than those of the branch's request before. `read` begins
     to read the events; they are read twice, so that no body is held longer than it is referred to.
     """
-    requests = Replay(sent_in(read()), blob_of)
+    requests = RequestReplay(sent_in(read()), blob_of)
     instructions: dict[int, str] = {}
     in_force: dict[UUID | None, str] = {None: ""}
     for recorded in read():

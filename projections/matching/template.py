@@ -293,7 +293,7 @@ def replay(sent: Sent, stored: Stored) -> tuple[Outcome, bytes]:
         return Outcome(sent, False, remark=str(exc)), b""
 
 
-class Replay:
+class RequestReplay:
     """The replay of requests in the order in which they were sent.
 
     The bytes that later requests refer to are held no longer than until the last of them.
@@ -301,17 +301,27 @@ class Replay:
 
     def __init__(self, sent: Iterable[Sent], blob_of: Callable[[Blob], bytes]) -> None:
         """Begin before the first of the requests that are `sent`."""
-        self._last_uses = last_uses(sent)
         self._blob_of = blob_of
         self._bodies: dict[UUID, bytes] = {}
         self._requests: dict[UUID, bytes] = {}
+        self._needed = last_uses(sent)
+        self._last_used: dict[UUID, list[UUID]] = {}
+        """What each request is the last one to refer to."""
+        for event, request in self._needed.items():
+            self._last_used.setdefault(request, []).append(event)
 
     def take(self, recorded: RecordedEvent) -> tuple[Outcome, bytes] | None:
         """Return what the replay of the next event comes to, and its body, if it is a request."""
-        if recorded.event_id in self._last_uses and recorded.body is not None:
+        if recorded.event_id in self._needed and recorded.body is not None:
             self._bodies[recorded.event_id] = recorded.body
         for sent in sent_in((recorded,)):
-            return self._replay(sent)
+            outcome, body = self._replay(sent)
+            if outcome.is_whole and sent.request in self._needed:
+                self._requests[sent.request] = body
+            for used in self._last_used.pop(sent.request, ()):
+                self._bodies.pop(used, None)
+                self._requests.pop(used, None)
+            return outcome, body
         return None
 
     def _replay(self, sent: Sent) -> tuple[Outcome, bytes]:
@@ -319,13 +329,7 @@ class Replay:
             blobs = {blob.sha256: self._blob_of(blob) for blob in held_blobs(sent)}
         except OnrecordError as exc:
             return Outcome(sent, False, remark=str(exc)), b""
-        outcome, body = replay(sent, Stored(self._bodies, self._requests, blobs))
-        if sent.request in self._last_uses:
-            self._requests[sent.request] = body
-        for stored in (self._bodies, self._requests):
-            for used in [used for used in stored if self._last_uses[used] == sent.request]:
-                del stored[used]
-        return outcome, body
+        return replay(sent, Stored(self._bodies, self._requests, blobs))
 
 
 @dataclass(frozen=True)

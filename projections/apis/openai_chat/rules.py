@@ -30,8 +30,6 @@ from onrecord.projections.apis.rules import (
 
 # The messages of a request to Chat Completions, their calls, and whom it is for.
 
-_OPENAI: Final = re.compile(r"^(openai/|gpt-|chatgpt-|ft:|o\d)")
-
 
 def messages_of(request: Mapping[str, Any]) -> list[tuple[int, JsonObject]]:
     """Return the messages, each with its place."""
@@ -46,7 +44,7 @@ def calls_of(message: JsonObject) -> list[tuple[int, JsonObject]]:
 def is_for_openai(request: Mapping[str, Any]) -> bool:
     """Whether a request is for a model of OpenAI's, as far as its name tells."""
     model = text(request.get("model"))
-    return not model or _OPENAI.search(model) is not None
+    return not model or Reader(model).is_openai
 
 
 def is_for_mistral(request: Mapping[str, Any]) -> bool:

@@ -15,7 +15,7 @@ from onrecord.adapters.conversation.rendering import replays, with_secrets
 from onrecord.adapters.redis.hot_windows import read, written
 from onrecord.adapters.wire.secrets import PLACEHOLDER
 from onrecord.projections.api import FOLDERS
-from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Options, Request, report_of
 from tests.adapters.cli.command import Command, in_process
 from tests.adapters.replaying_server import Replaying, replaying, whole
 
@@ -146,6 +146,16 @@ def test_a_request_without_cut_secrets_takes_no_notice_of_others() -> None:
         chat = store.conversation("plain")
         chat.user("Hello")
         assert chat.request(API, secrets=GIVEN) == chat.request(API)
+
+
+def test_an_item_that_only_the_arguments_have_keeps_no_other_from_its_secret() -> None:
+    """Whatever an SDK adds to a list, or spells in a way of its own."""
+    tools: list[JsonObject] = [{**MCP, "server_url": "https://mcp.example", "headers": {}}]
+    tools[0]["authorization"] = f"{PLACEHOLDER}00ff"
+    arguments = {"tools": [{"added": True}, *tools]}
+    request = Request(arguments, Options(api=API), report_of(()), {"tools": tools})
+    filled = with_secrets(request, {"/tools/0/authorization": SECRET})
+    assert filled["tools"] == [{"added": True}, {**tools[0], "authorization": SECRET}]
 
 
 def test_arguments_that_an_sdk_spells_otherwise_hold_the_secret_too() -> None:

@@ -154,7 +154,6 @@ def test_a_closed_one_is_asked_nothing(url: str) -> None:
     assert not is_there(asked)
 
 
-@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_who_asks_while_it_is_closed_leaves_no_connection_open(url: str) -> None:
     key, name = "onrecord:awaited", "closed-meanwhile"
     asked = Connection(f"{url}?client_name={name}")
@@ -167,6 +166,7 @@ def test_who_asks_while_it_is_closed_leaves_no_connection_open(url: str) -> None
         until(lambda: name not in {each["name"] for each in client.client_list()})
 
 
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_forked_child_has_connections_of_its_own(asked: Connection) -> None:
     assert is_there(asked)
     child = os.fork()

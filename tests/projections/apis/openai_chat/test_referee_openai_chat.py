@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.openai_chat.draft import Reader
 from tests.projections.refused import refused
 
 API = "openai-chat"
@@ -269,3 +270,26 @@ def test_mistral_takes_lists_that_are_empty() -> None:
     messages = [HELLO, silent, result("abcdefghi"), plain, HELLO]
     assert told(*messages, model="mistral-small-latest") == []
     assert {rule for _, rule, _ in told(*messages, model="gpt-5")} == {"C4"}
+
+
+@pytest.mark.parametrize(
+    ("model", "is_refused"),
+    [
+        ("gpt-5", True),
+        ("codex-mini", True),
+        ("gpt-oss-120b", False),
+        ("openai/gpt-oss-120b", False),
+    ],
+)
+def test_who_reads_a_request_is_told_as_the_renderer_tells_it(model: str, is_refused: bool) -> None:
+    """Open models of OpenAI's are served by others, which have ids of their own."""
+    call_id = "c" * 41
+    called = {"id": call_id, "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    messages: list[JsonObject] = [
+        {"role": "user", "content": "Hello"},
+        {"role": "assistant", "content": None, "tool_calls": [called]},
+        {"role": "tool", "tool_call_id": call_id, "content": "done"},
+    ]
+    request = {"model": model, "messages": messages}
+    assert bool(refused("openai-chat", request)) == is_refused
+    assert Reader(model).is_openai == is_refused
