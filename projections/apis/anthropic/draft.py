@@ -69,6 +69,9 @@ SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
 THINKING: Final = frozenset({"thinking", "redacted_thinking"})
 """Blocks that are valid only behind the prefix they were made under."""
 
+TOOLSET: Final = "mcp_toolset"
+"""The tools of an MCP server; the request's `mcp_servers` say where that is."""
+
 
 class Piece(NamedTuple):
     """A block as it will be sent, and the block of the history that it stands for."""

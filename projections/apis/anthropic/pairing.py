@@ -12,6 +12,7 @@ from onrecord.projections.apis.answers import words_for_nothing
 from onrecord.projections.apis.anthropic.draft import (
     API,
     SERVER_CALLS,
+    TOOLSET,
     AnthropicDraft,
     Message,
     Piece,
@@ -248,7 +249,7 @@ def mend_references(draft: AnthropicDraft) -> None:
     A result of the caller's that then holds nothing says so. A search of the service's own goes
     as words then, its call too: a result without references is refused.
     """
-    if any(tool.get("type") == "mcp_toolset" for tool in draft.tools or ()):
+    if any(tool.get("type") == TOOLSET for tool in draft.tools or ()):
         return
     mended = _Mended(draft)
     draft.messages = [

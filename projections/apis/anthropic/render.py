@@ -1,6 +1,7 @@
 """Requests to Anthropic's Messages API: each rule in turn, from a history to what is sent.
 
-The rules R1 to R23 are those that the service was seen to enforce; docs/rendering.md lists them.
+The rules R1 to R23 are those that the service was seen to enforce, R24 is one that it documents;
+docs/rendering.md lists them.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from onrecord.projections.apis.anthropic import read
 from onrecord.projections.apis.anthropic.draft import (
     SERVER_CALLS,
     THINKING,
+    TOOLSET,
     UPLOAD,
     AnthropicDraft,
     Message,
@@ -67,8 +69,15 @@ def instructions_of(draft: AnthropicDraft) -> str | list[JsonObject] | None:
 
 def tools_of(draft: AnthropicDraft) -> list[JsonObject] | None:
     """Return what stands under `tools`, in the order in which they were defined."""
-    tools = draft.tools_in_force(partial(_definition, draft))
-    return [draft.unmarked(tool, None) for tool in tools] or None
+    tools = [
+        draft.unmarked(tool, None) for tool in draft.tools_in_force(partial(_definition, draft))
+    ]
+    for tool in tools:
+        if tool.get("type") == TOOLSET:
+            server = tool.get("mcp_server_name")
+            why = f"the call wants mcp_servers=[...] with the server {server!r}: it is the caller's"
+            draft.note("noted", "R24", None, why)
+    return tools or None
 
 
 def _system_blocks(value: JsonObject) -> list[JsonObject]:

@@ -294,6 +294,11 @@ RULES: Final = (
         "put the message right after a user's, and nothing but text in it",
         operators_messages,
     ),
+    Rule(
+        "R24",
+        "give the call `mcp_servers` with the server of that name",
+        tool_rules.absent_servers,
+    ),
     Rule("roles", "move the block to a message of that role", tool_rules.misplaced_blocks),
     Rule("tools", "name each tool once, in letters, digits, _ and -", tool_rules.tool_names),
 )

@@ -110,6 +110,7 @@ _ID_PATTERNS: Final = {
     "tool_result": ("tool_use_id", "^[a-zA-Z0-9_-]+$"),
     "server_tool_use": ("id", "^srvtoolu_[a-zA-Z0-9_]+$"),
 }
+_TOOLSET: Final = "mcp_toolset"
 _NAME_PATTERN: Final = "^[a-zA-Z0-9_-]{1,128}$"
 _ASSISTANTS: Final = SERVER_CALLS | THINKING | {"tool_use"}
 
@@ -240,6 +241,23 @@ def tool_names(request: Mapping[str, Any]) -> Iterator[Found]:
             yield ("tools",), "tools: Tool names must be unique."
 
 
+def absent_servers(request: Mapping[str, Any]) -> Iterator[Found]:
+    """Find tools of an MCP server that is not among `mcp_servers`.
+
+    platform.claude.com, "MCP connector": `mcp_server_name` must match a server defined there.
+    """
+    servers = {server.get("name") for _, server in placed_objects(request.get("mcp_servers"))}
+    for place, tool in placed_objects(request.get("tools")):
+        name = tool.get("mcp_server_name")
+        if (
+            tool.get("type") == _TOOLSET
+            and name not in servers
+            and not goes_on_from_thread(request)
+        ):
+            words = f"tools.{place}.mcp_server_name: no server {name!r} is defined in `mcp_servers`"
+            yield ("tools", place, "mcp_server_name"), words
+
+
 # Anthropic's rules of the tools that it runs itself, and of what it says about a thread.
 
 
@@ -327,7 +345,7 @@ def unknown_tools(request: Mapping[str, Any]) -> Iterator[Found]:
     Tools of an MCP server are known to the service alone.
     """
     tools = [tool for _, tool in placed_objects(request.get("tools"))]
-    if any(tool.get("type") == "mcp_toolset" for tool in tools) or goes_on_from_thread(request):
+    if any(tool.get("type") == _TOOLSET for tool in tools) or goes_on_from_thread(request):
         return
     names = {text(tool.get("name")) for tool in tools} | set(_added(request))
     for placed in blocks_of(request):

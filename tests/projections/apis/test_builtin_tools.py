@@ -102,6 +102,31 @@ def test_anthropic_has_tools_of_a_server_by_its_name_alone() -> None:
     )
 
 
+def test_the_report_names_the_server_that_the_call_wants_for_its_tools() -> None:
+    own = {"mcp_server_name": "maps"}
+    toolset = {"type": "mcp_toolset", **own}
+    for tool in (
+        BuiltinTool(name="mcp", options={"anthropic-messages": own}),
+        Native(api="anthropic-messages", value=toolset),
+    ):
+        asked = chat()
+        asked.tools.declare([tool])
+        asked.user("Look.")
+        request = asked.request("anthropic-messages")
+        assert request["tools"] == [toolset]
+        [note] = request.report.of("R24")
+        assert note.deed == "noted"
+        assert "mcp_servers" in note.why
+        assert "'maps'" in note.why
+        server = {"type": "url", "name": "maps", "url": "https://maps.example"}
+        rest = {"model": "claude-sonnet-4-5", "max_tokens": 99}
+        call = {**request, **rest}
+        [breach] = onrecord.check_request("anthropic-messages", call).violations
+        assert breach.rule == "R24"
+        whole = {**call, "mcp_servers": [server]}
+        assert onrecord.check_request("anthropic-messages", whole).violations == ()
+
+
 def test_what_was_rendered_is_what_is_in_force() -> None:
     defined = ToolsDeclared(tools=(SEARCH, CLOCK))
     sent = ToolsDeclared(tools=(encode_tool(SEARCH, "openai-responses"), CLOCK))

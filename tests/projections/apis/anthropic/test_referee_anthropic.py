@@ -208,6 +208,16 @@ def test_a_tool_that_is_referred_to_may_be_one_of_a_server_that_the_service_know
     assert told(*messages, tools=tools, mcp_servers=servers) == []
 
 
+def test_tools_of_a_server_want_it_among_the_servers_of_the_call() -> None:
+    tools = [{"type": "mcp_toolset", "mcp_server_name": "maps"}]
+    [(where, rule, said)] = told(HELLO, tools=tools)
+    assert (where, rule) == ("/tools/0/mcp_server_name", "R24")
+    assert "'maps'" in said
+    others = [{"type": "url", "name": "parcels", "url": "https://parcels.example"}]
+    [(_, rule, _)] = told(HELLO, tools=tools, mcp_servers=others)
+    assert rule == "R24"
+
+
 CONTINUED: JsonObject = {"type": "continue", "previous_message_id": "msg_1"}
 
 
