@@ -113,9 +113,8 @@ def draw_rows(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None
             break
     layout.draw(console)
     if left_out := ", ".join(columns[at].heading for at in telling if at not in drawn):
-        output.note(
-            f"Not shown: {left_out}. A terminal of {_BROAD} columns shows them, and --json."
-        )
+        way = f"A terminal of {_BROAD} columns shows them, and --json."
+        console.print(f"Not shown: {left_out}. {way}", style="dim")
 
 
 class _Layout:
