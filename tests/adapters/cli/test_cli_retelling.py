@@ -89,8 +89,8 @@ def test_what_holds_for_the_history_is_shown_though_it_stands_beside_it(
     assert words(url) == ["In short.", "prompt 2b"]
     rows = command("show", KEY).columns
     assert [row[0] for row in rows] == ["1", "2", "3", "6", "7", "8", "9"]
-    lost = [row[0] for row in command("show", KEY, "--lines").columns if row[4]]
-    assert lost == ["4", "5"]
+    marks = {row[0]: row[4] for row in command("show", KEY, "--lines").columns if row[4]}
+    assert marks == {"2": "redacted", "4": "given up", "5": "given up"}
 
 
 def test_a_fork_goes_on_elsewhere(command: Command, url: str) -> None:
