@@ -214,8 +214,8 @@ def test_what_asks_a_model_and_is_no_turn_passes_and_is_said(
     server: DemoServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("onrecord.adapters.wire.clients.unrecorded._warned_of", set[str]())
-    client = openai.OpenAI(api_key=KEY, base_url=server.openai_url, max_retries=0)
     with (
+        openai.OpenAI(api_key=KEY, base_url=server.openai_url, max_retries=0) as client,
         pytest.warns(onrecord.RecordingWarning, match="a moderation is not recorded"),
         pytest.raises(openai.APIStatusError),  # The server of the demo has no such endpoint.
     ):
