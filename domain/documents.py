@@ -5,6 +5,8 @@ from __future__ import annotations
 import mimetypes
 import re
 import unicodedata
+from codecs import getincrementaldecoder
+from collections.abc import Iterable
 from typing import Final, Literal
 
 from onrecord.domain.content import Document
@@ -23,6 +25,22 @@ _MAGIC: Final = (
     (0, b"GIF8", "image/gif"),
     (8, b"WEBP", "image/webp"),
 )
+_PLAIN: Final = "text/plain"
+_NAMED: Final = {
+    **dict.fromkeys(("yaml", "yml"), "application/yaml"),
+    **dict.fromkeys(("bpmn", "dmn", "xsd"), "application/xml"),
+    **dict.fromkeys(("js", "mjs"), "text/javascript"),
+    **dict.fromkeys(("ini", "log", "sh", "sql", "toml", "ts"), _PLAIN),
+}
+"""Types of texts by the ending of a name (RFC 9512, 9239).
+
+The table of the system has none of them, one that no model reads (`application/sql`), or that of
+another kind of file: to it `a.ts` is a translation of Qt's.
+"""
+
+_CONTROLS: Final = re.compile(r"(?!\s)[\x00-\x1f\x7f-\x9f]")
+"""What no text is made of: control characters beside white space."""
+
 _TOKEN: Final = r"[0-9A-Za-z!#$%&'*+.^_`|~-]+"
 _TYPE: Final = re.compile(rf"({_TOKEN}/{_TOKEN})[ \t]*((?:;[ \t]*[\x20-\x7e]*)?)")
 """A media type and its parameters (RFC 9110, section 8.3.1)."""
@@ -66,16 +84,44 @@ def media_type_given(text: str) -> str | None:
     return match[1].lower() + match[2].rstrip("; \t")
 
 
-def media_type_found(declared: str | None, first: bytes, name: str | None = None) -> str:
-    """Return the media type of what came from outside, by its first bytes, what was said, its name.
+def media_type_found(
+    declared: str | None, first: bytes, name: str | None = None, pieces: Iterable[bytes] = ()
+) -> str:
+    """Return the media type of what is recorded, by its first bytes, what was said, or its name.
 
-    What was said counts where the bytes do not tell otherwise.
+    What was said counts where the bytes do not tell otherwise. `pieces` are all its bytes: where
+    nothing else tells, they are text or not known.
     """
     declared_type = media_type_given(declared or "") or UNKNOWN
     type_of_bytes = media_type_of(first)
     if type_of_bytes != UNKNOWN:
         return declared_type if essence_of(declared_type) == type_of_bytes else type_of_bytes
-    return media_type_of(b"", name) if essence_of(declared_type) == UNKNOWN else declared_type
+    if essence_of(declared_type) != UNKNOWN:
+        return declared_type
+    return media_type_named(name) or (_PLAIN if _is_text(pieces) else UNKNOWN)
+
+
+def media_type_named(name: str | None) -> str | None:
+    """Return the media type that the name of a document tells; None where it tells none."""
+    _, dot, ending = (name or "").rpartition(".")
+    known = _NAMED.get(ending.lower()) if dot else None
+    return known or (mimetypes.guess_type(name)[0] if name else None)
+
+
+def _is_text(pieces: Iterable[bytes]) -> bool:
+    """Whether bytes are UTF-8 without control characters; no bytes are no text."""
+    decoder = getincrementaldecoder("utf-8")()
+    has_text = False
+    try:
+        for piece in pieces:
+            text = decoder.decode(piece)
+            if _CONTROLS.search(text):
+                return False
+            has_text = has_text or bool(text)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return has_text
 
 
 def essence_of(media_type: str) -> str:

@@ -18,7 +18,7 @@ from onrecord.domain.documents import (
     essence_of,
     media_type_found,
     media_type_given,
-    media_type_of,
+    media_type_named,
     name_of,
 )
 from onrecord.domain.errors import InvalidContent
@@ -55,7 +55,7 @@ UnstoredPart: TypeAlias = Text | Document | Unstored
 def described(value: object) -> Document | Unstored:
     """Return a document with its type and name; InvalidContent where it is none or cannot be read.
 
-    Nothing is stored, and of a file only its beginning is read.
+    Nothing is stored. Of a file only its beginning is read, unless only all of it tells its type.
     """
     match value:
         case Unstored():
@@ -63,14 +63,11 @@ def described(value: object) -> Document | Unstored:
         case Document():
             return _described(_checked(value))
         case bytes() | bytearray():
-            return Unstored(bytes(value), media_type_of(value[:_HEAD]))
+            return from_outside(bytes(value), None, None)
         case memoryview():
-            return Unstored(value.tobytes(), media_type_of(value[:_HEAD].tobytes()))
+            return from_outside(value.tobytes(), None, None)
         case Path():
-            name = name_of(value.name)
-            media_type = media_type_of(_beginning(value), name)
-            _say_where_other(media_type_of(b"", name), media_type)
-            return Unstored(value, media_type, name)
+            return _file(value)
         case _:
             raise InvalidContent(
                 "a document is a pathlib.Path, bytes or an onrecord.Document, "
@@ -173,13 +170,22 @@ def _part(value: object) -> UnstoredPart:
             )
 
 
+def _file(path: Path) -> Unstored:
+    name = name_of(path.name)
+    first = _beginning(path)
+    with _reading(path):
+        media_type = media_type_found(None, first, name, _pieces(path))
+    _say_where_other(media_type_named(name), media_type)
+    return Unstored(path, media_type, name)
+
+
 def from_outside(data: bytes, declared: str | None, named: str | None) -> Unstored:
-    """Return a document that a tool's server made, of the type that its bytes have.
+    """Return a document whose bytes somebody gave, such as a tool's server, of their type.
 
     What the server says of it counts where they do not tell.
     """
     name = name_of(named)
-    media_type = media_type_found(declared, data[:_HEAD], name)
+    media_type = media_type_found(declared, data[:_HEAD], name, (data,))
     _say_where_other(declared, media_type)
     return Unstored(data, media_type, name)
 

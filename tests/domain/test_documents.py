@@ -97,6 +97,46 @@ def test_bytes_then_what_was_said_then_the_name_tell_the_type_of_what_came_from_
 
 
 @pytest.mark.parametrize(
+    ("name", "media_type"),
+    [
+        ("flow.yaml", "application/yaml"),
+        ("flow.YML", "application/yaml"),
+        ("parcels.bpmn", "application/xml"),
+        ("desk.ts", "text/plain"),
+        ("prices.toml", "text/plain"),
+        ("run.log", "text/plain"),
+        ("find.sql", "text/plain"),
+        ("app.js", "text/javascript"),
+        ("table.csv", "text/csv"),
+        ("README", "text/plain"),
+        (None, "text/plain"),
+    ],
+)
+def test_a_text_has_the_type_of_its_name_or_is_plain(name: str | None, media_type: str) -> None:
+    found = media_type_found(None, b"a: 1", name, (b"a: 1\n",))
+    assert (found, modality_of(found)) == (media_type, "text")
+
+
+@pytest.mark.parametrize(
+    ("pieces", "media_type"),
+    [
+        ((b"hello \xc3", b"\xa9\r\n\tworld\x0c"), "text/plain"),
+        ((b"hello \xc3",), "application/octet-stream"),
+        ((b"hello", b"\xff\xfe"), "application/octet-stream"),
+        ((b"hello\x00",), "application/octet-stream"),
+        ((b"\x1b[31mred",), "application/octet-stream"),
+        (("\x9b".encode(),), "application/octet-stream"),
+        ((b"",), "application/octet-stream"),
+        ((), "application/octet-stream"),
+    ],
+)
+def test_bytes_are_text_where_all_are_utf_8_without_control_characters(
+    pieces: tuple[bytes, ...], media_type: str
+) -> None:
+    assert media_type_found(None, b"", None, pieces) == media_type
+
+
+@pytest.mark.parametrize(
     ("given", "name"),
     [
         ("report.pdf", "report.pdf"),

@@ -197,8 +197,9 @@ def test_a_link_that_holds_bytes_is_a_document_and_nothing_of_it_stands_in_the_t
         ("Image/PNG", PNG, "image/png"),
         ("application/octet-stream", PDF, "application/pdf"),
         ("nonsense", PDF, "application/pdf"),
-        ("nonsense", b"???", "application/octet-stream"),
-        ("", b"???", "application/octet-stream"),
+        ("nonsense", b"??\x00", "application/octet-stream"),
+        ("", b"??\x00", "application/octet-stream"),
+        ("", b"???", "text/plain"),
         ("application/pdf; version=1.7", PDF, "application/pdf; version=1.7"),
     ],
 )
