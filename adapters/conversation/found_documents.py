@@ -24,13 +24,14 @@ from pydantic_core import to_jsonable_python
 from onrecord.adapters.inputs.arguments import kind_of
 from onrecord.adapters.inputs.document_inputs import Unstored, described
 from onrecord.adapters.tools import a2a, mcp
-from onrecord.adapters.tools.tool import Unfolded
+from onrecord.adapters.tools.tool import Failed, Unfolded
 from onrecord.domain import jsontext
 from onrecord.domain.content import Document, Text
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject
 
-# Results of tools that are values of a protocol's SDK: a handler for each, asked before all else.
+# Results of tools that are `Failed`, or values of a protocol's SDK: a handler for each, asked
+# before all else.
 #
 # A value is told by its type, whose SDK is not imported for it. JSON that only looks like one of
 # these is data: nothing is guessed.
@@ -38,7 +39,17 @@ from onrecord.domain.jsontext import JsonObject
 Handler = tuple[Callable[[object], bool], Callable[[Any], Unfolded]]
 """Whether a value is one that it tells, and what the value says."""
 
+
+def _is_failed(value: object) -> bool:
+    return isinstance(value, Failed)
+
+
+def _unfold_failed(value: Failed) -> Unfolded:
+    return Unfolded(value.content, is_error=True)
+
+
 HANDLERS: Final[tuple[Handler, ...]] = (
+    (_is_failed, _unfold_failed),
     (mcp.is_from_sdk, mcp.unfold),
     (a2a.is_from_sdk, a2a.unfold),
 )

@@ -148,3 +148,17 @@ def test_a_value_of_ones_own_type_is_read_once(
     onrecord.result_type(Cursor, rows)
     chat.tool_result("call_1", value())
     assert text(chat) == recorded
+
+
+@pytest.mark.parametrize("given", [onrecord.Failed("it is closed"), Box("it is closed")])
+def test_what_failed_is_an_error_also_where_no_runner_called_it(
+    chat: onrecord.Conversation, given: object
+) -> None:
+    onrecord.result_type(Box, lambda box: onrecord.Failed(box.inside))
+    chat.tool_result("call_1", given)
+    assert (result(chat).is_error, text(chat)) == (True, "it is closed")
+
+
+def test_what_failed_is_an_error_in_what_an_engine_hands_over(chat: onrecord.Conversation) -> None:
+    chat.ingest([{"id": "call_1", "content": onrecord.Failed({"why": "it is closed"})}])
+    assert (result(chat).is_error, text(chat)) == (True, '{"why":"it is closed"}')
