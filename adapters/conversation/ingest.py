@@ -213,8 +213,6 @@ def ingest(stream: Stream, inputs: object, prompt: Prompt, behaviour: object) ->
     conversation.receive(head, ())
     if results and not _is_begun(stream, head):
         raise ResultsWithoutConversation
-    for entry in results:
-        conversation.give_result(head, entry.id or "", ())
     interrupts = behaviour == "interrupt"
     stored_again(lambda: _record(stream, prompt, entries, results, interrupts=interrupts))
     return next_input_of(stream)
@@ -296,12 +294,21 @@ def _once(signals: Iterable[SignalReceived]) -> Iterator[SignalReceived]:
 
 def _entry(entry: EngineInput, at: int) -> _Entry:
     """Return an entry that a record can hold; InvalidContent, which says why not, for any other."""
+    where = f"entry {at} of the inputs"
+    if entry.id == "":
+        raise InvalidContent(
+            f"the id of {where} is empty: a result has the id of its call, and a signal None"
+        )
+    try:
+        output = signal_content(entry.content) if entry.is_signal else tool_output(entry.content)
+    except InvalidContent as exc:
+        raise InvalidContent(f"the content of {where}: {exc}") from None
     message_id = entry.properties.get("message_id")
     return _Entry(
         id=entry.id,
         name=entry.name,
-        output=signal_content(entry.content) if entry.is_signal else tool_output(entry.content),
+        output=output,
         interrupted=entry.is_interrupted,
         is_bare=entry.content is None or entry.content in ("", CANCELLED),
-        message_id=text_if_given(f"the message_id of entry {at} of the inputs", message_id),
+        message_id=text_if_given(f"the message_id of {where}", message_id),
     )

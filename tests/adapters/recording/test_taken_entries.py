@@ -165,9 +165,10 @@ def test_any_object_with_the_members_of_an_entry_is_one(
         ({"id": "a"}, "inputs are a list"),
         ([4], "entry 0 of the inputs is a mapping"),
         ([{"id": 4}], "the id of entry 0"),
-        ([{"id": ""}], "id of its call"),
+        ([bell(), {"id": ""}], "the id of entry 1 of the inputs is empty.* id of its call"),
         ([{"id": None, "name": 4}], "the name of entry 0"),
-        ([{"id": "a", "content": object()}], "a tool's result|no JSON"),
+        ([bell(), bell(), {"id": "a", "content": {1}}], "content of entry 2 .* set.*no JSON"),
+        ([bell(), bell({"x": {1}})], "content of entry 1 of the inputs: .* at /x .*no JSON"),
     ],
 )
 def test_what_is_no_entry_is_refused_and_nothing_recorded(
