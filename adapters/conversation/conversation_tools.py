@@ -169,7 +169,7 @@ def checked_tools(
     API takes those.
     """
     values = several("tools", tools)
-    declared = tuple(_tool(tool) for each in values for tool in _flat(each))
+    declared = tuple(_tool(tool, at) for at, each in enumerate(values) for tool in _flat(each))
     for tool in declared:
         json_given("a tool", dict(tool))
     _must_differ(declared)
@@ -244,7 +244,7 @@ def _known_sources(values: object) -> tuple[ToolSource, ...]:
     return cast("tuple[ToolSource, ...]", sources)
 
 
-def _tool(value: object) -> _Tool:
+def _tool(value: object, at: int) -> _Tool:
     """Return a tool as it is recorded; InvalidContent where it is no neutral definition.
 
     UnknownApi where the options of a provider's tool are for an API that is none of ours.
@@ -255,15 +255,35 @@ def _tool(value: object) -> _Tool:
         return value
     try:
         return ToolDefinition.model_validate(value)
-    except ValidationError:
+    except ValidationError as exc:
         # The cause would show the tool.
         raise InvalidContent(
-            "a tool for any model has `name`, `input_schema` (a JSON Schema object) and perhaps "
+            f"{_place_of(value, at)}: {_wrong_members(value, exc)}; a tool for any model has `name`, `input_schema` (a JSON Schema object) and perhaps "
             "`description`, `title`, `output_schema`, `annotations`, nothing else; give a function "
             "as onrecord.tool(function), the list of an MCP server as onrecord.mcp_listing(...), a "
             'provider\'s own tool as onrecord.BuiltinTool(name="web_search"), what only one API '
             'knows as onrecord.Native(api="anthropic-messages", value={...})'
         ) from None
+
+
+def _place_of(value: object, at: int) -> str:
+    """Return where a tool stands in the list, and its name if it has one."""
+    name = cast("Mapping[str, object]", value).get("name") if isinstance(value, Mapping) else None
+    return f"tools[{at}] ({name!r})" if isinstance(name, str) else f"tools[{at}]"
+
+
+def _wrong_members(value: object, error: ValidationError) -> str:
+    """Return which members are wrong, without what they hold."""
+    if not isinstance(value, Mapping):
+        return f"it is no tool but of the type {kind_of(value)}"
+    kinds = {
+        ".".join(map(str, each["loc"])): each["type"]
+        for each in error.errors(include_url=False, include_context=False, include_input=False)
+    }
+    why = {"missing": "is missing", "extra_forbidden": "is no member of a tool"}
+    return ", ".join(
+        f"`{name}` {why.get(kind, 'is of a wrong type')}" for name, kind in kinds.items()
+    )
 
 
 def _check_builtin(tool: BuiltinTool) -> None:

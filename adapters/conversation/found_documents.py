@@ -232,7 +232,7 @@ class _Walk:
             case _ if isinstance(value, _SPELLED):
                 step.put(to_jsonable_python(value))
             case _:
-                raise _no_json(step, f"a value of type {kind_of(value)}")
+                raise _no_json(step, f"a value of type {kind_of(value)}", _own_type_way(value))
 
     def _take_again(self, step: _Step, value: object, at: str = "") -> None:
         """Look next at what a value comes to, which goes to its place."""
@@ -330,9 +330,16 @@ def _key(step: _Step, name: object) -> str:
             raise _no_json(step, f"a mapping with a key of type {kind_of(key)}")
 
 
-def _no_json(step: _Step, what: str) -> InvalidContent:
+def _own_type_way(value: object) -> str:
+    """Return how a value of a type of a program's own can be recorded after all."""
+    if type(value).__module__ == "builtins":
+        return ""
+    return f", or say with onrecord.result_type({kind_of(value)}, ...) what is recorded of it"
+
+
+def _no_json(step: _Step, what: str, way: str = "") -> InvalidContent:
     place = f" at {path}" if (path := step.path()) else ""
     return InvalidContent(
         f"what was given holds{place} {what}, which has no JSON form: "
-        "give it as text, a number, a list or a mapping, or as a document"
+        f"give it as text, a number, a list or a mapping, or as a document{way}"
     )

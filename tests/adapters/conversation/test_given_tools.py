@@ -125,6 +125,26 @@ def test_a_tool_holds_no_half_of_a_character(chat: onrecord.Conversation, tool: 
         chat.tools.declare([tool])
 
 
+@pytest.mark.parametrize(
+    ("tool", "why"),
+    [
+        ({"name": "track"}, r"tools\[1\] \('track'\): `input_schema` is missing;"),
+        ({"name": "track", "input_schema": 3}, "`input_schema` is of a wrong type;"),
+        ({"name": 4, "input_schema": {}}, r"tools\[1\]: `name` is of a wrong type;"),
+        (
+            {"name": "track", "parameters": {}},
+            "`input_schema` is missing, `parameters` is no member of a tool;",
+        ),
+        (len, r"tools\[1\]: it is no tool but of the type builtin_function_or_method;"),
+    ],
+)
+def test_the_tool_and_its_wrong_members_are_named(
+    chat: onrecord.Conversation, tool: Any, why: str
+) -> None:
+    with pytest.raises(InvalidContent, match=why):
+        chat.tools.declare([OWN, tool])
+
+
 def test_a_tool_nested_too_deeply_is_refused(chat: onrecord.Conversation) -> None:
     schema: dict[str, Any] = {"type": "string"}
     for _ in range(90):

@@ -56,6 +56,13 @@ def test_what_has_no_json_form_is_refused_by_place_and_type_and_nothing_is_store
     assert backend_of(store).sweep_blobs(0) == 0
 
 
+@pytest.mark.parametrize(("given", "is_own"), [(Unheard(), True), ({1}, False), (Unheard, False)])
+def test_the_way_to_record_a_type_of_your_own_is_named(given: object, *, is_own: bool) -> None:
+    with pytest.raises(onrecord.InvalidContent) as caught:
+        onrecord.connect("memory://").conversation("support/4711").tool_result("call_1", given)
+    assert ("onrecord.result_type(Unheard, ...)" in str(caught.value)) is is_own
+
+
 @pytest.mark.parametrize("missing", ["missing.pdf", "."])
 def test_a_file_that_cannot_be_read_leaves_no_other_document_behind(
     tmp_path: Path, missing: str
