@@ -30,8 +30,7 @@ from onrecord.domain.content import Document, Text
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject
 
-# Results of tools that are `Failed`, or values of a protocol's SDK: a handler for each, asked
-# before all else.
+# Results of tools that are values of a protocol's SDK: a handler for each, asked before all else.
 #
 # A value is told by its type, whose SDK is not imported for it. JSON that only looks like one of
 # these is data: nothing is guessed.
@@ -39,17 +38,7 @@ from onrecord.domain.jsontext import JsonObject
 Handler = tuple[Callable[[object], bool], Callable[[Any], Unfolded]]
 """Whether a value is one that it tells, and what the value says."""
 
-
-def _is_failed(value: object) -> bool:
-    return isinstance(value, Failed)
-
-
-def _unfold_failed(value: Failed) -> Unfolded:
-    return Unfolded(value.content, is_error=True)
-
-
 HANDLERS: Final[tuple[Handler, ...]] = (
-    (_is_failed, _unfold_failed),
     (mcp.is_from_sdk, mcp.unfold),
     (a2a.is_from_sdk, a2a.unfold),
 )
@@ -77,6 +66,8 @@ def result_type(kind: type[_OwnT], read: Callable[[_OwnT], object]) -> None:
 
 def unfolded(value: object) -> Unfolded | None:
     """Return what a typed result says; None for a value that has no handler."""
+    if isinstance(value, Failed):
+        return Unfolded(value.content, is_error=True)
     if (read := _own_reader(value)) is not None:
         return Unfolded(_read(value, read))
     return next((tell(value) for is_told, tell in HANDLERS if is_told(value)), None)
