@@ -98,8 +98,7 @@ def _show(file: Path, sub_process_id: str | None, flavour: Flavour, *, as_json: 
 
 def _check(file: Path, flavour: Flavour, *, warn: bool, as_json: bool) -> bool:
     """Write what is wrong with the calls of `fromAi` in a model; whether nothing is."""
-    from onrecord.adapters.bpmn.lint import lint
-    from onrecord.adapters.bpmn.lint_tools import lint_tools
+    from onrecord.adapters.bpmn.lint import lint, lint_tools
 
     with _printable_errors():
         model = _model(file)
