@@ -78,7 +78,7 @@ def parts_spoken(
 def _without_blanks(draft: GeminiDraft, block: Block, texts: list[str]) -> list[str]:
     rest = [text for text in texts if text.strip()]
     if len(rest) < len(texts):
-        draft.leave_out("G6", block, "blank text")
+        draft.leave_out_blank(block)
     return rest
 
 
@@ -290,6 +290,10 @@ class GeminiMessages(UserMessages[GeminiDraft]):
         if value is not None and response is not None:
             return self._own_result(block, value, response, behind)
         parts = self.result_parts(block, draft.result_parts(block), behind)
+        are_files = [not isinstance(part.get("text"), str) for part in parts]
+        if True in are_files and not all(are_files[are_files.index(True) :]):
+            why = "files stand beside the texts: what stood behind one stands before it"
+            draft.note("moved", "G13", block.version, why)
         texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
         files = [part for part in parts if not isinstance(part.get("text"), str)]
         answer = _answer(block, _gave(draft, block, texts), files)

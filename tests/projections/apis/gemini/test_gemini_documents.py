@@ -125,6 +125,20 @@ def test_a_file_of_a_result_goes_within_it_where_the_model_reads_it_there() -> N
     assert part["functionResponse"]["parts"] == [inline("image/jpeg")]
 
 
+def test_that_a_text_of_a_result_stood_behind_a_file_is_noted() -> None:
+    story = Story()
+    story.user("hi")
+    gemini.answers(story, signed(call(id="x")), model=None)
+    picture = document("a", "image/jpeg", DIGEST)
+    parts = (Text(text="before"), picture, Text(text="after"))
+    story.happen(ToolResultRecorded(call_id="x", content=ToolResult(call_id="x", content=parts)))
+    request = gemini.gemini(story, gemini.asked_of(GEMINI), blobs=BLOBS)
+    (part,) = request["contents"][-1]["parts"]
+    assert part["functionResponse"]["response"] == {"result": "before\nafter"}
+    assert [note.deed for note in request.report.of("G13")] == ["moved"]
+    assert not gemini.gemini(with_picture(), gemini.asked_of(GEMINI), blobs=BLOBS).report.of("G13")
+
+
 def test_a_file_alone_needs_no_words() -> None:
     contents = gemini.contents(with_picture(" "), gemini.asked_of(GEMINI), blobs=BLOBS)
     (part,) = contents[-1]["parts"]
