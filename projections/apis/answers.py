@@ -1,6 +1,6 @@
 """Answers as messages of the assistant's, for every API whose messages are texts and calls.
 
-And what is said of a tool's result beside its content, or in place of it, whatever the API.
+And how the texts of a message become one, and what is said of a tool's result beside its content, or in place of it, whatever the API.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.documents import words_for
 from onrecord.projections.apis.draft import Draft
 from onrecord.projections.apis.foreign import goes_on, told_of
-from onrecord.projections.apis.members import joint, worded
 from onrecord.projections.history.history import Block
 
 DraftT = TypeVar("DraftT", bound=Draft)
@@ -96,12 +95,12 @@ def text_of(draft: Draft, texts: Sequence[tuple[Block, str]]) -> str:
 
     The pieces of a text that was cut are put together.
     """
-    kept = worded([text for _, text in texts])
+    kept = worded_range(text for _, text in texts)
     words = ""
     before: Block | None = None
     for place, (block, text) in enumerate(texts):
         if place not in kept:
-            draft.leave_out(draft.RULES.blank, block, "blank text")
+            draft.leave_out_blank(block)
             continue
         words += text if goes_on(before, block) else f"{joint(words, text)}{text}"
         before = block
@@ -121,6 +120,36 @@ def _texts_in(draft: Draft, block: Block) -> list[str]:
             return []
         case _:
             assert_never(content)
+
+
+# The texts of a message that holds one text only.
+
+
+def joint(before: str, after: str) -> str:
+    """Return what stands between two texts of a message that holds one text only.
+
+    Nothing, where white space parts them already; else an empty line. The end of a line alone does
+    not part them: the text of a file ends so, and what follows is no part of the file.
+    """
+    if not before or after[:1].isspace() or before.endswith("\n\n"):
+        return ""
+    if before.endswith("\n"):
+        return "\n"
+    return "" if before[-1].isspace() else "\n\n"
+
+
+def joined(texts: Iterable[str]) -> str:
+    """Return the texts of a message as one."""
+    words = ""
+    for text in texts:
+        words += f"{joint(words, text)}{text}"
+    return words
+
+
+def worded_range(texts: Iterable[str]) -> range:
+    """Return the range of the texts from the first to the last that is not blank."""
+    places = [place for place, text in enumerate(texts) if text.strip()]
+    return range(places[0], places[-1] + 1) if places else range(0)
 
 
 # What is said of a tool's result beside its content, or in place of it.

@@ -84,6 +84,10 @@ class Draft:
         """Add a note that a block, or a part of it, does not go."""
         self.note("left out", rule, block.version, why)
 
+    def leave_out_blank(self, block: Block, what: str = "blank text") -> None:
+        """Add a note that a blank text of a block does not go."""
+        self.leave_out(self.RULES.blank, block, what)
+
     # Blocks of the history.
 
     def own(self, block: Block) -> JsonObject | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Any, Final, cast
 
 from onrecord.domain.content import Text
@@ -36,33 +35,6 @@ def objects(value: object) -> list[JsonObject]:
 def texts(*values: Any) -> tuple[Text, ...]:
     """Return a text for each string that says something."""
     return tuple(Text(text=text) for text in values if isinstance(text, str) and text)
-
-
-def joint(before: str, after: str) -> str:
-    """Return what stands between two texts of a message that holds one text only.
-
-    Nothing, where white space parts them already; else an empty line. The end of a line alone does
-    not part them: the text of a file ends so, and what follows is no part of the file.
-    """
-    if not before or after[:1].isspace() or before.endswith("\n\n"):
-        return ""
-    if before.endswith("\n"):
-        return "\n"
-    return "" if before[-1].isspace() else "\n\n"
-
-
-def joined(texts: Iterable[str]) -> str:
-    """Return the texts of a message as one."""
-    words = ""
-    for text in texts:
-        words += f"{joint(words, text)}{text}"
-    return words
-
-
-def worded(texts: Iterable[str]) -> range:
-    """Return the places of texts from the first to the last that is not blank."""
-    places = [place for place, text in enumerate(texts) if text.strip()]
-    return range(places[0], places[-1] + 1) if places else range(0)
 
 
 def nonempty_text(value: Any) -> str | None:

@@ -14,11 +14,17 @@ from uuid import UUID
 
 from onrecord.domain.content import Document, Native, Role, Text
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.answers import AnswerT, answers_in, headline, words_for_nothing
+from onrecord.projections.apis.answers import (
+    AnswerT,
+    answers_in,
+    headline,
+    joined,
+    worded_range,
+    words_for_nothing,
+)
 from onrecord.projections.apis.documents import Behind, texts_before, words_for
 from onrecord.projections.apis.draft import Draft
 from onrecord.projections.apis.foreign import Part, told_of
-from onrecord.projections.apis.members import joined, worded
 from onrecord.projections.apis.request import Where
 from onrecord.projections.history.history import Block, Content, Turn
 
@@ -155,12 +161,8 @@ class UserParts(ABC, Generic[DraftT]):
             elif part.text.strip() or (self.TAKES_BLANKS and part.text):
                 encoded.append(self.text(part.text))
             else:
-                self.leave_out_blank(block)
+                self.draft.leave_out_blank(block)
         return encoded
-
-    def leave_out_blank(self, block: Block) -> None:
-        """Note that a blank text of a block is left out."""
-        self.draft.leave_out(self.draft.RULES.blank, block, "blank text")
 
     def words(self, block: Block, document: Document) -> JsonObject:
         """Return the words in place of a document, with a note on why."""
@@ -180,10 +182,12 @@ class UserParts(ABC, Generic[DraftT]):
     def result_in_words(self, block: Block) -> list[JsonObject]:
         """Return a result as the user tells it."""
         content = self.draft.result_parts(block)
-        says = any(isinstance(part, Document) or part.text.strip() for part in content)
-        parts = self.encoded(block, content)
+        if any(isinstance(part, Document) or part.text.strip() for part in content):
+            return [self.text(headline(block)), *self.encoded(block, content)]
+        if content:
+            self.draft.leave_out_blank(block)
         nothing = words_for_nothing(is_error=block.is_error)
-        return [self.text(headline(block)), *(parts if says else [self.text(nothing)])]
+        return [self.text(headline(block)), self.text(nothing)]
 
     def extracted(self, block: Block, before: Block | None) -> list[JsonObject]:
         """Return a document that travels on its own, behind its tag."""
@@ -239,9 +243,9 @@ class UserMessages(UserParts[DraftT]):
 
     def joined(self, texts: Sequence[str], block: Block) -> str:
         """Return the texts of a message of this block as one, without blank ones at its ends."""
-        kept = worded(texts)
+        kept = worded_range(texts)
         if len(kept) < len(texts):
-            self.leave_out_blank(block)
+            self.draft.leave_out_blank(block)
         return joined(texts[kept.start : kept.stop])
 
     def document(self, block: Block, document: Document, role: Role = "user") -> JsonObject:
@@ -268,6 +272,8 @@ class UserMessages(UserParts[DraftT]):
                 encoded.append(self.document_of_result(block, part, behind))
             elif part.text.strip():
                 encoded.append(self.text(part.text))
+            else:
+                self.draft.leave_out_blank(block, "blank text in a result")
         return encoded
 
     def document_of_result(

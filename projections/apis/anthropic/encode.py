@@ -100,7 +100,7 @@ class Results:
                 continue
             value = cast("JsonObject", part)
             if is_blank(value):
-                draft.note("left out", "R10", block.version, "blank text in a result")
+                draft.leave_out_blank(block, "blank text in a result")
             else:
                 rest.append(draft.unmarked(value, block.version))
                 if "tool_name" in value:
@@ -114,7 +114,7 @@ def worded(draft: AnthropicDraft, block: Block, blocks: list[JsonObject]) -> lis
     """Return the blocks of a result without blank text; words where nothing is left."""
     rest = [value for value in blocks if not is_blank(value)]
     if len(rest) < len(blocks):
-        draft.note("left out", "R10", block.version, "blank text in a result")
+        draft.leave_out_blank(block, "blank text in a result")
     return rest or nothing(is_error=block.is_error)
 
 

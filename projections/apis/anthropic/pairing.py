@@ -103,7 +103,7 @@ def _worded(draft: AnthropicDraft, pieces: list[Piece]) -> Iterable[Piece]:
     }
     for piece in pieces:
         if is_blank(piece.value) and not (piece.value["text"] and _source(piece) in worded):
-            draft.leave_out("R10", piece.block, "blank text")
+            draft.leave_out_blank(piece.block)
         else:
             yield piece
 

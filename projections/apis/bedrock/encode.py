@@ -77,7 +77,7 @@ class Results:
         """Return a part of a result of this API."""
         text: Any = value.get("text")
         if isinstance(text, str) and not text.strip():
-            self._draft.leave_out("B4", block, "blank text in a result")
+            self._draft.leave_out_blank(block, "blank text in a result")
             return []
         if kind_of(value) not in _FILES:
             return [value]
@@ -229,7 +229,7 @@ class Encoder(UserParts[BedrockDraft]):
         return [value] if _says(value) else self._blank(block)
 
     def _blank(self, block: Block) -> list[JsonObject]:
-        self.draft.leave_out("B4", block, "blank text")
+        self.draft.leave_out_blank(block)
         return []
 
     def _call(self, block: Block, answered: Container[int | None]) -> list[JsonObject]:

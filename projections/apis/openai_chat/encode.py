@@ -178,7 +178,7 @@ class ChatMessages(UserMessages[ChatDraft]):
             if len(texts) == len(parts):
                 content = self.joined(texts, blocks[0])
             elif not all(text.strip() for text in texts):
-                self.leave_out_blank(blocks[0])
+                self.draft.leave_out_blank(blocks[0])
                 content = [part for part in parts if part.get("text", "file").strip()]
         return {"role": self.draft.reader.role(role), "content": content} if content else None
 

@@ -133,10 +133,13 @@ class Encoder:
             case Native():
                 parts, note = told_of(whole(content, self._draft.blobs), block)
                 self._draft.notes.append(note)
-                is_piece = self._draft.goes_on(block)
-                return tuple(part for part in parts if is_piece or not _is_blank(part))
+                if self._draft.goes_on(block):
+                    return parts
+                if any(map(_is_blank, parts)):
+                    self._draft.leave_out_blank(block)
+                return tuple(part for part in parts if not _is_blank(part))
             case Text() if _is_blank(content):
-                self._draft.leave_out("O15", block, "blank text")
+                self._draft.leave_out_blank(block)
                 return ()
             case Text() | Document():
                 return (content,)

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 import onrecord
-from onrecord.projections.apis.members import joined, joint
+from onrecord.domain.content import Native, Text, ToolResult
+from onrecord.domain.events import MessageRecorded, ToolResultRecorded
+from onrecord.projections.apis.answers import joined, joint
 from onrecord.projections.apis.request import Options
 from tests.projections.apis.bedrock import bedrock_happenings as bedrock
 from tests.projections.apis.gemini import gemini_happenings as gemini
@@ -55,6 +57,27 @@ def test_blank_text_beside_a_picture_is_left_out_with_a_note(tmp_path: Path) -> 
     kinds = [(part["type"], part.get("text")) for part in request["messages"][0]["content"]]
     assert kinds == [("text", "Look:"), ("image_url", None), ("text", "And?")]
     assert [note.rule for note in request.report] == ["C4"]
+
+
+@pytest.mark.parametrize("api", [*JOINS, "openai-responses", "gemini", "bedrock-converse"])
+def test_a_blank_text_of_another_api_is_left_out_with_a_note(api: str) -> None:
+    with onrecord.connect("memory://") as store:
+        chat = store.conversation("blank")
+        said = [Native(api="anthropic-messages", value=text(words)) for words in ("hi", "\n")]
+        chat.log.append(MessageRecorded(role="user", content=tuple(said)))
+        report = chat.request(api).report
+    assert [note.why for note in report if note.deed == "left out"] == ["blank text"]
+
+
+@pytest.mark.parametrize("api", [*JOINS, "gemini", "bedrock-converse"])
+def test_a_blank_result_that_goes_as_text_is_left_out_with_a_note(api: str) -> None:
+    story = Story()
+    story.user("hi")
+    story.happen(
+        ToolResultRecorded(call_id="x", content=ToolResult(call_id="x", content=(Text(text=" "),)))
+    )
+    report = story.request(Options(api=api)).report
+    assert [note.why for note in report if note.deed == "left out"] == ["blank text"]
 
 
 def answered(api: str, *texts: str) -> Story:
