@@ -6,6 +6,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -66,35 +67,43 @@ def test_what_asks_a_model_something_is_known(method: str, path: str, what: str 
     assert unrecorded.kind_of(method, path) == what
 
 
-def embedded(recorded: Recorded, url: str) -> Callable[[], object]:
-    client = record(openai.OpenAI(api_key=KEY, base_url=url), recorded.binding)
-    return lambda: client.embeddings.create(model="m", input="text", encoding_format="float")
+Asking = AbstractContextManager[Callable[[], object]]
 
 
-def batched(recorded: Recorded, url: str) -> Callable[[], object]:
-    plain = anthropic.Anthropic(api_key=KEY, base_url=url.removesuffix("/v1"))
-    return lambda: record(plain, recorded.binding).messages.batches.create(requests=[])
+@contextmanager
+def embedded(recorded: Recorded, url: str) -> Generator[Callable[[], object]]:
+    with openai.OpenAI(api_key=KEY, base_url=url) as plain:
+        client = record(plain, recorded.binding)
+        yield lambda: client.embeddings.create(model="m", input="text", encoding_format="float")
 
 
-def cached(recorded: Recorded, url: str) -> Callable[[], object]:
+@contextmanager
+def batched(recorded: Recorded, url: str) -> Generator[Callable[[], object]]:
+    with anthropic.Anthropic(api_key=KEY, base_url=url.removesuffix("/v1")) as plain:
+        client = record(plain, recorded.binding)
+        yield lambda: client.messages.batches.create(requests=[])
+
+
+@contextmanager
+def cached(recorded: Recorded, url: str) -> Generator[Callable[[], object]]:
     options: Any = {"base_url": url.removesuffix("/v1")}
-    plain = genai.Client(api_key=KEY, vertexai=False, http_options=options)
-    return lambda: record(plain, recorded.binding).caches.create(model="gemini-3")
+    with genai.Client(api_key=KEY, vertexai=False, http_options=options) as plain:
+        client = record(plain, recorded.binding)
+        yield lambda: client.caches.create(model="gemini-3")
 
 
-@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 @pytest.mark.parametrize("made", [embedded, batched, cached])
 def test_a_recorded_client_says_once_what_is_not_recorded(
-    recorded: Recorded, server: Replaying, made: Callable[[Recorded, str], Callable[[], object]]
+    recorded: Recorded, server: Replaying, made: Callable[[Recorded, str], Asking]
 ) -> None:
-    ask = made(recorded, server.url)
-    with pytest.warns(onrecord.RecordingWarning, match="it is no turn of a conversation"):
-        ask()
-    with warnings.catch_warnings(record=True) as warned:
-        ask()
-    assert not [told for told in warned if told.category is onrecord.RecordingWarning]
-    assert len(server.received) == 2
-    assert not recorded.chat.head().version
+    with made(recorded, server.url) as ask:
+        with pytest.warns(onrecord.RecordingWarning, match="it is no turn of a conversation"):
+            ask()
+        with warnings.catch_warnings(record=True) as warned:
+            ask()
+        assert not [told for told in warned if told.category is onrecord.RecordingWarning]
+        assert len(server.received) == 2
+        assert not recorded.chat.head().version
 
 
 def test_a_client_that_nobody_recorded_says_nothing(server: Replaying) -> None:
