@@ -15,8 +15,9 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
-from onrecord.adapters.recording.answers import DeferredAnswers, find_among, record_answer
+from onrecord.adapters.recording.answer_commits import record_answer
 from onrecord.adapters.recording.bodies import Reading, RecentBodies
+from onrecord.adapters.recording.deferred_answers import DeferredAnswers, find_among
 from onrecord.adapters.recording.match import Matcher
 from onrecord.adapters.recording.paths import Paths
 from onrecord.adapters.recording.plan import (

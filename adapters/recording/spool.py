@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 from uuid import UUID
 
-from onrecord.adapters.recording.answers import record_answer
+from onrecord.adapters.recording.answer_commits import record_answer
 from onrecord.adapters.recording.unstored import PendingAppend, encoded, opened
 from onrecord.adapters.storage.atomic_files import write_atomically
 from onrecord.adapters.storage.sqlite.url import path_of

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias, assert_never
 from urllib.parse import unquote
 from uuid import UUID
 
-from onrecord.adapters.recording.answers import DeferredAnswers
+from onrecord.adapters.recording.deferred_answers import DeferredAnswers
 from onrecord.adapters.recording.plan import Outgoing, respelled
 from onrecord.adapters.recording.recorder import Recorder
 from onrecord.adapters.recording.state import OpenRequest
