@@ -15,8 +15,7 @@ from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.recording.tenancy import NO_MATRIX, Tenancy
 from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.storage.clocks import clock_doubts
-from onrecord.adapters.streams.beginnings import beginning_of
-from onrecord.adapters.streams.lineage import BEGINNING
+from onrecord.adapters.streams.lineage import BEGINNING, beginning_of
 from onrecord.adapters.upkeep.erasing import (
     Erasing,
     ForgetResult,

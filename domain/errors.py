@@ -229,9 +229,9 @@ class RoundOpen(OnrecordError):
     def __init__(self, awaited: tuple[str, ...]) -> None:
         """Say how many calls there are, and their ids."""
         self.awaited = awaited
-        calls = "call awaits its result" if len(awaited) == 1 else "calls await their results"
+        await_results = "awaits its result" if len(awaited) == 1 else "await their results"
         super().__init__(
-            f"{len(awaited)} {calls} ({', '.join(awaited)}): record them with chat.tool_result, or "
+            f"{counted(len(awaited), 'call')} {await_results} ({', '.join(awaited)}): record them with chat.tool_result, or "
             "give the calls up with chat.cancel"
         )
 
@@ -350,3 +350,11 @@ class StaleCursor(StorageError):
 
 class CorruptRecord(StorageError):
     """Stored bytes do not match their digest or their format."""
+
+
+# How messages speak, those of commands too.
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a count and its noun: `1 event`, `1,024 events`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -15,7 +15,7 @@ import typer
 
 from onrecord.adapters.cli.program import AsJson, At, Key, Lines, Url, opened
 from onrecord.adapters.store import Listed, Store, backend_of
-from onrecord.adapters.streams.beginnings import key_of
+from onrecord.adapters.streams.lineage import key_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import Named, named
 from onrecord.adapters.terminal.tables import Cell, Column, Kind, Title, draw_rows

@@ -19,9 +19,8 @@ from onrecord.adapters.store import Store, backend_of, spool_of
 from onrecord.adapters.streams.lineage import LineSegment, lineage
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import Named, named, size
-from onrecord.domain.counts import counted
 from onrecord.domain.documents import essence_of, name_of
-from onrecord.domain.errors import InvalidInput
+from onrecord.domain.errors import InvalidInput, counted
 from onrecord.domain.tool_context import ToolCallContext
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ import typer
 from onrecord.adapters.cli.program import STANDARD_INPUT, AsJson, InputFile
 from onrecord.adapters.cli.tool_commands import draw_definition, takes
 from onrecord.adapters.terminal import output
-from onrecord.domain.counts import counted
-from onrecord.domain.errors import InvalidModel
+from onrecord.domain.errors import InvalidModel, counted
 from onrecord.domain.tools import ToolDefinition
 
 if TYPE_CHECKING:

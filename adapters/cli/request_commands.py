@@ -28,8 +28,7 @@ from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import named
 from onrecord.domain import jsontext
-from onrecord.domain.counts import counted
-from onrecord.domain.errors import InvalidInput, MalformedJson, SecretMissing
+from onrecord.domain.errors import InvalidInput, MalformedJson, SecretMissing, counted
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.history.windows import MessageWindow, Window
 

@@ -13,7 +13,7 @@ from onrecord.adapters.streams.lineage import LineSegment, lineage
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import Named, named
 from onrecord.domain import jsontext
-from onrecord.domain.counts import counted
+from onrecord.domain.errors import counted
 from onrecord.domain.header import timestamp
 from onrecord.domain.tools import ToolDefinition, ToolSource
 

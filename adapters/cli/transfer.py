@@ -30,8 +30,7 @@ from onrecord.adapters.storage.atomic_files import write_atomically
 from onrecord.adapters.store import Store, backend_of, spool_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import named, size
-from onrecord.domain.counts import counted
-from onrecord.domain.errors import InvalidExport, InvalidInput
+from onrecord.domain.errors import InvalidExport, InvalidInput, counted
 
 if TYPE_CHECKING:
     from onrecord.adapters.histories.foreign_history import Histories

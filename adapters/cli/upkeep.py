@@ -14,11 +14,10 @@ import typer
 from onrecord.adapters import app
 from onrecord.adapters.cli.program import AsJson, Key, Url, opened
 from onrecord.adapters.store import Store, backend_of
-from onrecord.adapters.streams.beginnings import key_of
+from onrecord.adapters.streams.lineage import key_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import Named, named
-from onrecord.domain.counts import counted
-from onrecord.domain.errors import InvalidInput
+from onrecord.domain.errors import InvalidInput, counted
 
 if TYPE_CHECKING:
     from onrecord.adapters.upkeep.verifying import Verified

@@ -14,7 +14,7 @@ from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import named
 from onrecord.adapters.terminal.tables import Cell, Column, Kind, show_rows
 from onrecord.adapters.terminal.view_pages import entry_document, name_of
-from onrecord.domain.counts import counted
+from onrecord.domain.errors import counted
 from onrecord.domain.header import timestamp
 
 if TYPE_CHECKING:

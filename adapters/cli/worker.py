@@ -18,7 +18,7 @@ from onrecord.adapters.cli.program import Url, opened
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.view_pages import is_folded_by_reading
-from onrecord.domain.counts import counted
+from onrecord.domain.errors import counted
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

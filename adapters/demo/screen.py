@@ -15,7 +15,7 @@ from onrecord.adapters.terminal import output, timeline_listing
 from onrecord.adapters.terminal.output import Named, size
 from onrecord.adapters.terminal.request_listings import message_count, replay_table, summary
 from onrecord.adapters.terminal.timeline_listing import STYLES
-from onrecord.domain.counts import counted
+from onrecord.domain.errors import counted
 from onrecord.projections.apis.request import Report, Request, Where
 from onrecord.projections.history.timeline import Row
 from onrecord.projections.history.timeline_text import Speaker

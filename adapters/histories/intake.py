@@ -27,8 +27,7 @@ from onrecord.adapters.histories.json_files import histories_in
 from onrecord.adapters.histories.llm import conversations_in
 from onrecord.adapters.inputs.arguments import key_given
 from onrecord.adapters.store import Store, backend_of, spool_of
-from onrecord.adapters.streams.beginnings import is_forgotten
-from onrecord.adapters.streams.lineage import last_pointed
+from onrecord.adapters.streams.lineage import is_forgotten, last_pointed
 from onrecord.adapters.streams.stream import Done, append_to, stored_again
 from onrecord.domain import conversation
 from onrecord.domain.errors import IdempotencyMismatch, InvalidInput, VersionConflict

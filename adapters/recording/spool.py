@@ -25,7 +25,6 @@ from onrecord.adapters.storage.atomic_files import write_atomically
 from onrecord.adapters.storage.sqlite.url import path_of
 from onrecord.adapters.streams.stream import Done, append_to, stored_again
 from onrecord.adapters.wire.blob_bytes import pieces_of
-from onrecord.domain.counts import counted
 from onrecord.domain.errors import (
     ConversationForgotten,
     StorageBusy,
@@ -33,6 +32,7 @@ from onrecord.domain.errors import (
     StorageFull,
     StorageReadOnly,
     StorageUnavailable,
+    counted,
 )
 from onrecord.domain.header import parse_header
 from onrecord.domain.log import Backend

@@ -16,7 +16,7 @@ from uuid_utils.compat import uuid7
 
 from onrecord.adapters.inputs.arguments import key_given
 from onrecord.adapters.recording.spool import Spool
-from onrecord.adapters.streams.beginnings import beginning_of
+from onrecord.adapters.streams.lineage import beginning_of
 from onrecord.adapters.streams.stream import Stream
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.jsontext import JsonObject

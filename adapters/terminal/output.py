@@ -19,10 +19,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 from uuid import UUID
 
 from onrecord.adapters.store import Store, backend_of
-from onrecord.adapters.streams.beginnings import key_of
+from onrecord.adapters.streams.lineage import key_of
 from onrecord.domain import jsontext
-from onrecord.domain.counts import counted
-from onrecord.domain.errors import ConversationForgotten, ConversationNotFound, InvalidInput
+from onrecord.domain.errors import (
+    ConversationForgotten,
+    ConversationNotFound,
+    InvalidInput,
+    counted,
+)
 from onrecord.domain.head import Head
 
 if TYPE_CHECKING:

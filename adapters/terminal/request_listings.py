@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, cast
 from uuid import UUID
 
-from onrecord.adapters.streams.beginnings import keys_of
+from onrecord.adapters.streams.lineage import keys_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import size
 from onrecord.adapters.terminal.tables import Cell, Column, Kind, show_rows
-from onrecord.domain.counts import counted
+from onrecord.domain.errors import counted
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Log
 from onrecord.projections.api import known_api

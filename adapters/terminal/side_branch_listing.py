@@ -11,8 +11,7 @@ from uuid import UUID
 from onrecord.adapters.streams.event_reading import as_on_main, line_of
 from onrecord.domain.admission import refers_back
 from onrecord.domain.content import Blob
-from onrecord.domain.counts import counted
-from onrecord.domain.errors import OnrecordError
+from onrecord.domain.errors import OnrecordError, counted
 from onrecord.domain.events import InstructionsSet, Relation, RequestSent
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.history import timeline_text

@@ -21,8 +21,7 @@ from onrecord.adapters.terminal.output import Named, ago, moment
 from onrecord.adapters.terminal.side_branch_listing import with_instructions
 from onrecord.domain import jsontext
 from onrecord.domain.content import Document, Native, ServerToolCall, ServerToolResult
-from onrecord.domain.counts import counted
-from onrecord.domain.errors import MalformedJson
+from onrecord.domain.errors import MalformedJson, counted
 from onrecord.domain.events import ServerToolCallRecorded, ServerToolResultRecorded
 from onrecord.domain.header import timestamp
 from onrecord.domain.log import Log, RecordedEvent

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from onrecord.adapters.terminal.tables import Cell, Column, Kind
 from onrecord.adapters.terminal.view_pages import Listing
-from onrecord.domain.counts import counted
+from onrecord.domain.errors import counted
 from onrecord.domain.jsontext import JsonObject
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pydantic_core import to_jsonable_python
 from onrecord.adapters.store import Store
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.tables import Cell, Column, show_rows
-from onrecord.domain.counts import counted
+from onrecord.domain.errors import counted
 from onrecord.domain.header import timestamp
 from onrecord.domain.jsontext import JsonObject
 

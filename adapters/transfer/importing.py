@@ -12,7 +12,7 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from onrecord.adapters.inputs.arguments import key_given
-from onrecord.adapters.streams.beginnings import is_forgotten
+from onrecord.adapters.streams.lineage import is_forgotten
 from onrecord.adapters.streams.stream import done_of
 from onrecord.adapters.transfer.export import blobs_in
 from onrecord.adapters.transfer.exported import Beginning, Line, Piece, read_export

@@ -17,8 +17,7 @@ from uuid import UUID
 
 from onrecord.adapters.upkeep.erasing import erasures_of
 from onrecord.adapters.upkeep.verifying_documents import StoredDocuments
-from onrecord.domain.counts import counted
-from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.errors import CorruptRecord, counted
 from onrecord.domain.header import EMPTY, Root, Tree
 from onrecord.domain.inventory import (
     Moment,

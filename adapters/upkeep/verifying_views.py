@@ -18,8 +18,7 @@ from onrecord.adapters.storage.sqlite.connection import Connections, Session
 from onrecord.adapters.upkeep.verifying import Progress, Verified, VerifiedView, no_progress
 from onrecord.adapters.views.ports import KeptMoment, KeptViews
 from onrecord.adapters.views.sqlite.kept import PAGE, Folding, kept_sums, paged, scratch
-from onrecord.domain.counts import counted
-from onrecord.domain.errors import StorageError
+from onrecord.domain.errors import StorageError, counted
 from onrecord.domain.inventory import StoredHead
 from onrecord.domain.log import Backend, RecordedEvent
 from onrecord.projections.verification.verification import Fault

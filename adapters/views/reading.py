@@ -11,7 +11,7 @@ from typing import Final, get_args
 from uuid import UUID
 
 from onrecord.adapters.inputs.arguments import text_given, text_if_given
-from onrecord.adapters.streams.beginnings import keys_of
+from onrecord.adapters.streams.lineage import keys_of
 from onrecord.adapters.views.pages import (
     EntryT,
     Page,

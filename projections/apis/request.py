@@ -15,9 +15,8 @@ from pydantic import Field, ValidationError
 
 from onrecord.domain import jsontext, request_template
 from onrecord.domain.content import Value
-from onrecord.domain.counts import counted
 from onrecord.domain.documents import Modality
-from onrecord.domain.errors import NothingToSend, RoundOpen, SchemaNewer
+from onrecord.domain.errors import NothingToSend, RoundOpen, SchemaNewer, counted
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.request_template import Recipe
 from onrecord.projections.api import FOLDERS, invalid, known_api, release_of

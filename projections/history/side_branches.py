@@ -8,8 +8,8 @@ from typing import Final, Literal, TypeAlias
 from uuid import UUID
 
 from onrecord.domain.admission import refers_back
-from onrecord.domain.counts import counted
 from onrecord.domain.encoding import Erased, Unrecognised
+from onrecord.domain.errors import counted
 from onrecord.domain.events import (
     LineAdopted,
     Relation,

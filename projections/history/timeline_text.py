@@ -17,7 +17,7 @@ from onrecord.domain.content import (
     ToolResult,
     Url,
 )
-from onrecord.domain.counts import counted
+from onrecord.domain.errors import counted
 from onrecord.domain.tools import BuiltinTool, ToolDefinition
 from onrecord.projections.api import instructions_of, neutral_of, tool_of
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 from uuid import UUID
 
-from onrecord.domain.counts import counted
+from onrecord.domain.errors import counted
 from onrecord.domain.head import MOST_TOKENS
 from onrecord.projections.verification.verification import Fault
 from onrecord.projections.views.usage import COUNTS

@@ -23,7 +23,7 @@ from onrecord.adapters.storage.postgres.connections import (
 )
 from onrecord.adapters.storage.postgres.errors import translated
 from onrecord.adapters.storage.queries import load_queries
-from onrecord.domain.counts import counted
+from onrecord.domain.errors import counted
 from onrecord.domain.inventory import (
     Oddity,
     StoredBlob,

@@ -15,7 +15,7 @@ from onrecord.adapters.storage.sqlite.append import SHARD, head_of
 from onrecord.adapters.storage.sqlite.connection import Connections, Row, Session
 from onrecord.adapters.storage.sqlite.file import SqliteFile
 from onrecord.adapters.storage.sqlite.held_files import Mark
-from onrecord.domain.counts import counted
+from onrecord.domain.errors import counted
 from onrecord.domain.head import Head
 from onrecord.domain.inventory import (
     Oddity,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import groupby
 from typing import Any, Final, cast
 
-from onrecord.domain.counts import counted
+from onrecord.domain.errors import counted
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.openai_chat.draft import family_of
 from onrecord.projections.apis.openai_responses.draft import Piece, ResponsesDraft, piece_of

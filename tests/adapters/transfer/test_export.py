@@ -13,11 +13,7 @@ from onrecord.adapters.transfer.export import export
 from onrecord.adapters.transfer.exported import read_export
 from onrecord.adapters.transfer.importing import Imported, check, import_file
 from onrecord.domain.content import Document
-from onrecord.domain.errors import (
-    IdempotencyMismatch,
-    InvalidInput,
-    StorageFull,
-)
+from onrecord.domain.errors import IdempotencyMismatch, InvalidInput, StorageFull
 from onrecord.domain.log import RecordedEvent
 from tests.adapters.transfer.exports import (
     API,

@@ -12,9 +12,7 @@ import onrecord
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.transfer.export import export
 from onrecord.adapters.transfer.importing import check
-from onrecord.domain.errors import (
-    InvalidExport,
-)
+from onrecord.domain.errors import InvalidExport
 from tests.adapters.transfer.exports import (
     KEY,
     dropped,

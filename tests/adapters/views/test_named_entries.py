@@ -13,7 +13,7 @@ import pytest
 
 import onrecord
 from onrecord.adapters.store import backend_of
-from onrecord.adapters.streams.beginnings import keys_of
+from onrecord.adapters.streams.lineage import keys_of
 from onrecord.adapters.views.ports import Parked
 from onrecord.adapters.views.reading import with_keys
 from onrecord.domain.log import RecordedEvent

@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 
 import onrecord
-from onrecord.domain.counts import counted
+from onrecord.domain.errors import counted
 from onrecord.domain.events import ResponseCompleted
 from onrecord.projections.history import timeline_text
 
