@@ -131,7 +131,8 @@ class Conversation:
     ) -> NextInput:
         """Record what a process engine hands over at once (docs/signals.md); return `next_input`.
 
-        The prompt is as `user` takes it; a blank one is none, and so is any while calls are open.
+        The prompt is as `user` takes it; a blank one is none, and so is any while calls are open, or
+        beside results of this conversation's calls.
         """
         from onrecord.adapters.conversation.ingest import Prompt, ingest
 

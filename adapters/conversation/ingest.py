@@ -27,7 +27,7 @@ from onrecord.adapters.conversation.tool_results import (
 )
 from onrecord.adapters.inputs.arguments import kind_of, several, text_if_given
 from onrecord.adapters.inputs.document_inputs import UnstoredPart, stored_prompt
-from onrecord.adapters.streams.results import record_result
+from onrecord.adapters.streams.results import record_result, was_called
 from onrecord.adapters.streams.stream import Stream, settle, stored_again
 from onrecord.domain import conversation
 from onrecord.domain.conversation import CANCELLED
@@ -145,11 +145,14 @@ class _Taken:
     def decide(self, head: Head) -> tuple[Event, ...]:
         """Return what goes in one commit.
 
-        Results of open calls, or else the prompt; then calls that are given up, then the signals.
+        Results of open calls, or else the prompt unless it came with others; then calls that are
+        given up, then the signals.
         """
         awaited = self._awaited(head)
         answers = self._answers(head, awaited)
-        prompt = () if awaited or self._has_prompt(head) else self.prompt
+        prompt = (
+            () if awaited or self._is_of_a_round(head) or self._has_prompt(head) else self.prompt
+        )
         new = [each for each in self.signals if as_recorded(self.stream, head, each) is None]
         open_calls = given_up(self.stream, head) if new and self.interrupts else ()
         given_up_calls = [result for result in open_calls if result.call_id not in answers]
@@ -165,6 +168,17 @@ class _Taken:
         stream = self.stream
         opened = calls_open(stream.backend, stream.lineage(head.version, head), head)
         return frozenset(call.call_id for call in opened)
+
+    def _is_of_a_round(self, head: Head) -> bool:
+        """Whether the prompt came with results of calls of this conversation, answered before too.
+
+        An engine hands over its prompt with each result. Where it tries again what has closed a round,
+        no call is open any more, and the prompt is no input still.
+        """
+        if not (self.prompt and head.version):
+            return False
+        ids = {result.event.call_id for result in self.results}
+        return any(was_called(self.stream, call_id, head.version) for call_id in ids)
 
     def _has_prompt(self, head: Head) -> bool:
         """Whether the prompt was recorded before, under its message id."""
@@ -201,7 +215,8 @@ class Prompt(NamedTuple):
 def ingest(stream: Stream, inputs: object, prompt: Prompt, behaviour: object) -> NextInput:
     """Record entries, and return whether the model is to be asked now.
 
-    The prompt is recorded where no call is open. Results that no open call awaits are recorded for themselves: late ones, those of no call, and
+    The prompt is recorded where no call is open, and no result is of a call of the conversation.
+    Results that no open call awaits are recorded for themselves: late ones, those of no call, and
     those that came twice. ResultsWithoutConversation where nothing was said yet, though tools or
     instructions may be in force; InvalidContent for what is no entry; then nothing is recorded.
     """

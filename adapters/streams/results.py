@@ -84,7 +84,7 @@ def record_result(
     is_awaited = result.call_id in stream.head().open_calls
     done = _append(stream, result, extracted, metadata)
     if isinstance(done, Recorded):
-        if is_awaited or _was_called(stream, result.call_id, done.first - 1):
+        if is_awaited or was_called(stream, result.call_id, done.first - 1):
             return done
         return Unmatched(done.first, done.last, done.position)
     apart = with_call_version(stream, stream.head(), result)
@@ -93,7 +93,7 @@ def record_result(
     return _reject(stream, apart, metadata) if done is None else done
 
 
-def _was_called(stream: Stream, call_id: str, version: int) -> bool:
+def was_called(stream: Stream, call_id: str, version: int) -> bool:
     """Whether a call lately had an id, on whatever line; one that was erased may have had any."""
     events = backwards(stream.backend, stream.lineages().whole(version))
     for recorded in islice(events, _LATELY):

@@ -186,6 +186,37 @@ def test_a_prompt_is_no_input_while_calls_are_open(round_of_two: onrecord.Conver
     assert "message.recorded" not in types(round_of_two, version)
 
 
+def test_a_hand_over_that_closed_a_round_records_nothing_when_it_is_tried_again(
+    round_of_two: onrecord.Conversation,
+) -> None:
+    given = [result("a"), result("b")]
+    assert round_of_two.ingest(given, prompt="And?") == "ready"
+    version = round_of_two.head().version
+    assert round_of_two.ingest(given, prompt="And?") == "ready"
+    assert round_of_two.head().version == version
+    round_of_two.log.append(events.MessageRecorded(role="assistant", content=(Text(text="Hi."),)))
+    assert round_of_two.ingest(given, prompt="And?") == "nothing"
+    assert types(round_of_two, version) == ["message.recorded"]
+
+
+@pytest.mark.parametrize("given", [[], ["stranger"]])
+def test_a_prompt_after_a_round_goes_without_results_of_its_calls(
+    round_of_two: onrecord.Conversation, given: list[str]
+) -> None:
+    round_of_two.ingest([result("a"), result("b")])
+    version = round_of_two.head().version
+    round_of_two.ingest([result(call_id) for call_id in given], prompt="And?")
+    assert types(round_of_two, version)[0] == "message.recorded"
+
+
+def test_a_prompt_is_no_input_where_a_signal_gives_up_the_calls(
+    round_of_two: onrecord.Conversation,
+) -> None:
+    version = round_of_two.head().version
+    assert round_of_two.ingest([bell()], prompt="And?", behaviour="interrupt") == "ready"
+    assert "message.recorded" not in types(round_of_two, version)
+
+
 def test_a_prompt_of_one_message_id_is_recorded_once(chat: onrecord.Conversation) -> None:
     for _ in range(2):
         assert chat.ingest([], prompt="Hello", message_id="job-1") == "ready"
