@@ -187,8 +187,8 @@ class _Taken:
         match [knowledge_of(self.stream, event) for event in self.prompt]:
             case ["other"]:
                 raise IdempotencyMismatch(
-                    "a prompt of the same message id was recorded before, with other content: use "
-                    "a new id for a new prompt"
+                    "the message_id of the prompt was recorded before, of a message or signal with "
+                    "other content: use a new message_id for a new prompt"
                 )
             case known:
                 return known == ["same"]
@@ -223,6 +223,7 @@ def ingest(stream: Stream, inputs: object, prompt: Prompt, behaviour: object) ->
     if behaviour not in ("wait", "interrupt"):
         raise InvalidContent('the behaviour of signals is "wait" or "interrupt"')
     entries = [_entry(each, at) for at, each in enumerate(inputs_of(inputs))]
+    _must_have_own_id(prompt, entries)
     results = [entry for entry in entries if entry.id is not None]
     head = stream.head()
     conversation.receive(head, ())
@@ -231,6 +232,17 @@ def ingest(stream: Stream, inputs: object, prompt: Prompt, behaviour: object) ->
     interrupts = behaviour == "interrupt"
     stored_again(lambda: _record(stream, prompt, entries, results, interrupts=interrupts))
     return next_input_of(stream)
+
+
+def _must_have_own_id(prompt: Prompt, entries: Iterable[_Entry]) -> None:
+    """Raise InvalidContent where the prompt has the message id of a signal beside it."""
+    if not prompt.parts or prompt.message_id is None:
+        return
+    for at, entry in enumerate(entries):
+        if entry.id is None and entry.message_id == prompt.message_id:
+            raise InvalidContent(
+                f"the prompt and entry {at} of the inputs have the same message_id: give each its own"
+            )
 
 
 def _is_begun(stream: Stream, head: Head) -> bool:

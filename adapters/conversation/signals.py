@@ -149,8 +149,8 @@ def as_recorded(stream: Stream, head: Head, received: SignalReceived) -> SignalR
             case "other":
                 continue
     raise IdempotencyMismatch(
-        "a signal of the same message id was recorded before, with other content: use a new id "
-        "for a new fact"
+        "the message_id of a signal was recorded before, of a message or signal with other content: "
+        "use a new message_id for a new fact"
     )
 
 

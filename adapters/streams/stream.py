@@ -115,14 +115,18 @@ def done_of(append: Append, verdict: Verdict) -> Done:
 def _mismatch(append: Append, ordinal: int) -> str:
     """Return why events are not taken; of several the log does not tell if one alone would be."""
     kind, count = append.events[ordinal].type, len(append.events)
+    # Prompts and signals share their ids.
+    named = kind in ("message.recorded", "signal.received")
+    member, holder = ("message_id", "message or signal") if named else ("id", "event")
     if count == 1:
         return (
-            f"a {kind} of the same id was recorded before, with other content: "
-            "use a new id for a new fact"
+            f"the {member} of a {kind} was recorded before, of a {holder} with other content: "
+            f"use a new {member} for a new fact"
         )
     return (
-        f"event {ordinal + 1} of {count}, a {kind}, has the id of an event that was recorded before, "
-        "or of another one here: append what is new without it, and use a new id for a new fact"
+        f"event {ordinal + 1} of {count}, a {kind}, has the {member} of a {holder} that was recorded "
+        f"before, or of another one here: append what is new without it, and use a new {member} for "
+        "a new fact"
     )
 
 

@@ -245,7 +245,7 @@ def test_the_same_id_with_another_message_is_an_error(chat: onrecord.Conversatio
     asks(chat, "toolu_1")
     chat.signal("a bell rang", message_id="s1")
     for interrupts in (False, True):
-        with pytest.raises(onrecord.IdempotencyMismatch, match="use a new id"):
+        with pytest.raises(onrecord.IdempotencyMismatch, match="use a new message_id"):
             chat.signal("two bells rang", interrupts=interrupts, message_id="s1")
     assert [call.id for call in chat.open_calls()] == ["toolu_1"]
 

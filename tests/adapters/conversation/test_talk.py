@@ -89,7 +89,7 @@ def test_a_message_with_an_id_is_recorded_once(chat: onrecord.Conversation) -> N
 
 def test_the_same_message_id_with_other_content_is_an_error(chat: onrecord.Conversation) -> None:
     chat.user("Hello", message_id="m1")
-    with pytest.raises(onrecord.IdempotencyMismatch, match="use a new id"):
+    with pytest.raises(onrecord.IdempotencyMismatch, match="use a new message_id"):
         chat.user("Goodbye", message_id="m1")
     assert chat.head().version == 2
 

@@ -213,6 +213,16 @@ def test_a_signal_that_comes_twice_at_once_is_recorded_once(
     assert types(round_of_two, 0).count("signal.received") == 2
 
 
+def test_a_prompt_and_a_signal_of_one_message_id_are_refused(chat: onrecord.Conversation) -> None:
+    given = [bell(message_id="s1"), bell(message_id="m1")]
+    with pytest.raises(onrecord.InvalidContent, match="the prompt and entry 1 of the inputs have"):
+        chat.ingest(given, prompt="Look", message_id="m1")
+    assert chat.head().version == 0
+    chat.ingest(given)
+    with pytest.raises(onrecord.IdempotencyMismatch, match="of a message or signal with other"):
+        chat.user("Look", message_id="m1")
+
+
 @pytest.mark.parametrize("given", [[bell({"see": PDF})], [result("a", {"see": PDF})], []])
 def test_a_closed_conversation_takes_nothing_and_stores_nothing(
     round_of_two: onrecord.Conversation, given: list[dict[str, Any]]
