@@ -90,7 +90,8 @@ class NothingToSend(InvalidInput):
 class UnsupportedDocument(InvalidInput):
     """A document that the user hands over, and that the API or the model cannot take.
 
-    `modality` is its kind, `able` what they take in a user's message; `version` is its event's.
+    `modality` is its kind, `name` its name if it has one, `able` what they take in a user's message;
+    `version` is its event's.
     """
 
     def __init__(
@@ -102,19 +103,25 @@ class UnsupportedDocument(InvalidInput):
         able: tuple[str, ...],
         version: int,
         why: str = "is not taken",
+        *,
+        name: str | None = None,
+        is_remote: bool = False,
     ) -> None:
-        """Say what is taken; `why` is said of the document."""
+        """Say what is taken; `why` is said of the document, which only has an address if `is_remote`."""
         self.api = api
         self.model = model
         self.modality = modality
         self.media_type = media_type
         self.able = able
         self.version = version
+        self.name = name
         whom = f"{api} ({model})" if model else api
+        what = f"{modality} {name!r}" if name else modality
         beside = "" if modality not in able else f": it {why}"
+        bytes_instead = "give its bytes, " if is_remote and modality in able else ""
         super().__init__(
-            f"{whom} cannot take the {modality} ({media_type}) in the user's message at version "
-            f"{version}{beside}; it takes {', '.join(able) or 'nothing'}: ask another model, say the "
+            f"{whom} cannot take the {what} ({media_type}) in the user's message at version "
+            f"{version}{beside}; it takes {', '.join(able) or 'nothing'}: {bytes_instead}ask another model, say the "
             "prompt otherwise with chat.edit_message, leave the event (a signal, say) out with chat.redact, or "
             "tell with capability_override= what the model takes"
         )

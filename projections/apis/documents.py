@@ -253,6 +253,8 @@ class Router:
             tuple(sorted(self._takes.user)),
             block.version,
             why,
+            name=document.name,
+            is_remote=is_remote(document),
         )
 
     def _is_asked_about(self, block: Block) -> bool:

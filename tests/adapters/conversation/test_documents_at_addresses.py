@@ -47,5 +47,8 @@ def test_an_api_that_takes_no_addresses_says_so_of_a_picture_at_one(api: str) ->
     picture = onrecord.Document(media_type="image/png", url="https://files.example/a.png")
     chat.user("What is it?", documents=[picture])
     takes = onrecord.CapabilityOverride(user=("image", "text"))
-    with pytest.raises(onrecord.UnsupportedDocument, match="given by an address, and only its"):
+    with pytest.raises(
+        onrecord.UnsupportedDocument, match="given by an address, and only its"
+    ) as told:
         chat.request(api, capability_override=takes)
+    assert ": give its bytes, ask another model" in str(told.value)

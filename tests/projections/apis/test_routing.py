@@ -158,9 +158,10 @@ def test_a_prompt_that_the_model_cannot_read_is_an_error_that_names_what_it_can(
     with pytest.raises(UnsupportedDocument) as caught:
         asked(story, api, NEITHER, model="m")
     error = caught.value
+    assert error.name == "a.png"
     assert (error.api, error.model, error.modality, error.version) == (api, "m", "image", 1)
     assert error.able == ("text",)
-    assert f"{api} (m) cannot take the image (image/png)" in str(error)
+    assert f"{api} (m) cannot take the image 'a.png' (image/png)" in str(error)
     assert "it takes text" in str(error)
 
 
