@@ -121,8 +121,8 @@ class UnsupportedDocument(InvalidInput):
         bytes_instead = "give its bytes, " if is_remote and modality in able else ""
         super().__init__(
             f"{whom} cannot take the {what} ({media_type}) in the user's message at version "
-            f"{version}{beside}; it takes {', '.join(able) or 'nothing'}: {bytes_instead}ask another model, say the "
-            "prompt otherwise with chat.edit_message, leave the event (a signal, say) out with chat.redact, or "
+            f"{version}{beside}; it takes {', '.join(able) or 'nothing'}: {bytes_instead}ask another "
+            "model, say the prompt otherwise with chat.edit_message, leave the event (a signal, say) out with chat.redact, or "
             "tell with capability_override= what the model takes"
         )
 

@@ -145,14 +145,13 @@ class _Taken:
     def decide(self, head: Head) -> tuple[Event, ...]:
         """Return what goes in one commit.
 
-        Results of open calls, or else the prompt unless it came with others; then calls that are
-        given up, then the signals.
+        Results of open calls, or else the prompt if it is an input; then calls that are given up,
+        then the signals.
         """
         awaited = self._awaited(head)
         answers = self._answers(head, awaited)
-        prompt = (
-            () if awaited or self._is_of_a_round(head) or self._has_prompt(head) else self.prompt
-        )
+        is_no_input = awaited or self._is_of_a_round(head) or self._has_prompt(head)
+        prompt = () if is_no_input else self.prompt
         new = [each for each in self.signals if as_recorded(self.stream, head, each) is None]
         open_calls = given_up(self.stream, head) if new and self.interrupts else ()
         given_up_calls = [result for result in open_calls if result.call_id not in answers]
