@@ -245,17 +245,11 @@ class Router:
         return None
 
     def _unsupported(self, block: Block, document: Document, why: str) -> UnsupportedDocument:
-        return UnsupportedDocument(
-            self._options.api,
-            self.model,
-            modality_of(document.media_type),
-            document.media_type,
-            tuple(sorted(self._takes.user)),
-            block.version,
-            why,
-            name=document.name,
-            is_remote=is_remote(document),
-        )
+        api, able = self._options.api, tuple(sorted(self._takes.user))
+        kind = modality_of(document.media_type)
+        details = (api, self.model, kind, document.media_type, able, block.version, why)
+        has_address = is_remote(document)
+        return UnsupportedDocument(*details, name=document.name, is_remote=has_address)
 
     def _is_asked_about(self, block: Block) -> bool:
         """Whether the user, or a signal, shows a document that nobody has seen yet.
