@@ -19,7 +19,7 @@ from onrecord.adapters.wire.respelling import are_respelled
 from onrecord.adapters.wire.secrets import (
     PLACEHOLDER,
     stand_ins,
-    uncut_secrets,
+    why_uncut,
     without_digests,
 )
 from onrecord.adapters.wire.wires import wire_of
@@ -28,7 +28,7 @@ from onrecord.domain.head import Head
 from onrecord.domain.jsontext import JsonObject, pointer_step, read_bounded_object
 from onrecord.domain.log import Backend, RecordedEvent
 from onrecord.domain.request_template import Recipe
-from onrecord.projections.api import known_api
+from onrecord.projections.api import FOLDERS, known_api
 from onrecord.projections.apis.documents import needed_blobs
 from onrecord.projections.apis.request import (
     Options,
@@ -165,11 +165,10 @@ def with_secrets(request: Request, secrets: object) -> Request:
         raise SecretMissing({place: marks[place] for place in marks if place not in members})
     filled = _filled(body, "", members)
     new = [place for place, member in members.items() if member != marks[place]]
-    if uncut := uncut_secrets(body, filled, new, wire):
-        raise InvalidInput(
-            f"what is given for {', '.join(uncut)} would be recorded in clear: "
-            "let a member hold a secret and nothing else"
-        )
+    for place in new:
+        alone = _filled(body, "", {place: members[place]})
+        if why := why_uncut(body, alone, place, members[place], wire):
+            raise InvalidInput(f"what is given for {place} would be recorded in clear: {why}")
     notes = [Note("noted", "secret", None, _CUT.format(at)) for at in marks if at not in new]
     report = report_of((*request.report, *notes), request.report.routes)
     if request.is_body:
@@ -178,7 +177,12 @@ def with_secrets(request: Request, secrets: object) -> Request:
 
 
 def _may_hold_mark(request: Request) -> bool:
-    """Whether anything but what was said may be a mark: few requests need a wire to be looked at."""
+    """Whether anything but what was said may be a mark: few requests need a wire to be looked at.
+
+    Our wires hold what was said, and the definitions of tools in it, in these places alone.
+    """
+    if request.api not in FOLDERS:
+        return PLACEHOLDER in str(dict(request.body))
     said = known_api(request.api).messages
     others = [value for name, value in request.body.items() if name != said]
     # A message may hold the definitions of tools that were found.

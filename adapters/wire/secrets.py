@@ -7,7 +7,7 @@ error, is searched for members whose name says that they are secret, and for URL
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from onrecord.domain import jsontext
@@ -138,14 +138,26 @@ def stand_ins(request: JsonObject, wire: Wire) -> dict[str, str]:
     return cutting.stand_ins
 
 
-def uncut_secrets(
-    request: JsonObject, filled: JsonObject, places: Iterable[str], wire: Wire
-) -> tuple[str, ...]:
-    """Return those of the places whose secrets would be recorded in clear once they are filled in."""
+def why_uncut(
+    request: JsonObject, filled: JsonObject, place: str, member: object, wire: Wire
+) -> str | None:
+    """Return why a member would be recorded in clear; None where it would be cut.
+
+    `filled` is the request with the member filled in at its place.
+    """
+    if not isinstance(member, str | int | float | list | dict | None):
+        return "it is no text"
     clean, cut_places = cut(filled, wire, lambda _: b"")
-    if _STAND_IN.sub(b"", jsontext.write(clean)) == _STAND_IN.sub(b"", jsontext.write(request)):
-        return ()
-    return tuple(place for place in places if place not in cut_places) or tuple(places)
+    before, after = (without_digests(jsontext.write(body), {}) for body in (request, clean))
+    if before == after:
+        return None
+    if member is None or member in ("", [], {}):
+        return "it is empty"
+    if not isinstance(member, str):
+        return "it is no text"
+    if place not in cut_places:
+        return "it has no secret in it (a URL has one in a parameter such as key=, or before its @)"
+    return "it has more in it than its secret"
 
 
 def secrets_of_tool(tool: JsonObject, wire: Wire) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """Answers as messages of the assistant's, for every API whose messages are texts and calls.
 
-And how the texts of a message become one, and what is said of a tool's result beside its content, or in place of it, whatever the API.
+And how the texts of a message become one, and what is said of a tool's result beside its content,
+or in place of it, whatever the API.
 """
 
 from __future__ import annotations

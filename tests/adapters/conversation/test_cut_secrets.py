@@ -14,7 +14,8 @@ from onrecord.adapters.conversation import rendering
 from onrecord.adapters.conversation.rendering import replays, with_secrets
 from onrecord.adapters.redis.hot_windows import read, written
 from onrecord.adapters.wire.secrets import PLACEHOLDER
-from onrecord.projections.api import FOLDERS
+from onrecord.adapters.wire.wires import wire_of
+from onrecord.projections.api import FOLDERS, known_api
 from onrecord.projections.apis.request import Options, Request, report_of
 from tests.adapters.cli.command import Command, in_process
 from tests.adapters.replaying_server import Replaying, replaying, whole
@@ -326,6 +327,41 @@ def test_a_secret_that_would_be_recorded_in_clear_is_refused(tmp_path: Path) -> 
         assert SECRET not in str(refused.value)
         with pytest.raises(onrecord.InvalidInput, match="a mapping"):
             chat.request(API, secrets=5)  # type: ignore[arg-type]  # what a caller may do
+
+
+@pytest.mark.parametrize(
+    ("member", "why"),
+    [
+        (f"https://mcp.example/{SECRET}/mcp", "no secret in it"),
+        (URL, "more in it than its secret"),
+        ("", "empty"),
+        (None, "empty"),
+        (5, "no text"),
+        (SECRET.encode(), "no text"),
+        ({"url": URL}, "no text"),
+    ],
+)
+def test_the_error_says_why_a_member_would_be_recorded_in_clear(
+    tmp_path: Path, member: object, why: str
+) -> None:
+    with talk(tmp_path) as (chat, _, _):
+        tool: JsonObject = {**MCP, "server_url": PLACEHOLDER, "authorization": PLACEHOLDER}
+        tool["headers"] = None
+        chat.tools.declare([onrecord.Native(api=API, value=tool)])
+        chat.user("Hello")
+        given = {"/tools/0/server_url": member, "/tools/0/authorization": SECRET}
+        with pytest.raises(onrecord.InvalidInput, match=why) as refused:
+            chat.request(API, secrets=given)
+        assert "/tools/0/server_url" in str(refused.value)
+        assert "/tools/0/authorization" not in str(refused.value)
+
+
+@pytest.mark.parametrize("api", FOLDERS)
+def test_a_wire_holds_tools_beside_the_messages_or_where_they_are_looked_for(api: str) -> None:
+    wire, messages = wire_of(api), known_api(api).messages
+    assert wire is not None
+    assert f"/{messages}" in wire.content_paths
+    assert wire.tools_path in (None, f"/{messages}/*/tools")
 
 
 @pytest.mark.parametrize(
