@@ -61,6 +61,14 @@ def read_as(shape: type[ShapeT], where: str, plain: JsonObject) -> ShapeT:
         raise wrong_member(shape, where, exc) from None
 
 
+def _check_told(where: str, plain: JsonObject, *others: str) -> None:
+    """Raise InvalidInput where a table tells what none does; `others` may stand beside what it tells."""
+    known = (*Told.model_fields, *others)
+    if unknown := next((name for name in plain if name not in known), None):
+        raise InvalidInput(f"{where}.{unknown}: is not one of {', '.join(known)}")
+    read_as(Told, where, {name: value for name, value in plain.items() if name not in others})
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """What is told of the models of some names, its `values`.
@@ -124,7 +132,7 @@ def check_tables(tables: Mapping[str, Any], apis: Container[str]) -> None:
         if api not in apis:
             raise InvalidInput(f"{api}: is no API that Onrecord speaks")
         table = _table(api, plain)
-        read_as(Told, api, told_in(table))
+        _check_told(api, table, MODELS)
         _check_models(api, _table(f"{api}.{MODELS}", table.get(MODELS, {})))
 
 
@@ -133,7 +141,7 @@ def _check_models(api: str, models: JsonObject) -> None:
     for key, plain in models.items():
         where = f"{api}.{MODELS}.{key}"
         entry = _entry(api, key, _table(where, plain))
-        read_as(Told, where, entry.values)
+        _check_told(where, plain, *_IDENTITY)
         for name in (*entry.ids, *(pattern.text.lower() for pattern in entry.patterns)):
             if name in seen:
                 raise InvalidInput(f"{where}: another entry is for {name!r}")

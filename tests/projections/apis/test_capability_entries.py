@@ -59,7 +59,15 @@ from onrecord.projections.apis.capabilities import Told, check_tables, laid_over
         ),
         (
             "[gemini]\nsmells = true",
-            "gemini.smells: is not one of user, tool_result, document_bytes, reasoning, signatures, cache, parallel_calls, context_tokens, output_tokens",
+            "gemini.smells: is not one of user, tool_result, document_bytes, reasoning, signatures, cache, parallel_calls, context_tokens, output_tokens, models",
+        ),
+        (
+            "[gemini.models.a]\nids = ['x']",
+            "gemini.models.a.ids: is not one of user, tool_result, document_bytes, reasoning, signatures, cache, parallel_calls, context_tokens, output_tokens, id, pattern, aliases",
+        ),
+        (
+            "[gemini.house]\nuser = ['text']",
+            "gemini.house: is not one of user, tool_result, document_bytes, reasoning, signatures, cache, parallel_calls, context_tokens, output_tokens, models",
         ),
         ("[gemini]\nid = 'x'", "gemini.id: is not one of user"),
         ("[gemini]\nmodels = 5", "gemini.models: is no table"),
