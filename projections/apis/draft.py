@@ -167,7 +167,7 @@ class Draft:
 
     def words(self, block: Block, document: Document) -> str:
         """Return the words in place of a document that was last decided on, with a note on why."""
-        why = f"the document ({document.media_type}) {self.router.routes[-1].why}"
+        why = f"the document ({document.media_type}) {self.router.routes[-1].why}: it goes as words"
         self.leave_out("document", block, why)
         return words_for(document)
 

@@ -91,8 +91,6 @@ class UserParts(ABC, Generic[DraftT]):
 
     ASSISTANT: ClassVar[str] = "assistant"
     """What the API calls the model that answers."""
-    UNREAD: ClassVar[str] = "the model does not read {}"
-    """Why a document of some media type does not go."""
     TAKES_BLANKS: ClassVar[bool] = False
     """Whether `message` is given blank texts, which may part others, and leaves them out itself."""
 
@@ -165,9 +163,8 @@ class UserParts(ABC, Generic[DraftT]):
         return encoded
 
     def words(self, block: Block, document: Document) -> JsonObject:
-        """Return the words in place of a document, with a note on why."""
-        self.draft.leave_out("document", block, self.UNREAD.format(document.media_type))
-        return self.text(words_for(document))
+        """Return the words in place of a document that was last decided on, with a note on why."""
+        return self.text(self.draft.words(block, document))
 
     def late(self, block: Block) -> list[JsonObject]:
         """Return a result that came too late, as the user's words."""

@@ -232,7 +232,6 @@ class GeminiMessages(UserMessages[GeminiDraft]):
     """Makes the contents of one request that are not the model's, in order."""
 
     ASSISTANT = "model"
-    UNREAD = "the service does not read {}"
 
     def text(self, text: str) -> JsonObject:
         """Return a text as a part."""

@@ -192,7 +192,6 @@ _HALVES: Final = re.compile("[\ud800-\udfff]")
 class OllamaMessages(UserMessages[OllamaDraft]):
     """Makes the messages of one request that are not the assistant's, in order."""
 
-    UNREAD = "the API takes no {} here"
     TAKES_BLANKS = True
 
     def text(self, text: str) -> JsonObject:
@@ -235,7 +234,7 @@ class OllamaMessages(UserMessages[OllamaDraft]):
             return super().document(block, document)
         is_text = modality_of(document.media_type) == "text"
         encoded = self.encode(document) if is_text else None
-        return self.words(block, document) if encoded is None else encoded
+        return super().document(block, document, role) if encoded is None else encoded
 
     def results(self, results: Iterable[Block]) -> Iterator[JsonObject]:
         """Yield the messages that answer the calls of one message, in their order.

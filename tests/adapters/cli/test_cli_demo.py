@@ -84,7 +84,7 @@ class TestTheDemo:
     def test_the_screen_says_what_could_not_travel(self, told: Done, command: Command) -> None:
         shown = command("demo").out.replace("\n", " ")
         assert "8 times reasoning of others" in shown
-        assert "the API takes no application/pdf here" in shown
+        assert "the document (application/pdf) is not taken" in shown
 
     @pytest.mark.parametrize(
         ("api", "counted"),

@@ -147,8 +147,9 @@ def test_a_document_of_a_result_that_goes_nowhere_is_told_in_words(api: str) -> 
     request = asked(one_round(Text(text="here"), PICTURE), api, NEITHER)
     assert in_results(request) == ["here", "[The document a.png (image/png) cannot be shown here.]"]
     assert behind(request) == []
-    assert [route.where for route in request.report.routes] == ["words"]
-    assert request.report.of("document")
+    (route,), (note,) = request.report.routes, request.report.of("document")
+    assert route.where == "words"
+    assert note.why == f"the document (image/png) {route.why}: it goes as words"
 
 
 @pytest.mark.parametrize("api", APIS)

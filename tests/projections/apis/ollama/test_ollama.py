@@ -13,7 +13,7 @@ from ollama._client import (
 )
 
 from onrecord.domain import events
-from onrecord.domain.content import Native, Text, ToolCall, ToolResult
+from onrecord.domain.content import Document, Native, Text, ToolCall, ToolResult
 from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.errors import UnsupportedDocument
 from onrecord.domain.jsontext import JsonObject
@@ -207,6 +207,14 @@ def test_a_document_that_is_no_picture_goes_as_words_once_it_was_answered(kind: 
     made = request(story)
     assert "cannot be shown here" in made.body["messages"][0]["content"]
     assert "document" in rules(made)
+
+
+def test_the_report_says_that_a_picture_was_given_by_an_address() -> None:
+    story = Story()
+    story.user(Document(media_type="image/png", url="https://example.com/a.png"))
+    answers(story, {"content": "I see."})
+    (note,) = request(story).report.of("document")
+    assert "is given by an address" in note.why
 
 
 def test_an_answer_that_says_nothing_is_left_out() -> None:
