@@ -69,4 +69,4 @@ def test_a_prompt_that_the_model_cannot_read_ends_the_command(
         store.conversation("new").user("Listen.", documents=[sound])
     done = command("request", "new", "--api", "anthropic-messages")
     assert done.code != 0
-    assert "cannot take the audio (audio/" in done.err
+    assert "cannot take the audio 'a.wav' (audio/" in done.err
