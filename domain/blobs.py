@@ -26,6 +26,16 @@ def blob_of(data: bytes) -> Blob:
     return Blob(sha256=hashlib.sha256(data).hexdigest(), size=len(data))
 
 
+def digest_of(blob: Blob) -> bytes:
+    """Return the digest in a reference; CorruptRecord where it is none."""
+    try:
+        return bytes.fromhex(blob.sha256)
+    except ValueError:
+        raise CorruptRecord(
+            "a reference to stored bytes is no digest: verify the log and restore it from a backup"
+        ) from None
+
+
 def spill(value: Any, decoded: Mapping[str, bytes] | None = None) -> tuple[Any, dict[str, bytes]]:
     """Return the value with long strings replaced by references, and those strings by digest.
 

@@ -124,10 +124,20 @@ def sources_of(
     return lambda: sources_in(events_for(backend, lineage(), exchanges_of(options.window)))
 
 
+_OF_OTHER_SHAPE: Final = (AttributeError, LookupError, TypeError, ValueError)
+"""What goes wrong where a value is not of the type that its event gives it."""
+
+
 def request_of(backend: Backend, segments: tuple[LineSegment, ...], options: Options) -> Request:
-    """Return the request alone."""
-    folded = history(events_for(backend, segments, exchanges_of(options.window)), options.missing)
-    return request_from(backend, segments, folded, options)
+    """Return the request alone; CorruptRecord where an event that it is made of has not its shape."""
+    try:
+        read = events_for(backend, segments, exchanges_of(options.window))
+        return request_from(backend, segments, history(read, options.missing), options)
+    except _OF_OTHER_SHAPE:
+        # Events are folded without a look at each member: one of them may be damaged.
+        for told in events_for(backend, segments, exchanges_of(options.window)):
+            told.event()
+        raise
 
 
 def request_from(

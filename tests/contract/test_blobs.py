@@ -73,6 +73,11 @@ def test_a_blob_that_is_missing_or_of_another_size_is_corrupt(backend: Backend) 
         list(backend.get_blob(conversation, Blob(sha256=blob.sha256, size=7)))
 
 
+def test_what_is_no_digest_is_corrupt(backend: Backend) -> None:
+    with pytest.raises(CorruptRecord):
+        b"".join(backend.get_blob(uuid4(), Blob(sha256="no digest", size=1)))
+
+
 def test_the_sweep_takes_old_blobs_that_no_event_refers_to(backend: Backend) -> None:
     conversation = uuid4()
     kept = backend.put_blob(TENANT, conversation, [b"kept"])

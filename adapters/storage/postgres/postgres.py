@@ -36,6 +36,7 @@ from onrecord.adapters.storage.subscription import (
     must_be_current,
     owned_by,
 )
+from onrecord.domain.blobs import digest_of
 from onrecord.domain.content import Blob
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.head import Head, Pointer
@@ -282,7 +283,7 @@ class Postgres:
 
     def get_blob(self, conversation_id: UUID, blob: Blob) -> Iterator[bytes]:
         """Yield the bytes of a blob in pieces of at most 1 MiB."""
-        rows = self.connections.ask("blob", (conversation_id, bytes.fromhex(blob.sha256)))
+        rows = self.connections.ask("blob", (conversation_id, digest_of(blob)))
         if not rows:
             raise CorruptRecord("the bytes of a document are missing: restore them from a backup")
         shard, blob_id = rows[0]

@@ -15,7 +15,7 @@ from onrecord.adapters.storage.append import PIECE_SIZE, pieces, verified
 from onrecord.adapters.storage.sqlite.append import must_take
 from onrecord.adapters.storage.sqlite.connection import Session
 from onrecord.adapters.storage.sqlite.file import SqliteFile
-from onrecord.domain.blobs import blob_of
+from onrecord.domain.blobs import blob_of, digest_of
 from onrecord.domain.content import Blob
 from onrecord.domain.errors import CorruptRecord
 
@@ -102,7 +102,7 @@ def _complete(session: Session, number: int, blob: Blob) -> None:
 
 
 def _find(session: Session, conversation_id: UUID, blob: Blob) -> int | None:
-    row = session.one("select_blob", conversation_id.bytes, bytes.fromhex(blob.sha256))
+    row = session.one("select_blob", conversation_id.bytes, digest_of(blob))
     return None if row is None else row[0]
 
 
