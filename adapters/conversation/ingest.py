@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
 
 from onrecord.adapters.conversation.signals import (
@@ -229,7 +230,10 @@ def ingest(stream: Stream, inputs: object, prompt: Prompt, behaviour: object) ->
     if results and not _is_begun(stream, head):
         raise ResultsWithoutConversation
     interrupts = behaviour == "interrupt"
-    stored_again(lambda: _record(stream, prompt, entries, results, interrupts=interrupts))
+    # Each is stored again by itself: what was committed before a sweep is not recorded twice.
+    beside = stored_again(lambda: _record(stream, prompt, entries, results, interrupts=interrupts))
+    for entry in beside:
+        stored_again(partial(_record_beside, stream, entry))
     return next_input_of(stream)
 
 
@@ -261,8 +265,11 @@ def _record(
     results: Sequence[_Entry],
     *,
     interrupts: bool,
-) -> None:
-    """Record a prompt and entries, of which some are `results`, their documents stored first."""
+) -> list[_Entry]:
+    """Record a prompt and entries, of which some are `results`, their documents stored first.
+
+    Return those of the results that no open call awaits.
+    """
     taken = _Taken(
         stream,
         _prompt_event(stream, prompt),
@@ -272,12 +279,19 @@ def _record(
     )
     recorded = settle(stream, taken.decide).events
     answered = {event.call_id for event in recorded if isinstance(event, ToolResultRecorded)}
-    for result in taken.results:
+    beside: list[_Entry] = []
+    for entry, result in zip(results, taken.results, strict=True):
         if result.event.call_id in answered:
             answered.remove(result.event.call_id)
             summarise(result.event.call_id, result.documents)
         else:
-            record_result(stream, result.event, result.documents)
+            beside.append(entry)
+    return beside
+
+
+def _record_beside(stream: Stream, entry: _Entry) -> None:
+    """Record a result that no open call awaits: late, of no call, or the second of one."""
+    record_result(stream, *_result(stream, entry))
 
 
 def next_input_of(stream: Stream) -> NextInput:

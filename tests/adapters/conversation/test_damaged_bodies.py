@@ -6,13 +6,14 @@ import json
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 import onrecord
 from onrecord.domain.content import ToolCall
 from onrecord.domain.events import ToolCallRecorded
+from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import FOLDERS
 from tests.sqlite_by_hand import ByHand, Unruled
 
@@ -32,7 +33,11 @@ def recorded(path: Path) -> None:
 
 
 def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    items = value.items() if isinstance(value, dict) else enumerate(value)
+    items: list[tuple[str | int, Any]] = (
+        [*cast("JsonObject", value).items()]
+        if isinstance(value, dict)
+        else [*enumerate(cast("list[Any]", value))]
+    )
     for name, item in items:
         yield (*path, name)
         if isinstance(item, dict | list):

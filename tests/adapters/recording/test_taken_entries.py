@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import logging
+from datetime import timedelta
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import onrecord
+from onrecord.adapters.conversation import ingest
 from onrecord.adapters.conversation.conversation import stream_of
+from onrecord.adapters.streams.results import record_result
 from onrecord.domain import events
 from onrecord.domain.blobs import blob_of
 from onrecord.domain.content import Document, Text, ToolCall
@@ -231,3 +235,32 @@ def test_a_closed_conversation_takes_nothing_and_stores_nothing(
     with pytest.raises(onrecord.ConversationClosed):
         round_of_two.ingest(given)
     assert not stream_of(round_of_two).holds(blob_of(PDF))
+
+
+def test_a_sweep_amid_a_hand_over_makes_nothing_of_it_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes after the commit, and takes the document of a result that no call awaits."""
+    url = f"sqlite:///{tmp_path / 'swept.db'}"
+    sweeps: list[int] = []
+
+    def swept_before(*result: Any) -> Any:
+        if not sweeps:
+            with onrecord.connect(url) as other:
+                sweeps.append(other.sweep(older_than=timedelta(0)).documents)
+        return record_result(*result)
+
+    monkeypatch.setattr(ingest, "record_result", swept_before)
+    with onrecord.connect(url) as store:
+        chat = store.conversation("process/4713")
+        chat.user("Hello")
+        version = chat.head().version
+        stray = {"id": "late", "content": {"file": b"%PDF-1.7 a report"}}
+        assert chat.ingest([stray, bell()], prompt="And?") == "ready"
+        assert sweeps == [1]
+        assert types(chat, version) == [
+            "message.recorded",
+            "signal.received",
+            "tool_result.recorded",
+            "document.extracted",
+        ]
