@@ -42,9 +42,10 @@ def whole() -> tuple[dict[str, Any], ...]:
     with onrecord.connect("memory://") as store:
         chat = store.conversation(KEY)
         chat.instruct("Be kind.")
-        chat.user("What is this?", documents=[b"%PDF-1.7", b""])
+        chat.user("What is this?", documents=[b"%PDF-1.7"])
         chat.log.append(answer("half of \ud83d"), tool_call("call_1"))
-        chat.tool_result("call_1", {"found": Document(media_type="image/png", url="https://x.y/z")})
+        picture = Document(media_type="image/png", url="https://x.y/z")
+        chat.tool_result("call_1", {"found": picture, "empty": b""})
         lines = b"".join(export(backend_of(store), chat.conversation_id, KEY))
     return tuple(json.loads(line) for line in lines.splitlines())
 
