@@ -317,7 +317,7 @@ class Conversation:
         )
         rendered = ask_for(self._stream, version, head, options, self._tenancy.windows)
         self._wire.remember(rendered)
-        return with_secrets(rendered.request, secrets)
+        return with_secrets(rendered.request, secrets, self._stream.backend.digest)
 
     def diff(
         self, a: int, b: int, *, api: str, window: Window | MessageWindow | None = None

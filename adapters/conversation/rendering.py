@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -18,14 +19,22 @@ from onrecord.adapters.streams.stream import Stream
 from onrecord.adapters.wire.respelling import are_respelled
 from onrecord.adapters.wire.secrets import (
     PLACEHOLDER,
+    Digest,
+    cut,
     stand_ins,
     why_uncut,
     without_digests,
 )
 from onrecord.adapters.wire.wires import wire_of
-from onrecord.domain.errors import InvalidInput, OnrecordError, SecretMissing
+from onrecord.domain.errors import InvalidInput, MalformedJson, OnrecordError, SecretMissing
 from onrecord.domain.head import Head
-from onrecord.domain.jsontext import JsonObject, pointer_step, read_bounded_object
+from onrecord.domain.jsontext import (
+    JsonObject,
+    pointer_step,
+    read_bounded,
+    read_bounded_object,
+    write,
+)
 from onrecord.domain.log import Backend, RecordedEvent
 from onrecord.domain.request_template import Recipe
 from onrecord.projections.api import FOLDERS, known_api
@@ -151,13 +160,16 @@ def request_from(
 
 # The secrets of a request: the record has none, so the caller gives them each time.
 
+_HALF: Final = re.compile("[\ud800-\udfff]")
+
 _CUT: Final = "{} is cut: a digest stands in its place; give it with secrets="
 
 
-def with_secrets(request: Request, secrets: object) -> Request:
+def with_secrets(request: Request, secrets: object, digest: Digest) -> Request:
     """Return a request with the members that the caller gives where secrets were cut.
 
-    SecretMissing where one is not given. One that stays as it was recorded is noted.
+    SecretMissing where one is not given; InvalidInput where one would be recorded in clear, or is
+    the one that was recorded at another place. One that stays as it was recorded is noted.
     """
     if not isinstance(secrets, Mapping | None):
         raise InvalidInput(
@@ -176,14 +188,32 @@ def with_secrets(request: Request, secrets: object) -> Request:
     filled = _filled(body, "", members)
     new = [place for place, member in members.items() if member != marks[place]]
     for place in new:
+        _must_be_sendable(place, members[place])
         alone = _filled(body, "", {place: members[place]})
         if why := why_uncut(body, alone, place, members[place], wire):
             raise InvalidInput(f"what is given for {place} would be recorded in clear: {why}")
+        # Tools that a later call declared may stand in another order.
+        mark = stand_ins(cut(alone, wire, digest)[0], wire).get(place)
+        if mark != marks[place] and mark in marks.values():
+            other = next(at for at in marks if marks[at] == mark)
+            raise InvalidInput(f"what is given for {place} is what was cut at {other}")
     notes = [Note("noted", "secret", None, _CUT.format(at)) for at in marks if at not in new]
     report = report_of((*request.report, *notes), request.report.routes)
     if request.is_body:
         return Request(filled, request.options, report)
     return Request(_as_filled({**request}, body, filled), request.options, report, filled)
+
+
+def _must_be_sendable(place: str, member: object) -> None:
+    """Raise InvalidInput where a text, or a list or an object, is none that JSON can hold."""
+    if isinstance(member, str) and _HALF.search(member):
+        raise InvalidInput(f"what is given for {place} has half of a surrogate pair")
+    if not isinstance(member, int | list | dict):
+        return
+    try:
+        read_bounded(write(cast("object", member)))
+    except MalformedJson as exc:
+        raise InvalidInput(f"what is given for {place}: {exc}") from None
 
 
 def _may_hold_mark(request: Request) -> bool:

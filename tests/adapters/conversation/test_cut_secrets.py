@@ -40,6 +40,10 @@ GIVEN = {
 }
 
 
+def DIGEST(text: str) -> bytes:
+    return text.encode()[::-1]
+
+
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     return in_process(monkeypatch, capsys)
@@ -155,7 +159,7 @@ def test_an_item_that_only_the_arguments_have_keeps_no_other_from_its_secret() -
     tools[0]["authorization"] = f"{PLACEHOLDER}00ff"
     arguments = {"tools": [{"added": True}, *tools]}
     request = Request(arguments, Options(api=API), report_of(()), {"tools": tools})
-    filled = with_secrets(request, {"/tools/0/authorization": SECRET})
+    filled = with_secrets(request, {"/tools/0/authorization": SECRET}, DIGEST)
     assert filled["tools"] == [{"added": True}, {**tools[0], "authorization": SECRET}]
 
 
@@ -293,7 +297,7 @@ def test_a_request_that_redis_kept_is_filled_as_one_that_was_rendered(tmp_path: 
         unfilled = chat.log.render(chat.head().version, Options(api="gemini"))
     kept = read(written(unfilled), unfilled.options)
     for request in (unfilled, kept):
-        filled = with_secrets(request, {at: SECRET})
+        filled = with_secrets(request, {at: SECRET}, DIGEST)
         (server,) = filled["config"]["tools"][-1]["mcpServers"]
         assert server["streamableHttpTransport"]["headers"] == {"Authorization": SECRET}
         assert json.dumps(dict(filled.body)).count(SECRET) == 1
