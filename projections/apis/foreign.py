@@ -134,9 +134,9 @@ def _said(native: Native, block: history.Block) -> Told:
     match neutral:
         case Text(text=text):
             why = f"a text of {native.api}" if text else f"a message of {native.api} without text"
-            return (neutral,) if text else (), _note(
-                "translated", block, why + _untold(native.value)
-            )
+            # An empty piece says nothing, and the pieces around it are of one text all the same.
+            parts = (neutral,) if text or _is_piece(block) else ()
+            return parts, _note("translated", block, why + _untold(native.value))
         case Document() if block.response is None:
             return (neutral,), _note("translated", block, f"a document of {native.api}")
         case Document():
