@@ -27,8 +27,16 @@ class Alarm(BaseException):
     """What the handler of the timer raises."""
 
 
+class Timer:
+    """Whether a ring counts: one may still be on its way when the timer was stopped."""
+
+    is_on = False
+
+
 def alarm(_number: int, frame: FrameType | None) -> None:
     """Raise, unless this program's own steps are under way: they have nothing to give back."""
+    if not Timer.is_on:
+        return
     if frame is None or frame.f_code.co_filename != __file__ or frame.f_code is use.__code__:
         raise Alarm
     # Rings again soon: a program that the only ring has missed would go on for ever.
@@ -59,6 +67,7 @@ def interrupted(
     has left is given back.
     """
     try:
+        Timer.is_on = True
         signal.setitimer(signal.ITIMER_REAL, after, again)
         use(store, conversation, acknowledged)
     except Alarm as found:
@@ -69,6 +78,7 @@ def interrupted(
 
 
 def quiet() -> None:
+    Timer.is_on = False
     signal.setitimer(signal.ITIMER_REAL, 0)
 
 
