@@ -192,7 +192,7 @@ def _views(url: str, backend: Backend, tenant: UUID) -> Views:
     """Return the views of what `_backend` gave for an URL."""
     from onrecord.adapters.views.reading import Views, with_keys
 
-    named = partial(with_keys, backend, tenant)
+    naming = partial(with_keys, backend, tenant)
     scheme = _scheme(url)
     if scheme in ("postgresql", "postgres"):
         from onrecord.adapters.views.postgres.keeper import PostgresKeeper
@@ -201,12 +201,12 @@ def _views(url: str, backend: Backend, tenant: UUID) -> Views:
         log = cast("Postgres", backend)
         # A forked child has other connections.
         return Views(
-            PostgresPages(log), lambda: PostgresKeeper(log.connections, named=named), log, tenant
+            PostgresPages(log), lambda: PostgresKeeper(log.connections, naming=naming), log, tenant
         )
     from onrecord.adapters.views.sqlite.views import SqliteViews
 
     path = cast("Sqlite", backend).file.path if scheme == "sqlite" else None
-    views = SqliteViews(backend, path, named=named)
+    views = SqliteViews(backend, path, naming=naming)
     return Views(views, lambda: views, backend, tenant)
 
 

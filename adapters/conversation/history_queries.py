@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import chain
+from typing import Final
 
 from onrecord.adapters.conversation.conversation import Conversation, stream_of, tenancy_of
 from onrecord.adapters.conversation.rendering import options_given, request_from
@@ -227,6 +228,10 @@ def _content(stream: Stream, version: int, head: Head, options: Options) -> Requ
     )
 
 
+_IN_WORDS: Final = "document"
+"""The rule by which words go in the place of what is left out (docs/rendering.md)."""
+
+
 def _left_out(
     folded: History, request: Request, render: Callable[[History], Request]
 ) -> frozenset[Place]:
@@ -235,7 +240,8 @@ def _left_out(
     A note that something of an event was left out does not say whether all of it was. So the
     request is made without those that have one: all at once, then by halves where it is another.
     """
-    noted = {note.version for note in request.report if note.deed == "left out"}
+    notes = (note for note in request.report if note.deed == "left out")
+    noted = {note.version for note in notes if note.rule != _IN_WORDS}
     blocks = chain.from_iterable(turn.blocks for turn in folded.turns)
     places = dict.fromkeys(block.place for block in blocks if block.version in noted)
     body, undecided, left_out = dict(request.body), [tuple(places)], set[Place]()

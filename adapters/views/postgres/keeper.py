@@ -27,10 +27,10 @@ class PostgresKeeper:
     """Keeps the views of a database; what it changes, workers see within a second."""
 
     def __init__(
-        self, connections: Connections, views: Mapping[str, View] = VIEWS, *, named: Naming = list
+        self, connections: Connections, views: Mapping[str, View] = VIEWS, *, naming: Naming = list
     ) -> None:
-        """Use the connections of a log; `named` gives parked events their keys."""
-        self._with_keys = named
+        """Use the connections of a log; `naming` gives parked events their keys."""
+        self._with_keys = naming
         self._connections, self._views = connections, views
         self._builds = PostgresBuilds(connections, views)
 

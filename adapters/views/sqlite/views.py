@@ -89,12 +89,12 @@ class SqliteViews:
         wait: float = 30.0,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], int] = microseconds,
-        named: Naming = list,
+        naming: Naming = list,
     ) -> None:
         """Keep the views of a log beside its file, at `<path>-views`; in memory without a path.
 
         `wait` is how many seconds a writer waits for its turn before StorageBusy; `clock` tells the
-        seconds that catching up takes, `now` the time; `named` gives parked events their keys.
+        seconds that catching up takes, `now` the time; `naming` gives parked events their keys.
         """
         place = None if path is None else path.with_name(f"{path.name}-views")
         self._log = log
@@ -102,7 +102,7 @@ class SqliteViews:
         self._rooms = {name: Room(FIRST_PAGE) for name in VIEWS}
         self._clock = clock
         self._now = now
-        self._with_keys = named
+        self._with_keys = naming
 
     @_on_a_whole_file
     def page(self, query: PageQuery) -> PageRows:

@@ -11,7 +11,9 @@ import pytest
 
 import onrecord
 from onrecord import Conversation, RequestDiff, Store, Window
+from onrecord.adapters.conversation import history_queries
 from onrecord.adapters.conversation.conversation import stream_of
+from onrecord.adapters.conversation.rendering import request_from
 from onrecord.domain.events import ReasoningRecorded
 from tests.factories import native_answer, tool_call, tool_result
 
@@ -254,3 +256,21 @@ def test_what_is_left_out_of_many_is_told_from_what_goes(chat: Conversation) -> 
         versions.append(chat.head().version - 1)
     diff = chat.diff(before, chat.head().version, api="ollama")
     assert [it.event.version for it in diff.added] == versions
+
+
+def test_a_diff_makes_no_more_requests_for_documents_that_go_in_words(
+    chat: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+
+    def counted(*args: Any) -> Any:
+        made.append(1)
+        return request_from(*args)
+
+    monkeypatch.setattr(history_queries, "request_from", counted)
+    before = chat.head().version
+    for _ in range(8):
+        chat.user(b"%PDF-1.7 a report")
+        said(chat, "I cannot read it.")
+    chat.diff(before, chat.head().version, api="ollama")
+    assert len(made) == 2

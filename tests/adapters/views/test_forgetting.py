@@ -120,7 +120,7 @@ def test_a_reader_in_the_way_is_told_and_the_next_try_finishes(
     log = open_sqlite(tmp_path / "talks.db")
     views = SqliteViews(log, tmp_path / "talks.db", wait=0.05)
 
-    def of(_log: Backend, _path: Path | None, **_named: object) -> SqliteViews:
+    def of(_log: Backend, _path: Path | None, **_naming: object) -> SqliteViews:
         return views
 
     monkeypatch.setattr("onrecord.adapters.views.sqlite.views.SqliteViews", of)
