@@ -81,6 +81,11 @@ def answered_messages(
         yield from user.results(results[it.call] for it in answer.calls if it.call in results)
 
 
+def has_text_behind(are_files: Sequence[bool]) -> bool:
+    """Whether a text stands behind a file: where each has a place of its own, that is lost."""
+    return True in are_files and not all(are_files[are_files.index(True) :])
+
+
 def event_of(block: Block) -> tuple[int, str, UUID | None]:
     """Return what blocks of one message have in common: their event."""
     return block.version, "" if block.signal else block.mark, block.conversation

@@ -35,7 +35,7 @@ from onrecord.projections.apis.gemini.server_tools import (
 )
 from onrecord.projections.apis.members import objects
 from onrecord.projections.apis.request import Where
-from onrecord.projections.apis.user_messages import UserMessages
+from onrecord.projections.apis.user_messages import UserMessages, has_text_behind
 from onrecord.projections.history.held_documents import is_remote
 from onrecord.projections.history.history import Block, History
 
@@ -289,8 +289,7 @@ class GeminiMessages(UserMessages[GeminiDraft]):
         if value is not None and response is not None:
             return self._own_result(block, value, response, behind)
         parts = self.result_parts(block, draft.result_parts(block), behind)
-        are_files = [not isinstance(part.get("text"), str) for part in parts]
-        if True in are_files and not all(are_files[are_files.index(True) :]):
+        if has_text_behind([not isinstance(part.get("text"), str) for part in parts]):
             why = "files stand beside the texts: what stood behind one stands before it"
             draft.note("moved", "G13", block.version, why)
         texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]

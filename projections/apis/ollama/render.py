@@ -21,12 +21,7 @@ from onrecord.domain.documents import modality_of
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import Api, Reader
-from onrecord.projections.apis.answers import (
-    Answer,
-    failed,
-    text_of,
-    words_for_nothing,
-)
+from onrecord.projections.apis.answers import Answer, failed, text_of, words_for_nothing
 from onrecord.projections.apis.documents import Behind
 from onrecord.projections.apis.draft import Draft, RuleNames, present
 from onrecord.projections.apis.members import objects
@@ -35,7 +30,12 @@ from onrecord.projections.apis.ollama.read import NAME, kind_of
 from onrecord.projections.apis.openai_chat import read as read_openai_chat
 from onrecord.projections.apis.request import Options, Request, nothing_to_send, outside
 from onrecord.projections.apis.tools import OLLAMA
-from onrecord.projections.apis.user_messages import UserMessages, answered_messages, messages_of
+from onrecord.projections.apis.user_messages import (
+    UserMessages,
+    answered_messages,
+    has_text_behind,
+    messages_of,
+)
 from onrecord.projections.history.held_documents import (
     INLINE,
     bytes_of,
@@ -216,8 +216,7 @@ class OllamaMessages(UserMessages[OllamaDraft]):
         self, role: Role, parts: list[JsonObject], blocks: Sequence[Block]
     ) -> JsonObject | None:
         """Return the message, pictures only where there are some: beside its text, not amid it."""
-        kinds = ["image" in part for part in parts]
-        if True in kinds and not all(kinds[kinds.index(True) :]):
+        if has_text_behind(["image" in part for part in parts]):
             why = "pictures stand beside the text: what stood behind one stands before it"
             self.draft.note("moved", "L3", blocks[0].version, why)
         content, images = self.joined(_texts(parts), blocks[0]), _images(parts)
