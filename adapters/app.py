@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 from uuid import UUID
 
-from onrecord.adapters.inputs.arguments import id_given, text_given
+from onrecord.adapters.inputs.arguments import folds_given, id_given, text_given
 from onrecord.adapters.recording.spool import Spool, spool_folder
 from onrecord.adapters.settings import matrix_given, settings
 from onrecord.adapters.storage.sqlite.url import path_of, url_of
 from onrecord.adapters.store import Store
 from onrecord.domain.errors import InvalidInput, StorageUnavailable, WrongNode
-from onrecord.domain.log import Backend
 
 if TYPE_CHECKING:
     from onrecord.adapters.redis.accelerator import Accelerator
@@ -27,6 +26,9 @@ if TYPE_CHECKING:
     from onrecord.adapters.storage.sqlite.sqlite import Sqlite
     from onrecord.adapters.views.reading import Views
 
+FOLDS: Final = 32 << 20
+"""How many bytes of folded conversations a process keeps by default."""
+
 _SCHEME: Final = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
 
 
@@ -34,9 +36,12 @@ def connect(
     url: str | None = None,
     *,
     tenant: UUID | None = None,
+    actor: str | None = None,
+    on_behalf_of: str | None = None,
     capability_file: str | os.PathLike[str] | None = None,
     redis: str | None = None,
     listen: str | None = None,
+    folds: int = FOLDS,
 ) -> Store:
     """Return the store at an URL, made if it is not there yet; `repr` says where it writes.
 
@@ -48,8 +53,14 @@ def connect(
     Where a store serves several parties, `tenant` is the id of the one that this is for: it meets
     no other's conversations. Without it, it is `$ONRECORD_TENANT`, else nobody's in particular.
 
+    `actor` is who acts where a conversation, a scope or a call does not say so, by name, and
+    `on_behalf_of` for whom (docs/actors.md); without it, the actor is `$ONRECORD_ACTOR`.
+
     `capability_file` is a TOML file that says what models take, over what Onrecord knows of them
     (docs/capabilities.md); without it, `$ONRECORD_CAPABILITIES`. InvalidInput says what is wrong in it.
+
+    `folds` is how many bytes of memory may hold what was folded of conversations, so that the next
+    request of one folds only what is new (docs/conversations.md); 0 keeps nothing.
 
     `redis` is the URL of a Redis that makes things quick (docs/redis.md); without it, it is
     `$ONRECORD_REDIS`, else there is none.
@@ -58,7 +69,7 @@ def connect(
     subscriptions hear of other processes' appends (docs/postgresql.md); without it, it is
     `$ONRECORD_LISTEN_URL`. Statements are then not prepared.
     """
-    environment = settings()
+    environment, most_folds = settings(), folds_given(folds)
     matrix = matrix_given(capability_file)
     party = environment.tenant if tenant is None else id_given("a tenant", tenant)
     place = environment.url if url is None else text_given("a store's URL", url)
@@ -72,10 +83,12 @@ def connect(
         where,
         spool=spool,
         tenant=party,
-        actor=environment.actor,
+        actor=environment.actor if actor is None else actor,
+        on_behalf_of=on_behalf_of,
         matrix=matrix,
         accelerator=_accelerator(beside, backend),
-        views=lambda: _views(place, backend, party),
+        views=lambda: _views(place, backend, party, direct),
+        folds=most_folds,
     )
     try:
         store.resume_erasures()  # What another program did not live to erase.
@@ -188,26 +201,36 @@ def _backend(url: str, beside: Connection | None, listen: str | None) -> Followe
             )
 
 
-def _views(url: str, backend: Backend, tenant: UUID) -> Views:
-    """Return the views of what `_backend` gave for an URL."""
+def _views(url: str, backend: Followed, tenant: UUID, direct: str | None) -> Views:
+    """Return the views of what `_backend` gave for an URL; `direct` leads past a pooler."""
+    from onrecord.adapters.views.own_projections import OwnProjections, views_of_store
     from onrecord.adapters.views.reading import Views, with_keys
 
-    naming = partial(with_keys, backend, tenant)
+    naming, table = partial(with_keys, backend, tenant), views_of_store()
     scheme = _scheme(url)
     if scheme in ("postgresql", "postgres"):
         from onrecord.adapters.views.postgres.keeper import PostgresKeeper
         from onrecord.adapters.views.postgres.pages import PostgresPages
+        from onrecord.adapters.views.postgres.worker import Worker
 
         log = cast("Postgres", backend)
+        own_projections = OwnProjections(
+            table, lambda view: Worker(direct or url, {view.name: view}, wakeups=log.wakeups)
+        )
         # A forked child has other connections.
         return Views(
-            PostgresPages(log), lambda: PostgresKeeper(log.connections, naming=naming), log, tenant
+            PostgresPages(log),
+            lambda: PostgresKeeper(log.connections, table, naming=naming),
+            log,
+            tenant,
+            own_projections=own_projections,
         )
     from onrecord.adapters.views.sqlite.views import SqliteViews
 
     path = cast("Sqlite", backend).file.path if scheme == "sqlite" else None
-    views = SqliteViews(backend, path, naming=naming)
-    return Views(views, lambda: views, backend, tenant)
+    views = SqliteViews(backend, path, naming=naming, views=table)
+    own_projections = OwnProjections(table, lambda view: views.runner(view, backend.wakeups))
+    return Views(views, lambda: views, backend, tenant, own_projections=own_projections)
 
 
 @contextmanager

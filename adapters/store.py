@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 from uuid import UUID
@@ -15,7 +15,7 @@ from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.recording.tenancy import NO_MATRIX, Tenancy
 from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.storage.clocks import clock_doubts
-from onrecord.adapters.streams.lineage import BEGINNING, beginning_of
+from onrecord.adapters.streams.lineage import beginning_of
 from onrecord.adapters.upkeep.erasing import (
     Erasing,
     ForgetResult,
@@ -25,19 +25,21 @@ from onrecord.adapters.upkeep.erasing import (
     unfinished_erasures,
 )
 from onrecord.domain.errors import ConversationNotFound, CorruptRecord, InvalidInput
-from onrecord.domain.head import Head
-from onrecord.domain.header import time_of
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.log import Backend, CatalogueEntry, Cursor, Subscription
+from onrecord.domain.log import Backend, Cursor, Subscription
 from onrecord.projections.history.erasure_records import ErasureEntry
 
 if TYPE_CHECKING:
     from onrecord.adapters.redis.accelerator import Accelerator
     from onrecord.adapters.redis.relay import Relay
+    from onrecord.adapters.streams.listing import Listed
     from onrecord.adapters.upkeep.verifying import Progress, Verified
+    from onrecord.adapters.views.following import Following
+    from onrecord.adapters.views.ports import ViewStatus
     from onrecord.adapters.views.reading import Views
     from onrecord.adapters.wire.clients.binding import Unbound
     from onrecord.domain.header import Root
+    from onrecord.projections.views.projection import OwnProjection
 
 ClientT = TypeVar("ClientT")
 
@@ -45,31 +47,6 @@ GRACE: Final = timedelta(hours=24)
 """How long a document may wait for the event that refers to it."""
 
 _MICROSECOND: Final = timedelta(microseconds=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A conversation as a list shows it; `key` is None once it was forgotten.
-
-    `origin` is the conversation that it was forked from, if it was. Times are microseconds since 1970-01-01 UTC.
-    """
-
-    key: str | None
-    conversation_id: UUID
-    origin: UUID | None
-    head: Head
-    started_at: int
-    recorded_at: int
-
-    @property
-    def started_time(self) -> datetime:
-        """Return `started_at` as a datetime, in UTC."""
-        return time_of(self.started_at)
-
-    @property
-    def recorded_time(self) -> datetime:
-        """Return `recorded_at` as a datetime, in UTC."""
-        return time_of(self.recorded_at)
 
 
 class Store:
@@ -86,15 +63,18 @@ class Store:
         spool: Spool,
         tenant: UUID = NO_TENANT,
         actor: str | None = None,
+        on_behalf_of: str | None = None,
         matrix: Mapping[str, JsonObject] = NO_MATRIX,
         accelerator: Accelerator | None = None,
         views: Callable[[], Views] | None = None,
+        folds: int = 0,
     ) -> None:
-        """Serve a tenant's conversations from a backend; `actor` is who acts, by name.
+        """Serve a tenant's conversations from a backend; `actor` is who acts, by name, and for whom.
 
         `matrix` is what a file of the caller's says that models take, by API. What the backend
         cannot take after a request was sent waits in the spool. `accelerator` is the Redis beside
-        the backend, if there is one. `views` opens what is folded of the log and kept.
+        the backend, if there is one. `views` opens what is folded of the log and kept. `folds` is
+        how many bytes of folded conversations this process keeps.
         """
         self._backend = backend
         self.url = url
@@ -102,11 +82,17 @@ class Store:
         self.tenant = tenant
         self._actor = actor
         self._erasing = Erasing(backend, tenant, erase=self._erase, forks=self._staying)
-        who = None if actor is None else backend.digest(actor).hex()
         self._accelerator = accelerator
         self._open_views = views
-        windows = None if accelerator is None else accelerator.windows(tenant)
-        self._tenancy = Tenancy(backend, tenant, spool, actor=who, matrix=matrix, windows=windows)
+        self._tenancy = Tenancy(
+            backend,
+            tenant,
+            spool,
+            actor=actor,
+            on_behalf_of=on_behalf_of,
+            matrix=matrix,
+            folds=folds,
+        )
 
     def __repr__(self) -> str:
         """Say where it writes."""
@@ -120,9 +106,15 @@ class Store:
         """Close the store."""
         self.close()
 
-    def conversation(self, key: str) -> Conversation:
-        """Return the conversation of that key; it starts with its first event."""
-        return Conversation(self._tenancy, key)
+    def conversation(
+        self, key: str, *, actor: str | None = None, on_behalf_of: str | None = None
+    ) -> Conversation:
+        """Return the conversation of that key; it starts with its first event.
+
+        `actor` is who acts in it, and `on_behalf_of` for whom, by name (docs/actors.md).
+        """
+        own = self._tenancy.names.attribution(actor, on_behalf_of)
+        return Conversation(self._tenancy, key, own)
 
     def record(
         self, client: ClientT, *, unbound: Unbound = "record", splice: bool = False
@@ -160,7 +152,9 @@ class Store:
 
     def conversations(self) -> Iterator[Listed]:
         """Yield the conversations, the one that moved last first."""
-        return map(self._listed, self._backend.conversations(self.tenant))
+        from onrecord.adapters.streams.listing import listed
+
+        return (listed(self._backend, one) for one in self._backend.conversations(self.tenant))
 
     def forks(self, which: str | UUID) -> list[Listed]:
         """Return the conversations that go on from one, and those that go on from them.
@@ -168,21 +162,9 @@ class Store:
         `which` is its key, or its id, which finds them after it was forgotten too. This reads how
         each conversation began that is younger, two events at most, and nothing else.
         """
-        conversation_id, there = self._opened(which), list(self._backend.conversations(self.tenant))
-        first_time = min(
-            (one.started_at for one in there if one.conversation_id == conversation_id),
-            default=None,
-        )
-        if first_time is None:
-            return []
-        younger = (
-            one for one in there if one.started_at >= first_time and one.head.version >= BEGINNING
-        )
-        forked = [fork for fork in map(self._listed, younger) if fork.origin is not None]
-        family = {conversation_id}
-        while more := {one.conversation_id for one in forked if one.origin in family} - family:
-            family |= more
-        return [one for one in forked if one.origin in family]
+        from onrecord.adapters.streams.listing import forks_of
+
+        return forks_of(self._backend, self.tenant, self._opened(which))
 
     def forget(self, which: str | UUID, *, reason: str, actor: str | None = None) -> ForgetResult:
         """Erase what was said in a conversation, for good; return how many events it had.
@@ -210,6 +192,22 @@ class Store:
             raise
         self.resume_erasures()
         return ForgetResult(erased, self._residue())
+
+    def forget_actor(
+        self, name_or_digest: str, *, reason: str, actor: str | None = None
+    ) -> ForgetResult:
+        """Erase the name of an actor, for good; the digest stays in the headers of events.
+
+        It is given by its name, by its digest (32 hex digits), or by the id that `erasures` has of
+        it. That it was erased is a fact, as `forget` has it, and so are `reason`, `actor` and the
+        residue. This store does not write the name again; one that is opened later does, where
+        somebody acts under it anew. InvalidInput where no such name is kept.
+        """
+        from onrecord.adapters.upkeep.forgetting_actors import forget_actor
+
+        who, why = self._who(actor), reason_given(reason)
+        forget_actor(self._backend, self._erasing, self._tenancy.names, name_or_digest, who, why)
+        return ForgetResult(0, self._residue())
 
     def erasures(self, which: str | UUID | None = None) -> list[ErasureEntry]:
         """Return the erasures of one conversation, or of all, the last one first.
@@ -289,7 +287,11 @@ class Store:
         return self._backend.cursors()
 
     def subscribe(self, after: Cursor) -> Subscription:
-        """Return the tenant's events after a cursor, those to come included."""
+        """Return the tenant's events of a shard after a cursor, those to come included.
+
+        StaleCursor for a cursor of another incarnation of the log, or of a shard that it has not.
+        """
+        of_kind(Cursor, "a cursor", after)
         if self._accelerator is not None:
             return self._accelerator.subscribe(after, self.tenant)
         return self._backend.subscribe(after, self.tenant)
@@ -301,12 +303,26 @@ class Store:
             raise InvalidInput("this store was opened without views: open it by onrecord.connect")
         return self._open_views()
 
+    def follow(self, projection: OwnProjection | str) -> Following:
+        """Return a scope in which this process keeps a projection of one's own up to date.
+
+        On PostgreSQL the role is one that may keep views; `onrecord worker` can do the same.
+        """
+        return self.views.follow(projection)
+
+    def run(self, projection: OwnProjection | str) -> ViewStatus:
+        """Fold what the log has now into a projection of one's own, and return how that stands."""
+        with self.follow(projection) as following:
+            following.wait()
+            return following.status
+
     def relay(self) -> Relay | None:
         """Return what fills the live tails of the Redis beside this store; None without one."""
         return None if self._accelerator is None else self._accelerator.relay()
 
     def close(self) -> None:
         """Let go of files and connections."""
+        self._tenancy.drop_folds()
         if "views" in self.__dict__:
             self.views.pages.close()
         self._backend.close()
@@ -318,6 +334,7 @@ class Store:
         self._spool.forget(conversation_id)
         erased = self._backend.forget(conversation_id)
         self._spool.forget(conversation_id)  # An answer may have come meanwhile.
+        self._tenancy.drop_folds()
         if self._accelerator is not None:
             self._accelerator.forget(conversation_id)
         if self._open_views is not None:
@@ -347,17 +364,6 @@ class Store:
         views = () if self._open_views is None else self.views.pages.residue()
         return self._backend.residue() + views
 
-    def _listed(self, conversation: CatalogueEntry) -> Listed:
-        beginning = beginning_of(self._backend, conversation.conversation_id)
-        return Listed(
-            key=beginning.key,
-            conversation_id=conversation.conversation_id,
-            origin=beginning.origin,
-            head=conversation.head,
-            started_at=conversation.started_at,
-            recorded_at=conversation.recorded_at,
-        )
-
     def _id(self, which: str | UUID) -> UUID:
         if not isinstance(which, UUID):
             return self.get(which).conversation_id
@@ -381,6 +387,11 @@ class Store:
 def backend_of(store: Store) -> Backend:
     """Return the log of a store: for what is built on both, not for its users."""
     return store._backend  # pyright: ignore[reportPrivateUsage]  # its own module's
+
+
+def is_beside_redis(store: Store) -> bool:
+    """Whether a Redis is asked beside the log: for what is built on both, not for its users."""
+    return store._accelerator is not None  # pyright: ignore[reportPrivateUsage]  # its own module's
 
 
 def spool_of(store: Store) -> Spool:

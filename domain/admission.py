@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
-from onrecord.domain import events
+from onrecord.domain import events, tools
 from onrecord.domain.encoding import NAMES, Erased, Unrecognised
 from onrecord.domain.errors import ConversationClosed, InvalidContent, OnrecordError
 from onrecord.domain.events import (
@@ -41,6 +41,9 @@ _NEEDS: Final[Mapping[type[Event], Need]] = {
     events.LineAdopted: "open",
     events.HistoryCompacted: "open",
     events.ContextCarried: "open",
+    tools.ApprovalRequested: "open",
+    tools.ApprovalDecided: "open",
+    tools.ToolCallBegun: "open",
 }
 _OF_ANSWERS: Final = (events.MessageRecorded, events.ToolCallRecorded)
 _WHY: Final[Mapping[Need, str]] = {

@@ -6,6 +6,7 @@ those belong to the events that hold them.
 """
 
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, ValidationError
 
@@ -19,6 +20,12 @@ class Value(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", defer_build=True, hide_input_in_errors=True
     )
+
+
+class OnLine(Value):
+    """What every event has: the line it is on (absent: the main branch)."""
+
+    line: UUID | None = None
 
 
 _EXPECTED: Final = {"tuple_type": "must be a list", "dict_type": "must be a table"}

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from onrecord.domain import events, request_template
 from onrecord.domain.admission import Standing, error_of
-from onrecord.domain.content import Document, Native, Text, ToolResult
+from onrecord.domain.content import Document, Native, Text, ToolCall, ToolResult
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.events import Event
 from onrecord.domain.head import Head
@@ -20,6 +20,9 @@ from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource, tools
 
 CANCELLED = "Tool execution was canceled."
 """What a model is told in place of the result of a call that was given up; it is never stored."""
+
+PROGRAM = "onrecord"
+"""The API of an answer that no provider gave, but a program of the caller's."""
 
 
 def start(head: Head, key: str) -> tuple[Event, ...]:
@@ -50,6 +53,37 @@ def say(
     if not blocks:
         raise InvalidContent("a message needs content: give it text or a document")
     return (events.MessageRecorded(role="user", content=blocks, message_id=message_id),)
+
+
+def speak(
+    head: Head,
+    response: UUID,
+    text: str | None,
+    calls: Iterable[ToolCall],
+    *,
+    message_id: str | None = None,
+) -> tuple[Event, ...]:
+    """Record an answer that a program gives for the model: a text, then calls, as one response."""
+    _must_be_open(head)
+    blocks: list[Event] = []
+    if text is not None:
+        said = events.MessageRecorded(
+            role="assistant",
+            content=(Text(text=text),),
+            message_id=message_id,
+            response=response,
+            index=0,
+        )
+        blocks.append(said)
+    blocks += (
+        events.ToolCallRecorded(
+            response=response, index=index, call_id=call.id, name=call.name, content=call
+        )
+        for index, call in enumerate(calls, len(blocks))
+    )
+    if not blocks:
+        raise InvalidContent("an answer needs content: give it text or a call")
+    return (*blocks, events.ResponseCompleted(response=response, api=PROGRAM, envelope={}))
 
 
 def instruct(head: Head, content: str | Text | Native) -> tuple[Event, ...]:

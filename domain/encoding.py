@@ -14,7 +14,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ValidationError
 
-from onrecord.domain import events, jsontext
+from onrecord.domain import events, jsontext, tools
 from onrecord.domain.content import Native
 from onrecord.domain.errors import CorruptRecord, MalformedJson
 from onrecord.domain.events import Event
@@ -55,6 +55,9 @@ NAMES: Final[Mapping[str, type[Event]]] = {
     "content.redacted": events.ContentRedacted,
     "context.carried": events.ContextCarried,
     "annotation.added": events.AnnotationAdded,
+    "approval.requested": tools.ApprovalRequested,
+    "approval.decided": tools.ApprovalDecided,
+    "tool_call.begun": tools.ToolCallBegun,
 }
 """Stored name to shape. A name is for ever."""
 

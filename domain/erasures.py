@@ -1,4 +1,4 @@
-"""What is recorded of an erasure, in the operators' stream of its tenant.
+"""How a store erases, and what is recorded of it, in the operators' stream of its tenant.
 
 The operators' stream holds what people did to the store rather than in a conversation. It is a
 tenant of the log by itself (`operators_of`), in the shard of the tenant that it is about: so no
@@ -11,7 +11,7 @@ Who and why stand in the body, never in a header.
 import hashlib
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Annotated, Final
+from typing import Annotated, Final, Protocol
 from uuid import UUID
 
 from pydantic import Field, ValidationError
@@ -32,7 +32,9 @@ class ErasureIntended(Value):
     """Somebody is about to erase a conversation: `actor` by name, and why.
 
     `number` counts the erasures of one conversation from 0: one whose documents were erased before
-    anything was said in it may be erased again. `at` is in microseconds since 1970-01-01 UTC.
+    anything was said in it may be erased again. `at` is in microseconds since 1970-01-01 UTC. Where
+    the name of an actor is erased, `named` is its keyed digest in hex, and `conversation_id` the id
+    that it is erased by (domain/actors.py).
     """
 
     tenant: UUID
@@ -40,6 +42,7 @@ class ErasureIntended(Value):
     number: Ordinal = 0
     actor: str
     reason: str
+    named: str | None = None
     at: Moment
 
     @property
@@ -137,3 +140,46 @@ def decode_fact(type_: str, schema_version: int, body: bytes) -> ErasureFact:
         f"the body of a {type_} event does not have the shape of version {schema_version}: "
         "run `onrecord verify`, and restore it from a backup or upgrade Onrecord"
     )
+
+
+# How a store takes back what was said, for good.
+
+
+class Erasure(Protocol):
+    """What takes content back; that something was recorded stays provable."""
+
+    def forget(self, conversation_id: UUID) -> int:
+        """Erase bodies, salts, blobs and the key of a conversation; return how many events.
+
+        Headers, digests and leaves stay, so the ledger still verifies. If it had begun, it takes
+        nothing any more from then on. Forgetting again finishes what could not be, and is free otherwise.
+        StorageReadOnly for a stream of the operators, which is kept, and for who may not erase.
+        """
+        ...
+
+    def may_forget(self) -> bool:
+        """Return whether whoever connected may erase: on PostgreSQL, an eraser or the owner."""
+        ...
+
+    def residue(self) -> tuple[str, ...]:
+        """Say where bytes that were erased may still be on the disk, and what to do about it.
+
+        A sentence each; none if nowhere. Only who reads the files of the log finds them.
+        """
+        ...
+
+    def rewrite(self) -> tuple[str, ...]:
+        """Write anew what may hold bytes that were erased, once for any number of erasures.
+
+        Return the names of the files or tables that were written and hold no such bytes any more.
+        What this role may not write, or others use, stays: `residue` says what.
+        """
+        ...
+
+    def erasures(self) -> int:
+        """Return how often something was erased: what was read under a lower number may be gone."""
+        ...
+
+    def erased(self, after: int) -> list[UUID]:
+        """Return the conversations of the erasures that come after so many, in order."""
+        ...

@@ -24,6 +24,8 @@
     ├── IdempotencyMismatch         the same id was recorded before, with other content
     ├── NotInstalled                a library is missing that an extra of Onrecord brings
     ├── UnknownTool                 the model calls tools that there are not, again and again
+    ├── ApprovalNotAsked            no person is asked to grant or deny that call
+    ├── AlreadyDecided              somebody else granted or denied the call first
     ├── TooManyModelCalls           the model was asked as often as it may be, and still calls tools
     ├── NotRecorded                 the prompt could not be made durable, so no call was made
     ├── ViewStopped                 a view cannot be made anew before what stopped it is mended
@@ -297,6 +299,25 @@ class TooManyModelCalls(OnrecordError):
         super().__init__(
             f"Maximum number of model calls reached (modelCalls: {model_calls}, limit: {limit})"
         )
+
+
+class ApprovalNotAsked(OnrecordError):
+    """No person is asked about that call: it is not open, or its tool needs no approval."""
+
+    def __init__(self) -> None:
+        """Say where those stand that somebody is asked about."""
+        super().__init__(
+            "nobody is asked about a call of that id: chat.approvals() lists the calls"
+        )
+
+
+class AlreadyDecided(OnrecordError):
+    """The call was decided before, and each is decided once; `decision` is "granted" or "denied"."""
+
+    def __init__(self, decision: str) -> None:
+        """Say what was decided."""
+        super().__init__(f"the call was {decision} before: who did it stands in the audit")
+        self.decision = decision
 
 
 class NotRecorded(OnrecordError):

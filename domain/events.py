@@ -18,6 +18,7 @@ from onrecord.domain.content import (
     Blob,
     Document,
     Native,
+    OnLine,
     Reasoning,
     Role,
     Said,
@@ -28,13 +29,7 @@ from onrecord.domain.content import (
 )
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.request_template import Recipe, Template
-from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource
-
-
-class OnLine(Value):
-    """What every event has: the line it is on (absent: the main branch)."""
-
-    line: UUID | None = None
+from onrecord.domain.tools import BuiltinTool, CallStep, ToolDefinition, ToolSource
 
 
 class ConversationStarted(OnLine):
@@ -382,6 +377,7 @@ Event = (
     | ContentRedacted
     | ContextCarried
     | AnnotationAdded
+    | CallStep
 )
 """Everything that can happen to a conversation."""
 

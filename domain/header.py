@@ -38,6 +38,15 @@ _LARGEST_SCHEMA: Final = 2**31
 NO_METADATA: Final[Mapping[str, str]] = MappingProxyType({})
 """What most headers say besides: nothing."""
 
+OURS: Final = "onrecord:"
+"""How the names in `metadata` begin that Onrecord itself gives; a tool context has none of them."""
+
+ON_BEHALF_OF: Final = OURS + "on-behalf-of"
+"""The name in `metadata` of the keyed digest, in hex, of whom the actor acted for."""
+
+SPAN: Final = OURS + "span"
+"""The name in `metadata` of the span in which it was done, 16 hex digits; `correlation` is its trace."""
+
 
 class ClientHeader(NamedTuple):
     """What is fixed about an event before the log has it.
@@ -64,6 +73,16 @@ class ClientHeader(NamedTuple):
     def occurred_time(self) -> datetime:
         """Return `occurred_at` as a datetime, in UTC."""
         return time_of(self.occurred_at)
+
+    @property
+    def on_behalf_of(self) -> str | None:
+        """The keyed digest, in hex, of whom the actor acted for, if that is known."""
+        return self.metadata.get(ON_BEHALF_OF)
+
+    @property
+    def span(self) -> str | None:
+        """The span in which it was done, in hex, if it was done in one: of the trace `correlation_id`."""
+        return self.metadata.get(SPAN)
 
 
 def header_bytes(header: ClientHeader) -> bytes:
@@ -199,6 +218,11 @@ def time_of(microseconds: int) -> datetime:
     return _EPOCH + microseconds * _MICROSECOND
 
 
+def microseconds_of(time: datetime) -> int:
+    """Return a datetime with a zone in microseconds since 1970-01-01 UTC."""
+    return (time - _EPOCH) // _MICROSECOND
+
+
 @lru_cache(maxsize=8)
 def _second(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
@@ -208,7 +232,7 @@ def _microseconds(text: str) -> int:
     # fromisoformat takes more than timestamp() writes; strptime takes ten times as long.
     if not _TIMESTAMP.fullmatch(text):
         raise ValueError("no time as it stands in headers")
-    return (datetime.fromisoformat(text) - _EPOCH) // _MICROSECOND
+    return microseconds_of(datetime.fromisoformat(text))
 
 
 def _text(value: UUID | None) -> str | None:

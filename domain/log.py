@@ -14,6 +14,7 @@ from uuid import UUID
 from onrecord.domain.admission import Need, Refused
 from onrecord.domain.content import Blob
 from onrecord.domain.encoding import Erased, Unrecognised, decode
+from onrecord.domain.erasures import Erasure
 from onrecord.domain.events import Event
 from onrecord.domain.head import Effect, Head, Pointer
 from onrecord.domain.header import ClientHeader, parse_header, time_of
@@ -21,6 +22,7 @@ from onrecord.domain.header import ClientHeader, parse_header, time_of
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from onrecord.domain.actors import ActorDirectory
     from onrecord.domain.inventory import Inventory
 
 BEFORE_FIRST: Final = -1  # Conversations begin at version 1, aggregates of applications also at 0.
@@ -201,8 +203,35 @@ class CatalogueEntry(NamedTuple):
     recorded_at: int
 
 
+class NewSince(NamedTuple):
+    """Where a conversation stands and what came after a version, as one read found both.
+
+    `events` are the first ones that came, in order. `erasures` is how often something was erased in the
+    log, of that `incarnation`: what was read under a lower number may be gone.
+    """
+
+    incarnation: UUID
+    erasures: int
+    head: Head
+    events: list[RecordedEvent]
+
+    @property
+    def erasure_state(self) -> tuple[UUID, int]:
+        """What differs where the log is another one, or where something was erased in it since."""
+        return self.incarnation, self.erasures
+
+
 class Subscription(Iterator[RecordedEvent], AbstractContextManager["Subscription"], Protocol):
     """Events from a cursor on, then each new one as it comes; ends when it is stopped."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it was stopped, or the store was closed."""
+        ...
+
+    def poll(self) -> RecordedEvent | None:
+        """Return the next event; None where a moment's wait brought none, or it is over."""
+        ...
 
     def stop(self) -> None:
         """End the iteration, from any thread."""
@@ -217,14 +246,6 @@ class Log(Protocol):
 
         Only a StorageError is raised, and then nothing of any request is recorded: StorageReadOnly
         if one is for a conversation of another tenant, or mixes what is the operators' with others'.
-        """
-        ...
-
-    async def append_async(self, appends: Sequence[Append]) -> list[Verdict]:
-        """Append as `append` does, without holding up the event loop.
-
-        Where the caller is cancelled, what it asked for may be recorded or not: appending the same
-        events again is safe, and tells.
         """
         ...
 
@@ -274,6 +295,10 @@ class Log(Protocol):
 
     def head(self, conversation_id: UUID) -> Head:
         """Return where a conversation stands; an empty Head if it has not begun."""
+        ...
+
+    def new_since(self, conversation_id: UUID, after: int, limit: int) -> NewSince:
+        """Return where a conversation stands, and at most `limit` events that came after a version."""
         ...
 
     def pointed(
@@ -337,47 +362,6 @@ class Blobs(Protocol):
         ...
 
 
-class Erasure(Protocol):
-    """What takes content back; that something was recorded stays provable."""
-
-    def forget(self, conversation_id: UUID) -> int:
-        """Erase bodies, salts, blobs and the key of a conversation; return how many events.
-
-        Headers, digests and leaves stay, so the ledger still verifies. If it had begun, it takes
-        nothing any more from then on. Forgetting again finishes what could not be, and is free otherwise.
-        StorageReadOnly for a stream of the operators, which is kept, and for who may not erase.
-        """
-        ...
-
-    def may_forget(self) -> bool:
-        """Return whether whoever connected may erase: on PostgreSQL, an eraser or the owner."""
-        ...
-
-    def residue(self) -> tuple[str, ...]:
-        """Say where bytes that were erased may still be on the disk, and what to do about it.
-
-        A sentence each; none if nowhere. They are in no answer of the log: only who reads its
-        files finds them.
-        """
-        ...
-
-    def rewrite(self) -> tuple[str, ...]:
-        """Write anew what may hold bytes that were erased, once for any number of erasures.
-
-        Return the names of the files or tables that were written and hold no such bytes any more.
-        What this role may not write, or others use, stays: `residue` says what.
-        """
-        ...
-
-    def erasures(self) -> int:
-        """Return how often something was erased: what was read under a lower number may be gone."""
-        ...
-
-    def erased(self, after: int) -> list[UUID]:
-        """Return the conversations of the erasures that come after so many, in order."""
-        ...
-
-
 class Backend(Log, Catalogue, Blobs, Erasure, Protocol):
     """A store: the log, its catalogue, its blobs, and how they are erased and closed."""
 
@@ -389,10 +373,13 @@ class Backend(Log, Catalogue, Blobs, Erasure, Protocol):
         """Return the time by the clock that stamps events, in microseconds since 1970-01-01 UTC."""
         ...
 
+    def actors(self) -> ActorDirectory:
+        """Return the names of those who act."""
+        ...
+
     def inventory(self) -> Inventory:
         """Return all that is stored, row by row, for `onrecord verify`."""
         ...
 
     def close(self) -> None:
         """Let go of files and connections; using the backend afterwards is an error."""
-        ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Final, NamedTuple, cast
 from uuid import UUID
@@ -15,12 +16,82 @@ from onrecord.domain.content import Blob, Native
 from onrecord.domain.encoding import VERSIONS, encode, name_of
 from onrecord.domain.events import Event
 from onrecord.domain.head import effect_of
-from onrecord.domain.header import NO_METADATA, ClientHeader, header_bytes
+from onrecord.domain.header import NO_METADATA, ON_BEHALF_OF, SPAN, ClientHeader, header_bytes
 from onrecord.domain.log import NewEvent
+from onrecord.domain.tools import (
+    ApprovalDecided,
+    ApprovalRequested,
+    ToolCallBegun,
+    name_of_step,
+)
 
 # A body that names a blob holds one of these keys, as itself: its JSON escapes neither.
 _NAMES_DIGEST: Final = b'"sha256"'
 _NAMES_BLOB: Final = b'"$onrecord.blob"'
+
+
+class Trace(NamedTuple):
+    """The trace and the span in which something is done: 16 bytes as a UUID, 16 hex digits."""
+
+    trace_id: UUID
+    span: str
+
+
+class Attribution(NamedTuple):
+    """Who does something, for whom, and in which trace, as far as that is known.
+
+    `actor` and `on_behalf_of` are keyed digests in hex, as `ClientHeader.actor` is. `names` are names
+    by their digests, as far as they were given here: they never stand in a header.
+    """
+
+    actor: str | None = None
+    on_behalf_of: str | None = None
+    trace: Trace | None = None
+    names: tuple[tuple[str, str], ...] = ()
+
+    def or_else(self, outer: Attribution | None) -> Attribution:
+        """Return this one, with what it leaves open taken from one that is further away."""
+        # By identity: this is asked for each event, and mostly nobody is known.
+        if outer is None or outer is NOBODY:
+            return self
+        if self is NOBODY:
+            return outer
+        return Attribution(
+            self.actor or outer.actor,
+            self.on_behalf_of or outer.on_behalf_of,
+            self.trace or outer.trace,
+            self.names + outer.names,
+        )
+
+    def bears(self, digest: str) -> bool:
+        """Whether a digest is of who acts, or of whom that is done for."""
+        return digest in (self.actor, self.on_behalf_of)
+
+    def __bool__(self) -> bool:
+        """Whether anything is known."""
+        return self != NOBODY
+
+    def traced(self, trace: Trace | None) -> Attribution:
+        """Return the same, done in a trace, where there is one."""
+        return self if trace is None else self._replace(trace=trace)
+
+    def without_trace(self) -> Attribution:
+        """Return who does it and for whom, in whatever trace."""
+        return Attribution(self.actor, self.on_behalf_of)
+
+    def metadata(self) -> dict[str, str]:
+        """Return what of it stands in a header's `metadata`."""
+        members = {ON_BEHALF_OF: self.on_behalf_of, SPAN: self.trace.span if self.trace else None}
+        return {name: value for name, value in members.items() if value is not None}
+
+
+NOBODY: Final = Attribution()
+"""Nobody knows who does it."""
+
+
+def attribution_of(header: ClientHeader) -> Attribution:
+    """Return who did what a header is of, as far as it says so; its trace is left out."""
+    return Attribution(header.actor, header.on_behalf_of)
 
 
 class Stamp(NamedTuple):
@@ -83,6 +154,8 @@ def once_of(event: Event) -> str | None:
             return name if event.call is None else f"{name}@{event.call}"
         case events.ResponseCompleted() | events.ResponseInterrupted():
             return f"response:{event.response}"
+        case ApprovalRequested() | ApprovalDecided() | ToolCallBegun():
+            return name_of_step(event)
         case _:
             return None
 
@@ -110,3 +183,14 @@ def _find_blobs(value: object, blobs: dict[Blob, None]) -> None:
                 _find_blobs(item, blobs)
         case _:
             return
+
+
+def lasting_id(digest: bytes, kind: bytes) -> UUID:
+    """Return the id that a digest stands for, the same whenever it is asked for; `kind` tells ids apart.
+
+    Ids outlive erasure: give the store's keyed digest, so that nobody without its key can try what
+    one stands for. The id has the form of a UUIDv7 (RFC 9562) at time 0.
+    """
+    drawn = int.from_bytes(hashlib.sha256(digest + b"\x00" + kind).digest()[:10])
+    version_7, variant = 0x7 << 76, 0b10 << 62
+    return UUID(int=version_7 | (drawn >> 66 & 0xFFF) << 64 | variant | drawn & (1 << 62) - 1)

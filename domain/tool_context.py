@@ -8,9 +8,9 @@ shows it shows its keys alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, Final, NoReturn, cast, final
+from typing import Any, Final, NoReturn, TypeAlias, cast, final
 
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
@@ -21,18 +21,24 @@ HIDDEN: Final = "…"
 """What is shown in the place of a value."""
 
 
+Progress: TypeAlias = Callable[[object], object]
+"""What takes the progress of a call: anything that a tool says while it runs."""
+
+
 @final
 class ToolCallContext:
     """An immutable mapping of names to anything: what the tools of one call may know.
 
     `ToolCallContext(tenant_id="acme")` or `ToolCallContext.of({"tenant_id": "acme"})`; without
-    entries it is always the same object, `EMPTY`. It has no order: equal entries are an equal
-    context. `dict(context)` is a copy of its own; so is what it is made of.
+    entries, and of no call, it is always the same object, `EMPTY`. It has no order: equal entries are an equal
+    context, where they are of the same call. `dict(context)` is a copy of its own; so is what it is made of.
     """
 
-    __slots__ = ("__weakref__", "_entries")
+    __slots__ = ("__weakref__", "_call_id", "_entries", "_report")
 
     _entries: Mapping[str, Any]
+    _call_id: str | None
+    _report: Progress | None
 
     def __new__(cls, /, **entries: Any) -> ToolCallContext:
         """Return the context of these entries."""
@@ -60,9 +66,29 @@ class ToolCallContext:
         added = ToolCallContext.of(other)
         if not added:
             return self
-        if not self:
+        if not self and self._call_id is None:
             return added
-        return ToolCallContext(**{**self._entries, **added._entries})
+        return _made({**self._entries, **added._entries}, self._call_id, self._report)
+
+    def of_call(self, call_id: str, report: Progress | None = None) -> ToolCallContext:
+        """Return the same entries for one call, whose progress goes to `report`."""
+        return _made(dict(self._entries), call_id, report)
+
+    @property
+    def call_id(self) -> str | None:
+        """The id of the call, as the record has it; None where no `ToolRunner` makes the call.
+
+        It is no entry: nothing keeps it, and no server is told of it.
+        """
+        return self._call_id
+
+    def progress(self, value: object) -> None:
+        """Report how far the call is, to the `progress=` of the runner; nothing is recorded.
+
+        It may be called in any thread and as often as you like. Where nobody listens it does nothing.
+        """
+        if self._report is not None:
+            self._report(value)
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return the value of a name, or the default where there is none."""
@@ -100,7 +126,7 @@ class ToolCallContext:
         """Whether the other is a context of the same entries."""
         if not isinstance(other, ToolCallContext):
             return NotImplemented
-        return dict(self._entries) == dict(other._entries)
+        return (self._call_id, dict(self._entries)) == (other._call_id, dict(other._entries))
 
     def __hash__(self) -> int:
         """Return a hash of the names: values may have none."""
@@ -141,9 +167,13 @@ class ToolCallContext:
         )
 
 
-def _made(entries: dict[str, Any]) -> ToolCallContext:
+def _made(
+    entries: dict[str, Any], call_id: str | None = None, report: Progress | None = None
+) -> ToolCallContext:
     context = object.__new__(ToolCallContext)
     object.__setattr__(context, "_entries", MappingProxyType(entries))
+    object.__setattr__(context, "_call_id", call_id)
+    object.__setattr__(context, "_report", report)
     return context
 
 

@@ -39,6 +39,6 @@ def test_every_verb_of_a_conversation_stands_on_a_page() -> None:
     """But for those that only its own parts use."""
     within = {"append", "append_drafted", "backend", "blob", "conversation_id", "draft", "lineage"}
     within |= {"lineages", "read_through", "render"}
-    verbs = {name for name in vars(onrecord.Conversation) if not name.startswith("_")} - within
+    verbs = {name for name in dir(onrecord.Conversation) if not name.startswith("_")} - within
     pages = "".join(page.read_text() for page in (ROOT / "docs").glob("*.md"))
     assert {verb for verb in verbs if f"chat.{verb}" not in pages} == set()

@@ -122,7 +122,7 @@ def test_the_vectors_show_what_is_easily_got_wrong() -> None:
 def test_what_is_left_out_is_at_the_default_that_the_page_says() -> None:
     said: dict[str, object] = {"awaited": True, "blocks": 0, "is_error": False}
     said |= {"cancelled": False, "relation": "extends", "interrupts": False}
-    said |= {"is_json": False, "rules": 1}
+    said |= {"is_json": False, "rules": 1, "unsure": False}
     for shape in (*NAMES.values(), *VALUES.values()):
         for name, field in shape.model_fields.items():
             default = field.get_default(call_default_factory=True)

@@ -41,6 +41,7 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.parametrize(
     ("name", "commands"),
     [
+        ("actors", 0),
         ("documents", 0),
         ("postgresql", 0),
         ("signals", 0),
@@ -51,8 +52,28 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 )
 def test_a_page_does_what_it_says(name: str, commands: int) -> None:
     page = DOCS / f"{name}.md"
-    run_program(page)["store"].close()
+    if store := run_program(page).get("store"):
+        store.close()
     assert run_commands(page) >= commands
+
+
+def test_the_runtime_of_the_docs_does_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: tuple[JsonObject, ...] = (
+        {"type": "tool_use", "id": "toolu_1", "name": "track", "input": {"parcel": "NW-20931"}},
+        {"type": "tool_use", "id": "toolu_2", "name": "refund", "input": {"euros": 300}},
+    )
+    said = "NW-20931 is in depot North, and 300 euros are on their way."
+    texts: list[JsonObject] = [{"type": "text", "text": text} for text in (said, "Sent.")]
+    scene = (Answer(calls, stop_reason="tool_use"), *(Answer((text,)) for text in texts))
+    with DemoServer(scene) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "not a key")
+        run_program(DOCS / "runtime.md")
+
+
+def test_the_page_on_async_programs_does_what_it_says(service: None) -> None:
+    assert run_program(DOCS / "async.md")["answer"] == ""
+    assert run_program(DOCS / "async.md")["answer"] == LAST["text"]
 
 
 def test_the_page_on_capabilities_does_what_it_says() -> None:

@@ -35,7 +35,7 @@ def test_the_page_does_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPa
                 exec(compile(fence.text, PAGE.name, "exec"), program)  # noqa: S102 - it is ours
     store: onrecord.Store = program["store"]
     found = {listed.key: listed.head.version for listed in store.conversations()}
-    versions = {"4711": 5, "4712": 5, "4713": 5, "4714": 13, "4715": 10, "4716": 2}
+    versions = {"4711": 5, "4712": 5, "4713": 5, "4714": 13, "4715": 10, "4716": 2, "4717": 5}
     assert found == {f"support/{name}": version for name, version in versions.items()}
     outcomes = list(replays(program["chat"]))
     assert [outcome.is_rendered for outcome in outcomes] == [True, True, True]

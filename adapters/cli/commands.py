@@ -8,6 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from onrecord.adapters.cli import (
+    approval_commands,
     capability_commands,
     conversation_commands,
     document_commands,
@@ -82,6 +83,7 @@ GROUPS: Final[Mapping[str, Sequence[Callable[..., None]]]] = {
         request_commands.request,
         request_commands.diff,
         request_commands.replay,
+        request_commands.why,
         request_commands.check_request,
         capability_commands.capabilities,
         process_models.bpmn,
@@ -92,6 +94,11 @@ GROUPS: Final[Mapping[str, Sequence[Callable[..., None]]]] = {
         history_commands.edit_message,
         history_commands.compact,
         history_commands.redact,
+    ),
+    "Decide about calls of tools": (
+        approval_commands.approvals,
+        approval_commands.approve,
+        approval_commands.deny,
     ),
     "Search and count, over all conversations": (
         views.overview,
@@ -106,6 +113,7 @@ GROUPS: Final[Mapping[str, Sequence[Callable[..., None]]]] = {
         transfer.export,
         transfer.import_,
         upkeep.forget,
+        upkeep.forget_actor,
         upkeep.sweep,
     ),
     "Keep the views up to date": (

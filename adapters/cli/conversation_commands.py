@@ -14,8 +14,9 @@ from uuid import UUID
 import typer
 
 from onrecord.adapters.cli.program import AsJson, At, Key, Lines, Url, opened
-from onrecord.adapters.store import Listed, Store, backend_of
+from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.streams.lineage import key_of
+from onrecord.adapters.streams.listing import Listed
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import Named, named
 from onrecord.adapters.terminal.tables import Cell, Column, Kind, Title, draw_rows
@@ -27,6 +28,7 @@ from onrecord.domain.log import Backend, Cursor, RecordedEvent, Subscription
 if TYPE_CHECKING:
     from queue import SimpleQueue
 
+    from onrecord.adapters.terminal.actors import ShownActors
     from onrecord.adapters.terminal.timeline_listing import HistoryChanges
     from onrecord.projections.history.timeline import Timeline
 
@@ -119,12 +121,13 @@ def show(
 ) -> None:
     """Show the timeline of a conversation, a line for each block.
 
-    Piped: version, time, speaker, kind, marks, version that it answers, text. With `--json` every
+    Piped: version, time, speaker, kind, marks, version that it answers, text, actor. With `--json` every
     event as it is stored, side branches included. Standard error says how many events are not
     shown, and why.
 
     Example: `onrecord show support/4711 --at 17`
     """
+    from onrecord.adapters.terminal.actors import ShownActors
     from onrecord.adapters.terminal.side_branch_listing import LeftOut
     from onrecord.adapters.terminal.timeline_listing import changes_at, document
     from onrecord.adapters.terminal.timeline_listing import show as show_timeline
@@ -133,22 +136,29 @@ def show(
         conversation = named(store, key)
         until = conversation.version_at(at)
         backend, conversation_id = backend_of(store), conversation.conversation_id
+        actors = ShownActors(backend, store.tenant)
         if as_json:
             for event in backend.read(conversation_id, until=until):
-                output.json_line(document(event))
+                output.json_line(document(event) | actors.members(event))
             return
         changes = changes_at(backend, conversation_id, until)
         if lines:
-            _show_all(backend, conversation, until, changes)
+            _show_all(backend, conversation, until, changes, actors)
             return
         left_out = LeftOut(changes.losses)
         history = left_out.history(backend.read(conversation_id, until=until))
-        show_timeline(conversation, history, changes)
+        show_timeline(conversation, history, changes, actors)
         if sentence := left_out.sentence():
             output.note(f"{sentence}. `onrecord show {conversation} --lines` shows them.")
 
 
-def _show_all(backend: Backend, conversation: Named, until: int, changes: HistoryChanges) -> None:
+def _show_all(
+    backend: Backend,
+    conversation: Named,
+    until: int,
+    changes: HistoryChanges,
+    actors: ShownActors,
+) -> None:
     """Show the timeline with side branches, and the instructions of requests on them."""
     from onrecord.adapters.terminal import side_branch_listing, timeline_listing
 
@@ -164,6 +174,7 @@ def _show_all(backend: Backend, conversation: Named, until: int, changes: Histor
         conversation,
         events(),
         changes,
+        actors,
         instructions=side_branch_listing.side_branch_instructions(events, blob_of),
     )
 
@@ -190,7 +201,7 @@ def tail(
         cursors = store.cursors()
         if from_start:
             cursors = [replace(cursor, position=0) for cursor in cursors]
-        write = _as_json() if as_json else _TailRows(store).write
+        write = _as_json(store) if as_json else _TailRows(store).write
         try:
             with ExitStack() as stack:
                 for event in _merged(store, cursors, stack):
@@ -227,10 +238,12 @@ def _read(subscription: Subscription, arrived: SimpleQueue[_Arrival]) -> None:
         arrived.put(None)
 
 
-def _as_json() -> Callable[[RecordedEvent], None]:
+def _as_json(store: Store) -> Callable[[RecordedEvent], None]:
+    from onrecord.adapters.terminal.actors import ShownActors
     from onrecord.adapters.terminal.timeline_listing import document
 
-    return lambda event: output.json_line(document(event))
+    actors = ShownActors(backend_of(store), store.tenant)
+    return lambda event: output.json_line(document(event) | actors.members(event))
 
 
 class _TailRows:
@@ -241,15 +254,19 @@ class _TailRows:
         self._timelines: dict[UUID, Timeline] = {}
         self._keys: dict[UUID, str] = {}
         self._console = output.console() if output.is_drawn() else None
+        self._tenant = store.tenant
 
     def write(self, event: RecordedEvent) -> None:
+        from onrecord.adapters.terminal.actors import ShownActors
         from onrecord.adapters.terminal.timeline_listing import columns, draw_row
         from onrecord.projections.history.timeline import Timeline
 
+        actors = ShownActors(self._backend, self._tenant)  # Names may be forgotten while it runs.
         so_far = Timeline(side_lines=True)
         timeline_listing = self._timelines.setdefault(event.conversation_id, so_far)
         key = self._key(event.conversation_id)
-        for row in timeline_listing.rows(event):
+        rows = [row for noted in actors.noted((event,)) for row in timeline_listing.rows(noted)]
+        for row in map(actors.named, rows):
             if self._console is None:
                 output.plain(key, *columns(row))
             else:

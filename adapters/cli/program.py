@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import getpass
+import sys
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -75,6 +77,15 @@ Url = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON; its keys do not change.")]
+Projections = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--projection",
+        metavar="MODULE:NAME",
+        help="Know this projection of your own too. May be given several times.",
+        show_default=False,
+    ),
+]
 At = Annotated[
     int | None,
     typer.Option(
@@ -226,3 +237,19 @@ def opened(context: typer.Context, url: str | None, *, made: bool = False) -> Ge
         )
     with connect(place) as store:
         yield store
+
+
+def acting_name(actor: str | None) -> str:
+    """Return who acts at a terminal: who is named, else `$ONRECORD_ACTOR`, else who is logged in."""
+    from onrecord.adapters.settings import settings
+
+    return actor or settings().actor or getpass.getuser()
+
+
+def registered(store: Store, references: Sequence[str] | None) -> list[str]:
+    """Let a store know projections by the modules that have them; return their names."""
+    from onrecord.adapters.views.own_projections import load_projection
+
+    if references and "" not in sys.path:
+        sys.path.insert(0, "")  # A module in this folder is found, as `python -m` finds it.
+    return [store.views.register(load_projection(reference)) for reference in references or ()]

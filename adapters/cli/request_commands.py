@@ -134,6 +134,33 @@ def diff(
         show_diff(changed, backend_of(store), conversation.conversation_id, as_json=as_json)
 
 
+def why(
+    context: typer.Context,
+    key: Key,
+    version: Annotated[int, typer.Argument(min=1, help="The version of the event.")],
+    to_start: Annotated[
+        bool, typer.Option("--to-start", help="Go back to the first request.")
+    ] = False,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show why a call, a result or an answer is there, and who told the model to do it.
+
+    The request that it came from, and the prompts, results and signals that were new to that
+    request, with their actors. Standard error says what the record does not know. Piped: what it
+    is, version, actor, whom the actor acted for, text.
+
+    Example: `onrecord why support/4711 17 --to-start`
+    """
+    from onrecord.adapters.terminal.explanation_listing import show_explanation
+
+    with opened(context, url) as store:
+        conversation = _conversation(
+            store, key, "who did what is all that is left (`onrecord audit`)"
+        )
+        show_explanation(conversation.why(version, to_start=to_start), as_json=as_json)
+
+
 def _show(made: Request, *, as_json: bool) -> None:
     if as_json:
         notes = [note._asdict() for note in made.report]

@@ -12,7 +12,7 @@ from uuid import UUID
 import typer
 
 from onrecord.adapters import app
-from onrecord.adapters.cli.program import AsJson, Key, Url, opened
+from onrecord.adapters.cli.program import AsJson, Key, Url, acting_name, opened
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.streams.lineage import key_of
 from onrecord.adapters.terminal import output
@@ -28,25 +28,27 @@ _FORKS_NAMED: Final = 10
 _FILES_NAMED: Final = 2
 """How many files are named in a sentence, at the most: a schema has many more tables."""
 
+Reason = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="Why; this is kept for good.", show_default="you are asked"),
+]
+Eraser = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Who erases; this is kept for good.",
+        show_default="$ONRECORD_ACTOR, else who is logged in",
+    ),
+]
+Sure = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
 
 def forget(
     context: typer.Context,
     key: Key,
-    reason: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TEXT", help="Why; this is kept for good.", show_default="you are asked"
-        ),
-    ] = None,
-    actor: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Who erases; this is kept for good.",
-            show_default="$ONRECORD_ACTOR, else who is logged in",
-        ),
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    reason: Reason = None,
+    actor: Eraser = None,
+    yes: Sure = False,
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
@@ -61,10 +63,39 @@ def forget(
 
     Example: `onrecord forget support/4711 --reason "asked to, ticket 88"`
     """
-    from onrecord.adapters.settings import settings
-
     with opened(context, url) as store:
-        erase(store, key, reason, actor or settings().actor, sure=yes, as_json=as_json)
+        erase(store, key, reason, actor, sure=yes, as_json=as_json)
+
+
+def forget_actor(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="The actor's name, or its digest.")],
+    reason: Reason = None,
+    actor: Eraser = None,
+    yes: Sure = False,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Erase the name of an actor, for good.
+
+    The digest of the name stays in the headers of events, so that the log still verifies, and
+    `onrecord audit` shows its first digits. What the actor said stays too: forget the
+    conversations. Who erased the name, when and why is recorded for good. Programs that are open do not
+    write it again; one that is started later does, if somebody acts under the name anew.
+
+    Example: `onrecord forget-actor ann --reason "asked to, ticket 88"`
+    """
+    with opened(context, url) as store:
+        because, who = _reason() if reason is None else reason, acting_name(actor)
+        if not yes:
+            _ask(f"The record keeps for good: actor {who}, reason {because!r}. Erase the name?")
+        done = store.forget_actor(name, reason=because, actor=who)
+    if as_json:
+        output.json_line({"erased": True, "residue": list(done.residue)})
+    else:
+        output.sentence("The name is erased; the digest of it stays.")
+    for sentence in done.residue:
+        output.note(f"onrecord: {sentence}")
 
 
 def erase(
@@ -72,14 +103,11 @@ def erase(
 ) -> None:
     """Erase a conversation, and name its forks; without `sure` only after a yes on the terminal.
 
-    Where no reason is given, it is asked for on the terminal. Who erases is who is logged in to the
-    machine, unless a name is given.
+    Where no reason is given, it is asked for on the terminal.
     """
-    import getpass
-
     conversation = named(store, key)
     because = _reason() if reason is None else reason
-    who = actor or getpass.getuser()
+    who = acting_name(actor)
     if not sure:
         events = counted(conversation.head.version, "event")
         _ask(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from onrecord.adapters.cli.program import AsJson, Url, opened
+from onrecord.adapters.cli.program import AsJson, Projections, Url, opened, registered
 from onrecord.adapters.store import Store
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.output import named
@@ -138,6 +138,7 @@ def rebuild(
     abandon: Annotated[
         bool, typer.Option("--abandon", help="Drop what an unfinished rebuild has made.")
     ] = False,
+    projection: Projections = None,
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
@@ -148,6 +149,7 @@ def rebuild(
     Example: `onrecord rebuild search`
     """
     with opened(context, url) as store:
+        registered(store, projection)
         keeper = store.views.keeper
         if not abandon:
             rebuild_view(keeper, view, as_json=as_json)

@@ -61,9 +61,7 @@ ConversationOption = Annotated[
         "--conversation", "-c", metavar="KEY", help="Of this conversation only: its key, or its id."
     ),
 ]
-Actor = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Who did it: the ONRECORD_ACTOR of then.")
-]
+Actor = Annotated[str | None, typer.Option(metavar="NAME", help="Who did it, by name.")]
 Model = Annotated[str | None, typer.Option(metavar="NAME", help="Of this model only.")]
 Tool = Annotated[str | None, typer.Option(metavar="NAME", help="Of this tool only.")]
 
@@ -109,7 +107,8 @@ def overview(
 ) -> None:
     """Show conversations at a glance: title, participants, counts.
 
-    Piped: key, title, exchanges, tool calls, tokens, models, time of the last event.
+    Piped: key, title, exchanges, tool calls, tokens, models, time of the last event,
+    names of the actors.
 
     Example: `onrecord overview --model claude-sonnet-5 --since 2026-11-01`
     """
@@ -182,8 +181,9 @@ def audit(
 ) -> None:
     """Show who did what and when, with which model or tool; no content.
 
-    Erasures too: who and why, how much, and which forks stay. Piped: time, first digits of the
-    actor's keyed digest, key, version, type, model, tool, what an erasure says.
+    Erasures too: who and why, how much, and which forks stay. Piped: time, the actor's
+    name (once it is forgotten, the first digits of its digest), key, version, type, model, tool,
+    what an erasure says.
 
     Example: `onrecord audit --actor ann --since 2026-11-01`
     """

@@ -6,7 +6,7 @@ import logging
 import signal
 import threading
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final, cast
 
 import typer
 
-from onrecord.adapters.cli.program import Url, opened
+from onrecord.adapters.cli.program import Projections, Url, opened, registered
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.view_pages import is_folded_by_reading
@@ -41,6 +41,7 @@ def worker(
         str | None,
         typer.Option(metavar="A,B", help="Keep these views only.", show_default="all views"),
     ] = None,
+    projection: Projections = None,
     threads: Annotated[
         int, typer.Option(min=1, max=32, help="How many parts to fold at once.")
     ] = 1,
@@ -66,18 +67,19 @@ def worker(
     """
     from onrecord.adapters.settings import settings
 
-    chosen = None if views is None else [name.strip() for name in views.split(",")]
+    chosen = None if views is None else [name.strip() for name in views.split(",") if name.strip()]
     # By the database's own URL where a pooler stands before it: a worker prepares its statements.
     place = url or context.obj or settings().listen or settings().url
     with opened(context, url, made=not place.startswith("sqlite:")) as store:
-        work(store, Task(place, chosen, threads, metrics_port, once))
+        own = registered(store, projection)
+        work(store, Task(place, chosen, threads, metrics_port, once, own))
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
     """What a worker is to do: `views` None means all, `metrics_port` None tells no metrics.
 
-    `url` is where the store is, with its password.
+    `url` is where the store is, with its password. `own` are the names of projections of one's own.
     """
 
     url: str = field(repr=False)
@@ -85,6 +87,7 @@ class Task:
     threads: int
     metrics_port: int | None
     once: bool
+    own: Sequence[str] = ()
 
 
 def work(store: Store, task: Task) -> None:
@@ -111,12 +114,9 @@ def work(store: Store, task: Task) -> None:
 
 
 def _worker(store: Store, task: Task) -> Worker:
-    from onrecord.adapters.views.ports import view_of
     from onrecord.adapters.views.postgres.worker import Worker
-    from onrecord.projections.views.registry import VIEWS
 
-    names = VIEWS if task.views is None else task.views
-    views = {name: view_of(name) for name in names}
+    views = store.views.own_projections.views(task.views, task.own)
     wakeups = cast("Postgres", backend_of(store)).wakeups
     return Worker(task.url, views, threads=task.threads, wakeups=wakeups)
 

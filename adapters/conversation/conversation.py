@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
 from onrecord.adapters.conversation import history_edits
@@ -31,19 +31,21 @@ from onrecord.adapters.inputs.document_inputs import (
 from onrecord.adapters.recording.tenancy import Tenancy
 from onrecord.adapters.streams.results import ResultDone, record_result
 from onrecord.adapters.streams.stream import Done, Stream, stored_again
-from onrecord.adapters.wire.clients.conversation_wire import ConversationWire
+from onrecord.adapters.wire.clients.conversation_wire import ConversationRecording
 from onrecord.domain import conversation
 from onrecord.domain.content import Blob, ToolCall
 from onrecord.domain.head import Head
 from onrecord.domain.log import RecordedEvent
+from onrecord.domain.new_events import NOBODY, Attribution
 from onrecord.domain.tool_context import ToolCallContext
 from onrecord.projections.history.windows import MessageWindow, Window
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
+    from onrecord.adapters.conversation.approvals import PendingApproval
+    from onrecord.adapters.conversation.program_answers import AssistantCall
     from onrecord.projections.apis.capabilities import CapabilityOverride
     from onrecord.projections.apis.request import Request
+    from onrecord.projections.history.causes import Explanation
     from onrecord.projections.history.held_documents import HeldDocument
     from onrecord.projections.history.history import NextInput, Turn
     from onrecord.projections.matching.request_diff import RequestDiff
@@ -51,21 +53,17 @@ if TYPE_CHECKING:
 
 # A conversation as its users hold it: say things, ask for requests, read what is new.
 
-ClientT = TypeVar("ClientT")
 
-
-class Conversation:
+class Conversation(ConversationRecording):
     """One conversation. Cheap to make; safe to share between threads.
 
     Nothing is kept but its id and what it goes on from: every question is answered from the log.
     What renders and records is imported when it is first asked for.
     """
 
-    def __init__(self, tenancy: Tenancy, key: str) -> None:
-        """Hold the conversation of a key; InvalidInput for what is no key."""
-        self._tenancy = tenancy
-        self._stream = tenancy.stream(key)
-        self._wire = ConversationWire(self._stream, tenancy.recorders)
+    def __init__(self, tenancy: Tenancy, key: str, holder: Attribution = NOBODY) -> None:
+        """Hold the conversation of a key, in which `holder` acts; InvalidInput for what is no key."""
+        super().__init__(tenancy, key, holder)
         self.key: Final = self._stream.key
         self.tools: Final = ConversationTools(self._stream)
         self.log: Final = ConversationLog(self._stream)
@@ -102,6 +100,23 @@ class Conversation:
             return self._stream.append(*decided, expected_version=version)
 
         return stored_again(record)
+
+    def assistant(
+        self,
+        text: str | None = None,
+        *,
+        calls: Iterable[AssistantCall | ToolCall] = (),
+        message_id: str | None = None,
+        expected_version: int | None = None,
+    ) -> Done:
+        """Record what your program says for the model: a text, calls of tools, or a text and calls.
+
+        Requests have it as the model's own words; the calls await results as the model's do. A
+        `message_id` makes it idempotent: the same again changes nothing.
+        """
+        from onrecord.adapters.conversation.program_answers import record_program_answer
+
+        return record_program_answer(self._stream, text, calls, message_id, expected_version)
 
     def signal(
         self,
@@ -160,6 +175,25 @@ class Conversation:
         from onrecord.adapters.conversation.tool_results import give_result
 
         return give_result(self._stream, call_given(call_id), content, is_error=bool(is_error))
+
+    def approve(self, call_id: str, *, reason: str | None = None, actor: str | None = None) -> None:
+        """Let a call be made that waits for a person: the next run of a `ToolRunner` makes it, once.
+
+        `actor` is who decides, else who acts here. ApprovalNotAsked where nobody is asked about the
+        call, AlreadyDecided where somebody else was first, InvalidInput where nobody says who decides.
+        """
+        from onrecord.adapters.conversation.approvals import grant
+
+        grant(self._stream, call_id, reason, actor)
+
+    def deny(self, call_id: str, *, reason: str, actor: str | None = None) -> ResultDone:
+        """Let a call that waits for a person not be made; its result tells the model the reason.
+
+        `actor` and errors are as `approve` has them.
+        """
+        from onrecord.adapters.conversation.approvals import deny
+
+        return deny(self._stream, call_id, reason, actor)
 
     def cancel(self, call_id: str) -> ResultDone:
         """Record that a call was given up without a result."""
@@ -261,6 +295,12 @@ class Conversation:
         head = self.head()
         return awaited_calls(self._stream.backend, self._stream.lineage(head.version, head), head)
 
+    def approvals(self) -> tuple[PendingApproval, ...]:
+        """Return the open calls that wait until a person grants or denies them, in their order."""
+        from onrecord.adapters.conversation.approvals import pending_approvals
+
+        return pending_approvals(self._stream)
+
     def tool_context(self) -> ToolCallContext:
         """Return what the conversation carries for its tools, as far as it was recorded."""
         return carried(self._stream)
@@ -299,9 +339,8 @@ class Conversation:
         than that of the client recorded here is left out. `secrets` are what the record never has
         (docs/recording.md). Its `.report` says what was repaired, left out or translated.
         """
-        head = self.head()
-        version = version_asked(head, at)
-        from onrecord.adapters.conversation.rendering import ask_for, options_given, with_secrets
+        from onrecord.adapters.conversation.current_requests import ask_for
+        from onrecord.adapters.conversation.rendering import options_given, with_secrets
 
         options = options_given(
             self._tenancy.matrix,
@@ -315,7 +354,7 @@ class Conversation:
             capabilities=capability_override,
             account=self._wire.account(api),
         )
-        rendered = ask_for(self._stream, version, head, options, self._tenancy.windows)
+        rendered = ask_for(self._stream, at, options, self._tenancy)
         self._wire.remember(rendered)
         return with_secrets(rendered.request, secrets, self._stream.backend.digest)
 
@@ -330,44 +369,24 @@ class Conversation:
 
         return diff_of(self, a, b, api, window)
 
+    def why(self, version: int, *, to_start: bool = False) -> Explanation:
+        """Return why the event at a version is there: a call, a result, or another part of an answer.
+
+        That is the request that it came from, with the prompts, results and signals that were new to it,
+        and who did each. `to_start` goes on with the requests before it, to the first. Where the record
+        does not know, it says so. InvalidContent where there is no such version.
+        """
+        from onrecord.adapters.conversation.explanations import explain
+
+        return explain(self._stream, version_given(version), to_start=to_start)
+
     def fork(self, key: str, *, at: int | None = None, reason: str | None = None) -> Conversation:
         """Return a new conversation that goes on from this one, or from it at `at`; copies nothing."""
-        forked = Conversation(self._tenancy, key)
+        forked = Conversation(self._tenancy, key, self._stream.holder)
         why, version = text_if_given("a reason", reason), version_asked(self.head(), at)
         decided = conversation.fork(forked.head(), self.conversation_id, version, why)
         forked.log.append(*decided, expected_version=0)
         return forked
-
-    def record(self, client: ClientT, *, after: int | None = None, splice: bool = False) -> ClientT:
-        """Return a client of the same type; all that crosses its wire is recorded here.
-
-        It shares its connections with the client that was given. A call's own `headers` bind it
-        elsewhere; a scope does not. What a request goes on from is told from its messages; where
-        you know it, `after` is the version that the first one goes on from, and what came after
-        that is history no more. `splice` has what was rendered here sent byte for byte, though the
-        SDK spells it otherwise. Raises UnsupportedClient for anything but a client of the
-        `anthropic`, `openai`, `google-genai`, `ollama` or `boto3` SDK, sync or async.
-        """
-        version = None if after is None else version_asked(self.head(), after)
-        return self._wire.record(client, version, splice=bool(splice))
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """What binds one call of a recorded client to this conversation, whatever else does.
-
-        Give it as the call's `extra_headers`. It is taken out before anything is sent.
-        """
-        return self._wire.headers()
-
-    def recording(self) -> AbstractContextManager[None]:
-        """Return a scope: `with conversation.recording():` records here what is called within.
-
-        That is the calls of clients that nobody recorded, such as a framework makes its own, and
-        those of `store.record(client)`; not those of a client that was recorded for a conversation.
-        Scopes nest, the innermost holds. Tasks and `asyncio.to_thread` take them along; threads do
-        where they run in `contextvars.copy_context()`. In a generator it holds while that runs.
-        """
-        return self._wire.scope()
 
 
 def stream_of(conversation: Conversation) -> Stream:

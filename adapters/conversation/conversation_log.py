@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from onrecord.adapters.inputs.arguments import version_given, version_if_given
 from onrecord.adapters.streams.stream import Done, Stream
+from onrecord.domain.admission import must_refer_back, names_versions
 from onrecord.domain.events import Event
 from onrecord.domain.log import RecordedEvent
 
@@ -31,20 +32,8 @@ class ConversationLog:
         IdempotencyMismatch where an id stands for other content, and InvalidContent where an event
         names a version that does not come before its own.
         """
-        self._stream.must_refer_back(events)
+        self._must_refer_back(events)
         return self._stream.append(
-            *events, expected_version=expected_version, causation_id=causation_id
-        )
-
-    async def append_async(
-        self, *events: Event, expected_version: int | None = None, causation_id: UUID | None = None
-    ) -> Done:
-        """Record events as `append` does, without holding up the event loop.
-
-        Where the caller is cancelled they may be recorded or not: `head()` tells.
-        """
-        await self._stream.must_refer_back_async(events)
-        return await self._stream.append_async(
             *events, expected_version=expected_version, causation_id=causation_id
         )
 
@@ -57,3 +46,16 @@ class ConversationLog:
         from onrecord.adapters.conversation.rendering import request_of
 
         return request_of(self._stream.backend, self._stream.lineage(version), options)
+
+    def _must_refer_back(self, events: Iterable[Event]) -> None:
+        """Raise InvalidContent where an event names a version that does not come before its own.
+
+        The head is read here, after the caller chose the versions: one that is beyond it by now was
+        beyond it then. What others append meanwhile only moves these events further on.
+        """
+        named = [(place, event) for place, event in enumerate(events, 1) if names_versions(event)]
+        if named:
+            # What begins a conversation comes before all.
+            version = max(self._stream.head().version, 1)
+            for place, event in named:
+                must_refer_back(event, version + place)

@@ -17,6 +17,7 @@ from onrecord.domain import conversation
 from onrecord.domain.content import Native
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.events import ToolsDeclared
+from onrecord.domain.header import OURS
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Duplicate
 from onrecord.domain.tool_context import EMPTY, ToolCallContext
@@ -337,7 +338,9 @@ def carried_since(stream: Stream, after: int, until: int) -> ToolCallContext | N
         return None
     for recorded in backwards(stream.backend, stream.lineages().whole(until), after):
         if recorded.type == _CARRIED:
-            return ToolCallContext.of(recorded.client_header().metadata)
+            metadata = recorded.client_header().metadata
+            own = {name: value for name, value in metadata.items() if not name.startswith(OURS)}
+            return ToolCallContext.of(own)
     return None
 
 
@@ -364,6 +367,10 @@ def _name(value: object) -> str:
     if not name.strip() or not name.isprintable() or len(name) > LONGEST_CARRIED // 4:
         raise InvalidContent(
             f"a name to keep has 1 to {LONGEST_CARRIED // 4} printable characters, not {len(name)}"
+        )
+    if name.startswith(OURS):
+        raise InvalidContent(
+            f"names that begin with {OURS!r} are kept for Onrecord: rename {name!r}"
         )
     if is_secret(name):
         raise InvalidContent(

@@ -8,20 +8,50 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from onrecord.adapters.conversation.tails import tail_of
 from onrecord.adapters.inputs.document_inputs import UnstoredPart, stored_prompt
 from onrecord.adapters.streams.lineage import LineSegment, parted
-from onrecord.adapters.streams.stream import Done, Stream, settle
+from onrecord.adapters.streams.stream import Done, Stream
 from onrecord.domain import conversation
 from onrecord.domain.content import Document, Native, Text
-from onrecord.domain.errors import InvalidContent, NothingToSend, VersionConflict
+from onrecord.domain.errors import (
+    IdempotencyMismatch,
+    InvalidContent,
+    NothingToSend,
+    VersionConflict,
+)
 from onrecord.domain.events import Event, MessageRecorded
 from onrecord.domain.head import Head
+from onrecord.domain.log import Duplicate
 
 Decide: TypeAlias = Callable[[Stream, Head], tuple[Event, ...]]
 """Decides, from where a conversation stands, what to record."""
+
+_TRIES: Final = 32
+
+
+class Settled(NamedTuple):
+    """What the log did, and the events that it did it to: none where nothing was left to record."""
+
+    done: Done
+    events: tuple[Event, ...]
+
+
+def settle(stream: Stream, decide: Callable[[Head], tuple[Event, ...]]) -> Settled:
+    """Record what is decided from where a conversation stands; decide again where it moved on."""
+    for tries_left in reversed(range(_TRIES)):
+        head = stream.head()
+        events = decide(head)
+        if not events:
+            return Settled(Duplicate(head.version, head.version), ())
+        try:
+            return Settled(stream.append(*events, expected_version=head.version), events)
+        except (VersionConflict, IdempotencyMismatch):
+            if not tries_left:
+                raise
+    raise AssertionError("the last try returns or raises")
 
 
 def retell(stream: Stream, decide: Decide, expected_version: int | None) -> Done:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
 
+from onrecord.adapters.conversation.history_edits import settle
 from onrecord.adapters.conversation.signals import (
     as_recorded,
     given_up,
-    knowledge_of,
     new_signal,
     signal_content,
     with_call_of_reused_id,
@@ -28,8 +28,9 @@ from onrecord.adapters.conversation.tool_results import (
 )
 from onrecord.adapters.inputs.arguments import kind_of, several, text_if_given
 from onrecord.adapters.inputs.document_inputs import UnstoredPart, stored_prompt
+from onrecord.adapters.streams.knowledge import knowledge_of
 from onrecord.adapters.streams.results import record_result, was_called
-from onrecord.adapters.streams.stream import Stream, settle, stored_again
+from onrecord.adapters.streams.stream import Stream, stored_again
 from onrecord.domain import conversation
 from onrecord.domain.conversation import CANCELLED
 from onrecord.domain.errors import IdempotencyMismatch, InvalidContent, ResultsWithoutConversation

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 from uuid import UUID
 
 from pydantic import ValidationError
@@ -15,7 +14,6 @@ from pydantic import ValidationError
 from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.streams.event_reading import blob_among, events_for
 from onrecord.adapters.streams.lineage import LineSegment
-from onrecord.adapters.streams.stream import Stream
 from onrecord.adapters.wire.respelling import are_respelled
 from onrecord.adapters.wire.secrets import (
     PLACEHOLDER,
@@ -27,7 +25,6 @@ from onrecord.adapters.wire.secrets import (
 )
 from onrecord.adapters.wire.wires import wire_of
 from onrecord.domain.errors import InvalidInput, MalformedJson, OnrecordError, SecretMissing
-from onrecord.domain.head import Head
 from onrecord.domain.jsontext import (
     JsonObject,
     pointer_step,
@@ -62,9 +59,6 @@ from onrecord.projections.matching.template import (
     sent_in,
 )
 
-if TYPE_CHECKING:
-    from onrecord.adapters.redis.hot_windows import HotWindows
-
 _TAKEN: Final = MappingProxyType(
     {
         "api": "the name of an API",
@@ -94,19 +88,6 @@ def options_given(matrix: Mapping[str, JsonObject], **wishes: Any) -> Options:
     raise InvalidInput(f"{wrong} is not what a request takes: give {_TAKEN[wrong]}")
 
 
-def ask_for(
-    stream: Stream, version: int, head: Head, options: Options, windows: HotWindows | None
-) -> RenderedRequest:
-    """Return the request of a conversation at a version, kept in a hot window or rendered now.
-
-    `head` is where the conversation stands.
-    """
-    lineage = partial(stream.lineage, version, head)
-    if windows is None:
-        return ask(stream.backend, lineage(), options)
-    return windows.ask(stream.conversation_id, version, options, lineage)
-
-
 def ask(backend: Backend, segments: tuple[LineSegment, ...], options: Options) -> RenderedRequest:
     """Return the request that these segments of events make, under these options."""
     recipe = recipe_of(options, segments[-1].until)
@@ -133,7 +114,7 @@ def sources_of(
     return lambda: sources_in(events_for(backend, lineage(), exchanges_of(options.window)))
 
 
-_OF_OTHER_SHAPE: Final = (AttributeError, LookupError, TypeError, ValueError)
+OF_OTHER_SHAPE: Final = (AttributeError, LookupError, TypeError, ValueError)
 """What goes wrong where a value is not of the type that its event gives it."""
 
 
@@ -142,7 +123,7 @@ def request_of(backend: Backend, segments: tuple[LineSegment, ...], options: Opt
     try:
         read = events_for(backend, segments, exchanges_of(options.window))
         return request_from(backend, segments, history(read, options.missing), options)
-    except _OF_OTHER_SHAPE:
+    except OF_OTHER_SHAPE:
         # Events are folded without a look at each member: one of them may be damaged.
         for told in events_for(backend, segments, exchanges_of(options.window)):
             told.event()

@@ -7,40 +7,20 @@ What comes meanwhile makes it look again: a result that was quicker stands.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, Literal, TypeAlias, cast
+from typing import cast
 
+from onrecord.adapters.conversation.history_edits import settle
 from onrecord.adapters.conversation.tails import calls_open
 from onrecord.adapters.conversation.tool_results import ToolOutput, tool_output
 from onrecord.adapters.inputs.arguments import several, text_if_given
 from onrecord.adapters.inputs.document_inputs import Unstored, described, must_hold, stored
-from onrecord.adapters.streams.stream import Done, Stream, settle, stored_again
+from onrecord.adapters.streams.knowledge import knowledge_of
+from onrecord.adapters.streams.stream import Done, Stream, stored_again
 from onrecord.domain import conversation
 from onrecord.domain.content import Document, Text
-from onrecord.domain.errors import IdempotencyMismatch, VersionConflict
+from onrecord.domain.errors import IdempotencyMismatch
 from onrecord.domain.events import Event, SignalReceived, ToolResultRecorded
 from onrecord.domain.head import Head
-
-# What a conversation knows already: asked of its log without recording anything.
-
-Knowledge: TypeAlias = Literal["new", "same", "other"]
-"""What is known of a fact that can be recorded once: nothing, just that, or something else."""
-
-_NEVER: Final = 0
-"""No conversation that has begun is at this version: what expects it there is not recorded."""
-
-
-def knowledge_of(stream: Stream, event: Event) -> Knowledge:
-    """Return what a conversation that has begun knows of an event that it can record once.
-
-    An append is told of what it repeats before it is told of the version, which no event has here.
-    """
-    try:
-        stream.append(event, expected_version=_NEVER)
-    except VersionConflict:
-        return "new"
-    except IdempotencyMismatch:
-        return "other"
-    return "same"
 
 
 def new_signal(

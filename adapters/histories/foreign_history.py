@@ -6,13 +6,15 @@ import hashlib
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import count
 from typing import Final, Literal, NamedTuple, TypeAlias
 from uuid import UUID
 
 from onrecord.domain.encoding import encode, name_of
 from onrecord.domain.events import Event, InstructionsSet, ToolCallRecorded, ToolResultRecorded
+from onrecord.domain.header import microseconds_of
+from onrecord.domain.new_events import lasting_id
 
 DoubtKind = Literal[
     "opaque",
@@ -29,8 +31,6 @@ DoubtKind = Literal[
 result; a second result of one call; blank text; an id of two calls; a text that was cut; two of one
 speaker in a row; something that cannot be taken over."""
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
 
 Digest: TypeAlias = Callable[[str], bytes]
 """The store's keyed digest of a text: it stands for secrets that are cut."""
@@ -145,7 +145,7 @@ def microseconds(time: object) -> int | None:
     if moment is None:
         return None
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return (aware - _EPOCH) // _MICROSECOND
+    return microseconds_of(aware)
 
 
 # Ids that a history has wherever and whenever it is read, so that importing it again is free.
@@ -167,38 +167,32 @@ class Identity:
 
     def conversation(self) -> UUID:
         """Return the id of the conversation."""
-        return _id(self._seed, b"conversation")
+        return lasting_id(self._seed, b"conversation")
 
     def responses(self) -> Iterator[UUID]:
         """Yield the ids of its responses, in order."""
-        return (_id(self._seed, b"response:%d" % number) for number in count())
+        return (lasting_id(self._seed, b"response:%d" % number) for number in count())
 
     def line(self, number: int) -> UUID:
         """Return the id of a side branch of it."""
-        return _id(self._seed, b"line:%d" % number)
+        return lasting_id(self._seed, b"line:%d" % number)
 
     def of_events(self, events: Iterable[Event]) -> Iterator[UUID]:
         """Yield an id for each event: it stands for that one and all before it."""
         digest = self._seed
         for event in events:
             digest = _after(digest, event)
-            yield _id(digest, b"event")
+            yield lasting_id(digest, b"event")
 
     def of_setting(self, event: Event, before: UUID | None) -> UUID:
         """Return the id of an event that sets something after the event of an id."""
         place = before.bytes if before else b""
-        return _id(_after(self._seed + place, event), b"setting")
+        return lasting_id(_after(self._seed + place, event), b"setting")
 
 
 def _after(digest: bytes, event: Event) -> bytes:
     body = encode(event)
     return hashlib.sha256(digest + name_of(event).encode() + b"\x00" + body).digest()
-
-
-def _id(digest: bytes, kind: bytes) -> UUID:
-    drawn = int.from_bytes(hashlib.sha256(digest + b"\x00" + kind).digest()[:10])
-    version_7, variant = 0x7 << 76, 0b10 << 62
-    return UUID(int=version_7 | (drawn >> 66 & 0xFFF) << 64 | variant | drawn & (1 << 62) - 1)
 
 
 def with_unique_calls(transcript: Transcript, line: Callable[[int], UUID]) -> Transcript:

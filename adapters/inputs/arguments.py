@@ -65,11 +65,25 @@ def reason_given(value: object) -> str:
     return cast("str", value)
 
 
+def name_given(what: str, value: object) -> str:
+    """Return the name of somebody; InvalidContent if it is blank or no text."""
+    if not text_given(what, value).strip():
+        raise InvalidContent(f"{what} has a name that is not blank: leave it out, or say who it is")
+    return cast("str", value)
+
+
 def id_given(what: str, value: object) -> UUID:
     """Return the id; InvalidContent for anything but a UUID."""
     if isinstance(value, UUID):
         return value
     raise InvalidContent(f"{what} is named by an id (uuid.UUID), not {kind_of(value)}")
+
+
+def folds_given(value: object) -> int:
+    """Return how many bytes of folds may be kept; InvalidContent for anything but 0 or more."""
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    raise InvalidContent("folds= is how many bytes may be kept: an integer, 0 for none")
 
 
 def version_given(value: object) -> int:

@@ -34,6 +34,7 @@ from onrecord.domain.events import (
 )
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Append, NewEvent
+from onrecord.domain.new_events import Attribution, attribution_of
 
 # Where batches are recorded: conversations that are named by their ids tell it, to any process.
 
@@ -161,8 +162,13 @@ def conclude_creation(
 ) -> None:
     """Record what the provider said to a batch, as what each of its requests was answered."""
     events, blobs = recording
-    responses = [_said_to(entry, event) for entry in entries for event in events]
-    _store(recorder, tuple(recorder.stream.draft(event) for event in responses), blobs)
+    stream = recorder.stream
+    responses = tuple(
+        stream.draft(_said_to(entry, event), by=entry.begun.by)
+        for entry in entries
+        for event in events
+    )
+    _store(recorder, responses, blobs)
     created = events[-1] if events else None
     if isinstance(created, ResponseInterrupted) and created.reason == "deferred":
         keep_place(recorders, recorder, created.provider_id or "")
@@ -199,10 +205,10 @@ class BatchAnswers:
         self._batch = name.batch_id
         self._awaiting: dict[str, Entry] = {}
         self._answered: set[str] = set()
-        for entry, closing, line in _answers(recorder, name):
+        for entry, closing, place in _answers(recorder, name):
             if isinstance(closing, ResponseInterrupted) and closing.reason == "deferred":
                 if closing.request is not None:
-                    request = OpenRequest(closing.request, line)
+                    request = OpenRequest(closing.request, place.line, by=place.by)
                     self._awaiting[entry] = Entry(entry, request, closing.api)
             else:
                 self._answered.add(entry)
@@ -264,8 +270,9 @@ class BatchAnswers:
         )
         closing = _of_batch(events[-1], self._batch, entry_answer.name)
         once = _id_in(stream.conversation_id, f"batch {self._batch} {entry_answer.name}")
-        drafted = [stream.draft(event, request_id) for event in events[:-1]]
-        return (*drafted, stream.draft(closing, request_id, event_id=once)), blobs
+        by = None if request is None else request.by
+        drafted = [stream.draft(event, request_id, by=by) for event in events[:-1]]
+        return (*drafted, stream.draft(closing, request_id, event_id=once, by=by)), blobs
 
 
 def _store(
@@ -300,10 +307,17 @@ def _of_batch(event: Event, batch_id: str | None, name: str) -> Event:
     return event.model_copy(update={"envelope": {**event.envelope, _BATCH: batch}})
 
 
+class _Place(NamedTuple):
+    """The line that a response is on, and whose it is."""
+
+    line: UUID | None
+    by: Attribution
+
+
 def _answers(
     recorder: Recorder, batch: BatchName
-) -> Iterable[tuple[str, ResponseCompleted | ResponseInterrupted, UUID | None]]:
-    """Yield by its name each response of a batch that a conversation holds, and its line.
+) -> Iterable[tuple[str, ResponseCompleted | ResponseInterrupted, _Place]]:
+    """Yield by its name each response of a batch that a conversation holds, and its place.
 
     What is deferred is known by what its requests are, what was answered by the batch: the same
     requests may be sent in two.
@@ -318,7 +332,8 @@ def _answers(
         match closing.envelope.get(_BATCH):
             case {"id": str() as batch_id, "custom_id": str() as name}:
                 if batch_id == (batch.requests_id if is_deferred else batch.batch_id):
-                    yield name, closing, line_of(recorded)
+                    by = attribution_of(recorded.client_header())
+                    yield name, closing, _Place(line_of(recorded), by)
             case _:
                 continue
 

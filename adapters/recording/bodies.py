@@ -17,7 +17,6 @@ from onrecord.adapters.recording.plan import (
     Outgoing,
     after_last,
     goes_on,
-    has_answers,
 )
 from onrecord.adapters.recording.state import ConversationState
 from onrecord.adapters.wire.requests import WireRequest
@@ -270,7 +269,8 @@ class Reading:
     def after_last(self, state: ConversationState) -> Match | None:
         """Return how the request extends the main branch's last one, read no further than it has to be.
 
-        None where it does not, or where more has to be read to tell.
+        None where it does not, or where more has to be read to tell. If it has answers that the main
+        branch does not have, a side branch may have them: it goes on so if there is none.
         """
         if self.rendered is not None:
             for read in (partial(self.tail, state), self.whole):
@@ -279,8 +279,7 @@ class Reading:
                     return Match("extends", parent=state.last_id)
             return None
         tail = self.tail(state)
-        match = None if tail is None else after_last(tail, 0, state)
-        return None if match is None or has_answers(match.new) else match
+        return None if tail is None else after_last(tail, 0, state)
 
     def tail(self, state: ConversationState) -> WireRequest | None:
         """Return what the request asks behind the messages of the main branch's last one.

@@ -17,6 +17,7 @@ from onrecord.adapters.streams.event_reading import closing_of, line_of
 from onrecord.adapters.wire.answer import is_still_made
 from onrecord.domain.events import Event, ResponseCompleted, ResponseInterrupted
 from onrecord.domain.log import RecordedEvent
+from onrecord.domain.new_events import attribution_of
 
 RequestT = TypeVar("RequestT")
 
@@ -64,5 +65,6 @@ def find_among(recorded: Sequence[RecordedEvent], provider_id: str) -> OpenReque
             continue
         if not is_still_made(closing):
             return None
-        return OpenRequest(closing.request, line_of(event), recorded[-1].version)
+        by = attribution_of(event.client_header())
+        return OpenRequest(closing.request, line_of(event), recorded[-1].version, by)
     return None

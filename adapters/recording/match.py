@@ -169,7 +169,7 @@ class Matcher:
     def _on_side(self) -> Match | None:
         for is_read in (False, True):
             if is_read:
-                self._sides.take_in(self._paths.recent())
+                self._paths.take_recent_into(self._sides)
             for side in self._sides:
                 if (match := self._on(side)) is not None:
                     return match

@@ -127,6 +127,14 @@ class Paths:
             self._recent = list(read)
         return self._recent
 
+    def take_recent_into(self, sides: SideBranches) -> None:
+        """Let side branches take in the last events, of which only the new ones are read."""
+        after = max(self._first_recent, sides.until)
+        if self._recent is not None:
+            sides.take_in(self._recent)
+        elif after < self._version:
+            sides.take_in(self._log.read(self._own, after=after, until=self._version))
+
     def main(self, as_of: int | None = None) -> Path:
         """Return the main branch as it is, or was."""
         version = self._version if as_of is None else as_of

@@ -32,6 +32,7 @@ from onrecord.domain.events import (
     ToolsDeclared,
 )
 from onrecord.domain.jsontext import read_bounded_object
+from onrecord.domain.new_events import NOBODY, Attribution
 from onrecord.domain.request_template import Template
 from onrecord.domain.tools import tools_digest
 from onrecord.projections.api import known_api
@@ -54,7 +55,7 @@ class Outgoing:
     """A request as it is about to go out; its body is without secrets, `cut` says where they were.
 
     `account` is a keyed digest of the key it goes out under. `compacts` says that it asks for a
-    summary alone: its endpoint says so, its body does not.
+    summary alone: its endpoint says so, its body does not. `by` is who sends it.
     """
 
     api: str
@@ -64,6 +65,7 @@ class Outgoing:
     account: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     compacts: bool = field(kw_only=True)
+    by: Attribution = field(default=NOBODY, kw_only=True)
 
     @property
     def path(self) -> str:

@@ -19,6 +19,7 @@ from onrecord.adapters.recording.answer_commits import record_answer
 from onrecord.adapters.recording.bodies import Reading, RecentBodies
 from onrecord.adapters.recording.deferred_answers import DeferredAnswers, find_among
 from onrecord.adapters.recording.match import Matcher
+from onrecord.adapters.recording.offline_answers import OfflineAnswer, OfflineRequests
 from onrecord.adapters.recording.paths import Paths
 from onrecord.adapters.recording.plan import (
     UNRELATED,
@@ -27,6 +28,7 @@ from onrecord.adapters.recording.plan import (
     Plan,
     apart,
     beside,
+    has_answers,
     matching,
     plan,
     unrecorded_references,
@@ -51,6 +53,7 @@ from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.streams.results import with_call_versions
 from onrecord.adapters.streams.stream import Done, Stream, append_first, append_to, stored_again
 from onrecord.adapters.wire.answer import Conclusion, is_oversized
+from onrecord.adapters.wire.blob_bytes import pieces_of
 from onrecord.adapters.wire.requests import WireRequest
 from onrecord.domain import conversation
 from onrecord.domain.errors import (
@@ -63,6 +66,7 @@ from onrecord.domain.errors import (
 )
 from onrecord.domain.events import RequestSent
 from onrecord.domain.log import Append, NewEvent
+from onrecord.domain.new_events import Attribution
 from onrecord.projections.matching.sources import Source
 from onrecord.projections.matching.template import RenderedRequest, split
 
@@ -88,8 +92,11 @@ class Recorder:
         self._states = StateReader(stream)
         self._sides = SideBranches()
         # Not the requests themselves: one is in flight for as long as it is held.
-        self._deferred = DeferredAnswers[tuple[UUID, UUID | None, int]](_DEFERRED_AT_MOST)
+        self._deferred = DeferredAnswers[tuple[UUID, UUID | None, int, Attribution]](
+            _DEFERRED_AT_MOST
+        )
         self._warnings: set[str] = set()
+        self.offline = OfflineRequests()
 
     def remember(self, rendered: RenderedRequest) -> None:
         """Take note of a request that was rendered here: it may go out next."""
@@ -117,12 +124,18 @@ class Recorder:
         """
         return self._bodies.shortened(api, body)
 
-    def begin(self, outgoing: Outgoing, *, after: int | None = None) -> OpenRequest:
+    def begin(
+        self,
+        outgoing: Outgoing,
+        *,
+        after: int | None = None,
+        answer: OfflineAnswer | None = None,
+    ) -> OpenRequest:
         """Make a request durable, and all that it says for the first time.
 
         `after` says which version of the main branch it goes on from, where its sender knows: what
-        came after that is history no more. Raises an OnrecordError where that cannot be done: then
-        nothing is recorded.
+        came after that is history no more. An `answer` that is in hand is recorded with it, in one
+        commit. Raises an OnrecordError where that cannot be done: then nothing is recorded.
         """
         if outgoing.account is not None:
             self._know(outgoing.api, outgoing.account)
@@ -130,7 +143,7 @@ class Recorder:
             # The log says it as well: where warnings are errors, it is no reason to refuse a call.
             with contextlib.suppress(RecordingWarning):
                 self.spool.take_in(self.stream.backend)
-            return self._record(outgoing, after)
+            return self._record(outgoing, after, answer)
 
     def begin_batch(self, entries: Sequence[Outgoing]) -> list[OpenRequest]:
         """Make the requests of a batch durable, in one commit: each begins a side branch.
@@ -175,11 +188,31 @@ class Recorder:
             # Not before: until the log has the answer, the request still awaits it.
             IN_FLIGHT.pop(request.request, None)
 
+    def answer(self, request: OpenRequest, answer: OfflineAnswer, *, at: int | None = None) -> Done:
+        """Record what a request was answered, as it is in the caller's hand.
+
+        Nothing is spooled: what the store raises is raised, and the answer can be given again.
+        VersionConflict where the conversation is not `at` a version that is given.
+        """
+        stream = self.stream
+
+        def record() -> Done:
+            self._put({}, answer)
+            drafted = answer.drafted(request)
+            append = Append(stream.tenant, stream.conversation_id, drafted, at)
+            if request.line is None and at is None:
+                return record_answer(stream.backend, append, request.request, request.version)
+            return append_to(stream.backend, append)
+
+        done = stored_again(record)
+        self._deferred.note(_place_of(request), answer.events(request))
+        return done
+
     def _conclude(self, request: OpenRequest, recording: Conclusion) -> None:
         events, blobs = recording
-        self._deferred.note((request.request, request.line, request.version), events)
+        self._deferred.note(_place_of(request), events)
         stream = self.stream
-        drafted = tuple(stream.draft(event, request.request) for event in events)
+        drafted = tuple(stream.draft(event, request.request, by=request.by) for event in events)
         append = Append(stream.tenant, stream.conversation_id, drafted)
 
         def write() -> None:
@@ -190,7 +223,9 @@ class Recorder:
 
         self.spool.store(stream.backend, PendingAppend(append, blobs), write)
 
-    def _record(self, outgoing: Outgoing, after: int | None) -> OpenRequest:
+    def _record(
+        self, outgoing: Outgoing, after: int | None, answer: OfflineAnswer | None
+    ) -> OpenRequest:
         """Record a request where it belongs; decide again when another writer was quicker."""
         reading = self._read(outgoing, self._bodies)
         aside = is_reused = False
@@ -210,21 +245,26 @@ class Recorder:
                 planned = replace(planned, events=events)
             expected = None if aside and version else version
             drafted, blobs, event = self._drafted(planned, state, reading)
-            drafted = (*map(self.stream.draft, start), *drafted)
-            request = IN_FLIGHT[planned.request] = OpenRequest(planned.request, planned.line)
+            by = outgoing.by
+            request = OpenRequest(planned.request, planned.line, by=by)
+            IN_FLIGHT[planned.request] = request
+            answered = () if answer is None else answer.drafted(request)
+            drafted = (*(self.stream.draft(event, by=by) for event in start), *drafted, *answered)
             try:
-                self._put(blobs)
-                done = self.stream.append_drafted(drafted, expected)
+                self._put(blobs, answer)
+                request.done = self.stream.append_drafted(drafted, expected)
             except (VersionConflict, DocumentMissing):
                 continue
             except IdempotencyMismatch:
+                if answer is not None and answer.find() is not None:
+                    raise  # Another process was quicker with the same answer.
                 # It says something else under an id that is recorded: of another call, or else it
                 # has a line of its own.
                 aside, is_reused = is_reused, True
                 continue
-            request.version = done.last
+            request.version = request.done.last - len(answered)
             self._warn(match, reading.sent)
-            self._keep(match, planned, event, done)
+            self._keep(match, planned, event, request.done.first, request.version)
             self._bodies.keep(reading.body(planned.request))
             return request
         raise NotRecorded("other writers of the conversation were quicker each time: call again")
@@ -244,10 +284,10 @@ class Recorder:
                 raise InvalidContent(f"request {place} of the batch: {exc}") from exc
             self._put(blobs)
             drafted += events
-            requests.append(OpenRequest(planned.request, planned.line))
+            requests.append(OpenRequest(planned.request, planned.line, by=outgoing.by))
             if len(requests) == 1:
                 bodies.keep(reading.body(planned.request))  # The others share what it says.
-        append_first(self.stream, tuple(drafted), None)
+        append_first(self.stream, tuple(drafted), None, entries[0].by if entries else None)
         return requests
 
     def _read(self, outgoing: Outgoing, bodies: RecentBodies) -> Reading:
@@ -255,7 +295,8 @@ class Recorder:
 
     def _match(self, reading: Reading, state: ConversationState, after: int | None) -> Match:
         """Return how a request goes on; what was rendered here says nothing anew."""
-        if after is None and (match := reading.after_last(state)) is not None:
+        match = reading.after_last(state) if after is None else None
+        if match is not None and not (has_answers(match.new) and self._has_sides(state)):
             return match
         sent = reading.whole()
         if sent is None:
@@ -269,6 +310,11 @@ class Recorder:
             return match
         return replace(beside(match, state), new=(), adopts=())
 
+    def _has_sides(self, state: ConversationState) -> bool:
+        """Whether the conversation has side branches that are known, or that its last events tell of."""
+        Paths(self.stream, state.head.version).take_recent_into(self._sides)
+        return any(True for _ in self._sides)
+
     def _in_force(self, state: ConversationState, match: Match) -> ConversationState:
         """Return where the conversation stands once a line is adopted."""
         if not match.adopts:
@@ -280,15 +326,15 @@ class Recorder:
         self, planned: Plan, state: ConversationState, reading: Reading
     ) -> tuple[tuple[NewEvent, ...], Mapping[str, bytes], RequestSent]:
         """Draft what a plan records; the request last, as a template of what is stored then."""
-        before = [self.stream.draft(event) for event in planned.events]
-        sources = [*planned.sources, *(Source(event.event_id, event.body) for event in before)]
         outgoing = reading.outgoing
+        before = [self.stream.draft(event, by=outgoing.by) for event in planned.events]
+        sources = [*planned.sources, *(Source(event.event_id, event.body) for event in before)]
         parent = reading.parent()
         if parent is None:
             sources = [*self._said_before(state, reading), *sources]
         template, spans = split(outgoing.body, known=sources, parent=parent, cut=outgoing.cut)
         event = planned.request_event(template, reading.digests())
-        sent = self.stream.draft(event, event_id=planned.request)
+        sent = self.stream.draft(event, event_id=planned.request, by=outgoing.by)
         return (*before, sent), {**planned.blobs, **spans}, event
 
     def _said_before(self, state: ConversationState, reading: Reading) -> Iterable[Source]:
@@ -301,15 +347,17 @@ class Recorder:
         paths = Paths(stream, version)
         return paths.read(paths.main(), reading.digests().blocks).sources
 
-    def _keep(self, match: Match, planned: Plan, event: RequestSent, done: Done) -> None:
+    def _keep(
+        self, match: Match, planned: Plan, event: RequestSent, first: int, version: int
+    ) -> None:
         """Keep in mind what goes on on a side branch."""
         for adoption in match.adopts:
             self._sides.promote(adoption.adopted)
-        last = last_request(planned.request, done.last, event)
+        last = last_request(planned.request, version, event)
         if match.side is not None:
             self._sides.keep(replace(match.side, last=last))
         elif match.is_new:
-            line, first = planned.request, done.first
+            line = planned.request
             self._sides.keep(SideBranch(line, first, first, event.after, event.as_of, last))
 
     def _know(self, api: str, account: str) -> None:
@@ -328,6 +376,12 @@ class Recorder:
                 self._warnings.add(text)
                 warn_quietly(text)  # The request is recorded, so it is sent.
 
-    def _put(self, blobs: Mapping[str, bytes]) -> None:
+    def _put(self, blobs: Mapping[str, bytes], answer: OfflineAnswer | None = None) -> None:
         for data in blobs.values():
             self.stream.put((data,))
+        for content in () if answer is None else answer.blobs.values():
+            self.stream.put(pieces_of(content))
+
+
+def _place_of(request: OpenRequest) -> tuple[UUID, UUID | None, int, Attribution]:
+    return request.request, request.line, request.version, request.by

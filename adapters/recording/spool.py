@@ -15,6 +15,7 @@ import os
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 from uuid import UUID
@@ -23,6 +24,7 @@ from onrecord.adapters.recording.answer_commits import record_answer
 from onrecord.adapters.recording.unstored import PendingAppend, encoded, opened
 from onrecord.adapters.storage.atomic_files import write_atomically
 from onrecord.adapters.storage.sqlite.url import path_of
+from onrecord.adapters.storage.steps import beside_loop
 from onrecord.adapters.streams.stream import Done, append_to, stored_again
 from onrecord.adapters.wire.blob_bytes import pieces_of
 from onrecord.domain.errors import (
@@ -150,7 +152,8 @@ class Spool:
             return
         self._may_wait = False
         try:
-            self.take_in(backend)
+            # It waits for the log while it holds its lock.
+            beside_loop(partial(self.take_in, backend))
         except StorageError as exc:
             self._may_wait = True
             logger.warning("what could not be recorded still waits (%s)", type(exc).__name__)

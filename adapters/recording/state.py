@@ -7,8 +7,9 @@ requests it has in flight, it keeps in mind.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Final, TypeAlias
 from uuid import UUID
 from weakref import WeakValueDictionary
@@ -21,7 +22,7 @@ from onrecord.adapters.streams.event_reading import (
     since_request,
 )
 from onrecord.adapters.streams.lineage import BEGINNING, LineSegment
-from onrecord.adapters.streams.stream import Stream
+from onrecord.adapters.streams.stream import Done, Stream
 from onrecord.domain.admission import error_of, refers_back
 from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.events import (
@@ -35,6 +36,7 @@ from onrecord.domain.events import (
 )
 from onrecord.domain.head import Head, Pointer
 from onrecord.domain.log import RecordedEvent, Told
+from onrecord.domain.new_events import NOBODY, Attribution
 from onrecord.projections.history.amendments import as_seen, says_something
 from onrecord.projections.matching.recorded_units import RecordedUnit, recorded_units
 from onrecord.projections.matching.sources import Source, sources_in
@@ -74,16 +76,21 @@ class OpenRequest:
     """A request that is recorded and may be answered; in flight for as long as it is held.
 
     `request` is the id of its event, which has that `version` once it is recorded; `line` the side
-    line that it is on, if any.
+    line that it is on, if any; `by` is who sent it, and so whose its answer is; `done` what the log
+    said of all that was recorded with it.
     """
 
-    __slots__ = ("__weakref__", "line", "request", "version")
+    __slots__ = ("__weakref__", "by", "done", "line", "request", "version")
 
-    def __init__(self, request: UUID, line: UUID | None, version: int = 0) -> None:
+    def __init__(
+        self, request: UUID, line: UUID | None, version: int = 0, by: Attribution = NOBODY
+    ) -> None:
         """Hold a request that is recorded, or is about to be."""
         self.request = request
         self.line = line
         self.version = version
+        self.by = by
+        self.done: Done | None = None
 
 
 IN_FLIGHT: WeakValueDictionary[UUID, OpenRequest] = WeakValueDictionary()
@@ -186,6 +193,8 @@ def _last_version(items: Iterable[Told]) -> int:
 # events.
 
 _SIDES_AT_MOST: Final = 64
+_SCANNED_AT_MOST: Final = 256
+"""How many lines, and requests, are kept that events told of: later events may name them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,11 +226,16 @@ class SideBranch:
 
 
 class SideBranches:
-    """The side branches that are known, the one that spoke last at the end."""
+    """The side branches that are known, the one that spoke last at the end.
+
+    `until` is the version up to which the log was read for them.
+    """
 
     def __init__(self) -> None:
         """Begin with none."""
         self._known: OrderedDict[UUID, SideBranch] = OrderedDict()
+        self._scan = _SideBranchScan(self._known)
+        self.until = 0
 
     def __iter__(self) -> Iterator[SideBranch]:
         """Yield the lines that were not promoted, the one that spoke last first."""
@@ -244,27 +258,45 @@ class SideBranches:
             self._known[line] = replace(self._known[line], is_promoted=True)
 
     def take_in(self, recorded: Iterable[RecordedEvent]) -> None:
-        """Take note of the lines that spoke in events, given in order; those known stay."""
-        scan = _SideBranchScan(self._known)
+        """Take note of the lines that spoke in events, given in order; those known stay.
+
+        Events up to `until` were taken in before: they are passed over.
+        """
+        scan = self._scan
+        scan.begin()
         for event in recorded:
-            scan.take(event)
-        for side in scan.sides.values():
-            branch = self._known.get(side.line)
+            if event.version > self.until:
+                scan.take(event)
+                self.until = event.version
+        for line in scan.spoke:
+            side = scan.sides[line]
+            branch = self._known.get(line)
             if branch is None or branch.last.version < side.last.version:
                 self.keep(side)
-        for line in scan.adopted:
-            self.promote(line)
+        for adopted in scan.adopted:
+            self.promote(adopted)
 
 
 class _SideBranchScan:
-    """What events tell of side branches."""
+    """What events tell of side branches; `spoke` and `adopted` are what the last ones did.
 
-    def __init__(self, known: Iterable[UUID]) -> None:
+    It goes on from the events before, of which it keeps no more than it takes.
+    """
+
+    def __init__(self, known: Container[UUID]) -> None:
         self.sides: dict[UUID, SideBranch] = {}
+        self.spoke: dict[UUID, None] = {}
         self.adopted: list[UUID | None] = []
-        self._known = frozenset(known)
+        self._known = known
         self._begun: dict[UUID, int] = {}
         self._requests: dict[UUID, LastRequest] = {}
+
+    def begin(self) -> None:
+        """Go on with later events; let go of what is long ago."""
+        self.spoke, self.adopted = {}, []
+        for entries in (self.sides, self._begun, self._requests):
+            for oldest in list(islice(entries, max(0, len(entries) - _SCANNED_AT_MOST))):
+                del entries[oldest]
 
     def take(self, recorded: RecordedEvent) -> None:
         line = line_of(recorded)
@@ -294,7 +326,7 @@ class _SideBranchScan:
             first = event.begun
         before = self.sides.get(line)
         parted = before.parted if before else first
-        self.sides[line] = SideBranch(line, first, parted, after, as_of, last)
+        self._speak(SideBranch(line, first, parted, after, as_of, last))
 
     def _closed(self, line: UUID, event: ResponseCompleted | ResponseInterrupted) -> None:
         """Take note of an answer that is on a line without a request of its own."""
@@ -302,8 +334,11 @@ class _SideBranchScan:
             return
         sent = None if event.request is None else self._requests.get(event.request)
         if sent is not None and line not in self.sides:
-            place = SideBranch(line, self._begun[line], sent.version, sent.version, None, sent)
-            self.sides[line] = place
+            self._speak(SideBranch(line, self._begun[line], sent.version, sent.version, None, sent))
+
+    def _speak(self, side: SideBranch) -> None:
+        self.sides[side.line] = side
+        self.spoke[side.line] = None
 
 
 def last_request(request: UUID, version: int, event: RequestSent) -> LastRequest:

@@ -7,6 +7,8 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
+from copy import copy
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
@@ -21,10 +23,13 @@ from onrecord.adapters.streams.stream import Stream
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Backend
+from onrecord.domain.new_events import NOBODY, Attribution
 
 if TYPE_CHECKING:
+    from onrecord.adapters.recording.actor_names import ActorNames
     from onrecord.adapters.recording.recorder import Recorder
-    from onrecord.adapters.redis.hot_windows import HotWindows
+    from onrecord.adapters.streams.folds import FoldCache
+    from onrecord.adapters.streams.stream import Appends
 
 
 logger = logging.getLogger("onrecord")
@@ -36,9 +41,10 @@ NO_MATRIX: Final[Mapping[str, JsonObject]] = MappingProxyType({})
 class Tenancy:
     """One tenant's use of a store; its conversations are streams of it.
 
-    `actor` is a keyed digest in hex, `matrix` what a file of the caller's says that models take, by
-    API. `recorders` are the wire's side of the conversations, one each. `windows` are the requests
-    that a Redis keeps, if there is one.
+    `actor` is who acts where nothing nearer says so, by name, and `on_behalf_of` for whom; only
+    keyed digests are kept. `matrix` is what a file of the caller's says that models take, by API.
+    `recorders` are the wire's side of the conversations, one each. `folds` are those that this process
+    keeps of the conversations, of so many bytes; None if it keeps none.
     """
 
     def __init__(
@@ -48,29 +54,72 @@ class Tenancy:
         spool: Spool,
         *,
         actor: str | None = None,
+        on_behalf_of: str | None = None,
         matrix: Mapping[str, JsonObject] = NO_MATRIX,
-        windows: HotWindows | None = None,
+        folds: int = 0,
     ) -> None:
         """Hold what the conversations share."""
         self.backend = backend
+        self._appends: Appends | None = None
         self.tenant = tenant
         self.spool = spool
-        self.actor = actor
+        self.default = self.names.attribution(actor, on_behalf_of)
         self.matrix = matrix
-        self.windows = windows
         self.recorders = Recorders(self)
+        self.folds = _folds_of(folds)
 
-    def stream(self, key: str) -> Stream:
-        """Return the stream of the conversation of a key; InvalidInput for what is no key."""
-        return Stream(
-            self.backend, key_given(key), tenant=self.tenant, spool=self.spool, actor=self.actor
+    def drop_folds(self) -> None:
+        """Keep nothing that was folded so far."""
+        if self.folds is not None:
+            self.folds.drop()
+
+    def stream(self, key: str, holder: Attribution = NOBODY) -> Stream:
+        """Return the stream of the conversation of a key; InvalidInput for what is no key.
+
+        `holder` is who acts in it.
+        """
+        stream = Stream(
+            self.backend,
+            key_given(key),
+            tenant=self.tenant,
+            spool=self.spool,
+            names=self.names,
+            holder=holder,
+            default=self.default,
         )
+        return stream if self._appends is None else stream.appending_by(self._appends)
+
+    def appending_by(self, appends: Appends) -> Tenancy:
+        """Return the same, but its streams' events are appended by something else."""
+        joined = copy(self)
+        joined._appends = appends
+        return joined
+
+    @cached_property
+    def names(self) -> ActorNames:
+        """Where the names of those who act are kept."""
+        from onrecord.adapters.recording.actor_names import ActorNames
+
+        return ActorNames(self.backend, self.tenant)
+
+
+def _folds_of(max_bytes: int) -> FoldCache | None:
+    if not max_bytes:
+        return None
+    from onrecord.adapters.streams.folds import FoldCache
+
+    return FoldCache(max_bytes)
 
 
 # The recorders of a store's conversations: one a conversation, however many clients record it.
 
 HEADER: Final = "onrecord-conversation"
 """The header that binds a call to a conversation; it is taken out before anything is sent."""
+
+_PROOF_SIZE: Final = 16
+
+_PART: Final = ";"
+"""What stands in the header between the conversation's id and who acts."""
 
 _LATEST: Final = 64
 """How many recorders are kept though nobody holds them: a server meets its conversations again."""
@@ -98,8 +147,9 @@ class Recorders:
         with self._lock:
             recorder = self._by_conversation.get(conversation_id)
             if recorder is None:
+                # It is shared, so it is nobody's own: who acts comes with each request.
                 recorder = self._by_conversation[conversation_id] = Recorder(
-                    stream, self._tenancy.spool
+                    stream.shared(), self._tenancy.spool
                 )
             self._latest[conversation_id] = recorder
             self._latest.move_to_end(conversation_id)
@@ -127,8 +177,15 @@ class Recorders:
         return None if key is None else self.keyed(key)
 
     def header(self, stream: Stream) -> dict[str, str]:
-        """Return the header that binds a call to a conversation: its id, and a proof of ours."""
-        return {HEADER: f"{stream.conversation_id}.{self._proof(stream.conversation_id)}"}
+        """Return the header that binds a call to a conversation: its id, and a proof of ours.
+
+        Who acts in the conversation stands in it too, as digests, where its holder says so.
+        """
+        holder = stream.holder
+        stream.names.keep(holder)  # Another process may make the call, and knows no name.
+        digests = f"{_PART}{holder.actor or ''}{_PART}{holder.on_behalf_of or ''}" if holder else ""
+        name = f"{stream.conversation_id}{digests}"
+        return {HEADER: f"{name}.{self._proof(name)}"}
 
     def named(self, header: str) -> Recorder:
         """Return the recorder of the conversation that a header names.
@@ -136,12 +193,7 @@ class Recorders:
         InvalidInput where it is not one that this store gave, or gave in another process for a
         conversation in which nothing was said yet.
         """
-        name, _, proof = header.partition(".")
-        if not hmac.compare_digest(self._proof(name).encode(), proof.encode()):
-            raise InvalidInput(
-                f"the header {HEADER} is not one of this store: give chat.headers as it is"
-            )
-        conversation_id = UUID(name)
+        conversation_id = UUID(self._proven(header).partition(_PART)[0])
         recorder = self.known(conversation_id) or self.numbered(conversation_id)
         if recorder is None:
             raise InvalidInput(
@@ -149,6 +201,12 @@ class Recorders:
                 "another process calls for it"
             )
         return recorder
+
+    def attribution(self, header: str) -> Attribution:
+        """Return who acts, as a header says; InvalidInput where it is not one that this store gave."""
+        _, _, digests = self._proven(header).partition(_PART)
+        actor, _, on_behalf_of = digests.partition(_PART)
+        return Attribution(actor or None, on_behalf_of or None)
 
     def unbound(self) -> Recorder:
         """Return the recorder of a new conversation, for a call that is bound to none."""
@@ -160,6 +218,17 @@ class Recorders:
             )
         return self.keyed(f"unbound/{uuid7()}")
 
-    def _proof(self, conversation_id: UUID | str) -> str:
-        named = f"{HEADER} {self._tenancy.tenant} {conversation_id}"
-        return self._tenancy.backend.digest(named).hex()
+    def _proven(self, header: str) -> str:
+        """Return what a header says before its proof; InvalidInput where that is not ours."""
+        name, _, proof = header.partition(".")
+        if not hmac.compare_digest(self._proof(name).encode(), proof.encode()):
+            raise InvalidInput(
+                f"the header {HEADER} is not one of this store: give chat.headers as it is"
+            )
+        return name
+
+    def _proof(self, name: str) -> str:
+        # Whoever chooses a name sees its digest, which must prove nothing. So the proof has a key of its
+        # own: the digest of what is no text (half a surrogate pair), and so nobody's name.
+        key = self._tenancy.backend.digest(f"\ud800{HEADER} {self._tenancy.tenant}")
+        return hmac.digest(key, name.encode(), "sha256")[:_PROOF_SIZE].hex()

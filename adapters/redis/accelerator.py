@@ -1,4 +1,4 @@
-"""What a store has of a Redis: hot windows, tails, and what an erasure takes out of both."""
+"""What a store has of a Redis: tails, and what an erasure takes out of them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from onrecord.adapters.redis.connection import BACK_OFF, FAILURES, PATIENT_SECONDS, Connection
-from onrecord.adapters.redis.hot_windows import KEPT_SECONDS, HotWindows, window_key
-from onrecord.adapters.redis.relay import Relay
+from onrecord.adapters.redis.relay import KEPT_SECONDS, Relay
 from onrecord.adapters.redis.tails import Followed, Tail, TailSubscription, tail_key
 from onrecord.adapters.storage.subscription import HintSender
 from onrecord.domain.log import Cursor, Subscription
@@ -27,10 +26,6 @@ class Accelerator:
         """Put a Redis beside a backend."""
         self._connection = connection
         self._backend = backend
-
-    def windows(self, tenant: UUID) -> HotWindows:
-        """Return the hot windows of a tenant."""
-        return HotWindows(self._connection, self._backend, tenant)
 
     def relay(self) -> Relay:
         """Return a relay of the log, which is to be run."""
@@ -49,18 +44,15 @@ class Accelerator:
         return TailSubscription(tail, self._backend, after, tenant)
 
     def forget(self, conversation_id: UUID) -> None:
-        """Delete what is kept of a conversation that the log has forgotten.
+        """Delete the tail of the shard that a conversation is in, which the log has forgotten.
 
-        Of its shard's tail all goes: readers take the same from the log, and there it is erased.
+        Readers take the same from the log, and there it is erased.
         """
-        incarnation = self._backend.incarnation()
         first = next(self._backend.read(conversation_id, limit=1), None)
-        tails = [] if first is None else [tail_key(incarnation, first.shard)]
-        answers = self._connection.ask(
-            ("UNLINK", window_key(incarnation, conversation_id)),
-            *(("XTRIM", tail, "MAXLEN", 0) for tail in tails),
-            insists=True,
-        )
+        if first is None:
+            return
+        tail = tail_key(self._backend.incarnation(), first.shard)
+        answers = self._connection.ask(("XTRIM", tail, "MAXLEN", 0), insists=True)
         if answers is None:
             logger.warning(
                 "Redis at %s could not be told of an erasure: what it keeps of the conversation "

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final, TypeAlias, cast
 from weakref import WeakSet
 
@@ -17,6 +18,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from onrecord.adapters.storage.interrupts import begin_anew_in_children
+from onrecord.adapters.storage.steps import beside_loop
 from onrecord.domain.errors import InvalidInput
 
 # Whether a Redis that failed is to be asked again: not by everyone, and not at once.
@@ -154,6 +156,13 @@ class Connection:
         """
         if self.closed or not (insists or self.breaker.lets_ask()):
             return None
+        return beside_loop(
+            partial(self._ask, commands, is_patient=is_patient, may_be_refused=may_be_refused)
+        )
+
+    def _ask(
+        self, commands: tuple[Command, ...], *, is_patient: bool, may_be_refused: bool
+    ) -> list[Any] | None:
         client = self._patient if is_patient else self._quick
         try:
             answers = _answers(
@@ -268,33 +277,3 @@ def _shown(url: str, client: Any) -> str:
     if scheme == "unix":
         return f"unix://{place.get('path', '')}"
     return f"{scheme}://{place.get('host', 'localhost')}:{place.get('port', 6379)}/{place.get('db', 0)}"
-
-
-# Whether a Redis answers in time to be of use: asking one that is late costs more than it saves.
-
-LATE_SECONDS: Final = 0.05
-"""An answer that takes longer is late: a window of 5,000 messages is rendered in that time."""
-
-LATE_IN_A_ROW: Final = 3
-"""How many late answers it takes: one alone may be this process's own doing."""
-
-
-class Pace:
-    """Has a Redis left alone for a while whose answers come late, one after the other."""
-
-    def __init__(self, shown: str) -> None:
-        """Watch the Redis of that URL, which is shown."""
-        self._breaker = Breaker(shown)
-        self._late = 0
-
-    def lets_ask(self) -> bool:
-        """Whether the caller may ask; then it is to say how long an answer took, if one came."""
-        return self._breaker.lets_ask()
-
-    def took(self, seconds: float) -> None:
-        """Take note of how long an answer took."""
-        self._late = self._late + 1 if seconds > LATE_SECONDS else 0
-        if self._late >= LATE_IN_A_ROW:
-            self._breaker.failed(TimeoutError(f"its answers take over {LATE_SECONDS} seconds"))
-        elif not self._late:
-            self._breaker.answered()

@@ -17,7 +17,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, contextmanager, suppress
-from functools import wraps
+from functools import partial, wraps
 from types import FrameType
 from typing import Any, Final, ParamSpec, Protocol, TypeVar, cast
 
@@ -210,12 +210,20 @@ _LOOK: Final = 1.0
 """After how many seconds who waits looks by itself, for who was to ring may have been interrupted."""
 
 
+class Sleeper(Protocol):
+    """Who waits for a bell: a lock that it waits for, or the like."""
+
+    def release(self) -> None:
+        """Wake it up; RuntimeError where it is awake."""
+        ...
+
+
 class Bell:
     """Wakes up those who wait for something to change. Safe to ring in the handler of a signal."""
 
     def __init__(self) -> None:
         """Begin with nobody waiting."""
-        self._asleep: set[threading.Lock] = set()
+        self._asleep: set[Sleeper] = set()
 
     def ring(self) -> None:
         """Let all who wait look again; what they wait for was changed before."""
@@ -240,3 +248,33 @@ class Bell:
             return True
         finally:
             self._asleep.discard(sleeper)
+
+    async def awaited(self, condition: Callable[[], bool], seconds: float) -> bool:
+        """Return whether the condition holds, as `wait_for` does, without holding up the event loop."""
+        from asyncio import Event, get_running_loop, timeout_at
+
+        loop, woken = get_running_loop(), Event()
+        ends = loop.time() + seconds
+        sleeper = _LoopSleeper(partial(loop.call_soon_threadsafe, woken.set))
+        self._asleep.add(sleeper)
+        try:
+            async with timeout_at(ends):
+                while not condition():
+                    await woken.wait()
+                    woken.clear()
+        except TimeoutError:
+            return condition()
+        else:
+            return True
+        finally:
+            self._asleep.discard(sleeper)
+
+
+class _LoopSleeper:
+    """A coroutine that waits for a bell; a loop that is closed raises RuntimeError, as is expected."""
+
+    def __init__(self, wake: Callable[[], object]) -> None:
+        self._wake = wake
+
+    def release(self) -> None:
+        self._wake()

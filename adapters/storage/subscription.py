@@ -17,6 +17,7 @@ from uuid import UUID
 from weakref import WeakSet
 
 from onrecord.adapters.storage.interrupts import Bell, begin_anew_in_children
+from onrecord.adapters.storage.steps import is_driven, wait_for
 from onrecord.domain.errors import StaleCursor, StorageUnavailable
 from onrecord.domain.log import Cursor, RecordedEvent
 
@@ -180,8 +181,15 @@ class Wakeups:
 
     def wait(self, seen: int, stopped: Callable[[], bool], seconds: float = POLL_SECONDS) -> None:
         """Return after another append, when stopped or closed, or after some seconds."""
+
+        def is_over() -> bool:
+            return self._appends != seen or self.closed or stopped()
+
         self._listen()
-        self._bell.wait_for(lambda: self._appends != seen or self.closed or stopped(), seconds)
+        if is_driven():
+            wait_for(self._bell.awaited(is_over, seconds))
+        else:
+            self._bell.wait_for(is_over, seconds)
 
     def stir(self) -> None:
         """Let waiting subscriptions look whether they were stopped."""
@@ -239,11 +247,21 @@ class PollingSubscription:
 
     def __next__(self) -> RecordedEvent:
         """Return the next event, waiting for it; end the iteration once stopped."""
-        while not self._ended():
-            if self._ready:
-                return self._ready.popleft()
-            self._fetch()
+        while not self.is_over:
+            if (event := self.poll()) is not None:
+                return event
         raise StopIteration
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it was stopped, or the store was closed."""
+        return self._ended()
+
+    def poll(self) -> RecordedEvent | None:
+        """Return the next event; None where a moment's wait brought none, or it is over."""
+        if not self._ready and not self._ended():
+            self._fetch()
+        return self._ready.popleft() if self._ready and not self._ended() else None
 
     def __enter__(self) -> Self:
         """Return itself."""
@@ -299,8 +317,14 @@ def owned_by(tenant: UUID | None, owner: Callable[[UUID], UUID | None]) -> Calla
 
 def must_be_current(cursor: Cursor, last: Cursor) -> None:
     """Raise StaleCursor unless the cursor lies in the history that ends at `last`."""
-    same_history = (cursor.incarnation, cursor.shard) == (last.incarnation, last.shard)
-    if not same_history or cursor.position > last.position:
+    if cursor.incarnation != last.incarnation:
         raise StaleCursor(
             "the cursor belongs to another incarnation of the log: start again from its beginning"
+        )
+    if cursor.shard != last.shard:
+        raise StaleCursor("the log has no such shard: take a cursor of store.cursors()")
+    if cursor.position > last.position:
+        raise StaleCursor(
+            "the cursor lies behind the end of the log, which was set back or is another one: start "
+            "again from its beginning"
         )

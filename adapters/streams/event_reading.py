@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from onrecord.adapters.streams.lineage import (
@@ -47,24 +47,49 @@ _REQUEST: Final = "request.sent"
 _CLOSINGS: Final = ("response.completed", "response.interrupted")
 
 
+class EventsRead(NamedTuple):
+    """The events that a request is made of, in order.
+
+    `exchanges` is how many were begun behind what a summary stands for; 0 without a window.
+    `is_amended` says that some of the events say how others are told.
+    """
+
+    events: Iterator[Told]
+    exchanges: int
+    is_amended: bool
+
+
 def events_for(
     log: Log, segments: tuple[LineSegment, ...], window: Window | None
 ) -> Iterator[Told]:
-    """Return the events that a request with this window is made of, in order.
+    """Return the events that a request with this window is made of, in order."""
+    return read_events(log, segments, window).events
+
+
+def read_events(log: Log, segments: tuple[LineSegment, ...], window: Window | None) -> EventsRead:
+    """Return the events that a request with this window is made of, and where they stand.
 
     Those that set the instructions and tools in force come before the ones from the edge on, and
     first of all what is said of events and stands elsewhere. A window counts the exchanges behind
     the summary that stands for those before; the summary stays.
     """
-    amending = amendments(log, segments)
+    amending, behind = amendments(log, segments), segments
+    setters: list[Told] = []
+    if amending.compaction is not None:
+        recorded, event = amending.compaction.recorded, amending.compaction.event
+        before, behind = parted(segments, recorded.conversation_id, event.until)
+        setters = _set_in(log, before, amending.redacted)
+    exchanges = 0 if window is None else sum(_exchanges(log, segment) for segment in behind)
+    first = first_kept(exchanges, window)
+    events = chain(setters, _in_window(log, behind, window, first, amending.redacted))
     if amending == NONE:
-        return _in_window(log, segments, window, frozenset())
-    if amending.compaction is None:
-        return _with(amending, _in_window(log, segments, window, amending.redacted))
-    recorded, event = amending.compaction.recorded, amending.compaction.event
-    before, behind = parted(segments, recorded.conversation_id, event.until)
-    in_force = _set_in(log, before, amending.redacted)
-    return _with(amending, chain(in_force, _in_window(log, behind, window, amending.redacted)))
+        return EventsRead(events, exchanges, False)
+    return EventsRead(_with(amending, events), exchanges, True)
+
+
+def first_kept(exchanges: int, window: Window | None) -> int:
+    """Return the number of the first exchange that a window keeps of so many: the last is not closed."""
+    return edge(max(0, exchanges - 1), window)
 
 
 def told_whole(log: Log, segments: tuple[LineSegment, ...]) -> Iterator[Told]:
@@ -81,9 +106,12 @@ def _with(amending: Amendments, read: Iterable[Told]) -> Iterator[Told]:
 
 
 def _in_window(
-    log: Log, segments: tuple[LineSegment, ...], window: Window | None, redacted: frozenset[Place]
+    log: Log,
+    segments: tuple[LineSegment, ...],
+    window: Window | None,
+    first: int,
+    redacted: frozenset[Place],
 ) -> Iterator[Told]:
-    first = EVERYTHING if window is None else edge(_closed(log, segments), window)
     if window is None or first == EVERYTHING:
         return chain.from_iterable(_all(log, segment) for segment in segments)
     from_edge = _from_edge(log, segments, first, redacted)
@@ -215,11 +243,6 @@ def _all(log: Log, segment: LineSegment) -> Iterator[Told]:
     if segment.line is None and not segment.after:
         return log.tell(segment.conversation_id, until=segment.until)
     return (event.told() for event in events_in(log, segment))
-
-
-def _closed(log: Log, segments: tuple[LineSegment, ...]) -> int:
-    """Return how many exchanges are closed: all but the last."""
-    return max(0, sum(_exchanges(log, segment) for segment in segments) - 1)
 
 
 def _exchanges(log: Log, segment: LineSegment) -> int:

@@ -54,8 +54,8 @@ class LineSegment:
         return self.after < version <= self.until
 
     def cut_at(self, until: int) -> LineSegment:
-        """Return the same segment up to another version."""
-        return replace(self, until=until, head=None)
+        """Return the same segment up to an earlier version."""
+        return replace(self, until=until)
 
 
 class Adoption(NamedTuple):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar, assert_never
+from copy import copy
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, assert_never
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
 from onrecord.adapters.streams.event_reading import blob_among, has_blob, owners_of, read_through
 from onrecord.adapters.streams.lineage import Lineages, LineSegment
-from onrecord.domain.admission import Refused, error_of, must_refer_back, names_versions
+from onrecord.domain.admission import Refused, error_of
 from onrecord.domain.content import Blob
 from onrecord.domain.conversation import start
 from onrecord.domain.errors import (
@@ -35,22 +35,21 @@ from onrecord.domain.log import (
     Conflict,
     Duplicate,
     Forgotten,
-    Log,
     Mismatch,
     NewEvent,
+    NewSince,
     Recorded,
     RecordedEvent,
     Verdict,
 )
-from onrecord.domain.new_events import Stamp, draft
+from onrecord.domain.new_events import NOBODY, Attribution, Stamp, draft
 
 if TYPE_CHECKING:
+    from onrecord.adapters.recording.actor_names import ActorNames
     from onrecord.adapters.recording.spool import Spool
 
 
 T = TypeVar("T")
-
-_TRIES: Final = 32
 
 Done: TypeAlias = Recorded | Duplicate
 """What an append says: recorded now, or recorded before."""
@@ -60,13 +59,19 @@ Done: TypeAlias = Recorded | Duplicate
 
 
 def append_first(
-    stream: Stream, drafted: tuple[NewEvent, ...], expected_version: int | None
+    stream: Stream,
+    drafted: tuple[NewEvent, ...],
+    expected_version: int | None,
+    by: Attribution | None = None,
 ) -> Done:
-    """Append as a holder's first; begin the conversation unless someone did before."""
+    """Append as a holder's first; begin the conversation unless someone did before.
+
+    `by` is who begins it, where that is not who uses the stream here and now.
+    """
     beginning = start(stream.head(), stream.key)
     if not beginning:
         return stream.append_drafted(drafted, expected_version)
-    events = (*(stream.draft(event) for event in beginning), *drafted)
+    events = (*(stream.draft(event, by=by) for event in beginning), *drafted)
     try:
         return stream.append_drafted(events, expected_version or 0)
     except VersionConflict:
@@ -83,7 +88,15 @@ def stored_again(record: Callable[[], T]) -> T:
         return record()
 
 
-def append_to(log: Log, append: Append) -> Done:
+class Appends(Protocol):
+    """What takes appends: a log, or what records them with something else."""
+
+    def append(self, appends: Sequence[Append]) -> list[Verdict]:
+        """Record what can be recorded and return a verdict for each request, as a log does."""
+        ...
+
+
+def append_to(log: Appends, append: Append) -> Done:
     """Append, and return what was done.
 
     VersionConflict, IdempotencyMismatch, ConversationForgotten, DocumentMissing, ConversationClosed
@@ -130,28 +143,6 @@ def _mismatch(append: Append, ordinal: int) -> str:
     )
 
 
-class Settled(NamedTuple):
-    """What the log said, and the events that it said it of; nothing was left to record of none."""
-
-    done: Done
-    events: tuple[Event, ...]
-
-
-def settle(stream: Stream, decide: Callable[[Head], tuple[Event, ...]]) -> Settled:
-    """Record what is decided from where a conversation stands; decide again where it moved on."""
-    for tries_left in reversed(range(_TRIES)):
-        head = stream.head()
-        events = decide(head)
-        if not events:
-            return Settled(Duplicate(head.version, head.version), ())
-        try:
-            return Settled(stream.append(*events, expected_version=head.version), events)
-        except (VersionConflict, IdempotencyMismatch):
-            if not tries_left:
-                raise
-    raise AssertionError("the last try returns or raises")
-
-
 # One conversation in the log: its events are appended here, read, and told by lineage.
 
 
@@ -162,14 +153,28 @@ class Stream:
     """
 
     def __init__(
-        self, backend: Backend, key: str, *, tenant: UUID, spool: Spool, actor: str | None = None
+        self,
+        backend: Backend,
+        key: str,
+        *,
+        tenant: UUID,
+        spool: Spool,
+        names: ActorNames,
+        holder: Attribution = NOBODY,
+        default: Attribution = NOBODY,
     ) -> None:
-        """Hold the conversation of a key; `actor` is a keyed digest in hex."""
+        """Hold the conversation of a key; `holder` is who acts in it, else it is `default`.
+
+        `names` is where the names of those who act are kept.
+        """
         self.backend = backend
+        self._appends: Appends = backend
         self.key = key
         self.tenant = tenant
         self._spool = spool
-        self._actor = actor
+        self.names = names
+        self.holder = holder
+        self.default = default
         self._id: UUID | None = None
         self._begun = False
         self._lineages: Lineages | None = None
@@ -191,6 +196,11 @@ class Stream:
         """Return where the conversation stands."""
         self._spool.settle(self.backend)
         return Head() if self.found() is None else self.backend.head(self.conversation_id)
+
+    def new_since(self, after: int, limit: int) -> NewSince:
+        """Return where the conversation stands, and at most `limit` events after a version."""
+        self._spool.settle(self.backend)
+        return self.backend.new_since(self.conversation_id, after, limit)
 
     def version_if_known(self) -> int | None:
         """Return the last version; None where the log cannot be asked. Records nothing."""
@@ -229,51 +239,6 @@ class Stream:
             return self.append_drafted(drafted, expected_version)
         return append_first(self, drafted, expected_version)
 
-    async def append_async(
-        self,
-        *events: Event,
-        expected_version: int | None = None,
-        causation_id: UUID | None = None,
-    ) -> Done:
-        """Record events as `append` does, without holding up the event loop.
-
-        Where the caller is cancelled, they may be recorded or not.
-        """
-        if not self._begun or self._spool.may_wait:
-            from asyncio import to_thread  # A program without coroutines does not load it.
-
-            first = partial(self.append, expected_version=expected_version)
-            return await to_thread(first, *events, causation_id=causation_id)
-        drafted = tuple(self.draft(event, causation_id) for event in events)
-        request = Append(self.tenant, self.conversation_id, drafted, expected_version)
-        try:
-            (verdict,) = await self.backend.append_async((request,))
-            return done_of(request, verdict)
-        except DocumentMissing:
-            from asyncio import to_thread
-
-            return await to_thread(self.append_drafted, drafted, expected_version)
-
-    def must_refer_back(self, events: Iterable[Event]) -> None:
-        """Raise InvalidContent where an event names a version that does not come before its own.
-
-        The head is read here, after the caller chose the versions: one that is beyond it by now was
-        beyond it then. What others append meanwhile only moves these events further on.
-        """
-        named = [(place, event) for place, event in enumerate(events, 1) if names_versions(event)]
-        if named:
-            version = max(self.head().version, 1)  # What begins a conversation comes before all.
-            for place, event in named:
-                must_refer_back(event, version + place)
-
-    async def must_refer_back_async(self, events: Iterable[Event]) -> None:
-        """Check events as `must_refer_back` does, without holding up the event loop."""
-        named = tuple(events)
-        if any(map(names_versions, named)):
-            from asyncio import to_thread
-
-            await to_thread(self.must_refer_back, named)
-
     def append_drafted(
         self, drafted: tuple[NewEvent, ...], expected_version: int | None = None
     ) -> Done:
@@ -283,11 +248,11 @@ class Stream:
         """
         request = Append(self.tenant, self.conversation_id, drafted, expected_version)
         try:
-            done = append_to(self.backend, request)
+            done = append_to(self._appends, request)
         except DocumentMissing:
             if not self._takes_from_origin(drafted):
                 raise
-            done = append_to(self.backend, request)
+            done = append_to(self._appends, request)
         self._begun = True
         return done
 
@@ -298,19 +263,59 @@ class Stream:
         *,
         event_id: UUID | None = None,
         metadata: Mapping[str, str] = NO_METADATA,
+        by: Attribution | None = None,
     ) -> NewEvent:
-        """Return an event of this conversation ready for the log, stamped with this moment."""
+        """Return an event of this conversation ready for the log, stamped with this moment.
+
+        The names of who does it are written to the directory at once, durably, where they are new:
+        no event is to be there before the name that it bears. `by` is who does it, where that is not who uses the stream here and now.
+        """
+        who = self.attribution() if by is None else by
+        trace = who.trace
+        if who.names:
+            self.names.keep(who)  # Before the event: a name that no event bears harms nobody.
         stamp = Stamp(
             event_id=event_id or uuid7(),
             occurred_at=time.time_ns() // 1000,
             salt=os.urandom(SALT_SIZE),
             tenant=self.tenant,
             conversation_id=self.conversation_id,
-            actor=self._actor,
+            actor=who.actor,
+            correlation_id=trace.trace_id if trace else None,
             causation_id=causation_id,
-            metadata=metadata,
+            metadata={**metadata, **who.metadata()} if who else metadata,
         )
         return draft(event, stamp)
+
+    def attribution(self) -> Attribution:
+        """Return who uses the conversation here and now: as the scope says, else its holder.
+
+        And the trace that the program is in, if any.
+        """
+        # Late: `import onrecord` needs neither.
+        from onrecord.adapters.streams.scopes import attribution_in, holding
+        from onrecord.adapters.streams.tracing import current_trace
+
+        return attribution_in(self, holding(), self.holder).traced(current_trace())
+
+    def shared(self) -> Stream:
+        """Return the stream of the same conversation that is no holder's own."""
+        if not self.holder:
+            return self
+        shared = copy(self)
+        shared.holder = NOBODY
+        return shared
+
+    def appending_by(self, appends: Appends) -> Stream:
+        """Return the stream of the same conversation whose events are appended by something else."""
+        joined = copy(self)
+        joined._appends = appends
+        return joined
+
+    def is_same(self, other: Stream) -> bool:
+        """Whether another holder's stream is of the same conversation of the same store."""
+        places = (self.backend, self.tenant, self.key), (other.backend, other.tenant, other.key)
+        return places[0] == places[1]
 
     def look_again(self) -> None:
         """Ask the log itself before the next thing is said: it may be closed."""

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+    from onrecord.adapters.terminal.actors import ShownActors
+
 
 # What an event of a provider's own tool says, as JSON: the same for all providers.
 
@@ -94,6 +96,9 @@ _MARKS: Final[Mapping[Mark, str]] = {
     "rejected": "bold yellow",
     "interrupts": "bold yellow",
 }
+_PEOPLE: Final = frozenset({"user", "tool", "outside", "system"})
+"""Speakers for whom somebody acts: on a terminal it is said who."""
+
 _LABEL_WIDTH: Final = 15
 _FOLDED_TO: Final = 3
 _GAP: Final = "  "
@@ -103,6 +108,7 @@ def show(
     named: Named,
     recorded: Iterable[RecordedEvent],
     changes: HistoryChanges,
+    actors: ShownActors,
     *,
     instructions: Mapping[int, str] | None = None,
 ) -> None:
@@ -113,7 +119,8 @@ def show(
     """
     all_lines = instructions is not None
     standing = changes.losses if all_lines else as_recorded
-    rows = timeline(recorded, side_lines=all_lines, standing=standing)
+    read = actors.noted(recorded)
+    rows = map(actors.named, timeline(read, side_lines=all_lines, standing=standing))
     marked = _with_redactions(with_instructions(rows, instructions or {}), changes.redacted)
     if output.is_drawn():
         draw(output.console(), named, marked, changes.compaction)
@@ -167,10 +174,10 @@ def _took(adoption: Adoption, at: int, line: UUID) -> bool:
 
 
 def columns(row: Row) -> tuple[object, ...]:
-    """Return a row's plain columns: version, time, speaker, kind, marks, version answered, text."""
+    """Return a row's plain columns: version, time, speaker, kind, marks, version answered, text, actor."""
     marks = ",".join(row.marks)
     moment = timestamp(row.recorded_at)
-    return (row.version, moment, row.speaker, row.kind, marks, row.answers, row.text)
+    return (row.version, moment, row.speaker, row.kind, marks, row.answers, row.text, row.actor)
 
 
 def document(event: RecordedEvent) -> dict[str, Any]:
@@ -260,6 +267,8 @@ def _marked_text(row: Row) -> Text:
     from rich.text import Text
 
     text = Text()
+    if row.actor is not None and row.speaker in _PEOPLE:
+        text.append(f"{output.flat(row.actor)}: ", "italic")
     for mark in row.marks:
         text.append(f"[{mark}]", _MARKS[mark]).append(" ")
     return text.append(output.flat(row.text), _text_style(row))

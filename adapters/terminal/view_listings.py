@@ -30,6 +30,7 @@ def _overview(entry: Overview, _: str) -> tuple[Cell, ...]:
         entry.input_tokens + entry.output_tokens,
         ", ".join(entry.models),
         entry.last_at,
+        ", ".join(entry.participant_names),
     )
 
 
@@ -39,7 +40,7 @@ def _hit(entry: Hit, name: str) -> tuple[Cell, ...]:
 
 
 def _deed(entry: AuditEntry, name: str) -> tuple[Cell, ...]:
-    actor = None if entry.actor is None else entry.actor[:_ACTOR_DIGITS]
+    actor = entry.actor_name or (None if entry.actor is None else entry.actor[:_ACTOR_DIGITS])
     what = (entry.type, entry.model, entry.tool)
     erasure = entry.erasure
     if erasure is None:
@@ -51,7 +52,8 @@ def _deed(entry: AuditEntry, name: str) -> tuple[Cell, ...]:
 
 def _erasure_text(erasure: ErasureDeed) -> str:
     if erasure.events is None:
-        return f"{erasure.actor}: {erasure.reason}"
+        what = f" (the name of {erasure.named[:_ACTOR_DIGITS]})" if erasure.named else ""
+        return f"{erasure.actor}{what}: {erasure.reason}"
     if erasure.forks is None:
         return f"{counted(erasure.events, 'event')} erased; whether forks stay cannot be told"
     stay = f"; forks that stay: {', '.join(map(str, erasure.forks))}" if erasure.forks else ""
@@ -120,6 +122,7 @@ OVERVIEW: Final = Listing(
         Column("tokens", Kind.COUNT),
         Column("models", Kind.NAME, is_extra=True),
         Column("last moved", Kind.TIME),
+        Column("actors", Kind.NAME, is_extra=True),
     ),
     _overview,
 )

@@ -45,11 +45,25 @@ class InvalidArguments(InvalidInput):
 
 @overload
 def tool(
-    function: Callable[..., object], /, *, name: str | None = None, description: str | None = None
+    function: Callable[..., object],
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    needs_approval: bool | Callable[[JsonObject], bool] = False,
+    repeatable: bool = False,
+    timeout: float | None = None,
 ) -> Tool: ...
 @overload
 def tool(
-    function: None = None, /, *, name: str | None = None, description: str | None = None
+    function: None = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    needs_approval: bool | Callable[[JsonObject], bool] = False,
+    repeatable: bool = False,
+    timeout: float | None = None,
 ) -> Callable[[Callable[..., object]], Tool]: ...
 def tool(
     function: Callable[..., object] | None = None,
@@ -57,15 +71,26 @@ def tool(
     *,
     name: str | None = None,
     description: str | None = None,
+    needs_approval: bool | Callable[[JsonObject], bool] = False,
+    repeatable: bool = False,
+    timeout: float | None = None,
 ) -> Tool | Callable[[Callable[..., object]], Tool]:
     """Return a callable, sync or async, as a tool; also as a decorator, with or without brackets.
 
     Its name and the first paragraph of its docstring are what a model is told, unless others are
-    given; `Annotated[str, Field(description="...")]` tells of a parameter. InvalidContent for what
-    has no signature of named parameters, or types that JSON Schema cannot say.
+    given; `Annotated[str, Field(description="...")]` tells of a parameter. The others are options of
+    its calls, as `Tool.with_options` has them. InvalidContent for what has no signature of named
+    parameters, or types that JSON Schema cannot say.
     """
     if function is None:
-        return lambda decorated: tool(decorated, name=name, description=description)
+        return lambda decorated: tool(
+            decorated,
+            name=name,
+            description=description,
+            needs_approval=needs_approval,
+            repeatable=repeatable,
+            timeout=timeout,
+        )
     if not callable(cast("object", function)):
         raise InvalidContent(f"a tool is a callable, not {kind_of(function)}")
     called = _Called.of(function, _name(function) if name is None else name)
@@ -74,7 +99,8 @@ def tool(
         description=_first_paragraph(function) if description is None else description,
         input_schema=called.schema(),
     )
-    return Tool(definition, called, is_async=_is_async(function))
+    made = Tool(definition, called, is_async=_is_async(function))
+    return made.with_options(needs_approval=needs_approval, repeatable=repeatable, timeout=timeout)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Container, Mapping
 from dataclasses import dataclass, field, replace
-from inspect import isawaitable
+from inspect import isawaitable, iscoroutinefunction
+from threading import TIMEOUT_MAX
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from pydantic import BaseModel
@@ -91,7 +92,9 @@ class Tool:
 
     `is_async` says that calling it gives something to await at once, and so blocks no loop. A tool
     with an `advice`, blank or not, is called once in an exchange: after that the model is told so.
-    What one gives that `answers` is the answer.
+    What one gives that `answers` is the answer. `timeout` is in seconds, None is that of the runner.
+    A call that `needs_approval` waits for a person; one that is `repeatable` may be made again where
+    nobody knows whether it was made.
     """
 
     definition: ToolDefinition
@@ -101,6 +104,9 @@ class Tool:
     is_async: bool = False
     advice: str | None = None
     answers: bool = False
+    timeout: float | None = None
+    needs_approval: bool | Callable[[JsonObject], bool] = False
+    repeatable: bool = False
 
     @property
     def name(self) -> str:
@@ -147,6 +153,26 @@ class Tool:
         """Return a tool whose result is the answer: behind it `run_until_answered` asks no model."""
         return replace(self, answers=True)
 
+    def with_options(
+        self,
+        *,
+        needs_approval: bool | Callable[[JsonObject], bool] | None = None,
+        repeatable: bool | None = None,
+        timeout: float | None = None,
+    ) -> Tool:
+        """Return a tool whose calls a `ToolRunner` makes otherwise; what is left out stays as it is.
+
+        A call waits for a person where `needs_approval` is true, or is a function that returns true for
+        the arguments of the call. A `repeatable` call may be made again after the process died that made
+        it. `timeout` is in seconds, and wins over that of the runner.
+        """
+        changed = self if timeout is None else replace(self, timeout=seconds_given(timeout))
+        if repeatable is not None:
+            changed = replace(changed, repeatable=bool(repeatable))
+        if needs_approval is None:
+            return changed
+        return replace(changed, needs_approval=_approval_given(needs_approval))
+
     def observed(self, watch: Callable[[JsonObject, object], object]) -> Tool:
         """Return a tool of which somebody is told, behind each call: its arguments and its result.
 
@@ -166,6 +192,23 @@ class Tool:
             return result
 
         return replace(self, call=call)
+
+
+def _approval_given(value: object) -> bool | Callable[[JsonObject], bool]:
+    """Return what says whether a call needs approval; InvalidContent for what cannot say so."""
+    if isinstance(value, bool):
+        return value
+    # A coroutine would be true, whatever it comes to.
+    if not callable(value) or iscoroutinefunction(value):
+        raise InvalidContent("needs_approval is a truth value, or a function of the arguments")
+    return cast("Callable[[JsonObject], bool]", value)
+
+
+def seconds_given(value: object) -> float:
+    """Return a time-out, at most what a thread can wait; InvalidContent for what is none."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+        return min(value, TIMEOUT_MAX)
+    raise InvalidContent("a time-out is a number of seconds above 0")
 
 
 def _cut(result: object, characters: int, ending: str) -> object:

@@ -64,15 +64,20 @@ class Erasing:
     erase: Callable[[UUID], int]
     forks: Callable[[UUID], Sequence[UUID] | None]
 
-    def forget(self, conversation_id: UUID, actor: str, reason: str) -> int:
-        """Erase a conversation; return how many events that were, 0 if they were erased before."""
+    def forget(
+        self, conversation_id: UUID, actor: str, reason: str, named: str | None = None
+    ) -> int:
+        """Erase a conversation; return how many events that were, 0 if they were erased before.
+
+        `named` is the digest of an actor whose name is erased, by an id of its own.
+        """
         operators = self._operators()
         # Looked for once: who looked again could begin a second erasure behind a quicker one's first.
         found = operators.last_and_next(conversation_id)
         last, _ = found
         if last is not None and last.is_completed and _says_nothing(self.backend, conversation_id):
             return self.erase(conversation_id)  # A Redis that was away may be there by now.
-        erasure = operators.intend(conversation_id, actor, reason, found)
+        erasure = operators.intend(conversation_id, actor, reason, found, named)
         return self._finish(operators, erasure.id, conversation_id, actor)
 
     def resume(self, actor: str | None) -> int:

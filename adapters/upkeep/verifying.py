@@ -31,6 +31,7 @@ from onrecord.domain.log import Backend, Cursor, RecordedEvent
 from onrecord.projections.history.erasure_records import ErasureEntry, erasure_entry
 from onrecord.projections.verification.belongings import (
     References,
+    actor_faults,
     erasure_faults,
     key_faults,
     snapshot_faults,
@@ -320,6 +321,7 @@ class _Check:
             if conversation_id not in self._erased_by_operators:
                 why = "an erasure of it is noted, and no operator's erasure tells of it"
                 self.add([Fault(conversation_id, 0, why)])
+        self.add(actor_faults(self._backend.actors().stored(), self._backend.digest))
         self._beside.append("the schema, and the rows that belong to no conversation")
         self._beside += self._inventory.seen()
         self._unchecked = self._inventory.unseen()

@@ -6,7 +6,7 @@ import hmac
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime
 from typing import Final, Generic, TypeVar
 from urllib.parse import quote, unquote
 
@@ -15,6 +15,7 @@ from pydantic_core import to_json
 from onrecord.adapters.inputs.arguments import kind_of
 from onrecord.adapters.views.ports import PageRows
 from onrecord.domain.errors import InvalidInput
+from onrecord.domain.header import microseconds_of
 from onrecord.projections.views.view import Row, View, storable
 
 EntryT = TypeVar("EntryT")
@@ -135,9 +136,6 @@ def _not_given() -> InvalidInput:
 MOST_ENTRIES: Final = 1_000
 """How many entries a page may have."""
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
-
 
 def set_filters(filters: Row) -> Row:
     """Return those filters that are not None; their texts as the rows have them."""
@@ -179,7 +177,7 @@ def _time(name: str, at: object) -> int | None:
         raise InvalidInput(f"{name} is a datetime, not {kind_of(at)}")
     if at.utcoffset() is None:
         raise InvalidInput(f"{name} has no time zone: write datetime(..., tzinfo=UTC)")
-    return (at - _EPOCH) // _MICROSECOND
+    return microseconds_of(at)
 
 
 def _day(name: str, on: object) -> str | None:

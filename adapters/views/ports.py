@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +15,7 @@ from onrecord.domain.errors import InvalidInput
 from onrecord.domain.header import time_of
 from onrecord.domain.inventory import Moment
 from onrecord.projections.views.planning import Build, Part
-from onrecord.projections.views.registry import VIEWS
+from onrecord.projections.views.projection import ProjectionTransaction
 from onrecord.projections.views.view import Row, View
 
 # Read: pages of rows.
@@ -70,6 +70,10 @@ class Pages(Protocol):
 
     def page(self, query: PageQuery) -> PageRows:
         """Return a page of a view as it stands, after it was caught up if that is done by reading."""
+        ...
+
+    def reading(self, view: View) -> AbstractContextManager[ProjectionTransaction]:
+        """Lend a transaction that reads, and cannot write, the tables of a projection of one's own."""
         ...
 
     def erase(self) -> None:
@@ -221,11 +225,19 @@ class Keeper(Protocol):
         ...
 
 
-def view_of(name: str) -> View:
+def view_of(name: str, views: Mapping[str, View]) -> View:
     """Return the view of a name; InvalidInput says which there are."""
-    if name not in VIEWS:
-        raise InvalidInput(f"there is no view of that name: there are {', '.join(sorted(VIEWS))}")
-    return VIEWS[name]
+    if name not in views:
+        raise unknown_view(views)
+    return views[name]
+
+
+def unknown_view(names: Iterable[str]) -> InvalidInput:
+    """Return the error for a name that is none of these views'."""
+    return InvalidInput(
+        f"there is no view of that name: there are {', '.join(sorted(names))}; a projection of your "
+        "own is known by store.views.register(...), by --projection or by an entry point"
+    )
 
 
 # Verify: what is kept, row by row, for `onrecord verify --views`.

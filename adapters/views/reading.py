@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -12,6 +14,8 @@ from uuid import UUID
 
 from onrecord.adapters.inputs.arguments import text_given, text_if_given
 from onrecord.adapters.streams.lineage import keys_of
+from onrecord.adapters.views.following import Following
+from onrecord.adapters.views.own_projections import OwnProjections
 from onrecord.adapters.views.pages import (
     EntryT,
     Page,
@@ -29,6 +33,12 @@ from onrecord.domain.errors import ConversationNotFound, InvalidInput
 from onrecord.domain.log import Backend, Log
 from onrecord.projections.views.audit import AUDIT, AuditEntry, deed
 from onrecord.projections.views.conversations import CONVERSATIONS, Overview, overview
+from onrecord.projections.views.own_views import queries_of
+from onrecord.projections.views.projection import (
+    OwnProjection,
+    ProjectionRow,
+    ProjectionTransaction,
+)
 from onrecord.projections.views.search import SEARCH, Hit, hit_of, parse_query
 from onrecord.projections.views.tool_ledger import (
     TOOL_LEDGER,
@@ -49,6 +59,9 @@ _WINDOW: Final = Shape(WINDOW, exchange_of, ("first_version",))
 _SEARCH: Final = Shape(SEARCH, hit_of, ("position",))
 
 
+_DIGEST: Final = re.compile(r"(?:[0-9a-f]{2})+")
+
+
 class Views:
     """The views of a tenant's conversations. Get it as `store.views`; safe to share.
 
@@ -56,14 +69,21 @@ class Views:
     from behind `after`, which is the `after` of the page before. Filters that are None take
     everything. `since` and `until` are times (datetime with a zone): from `since` on, before
     `until`. InvalidInput says which argument is wrong. A conversation is named by its key or its
-    id; ConversationNotFound if nothing has that key. People are named as `$ONRECORD_ACTOR` is.
+    id; ConversationNotFound if nothing has that key. People are named as they act.
     """
 
     def __init__(
-        self, pages: Pages, keeper: Callable[[], Keeper], backend: Backend, tenant: UUID
+        self,
+        pages: Pages,
+        keeper: Callable[[], Keeper],
+        backend: Backend,
+        tenant: UUID,
+        *,
+        own_projections: OwnProjections,
     ) -> None:
-        """Read a tenant's pages."""
+        """Read a tenant's pages; `own_projections` keeps projections of one's own."""
         self.pages = pages
+        self.own_projections = own_projections
         self._keeper = keeper
         self._backend = backend
         self._tenant = tenant
@@ -73,6 +93,47 @@ class Views:
     def keeper(self) -> Keeper:
         """Return who says how the views stand, pauses, retries and rebuilds them."""
         return self._keeper()
+
+    def register(self, projection: object) -> str:
+        """Let a projection of one's own be known by its name in this process; return the name.
+
+        `store.follow` and `store.run` do so by themselves. InvalidInput where another has that name.
+        """
+        return self.own_projections.register(projection).name
+
+    def read(
+        self, projection: OwnProjection | str
+    ) -> AbstractContextManager[ProjectionTransaction]:
+        """Lend a transaction that reads the tables of a projection of one's own.
+
+        Its `generation` is the one to be read. On SQLite the projection is caught up before, by a bounded
+        step. InvalidInput for a name that is not registered.
+        """
+        return self.pages.reading(self.own_projections.view(projection))
+
+    def rows(
+        self,
+        projection: OwnProjection | str,
+        *,
+        conversation: str | UUID | None = None,
+        prefix: str | None = None,
+        limit: int = 50,
+        after: str | None = None,
+    ) -> Page[ProjectionRow]:
+        """Return the rows of a `RowProjection`, by name and conversation; `prefix` is of their names.
+
+        InvalidInput for a projection that keeps its rows elsewhere.
+        """
+        filters: Row = {
+            "conversation_id": self._id(conversation),
+            "prefix": text_if_given("prefix", prefix),
+        }
+        shape = self.own_projections.shape(projection)
+        return self._page(shape, {"view": shape.view.name, **filters}, limit, after)
+
+    def follow(self, projection: OwnProjection | str) -> Following:
+        """Return a scope in which this process keeps a projection of one's own up to date."""
+        return self.own_projections.follow(projection, self._keeper)
 
     def conversations(
         self,
@@ -236,7 +297,8 @@ class Views:
     def _page(
         self, shape: Shape[EntryT], filters: Row, limit: object, after: str | None
     ) -> Page[EntryT]:
-        name, wanted, size = f"{shape.view.name}_page", set_filters(filters), page_size(limit)
+        name = f"{queries_of(shape.view)}_page"
+        wanted, size = set_filters(filters), page_size(limit)
         last: Row = {}
         if after is not None:
             last = self._cursors.key_in(text_given("`after`", after), name, wanted, shape.key)
@@ -245,7 +307,8 @@ class Views:
         if len(page.rows) > size:
             key = {column: page.rows[size - 1][column] for column in shape.key}
             following = self._cursors.after(name, wanted, key)
-        return page_of(shape, page, self._with_keys(page.rows[:size]), following)
+        rows = self._with_names(self._with_keys(page.rows[:size]))
+        return page_of(shape, page, rows, following)
 
     def _with_keys(self, rows: Sequence[Row]) -> list[Row]:
         """Return rows with the keys of their conversations, which only the log has.
@@ -256,6 +319,15 @@ class Views:
         keys = keys_of(self._backend, (UUID(row["conversation_id"]) for row in unnamed))
         named = {str(conversation_id): key for conversation_id, key in keys.items()}
         return [{"key": named.get(row.get("conversation_id", "")), **row} for row in rows]
+
+    def _with_names(self, rows: Sequence[Row]) -> list[Row]:
+        """Return rows with the names of those who acted, which only the log's directory has."""
+        digests = {digest for row in rows for digest in _digests(row)}
+        if not digests:
+            return list(rows)
+        kept = self._backend.actors().names(self._tenant, list(map(bytes.fromhex, digests)))
+        names = {digest.hex(): name for digest, name in kept.items()}
+        return [{**row, **_named(row, names)} for row in rows]
 
     def _id(self, which: str | UUID | None) -> str | None:
         return None if which is None else str(self._named(which))
@@ -277,6 +349,23 @@ def with_keys(log: Log, tenant: UUID, parked: Sequence[Parked]) -> list[Parked]:
     """Return parked events with the keys of their conversations, those of a tenant."""
     keys = keys_of(log, (event.conversation_id for event in parked if event.tenant == tenant))
     return [replace(event, key=keys.get(event.conversation_id)) for event in parked]
+
+
+def _digests(row: Row) -> Iterator[str]:
+    """Yield the digests of actors that a row has; anybody may have written what is none."""
+    for digest in (row.get("actor"), *row.get("participants", ())):
+        if isinstance(digest, str) and _DIGEST.fullmatch(digest):
+            yield digest
+
+
+def _named(row: Row, names: Mapping[str, str]) -> Row:
+    """Return the names of a row's actors, where it has any."""
+    named: Row = {}
+    if "actor" in row:
+        named["actor_name"] = names.get(row["actor"] or "")
+    if "participants" in row:
+        named["participant_names"] = [names[each] for each in row["participants"] if each in names]
+    return named
 
 
 def _one_of(what: str, name: str | None, known: tuple[str, ...]) -> str | None:

@@ -170,6 +170,11 @@ class Wire:
     the meaning of a request. `family` returns the base class of the SDK's errors, if the SDK was
     imported. `batches` reads batches, if they are recorded. `is_respelled` is True if the SDK writes
     a request differently from what it was given (respelling.py).
+
+    Of what a program hands over: `answer_members` are those of an envelope that only answers of this
+    API have; None where the reader keeps no others. `sdk_arguments` has the members that only the
+    SDK's functions take, no request, and whose they are. `model_prefix` is what a name of a model
+    may begin with, where the path says it already.
     """
 
     api: str
@@ -186,6 +191,9 @@ class Wire:
     family: Callable[[], type[Exception] | None] = no_family
     batches: BatchWire | None = None
     is_respelled: bool = False
+    answer_members: frozenset[str] | None = None
+    sdk_arguments: Mapping[str, str] = field(default_factory=dict[str, str])
+    model_prefix: str = ""
 
 
 # What a service says when it does not answer, as an event.

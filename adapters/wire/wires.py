@@ -93,6 +93,9 @@ _WIRE: Final = part_of(
         "family": CALLABLE,
         "batches": optional(part_of(BatchWire, {})),
         "is_respelled": BOOL,
+        "answer_members": optional(must_be("frozenset of str", _are_texts)),
+        "sdk_arguments": mapping_of(TEXT),
+        "model_prefix": TEXT,
     },
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
@@ -30,6 +31,7 @@ SUMMARY: Final = "Summary of the conversation so far:\n\n"
 
 _SUMMARY: Final = "history.compacted"
 _DOCUMENT: Final = "document.extracted"
+_ADOPTION: Final = "line.adopted"
 
 AMENDS: Final = frozenset({"content.redacted", _SUMMARY})
 """Events that say how others are told."""
@@ -104,33 +106,57 @@ def as_compacted(items: Sequence[Item], compaction: Compaction) -> list[Item]:
     return [*before, compaction.item, *after]
 
 
-def left_out(items: Sequence[Item], compaction: Compaction | None = None) -> int:
-    """Return how many versions are missing before the last one of each conversation.
+class Presence:
+    """Which versions of each conversation are among events, to tell how many are not.
 
-    Those of which the main branch was given up, or that stayed on a side branch then, do not count, nor
-    those that a summary stands for.
+    `compaction` is the summary that counts, if there is one. The events may go on.
     """
-    if not items:
-        return 0
-    (first, begin), (last, end) = place_of(items[0]), place_of(items[-1])
-    if first == last and begin == 1 and end == len(items):
-        return 0
-    versions: dict[UUID | None, set[int]] = {}
-    # Ids are dear to hash, and the events of a conversation mostly follow each other.
-    of, present = first, versions.setdefault(first, set())
-    for conversation, version in map(place_of, items):
-        if conversation is not of:
-            of, present = conversation, versions.setdefault(conversation, set())
-        present.add(version)
-    begun = _begun(items, compaction)
-    missing = sum(
-        max(present) - start - sum(version > start for version in present)
-        for conversation, present in versions.items()
-        for start in [begun.get(conversation, 0)]
-    )
-    return missing - sum(
-        _given_up(item, versions, begun) for item in items if _name(item) == "line.adopted"
-    )
+
+    def __init__(self, compaction: Compaction | None = None) -> None:
+        """Begin with no events."""
+        self._compaction = compaction
+        self._begun: dict[UUID | None, int] | None = None
+        self._versions: dict[UUID | None, set[int]] = {}
+        self._adoptions: list[Item] = []
+        self._count = 0
+
+    def left_out(self, items: Sequence[Item]) -> int:
+        """Return how many versions are missing before the last one of each conversation.
+
+        `items` are those of the last time, and what came since. Those of which the main branch was
+        given up, or that stayed on a side branch then, do not count, nor those that a summary stands for.
+        """
+        if not items:
+            return 0
+        (first, begin), (last, end) = place_of(items[0]), place_of(items[-1])
+        if first == last and begin == 1 and end == len(items):
+            return 0
+        if self._begun is None:
+            self._begun = _begun(items, self._compaction)
+        self._take(items)
+        begun = self._begun
+        missing = sum(
+            max(present) - start - (sum(map(start.__lt__, present)) if start else len(present))
+            for conversation, present in self._versions.items()
+            for start in [begun.get(conversation, 0)]
+        )
+        return missing - sum(_given_up(item, self._versions, begun) for item in self._adoptions)
+
+    def _take(self, items: Sequence[Item]) -> None:
+        # Ids are dear to hash, and the events of a conversation mostly follow each other.
+        known: object = self
+        present = set[int]()
+        for item in islice(items, self._count, None):
+            if isinstance(item, Told):
+                conversation, version, name = item.conversation_id, item.version, item.type
+            else:
+                conversation, version, name = None, item[0], name_of(item[1])
+            if conversation is not known:
+                known, present = conversation, self._versions.setdefault(conversation, set())
+            present.add(version)
+            if name == _ADOPTION:
+                self._adoptions.append(item)
+        self._count = len(items)
 
 
 def _begun(items: Sequence[Item], compaction: Compaction | None) -> dict[UUID | None, int]:

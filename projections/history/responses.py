@@ -268,7 +268,7 @@ def text_blocks(closing: ResponseCompleted | ResponseInterrupted) -> Iterator[Na
             yield Native(api=closing.api, value=value)
 
 
-_SAW_LESS: Final = b'{"seen":'
+SAW_LESS: Final = b'{"seen":'
 """How a request on the main branch begins that saw less: the order of members is fixed (format.md)."""
 
 
@@ -276,7 +276,7 @@ def seen_by(item: Item) -> int | None:
     """Return the last version that a request of the main branch saw, if others came after it."""
     if isinstance(item, Told):
         body = item.body or b""
-        is_request = item.type == "request.sent" and body.startswith(_SAW_LESS)
-        return int(body[len(_SAW_LESS) : body.index(b",")]) if is_request else None
+        is_request = item.type == "request.sent" and body.startswith(SAW_LESS)
+        return int(body[len(SAW_LESS) : body.index(b",")]) if is_request else None
     event = item[1]
     return event.seen if isinstance(event, RequestSent) and event.line is None else None

@@ -9,19 +9,25 @@ refused, and one that came again for the same request, is no part of the history
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
 from typing import Final
 from uuid import UUID
 
-from onrecord.domain.content import Document, Role, Text
+from onrecord.domain.content import Role
 from onrecord.domain.conversation import CANCELLED
-from onrecord.domain.events import ResponseCompleted, ResponseInterrupted, SignalReceived
+from onrecord.domain.events import ResponseCompleted, ResponseInterrupted
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import partial_of
 from onrecord.projections.history.history import Block, Mark, Missing, Note, Turn
-from onrecord.projections.history.responses import Item, Place, event_of, place_of, seen_by
+from onrecord.projections.history.responses import (
+    SAW_LESS,
+    Item,
+    Place,
+    event_of,
+    place_of,
+    seen_by,
+)
 
 
 class Rounds:
@@ -59,6 +65,15 @@ class Rounds:
         self._paused: set[str | None] = set()
         # Documents that providers' tools made, each with its response: they come after all of it.
         self._made: list[tuple[str | None, Block]] = []
+
+    def copy(self) -> Rounds:
+        """Return rounds that go on apart from these; they share the blocks, which never change."""
+        twin = Rounds()
+        for name, value in vars(self).items():
+            # What changes here are these containers, none of which holds another.
+            is_own = isinstance(value, list | dict | set)
+            vars(twin)[name] = value.copy() if is_own else value
+        return twin
 
     def speak(self, block: Block) -> None:
         """Add a block of the assistant's."""
@@ -285,9 +300,10 @@ class Answers:
         self._notes = notes
         self._cut: ResponseInterrupted | None = None
 
-    def ask(self, item: Item) -> None:
-        """Take in a request."""
-        self.saw_less = self.saw_less or seen_by(item) is not None
+    def ask(self, item: Item, body: bytes | None) -> None:
+        """Take in a request; its `body` tells whether it may have seen less, None that it may."""
+        if body is None or body.startswith(SAW_LESS):
+            self.saw_less = self.saw_less or seen_by(item) is not None
         self._rounds.ask()
         self.requests.append(item)
         self._cut = None
@@ -352,45 +368,3 @@ def _may_matter(body: bytes | None) -> bool:
         return True
     # Few ends hold a list, and one byte is found in a tenth of the time.
     return _LIST in body and body.rfind(_UNFINISHED) >= 0
-
-
-# Signals as the model is told of them: what one says, then its documents, among the user's words.
-
-NO_CONTENT: Final = "An event was triggered but no content was returned."
-"""What a signal without content says, before it says what became of the calls that were open."""
-
-INTERRUPTED: Final = " All in-flight tool executions were canceled."
-WAITED: Final = " Execution waited for all in-flight tool executions to complete before proceeding."
-
-
-def words_for_empty(*, interrupts: bool) -> str:
-    """Return what stands for the content of a signal that has none."""
-    return NO_CONTENT + (INTERRUPTED if interrupts else WAITED)
-
-
-def said_by(event: SignalReceived) -> tuple[Text | Document, ...]:
-    """Return what a signal says: its text, then its documents; words where it says nothing."""
-    texts = [part for part in event.content if isinstance(part, Text) and part.text.strip()]
-    documents = [part for part in event.content if isinstance(part, Document)]
-    if not (texts or documents):
-        texts = [Text(text=words_for_empty(interrupts=event.interrupts))]
-    return (*texts, *documents)
-
-
-def signal_blocks(
-    version: int, at: UUID | None, plain: JsonObject, spilled: bool, request_count: int
-) -> Iterator[Block]:
-    """Yield the blocks that stand for a `signal.received`: its text, then each document.
-
-    `at` is its conversation, `asked` how many requests were sent before it (`Block`).
-    """
-    content: list[JsonObject] = list(plain.get("content", ()))
-    texts = [part for part in content if part["kind"] == "text" and part["text"].strip()]
-    documents = [part for part in content if part["kind"] == "document"]
-    if not (texts or documents):
-        words = words_for_empty(interrupts=plain.get("interrupts", False))
-        texts = [{"kind": "text", "text": words}]
-    for part in texts:
-        yield Block(version, at, part, spilled, None, request_count, signal=True)
-    for part in documents:
-        yield Block(version, at, part, spilled, None, request_count, "document", signal=True)

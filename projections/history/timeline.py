@@ -46,6 +46,7 @@ class Row:
 
     `kind` is what it is in a word or two, `text` all of it, `marks` what to mind. A result has
     the version of its call in `answers`. `line` is the side branch it is on (None: the main branch).
+    `actor` is who did it, as whoever shows the row knows.
     """
 
     version: int
@@ -57,6 +58,7 @@ class Row:
     marks: tuple[Mark, ...] = ()
     answers: int | None = None
     line: UUID | None = None
+    actor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

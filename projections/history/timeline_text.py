@@ -18,7 +18,14 @@ from onrecord.domain.content import (
     Url,
 )
 from onrecord.domain.errors import counted
-from onrecord.domain.tools import BuiltinTool, ToolDefinition
+from onrecord.domain.tools import (
+    ApprovalDecided,
+    ApprovalRequested,
+    BuiltinTool,
+    CallStep,
+    ToolCallBegun,
+    ToolDefinition,
+)
 from onrecord.projections.api import instructions_of, neutral_of, tool_of
 
 
@@ -280,6 +287,7 @@ Aside: TypeAlias = (
     | events.DocumentExtracted
     | events.ContextCarried
     | events.AnnotationAdded
+    | CallStep
     | _Retold
 )
 """What is beside the conversation itself."""
@@ -306,8 +314,26 @@ def aside(event: Aside) -> Told:
         case events.AnnotationAdded():
             place = "" if event.version is None else f"on version {event.version}: "
             return Told("record", "annotation", place + pairs(event.labels))
+        case ApprovalRequested() | ApprovalDecided() | ToolCallBegun():
+            return _step(event)
         case _:
             return _retold(event)
+
+
+def _step(event: CallStep) -> Told:
+    """Tell of what became of a call that awaits its result."""
+    match event:
+        case ApprovalRequested(unsure=True):
+            unsure = f"{event.call_id} was begun, and nobody knows whether it was made"
+            return Told("record", "approval", unsure)
+        case ApprovalRequested():
+            return Told("record", "approval", f"{event.call_id} waits for a person")
+        case ApprovalDecided():
+            return Told("record", event.decision, with_reason(event.call_id, event.reason))
+        case ToolCallBegun():
+            return Told("record", "begun", event.call_id)
+        case _:
+            assert_never(event)
 
 
 def _retold(event: _Retold) -> Told:

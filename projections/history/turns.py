@@ -16,7 +16,7 @@ What is decided here (with rounds.py and responses.py), for every API alike:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
@@ -30,10 +30,10 @@ from onrecord.projections.api import says_it_failed
 from onrecord.projections.history.amendments import (
     AMENDS,
     SUMMARY,
+    Presence,
     amended,
     as_compacted,
     as_seen,
-    left_out,
     taken_out,
     without,
 )
@@ -45,13 +45,10 @@ from onrecord.projections.history.responses import (
     event_of,
     plain_of,
     plain_of_event,
+    seen_by,
 )
-from onrecord.projections.history.rounds import (
-    Answers,
-    Rounds,
-    given_up,
-    signal_blocks,
-)
+from onrecord.projections.history.rounds import Answers, Rounds, given_up
+from onrecord.projections.history.signals import signal_blocks
 from onrecord.projections.history.tool_names import given_names
 
 # Members of a body have a fixed order, `line` first (docs/format.md): these bytes tell without
@@ -73,22 +70,55 @@ def history(recorded: Iterable[Item], missing: Missing = "cancel") -> History:
     and tools in force come first. The events of a fork come after those of its origin. `missing`
     says what becomes of calls without a result; to heed `refuse` is for whoever sends the history.
     """
-    items = list(recorded)
-    shown, redactions, compaction = items, set[Place](), None
-    removed: Mapping[Place, list[JsonObject]] = {}
-    fold = _Fold(redactions, missing)
-    fold.take_all(shown)
-    if fold.is_amended:
-        redactions, compaction = amended(items)
-        removed = taken_out(items, redactions) if redactions else removed
-        shown = items if compaction is None else as_compacted(items, compaction)
-        fold = _Fold(redactions, missing, removed=removed)
+    return GrowingHistory(recorded, missing).history()
+
+
+class GrowingHistory:
+    """The history of events that may go on: what was taken in is not folded again.
+
+    It is at any time what `history` makes of all its events. One thread at a time.
+    """
+
+    def __init__(self, recorded: Iterable[Item], missing: Missing = "cancel") -> None:
+        """Take in the first events, as `history` does; CorruptRecord where one has not its shape."""
+        self._items = list(recorded)
+        self._missing: Missing = missing
+        self._fold, self._presence = self._folded()
+
+    def take(self, recorded: Sequence[Item]) -> None:
+        """Take in events that come behind all others; after an error it is of no use any more."""
+        self._items.extend(recorded)
+        if any(map(_tells_of_others, recorded)):
+            self._fold, self._presence = self._folded()
+        else:
+            self._fold.take_all(recorded)
+
+    def history(self) -> History:
+        """Return the history of all events so far; events that are taken in later do not change it."""
+        return self._fold.history(self._items, self._presence.left_out(self._items))
+
+    def _folded(self) -> tuple[_Fold, Presence]:
+        shown, redactions, compaction = self._items, set[Place](), None
+        removed: Mapping[Place, list[JsonObject]] = {}
+        fold = _Fold(redactions, self._missing)
         fold.take_all(shown)
-    if fold.saw_less:
-        ordered, unseen = as_seen(shown)
-        fold = _Fold(redactions, missing, unseen, removed)
-        fold.take_all(ordered)
-    return fold.history(items, left_out(items, compaction))
+        if fold.is_amended:
+            redactions, compaction = amended(self._items)
+            removed = taken_out(self._items, redactions) if redactions else removed
+            shown = self._items if compaction is None else as_compacted(self._items, compaction)
+            fold = _Fold(redactions, self._missing, removed=removed)
+            fold.take_all(shown)
+        if fold.saw_less:
+            ordered, unseen = as_seen(shown)
+            fold = _Fold(redactions, self._missing, unseen, removed)
+            fold.take_all(ordered)
+        return fold, Presence(compaction)
+
+
+def _tells_of_others(item: Item) -> bool:
+    """Whether an event says how earlier ones are told, or in which order."""
+    name = item.type if isinstance(item, Told) else name_of(item[1])
+    return name in AMENDS or seen_by(item) is not None
 
 
 class _Fold:
@@ -154,19 +184,20 @@ class _Fold:
             raise CorruptRecord(SHAPELESS) from exc
 
     def history(self, items: list[Item], missing: int) -> History:
-        """Return all that was taken in."""
+        """Return all that was taken in; more may be taken in afterwards."""
         last = items[-1] if items else None
-        awaited, closed_turns = self._rounds.awaited(), self._rounds.turns()
+        rounds = self._rounds.copy()
+        awaited, closed_turns = rounds.awaited(), rounds.turns()
         return History(
             turns=closed_turns,
-            responses=Responses(self._requests, self._answers.closings, self._rules),
+            responses=Responses([*self._requests], [*self._answers.closings], self._rules),
             instructions=self._instructions,
             tools=self._tools,
-            notes=(*self._notes, *self._rounds.notes),
-            has_prefills=self._rounds.has_prefills,
+            notes=(*self._notes, *rounds.notes),
+            has_prefills=rounds.has_prefills,
             left_out=missing,
             as_of=last.recorded_at if isinstance(last, Told) else None,
-            torn=frozenset(self._torn | self._rounds.torn),
+            torn=frozenset(self._torn | rounds.torn),
             has_made=self._has_made,
             awaited=awaited,
         )
@@ -195,7 +226,7 @@ class _Fold:
 
     def _take_long(self, item: Item, name: str, body: bytes | None) -> None:
         if name == _REQUEST:
-            self._answers.ask(item)
+            self._answers.ask(item, body)
         else:
             self._answers.complete(item, body, self._at)
 

@@ -17,7 +17,7 @@ from onrecord.projections.api import instructions_of, tool_of
 from onrecord.projections.apis.tools import encode_tool
 from onrecord.projections.history.amendments import SUMMARY
 from onrecord.projections.history.responses import text_blocks
-from onrecord.projections.history.rounds import said_by
+from onrecord.projections.history.signals import said_by
 from onrecord.projections.matching.units import Unit, unit_of
 
 

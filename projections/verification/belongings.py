@@ -6,10 +6,11 @@ the events, or cannot be there without them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
+from onrecord.domain.actors import ActorName, actor_id
 from onrecord.domain.content import Blob
 from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.events import RequestSent
@@ -120,6 +121,20 @@ def blob_faults(
     if reference is not None and not blob.referenced and not _is_new(fold, blob, reference):
         why = f"it refers to {_named(blob)}, and the next sweep would delete that"
         yield Fault(head.conversation_id, reference.version, why)
+
+
+def actor_faults(names: Iterable[ActorName], digest: Digest) -> Iterator[Fault]:
+    """Yield the names of actors that do not stand under their own digest and id."""
+    for row in names:
+        try:
+            is_own = digest(row.name.decode()) == row.digest
+            ids = actor_id(UUID(bytes=row.tenant), row.digest).bytes
+        except ValueError:  # No UTF-8, or no id: somebody changed it.
+            is_own, ids = False, b""
+        if not is_own or ids != row.actor_id:
+            yield Fault(
+                None, 0, f"the name of the actor {row.digest.hex()} is not that of its digest"
+            )
 
 
 def snapshot_faults(head: StoredHead, snapshots: Sequence[StoredSnapshot]) -> Iterator[Fault]:

@@ -65,13 +65,15 @@ AUDIT: Final = Audit()
 class ErasureDeed:
     """What an erasure says: its intent who and why, its outcome how much and which forks stay.
 
-    `conversation_id` is what was erased. `forks` is None in the intent, and where nobody can tell.
+    `conversation_id` is what was erased: a conversation, or the name of the actor whose digest is
+    `named`. `forks` is None in the intent, and where nobody can tell.
     """
 
     conversation_id: UUID
     actor: str | None = None
     reason: str | None = None
     events: int | None = None
+    named: str | None = None
     forks: tuple[UUID, ...] | None = None
 
 
@@ -79,7 +81,8 @@ class ErasureDeed:
 class AuditEntry:
     """Something that was done: an event, without what was said in it.
 
-    `actor` is the keyed digest of who did it, as `backend.digest` gives it, in hex. `api` and
+    `actor` is the keyed digest of who did it, as `backend.digest` gives it, in hex; `actor_name` is
+    the name until that is forgotten. `api` and
     `model` are of requests and responses, `tool` of calls, `erasure` of erasures, whose
     `conversation_id` is that of their own stream. `key` is the conversation's: None of erasures, and
     once it was forgotten. Times are in microseconds since 1970-01-01 UTC.
@@ -97,6 +100,7 @@ class AuditEntry:
     tool: str | None
     erasure: ErasureDeed | None = None
     key: str | None = None
+    actor_name: str | None = None
 
     @property
     def recorded_time(self) -> datetime:
@@ -124,6 +128,7 @@ def _erasure_deed(facts: Row) -> ErasureDeed:
         actor=facts.get("actor"),
         reason=facts.get("reason"),
         events=facts.get("events"),
+        named=facts.get("named"),
         forks=None if forks is None else tuple(map(UUID, forks)),
     )
 
@@ -181,7 +186,8 @@ def _erasure(fact: ErasureFact) -> Row:
     row: Row = {"conversation_id": str(fact.conversation_id)}
     match fact:
         case ErasureIntended():
-            return row | {"actor": storable(fact.actor), "reason": storable(fact.reason)}
+            named = {} if fact.named is None else {"named": storable(fact.named)}
+            return row | {"actor": storable(fact.actor), "reason": storable(fact.reason)} | named
         case ErasureCompleted():
             forks = None if fact.forks is None else [str(fork) for fork in fact.forks]
             return row | {"events": fact.events, "forks": forks}

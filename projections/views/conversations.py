@@ -71,7 +71,8 @@ class Overview:
     there was none, or it was redacted), `origin` what it is a fork of. `exchanges` is the number of
     the last one. `documents` were handed over in prompts and signals, or found in results and
     answers. `interrupted` are responses that did not end, `failed` attempts that gave none.
-    `participants` are keyed digests of actors.
+    `participants` are keyed digests of actors, `participant_names` the names of those that were not
+    forgotten, in the same order.
     """
 
     conversation_id: UUID
@@ -97,6 +98,7 @@ class Overview:
     participants: tuple[str, ...]
     providers: tuple[str, ...]
     models: tuple[str, ...]
+    participant_names: tuple[str, ...] = ()
 
     @property
     def started_time(self) -> datetime:
@@ -113,7 +115,7 @@ def overview(row: Row) -> Overview:
     """Return a conversation at a glance, of a row of a page."""
     names, ids = Overview.__dataclass_fields__, ("conversation_id", "origin")
     members = members_in(row, names, ids=ids, flags=("closed",))
-    members |= {column: tuple(row[column]) for column in _LISTED}
+    members |= {column: tuple(row.get(column, ())) for column in (*_LISTED, "participant_names")}
     return Overview(**members)
 
 

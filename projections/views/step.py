@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Final, Protocol
 from uuid import UUID
@@ -17,12 +18,26 @@ from onrecord.domain.errors import CorruptRecord, OnrecordError
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.view import Changes, EventBatch, Feed, Row, View
 
+_PLACE: Final = attrgetter("shard", "position")
+
 
 class Refused(Exception):
     """The database refuses a value of a row or of a key; nothing was written or told.
 
     Its message is the name of the driver's error, which tells nothing of the value.
     """
+
+
+class NotWritten(Exception):
+    """A projection of one's own raised `error`; nothing that it wrote stays, the transaction goes on.
+
+    `event` is the one that failed, where that is known: the others are not tried one by one.
+    """
+
+    def __init__(self, error: Exception, event: RecordedEvent | None = None) -> None:
+        """Keep what it raised, and at which event."""
+        super().__init__(type(error).__name__)
+        self.error, self.event = error, event
 
 
 class Rows(Protocol):
@@ -40,7 +55,10 @@ class Rows(Protocol):
         ...
 
     def write(self, feed: Feed, changes: Changes) -> None:
-        """Write changes, all or none; Refused where the database refuses a value."""
+        """Write changes, all or none; Refused where the database refuses a value.
+
+        NotWritten where a projection of one's own, to which events are handed on, raises.
+        """
         ...
 
 
@@ -88,6 +106,10 @@ def finish(feed: Feed, lookup: Lookup, rows: Rows) -> list[Failure]:
     try:
         folded, doubtful = _folded(feed, lookup, rows)
         rows.write(feed, _together(folded))
+    except NotWritten as exc:
+        if exc.event is not None:
+            return [_failure_at(exc.event, exc.error, lookup.batches)]
+        doubtful = lookup.batches
     except Refused:
         doubtful = lookup.batches
     failures = (_one_by_one(feed, batch, rows) for batch in doubtful)
@@ -109,6 +131,12 @@ def _folded(feed: Feed, lookup: Lookup, rows: Rows) -> tuple[list[Changes], list
         else:
             folded.append(changes)
     return folded, doubtful
+
+
+def _failure_at(event: RecordedEvent, error: Exception, batches: Sequence[EventBatch]) -> Failure:
+    tenants = {batch.conversation_id: batch.tenant for batch in batches}
+    tenant = tenants[event.conversation_id]
+    return Failure(tenant, event, type(error).__name__, _told(error))
 
 
 def _wanted(feed: Feed, batch: EventBatch) -> list[Row]:
@@ -145,15 +173,19 @@ def _why_not(feed: Feed, alone: EventBatch, rows: Rows) -> Exception | None:
         return exc
     try:
         rows.write(feed, changes)
+    except NotWritten as exc:
+        return exc.error
     except Refused as exc:
         return exc
     return None
 
 
 def _together(folded: Sequence[Changes]) -> Changes:
+    events = [event for changes in folded for event in changes.events]
     return Changes(
         tuple(row for changes in folded for row in changes.put),
         tuple(row for changes in folded for row in changes.drop),
+        tuple(sorted(events, key=_PLACE)) if events else (),
     )
 
 

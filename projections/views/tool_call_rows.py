@@ -17,6 +17,7 @@ from onrecord.domain.content import (
     ToolResult,
 )
 from onrecord.domain.events import ToolsDeclared
+from onrecord.domain.header import NO_METADATA, OURS
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.api import neutral_of, outcome_of, says_it_failed
@@ -310,7 +311,8 @@ def _says_it_failed(content: JsonObject) -> bool:
 
 def _metadata(event: RecordedEvent) -> dict[str, str]:
     """Return what a header carries beside its own; most carry nothing and are not read."""
-    return dict(event.client_header().metadata) if _METADATA in event.header else {}
+    metadata = event.client_header().metadata if _METADATA in event.header else NO_METADATA
+    return {name: value for name, value in metadata.items() if not name.startswith(OURS)}
 
 
 _TAKEN: Final[Mapping[str, Callable[[LedgerRows, RecordedEvent, JsonObject], None]]] = {

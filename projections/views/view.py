@@ -33,11 +33,13 @@ class EventBatch:
 class Changes:
     """What a fold makes of rows: `put` writes them or adds to them, `drop` takes them away.
 
-    What is dropped goes first.
+    What is dropped goes first. `events` are handed on as they are: to a projection of one's own, which
+    says itself what it writes.
     """
 
     put: tuple[Row, ...] = ()
     drop: tuple[Row, ...] = ()
+    events: tuple[RecordedEvent, ...] = ()
 
 
 NOTHING = Changes()

@@ -1,12 +1,10 @@
 """Onrecord: the verbatim record of what agents said and did.
 
-``onrecord.connect(url)`` gives a `Store`, ``store.conversation(key)`` a `Conversation`; both say the rest.
-What a store refuses is an `OnrecordError`; `onrecord.errors` shows their tree.
+``onrecord.connect(url)`` gives a `Store`, which says the rest; `onrecord.errors` has the tree of its errors.
 """
 
 import os
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from onrecord import errors
 from onrecord.adapters.app import connect
@@ -63,24 +61,38 @@ from onrecord.errors import (
 from onrecord.projections.history.windows import MessageWindow, Window
 
 if TYPE_CHECKING:
+    from onrecord.adapters.asynchronous.conversation import (
+        AsyncConversation,
+        AsyncConversationLog,
+        AsyncConversationTools,
+    )
+    from onrecord.adapters.asynchronous.iteration import AsyncSubscription
+    from onrecord.adapters.asynchronous.reading import AsyncReading
+    from onrecord.adapters.asynchronous.store import AsyncStore, Connecting, connect_async
+    from onrecord.adapters.asynchronous.views import AsyncFollowing, AsyncKeeper, AsyncViews
     from onrecord.adapters.check.check import RequestCheck, check_request
+    from onrecord.adapters.conversation.approvals import PendingApproval
     from onrecord.adapters.conversation.conversation_log import ConversationLog
     from onrecord.adapters.conversation.conversation_tools import ConversationTools, DeclaredTool
     from onrecord.adapters.conversation.found_documents import result_type
+    from onrecord.adapters.conversation.program_answers import AssistantCall
+    from onrecord.adapters.inputs.cursors import cursor_text, parse_cursor
     from onrecord.adapters.inputs.document_inputs import GivenDocument
     from onrecord.adapters.redis.relay import Relay
     from onrecord.adapters.settings import capabilities
-    from onrecord.adapters.store import Listed
+    from onrecord.adapters.streams.listing import Listed
     from onrecord.adapters.streams.results import ResultDone
     from onrecord.adapters.streams.stream import Done
     from onrecord.adapters.tools.a2a import agent_card
     from onrecord.adapters.tools.mcp import allow, deny, mcp_listing, mcp_tools
     from onrecord.adapters.tools.python import tool
-    from onrecord.adapters.tools.runner.runner import ToolRun, ToolRunner, run_until_answered
+    from onrecord.adapters.tools.runner.loop import run_until_answered, run_until_answered_async
+    from onrecord.adapters.tools.runner.runner import ToolRun, ToolRunner
     from onrecord.adapters.tools.tool import Failed, Tool, Toolset
     from onrecord.adapters.upkeep.verifying import Verified, VerifiedView
+    from onrecord.adapters.views.following import Following
     from onrecord.adapters.views.pages import Page
-    from onrecord.adapters.views.ports import Keeper
+    from onrecord.adapters.views.ports import Keeper, Parked, ViewStatus, Workforce
     from onrecord.adapters.views.reading import Views
     from onrecord.adapters.wire.clients.binding import Unbound, require_recording
     from onrecord.domain.content import Blob, Reasoning, ToolCall, ToolResult
@@ -119,10 +131,19 @@ if TYPE_CHECKING:
     from onrecord.domain.header import ClientHeader, Root
     from onrecord.domain.log import Cursor, RecordedEvent, Subscription, Told
     from onrecord.domain.request_template import LiteralSpan, Recipe, SharedSpan, Template
+    from onrecord.domain.tools import ApprovalDecided, ApprovalRequested, ToolCallBegun
+    from onrecord.errors import AlreadyDecided, ApprovalNotAsked
     from onrecord.projections.apis.capabilities import Capabilities, CapabilityOverride
     from onrecord.projections.apis.declared_tools import Declared
     from onrecord.projections.apis.request import Options, Report, Request, Route
     from onrecord.projections.apis.rules import Violation
+    from onrecord.projections.history.causes import (
+        Actor,
+        AttributedEvent,
+        Cause,
+        ExplainedRequest,
+        Explanation,
+    )
     from onrecord.projections.history.erasure_records import ErasureEntry
     from onrecord.projections.history.held_documents import HeldDocument
     from onrecord.projections.history.history import Block, NextInput, Note, Turn, Usage
@@ -136,25 +157,52 @@ if TYPE_CHECKING:
     from onrecord.projections.verification.verification import Fault
     from onrecord.projections.views.audit import AuditEntry, ErasureDeed
     from onrecord.projections.views.conversations import Overview
+    from onrecord.projections.views.projection import (
+        EventSink,
+        LibraryProjection,
+        ProjectionRow,
+        ProjectionTransaction,
+        RowProjection,
+        TableProjection,
+    )
     from onrecord.projections.views.search import Hit
     from onrecord.projections.views.tool_ledger import ToolCallEntry
     from onrecord.projections.views.usage import ModelUsage
+    from onrecord.projections.views.view import EventBatch
     from onrecord.projections.views.window import Exchange, remembered
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Activity",
+    "Actor",
+    "AlreadyDecided",
     "AnnotationAdded",
+    "ApprovalDecided",
+    "ApprovalNotAsked",
+    "ApprovalRequested",
+    "AssistantCall",
+    "AsyncConversation",
+    "AsyncConversationLog",
+    "AsyncConversationTools",
+    "AsyncFollowing",
+    "AsyncKeeper",
+    "AsyncReading",
+    "AsyncStore",
+    "AsyncSubscription",
+    "AsyncViews",
     "AttemptFailed",
+    "AttributedEvent",
     "AuditEntry",
     "Blob",
     "Block",
     "BuiltinTool",
     "Capabilities",
     "CapabilityOverride",
+    "Cause",
     "ClientHeader",
     "CompactionRecorded",
+    "Connecting",
     "ContentRedacted",
     "ContextCarried",
     "Conversation",
@@ -181,10 +229,15 @@ __all__ = [
     "ErasureEntry",
     "ErasureIntended",
     "Event",
+    "EventBatch",
     "EventChange",
+    "EventSink",
     "Exchange",
+    "ExplainedRequest",
+    "Explanation",
     "Failed",
     "Fault",
+    "Following",
     "ForeignDatabase",
     "ForgetResult",
     "GivenDocument",
@@ -202,6 +255,7 @@ __all__ = [
     "InvalidModel",
     "InvalidProvider",
     "Keeper",
+    "LibraryProjection",
     "LineAdopted",
     "Listed",
     "LiteralSpan",
@@ -220,6 +274,10 @@ __all__ = [
     "Options",
     "Overview",
     "Page",
+    "Parked",
+    "PendingApproval",
+    "ProjectionRow",
+    "ProjectionTransaction",
     "Reasoning",
     "ReasoningRecorded",
     "Recipe",
@@ -240,6 +298,7 @@ __all__ = [
     "Root",
     "RoundOpen",
     "Route",
+    "RowProjection",
     "SchemaNewer",
     "SchemaOlder",
     "SchemaUnreleased",
@@ -257,12 +316,14 @@ __all__ = [
     "Store",
     "Subscription",
     "SweepResult",
+    "TableProjection",
     "Template",
     "Text",
     "Told",
     "TooManyModelCalls",
     "Tool",
     "ToolCall",
+    "ToolCallBegun",
     "ToolCallContext",
     "ToolCallEntry",
     "ToolCallRecorded",
@@ -292,10 +353,12 @@ __all__ = [
     "Verified",
     "VerifiedView",
     "VersionConflict",
+    "ViewStatus",
     "ViewStopped",
     "Views",
     "Violation",
     "Window",
+    "Workforce",
     "WrongNode",
     "__version__",
     "agent_card",
@@ -303,86 +366,32 @@ __all__ = [
     "capabilities",
     "check_request",
     "connect",
+    "connect_async",
+    "cursor_text",
     "deny",
     "errors",
     "mcp_listing",
     "mcp_tools",
+    "parse_cursor",
     "remembered",
     "require_recording",
     "result_type",
     "run_until_answered",
+    "run_until_answered_async",
     "tool",
 ]
-
-# What few programs use, and where it is: importing it with the rest would double the time.
-_NAMES: Final = {
-    "onrecord.adapters.check.check": "RequestCheck check_request",
-    "onrecord.adapters.conversation.conversation_log": "ConversationLog",
-    "onrecord.adapters.conversation.conversation_tools": "ConversationTools DeclaredTool",
-    "onrecord.adapters.conversation.found_documents": "result_type",
-    "onrecord.adapters.inputs.document_inputs": "GivenDocument",
-    "onrecord.adapters.redis.relay": "Relay",
-    "onrecord.adapters.settings": "capabilities",
-    "onrecord.adapters.store": "Listed",
-    "onrecord.adapters.streams.results": "ResultDone",
-    "onrecord.adapters.streams.stream": "Done",
-    "onrecord.adapters.tools.a2a": "agent_card",
-    "onrecord.adapters.tools.mcp": "allow deny mcp_listing mcp_tools",
-    "onrecord.adapters.tools.python": "tool",
-    "onrecord.adapters.tools.runner.runner": "ToolRun ToolRunner run_until_answered",
-    "onrecord.adapters.tools.tool": "Failed Tool Toolset",
-    "onrecord.adapters.upkeep.verifying": "Verified VerifiedView",
-    "onrecord.adapters.views.pages": "Page",
-    "onrecord.adapters.views.ports": "Keeper",
-    "onrecord.adapters.views.reading": "Views",
-    "onrecord.adapters.wire.clients.binding": "Unbound require_recording",
-    "onrecord.domain.content": "Blob Reasoning ToolCall ToolResult",
-    "onrecord.domain.encoding": "Erased Unrecognised",
-    "onrecord.domain.erasures": "ErasureCompleted ErasureIntended",
-    "onrecord.domain.events": (
-        "AnnotationAdded AttemptFailed CompactionRecorded ContentRedacted ContextCarried "
-        "ConversationEnded ConversationForked ConversationStarted DocumentExtracted Event "
-        "HistoryCompacted InstructionsSet LineAdopted MessageRecorded OpaqueRecorded "
-        "ReasoningRecorded RequestSent ResponseCompleted ResponseInterrupted "
-        "ServerToolCallRecorded ServerToolResultRecorded SignalReceived ToolCallRecorded "
-        "ToolResultRecorded ToolResultRejected ToolsDeclared Unfinished"
-    ),
-    "onrecord.domain.head": "Head",
-    "onrecord.domain.header": "ClientHeader Root",
-    "onrecord.domain.log": "Cursor RecordedEvent Subscription Told",
-    "onrecord.domain.request_template": "LiteralSpan Recipe SharedSpan Template",
-    "onrecord.projections.apis.capabilities": "Capabilities CapabilityOverride",
-    "onrecord.projections.apis.declared_tools": "Declared",
-    "onrecord.projections.apis.request": "Options Report Request Route",
-    "onrecord.projections.apis.rules": "Violation",
-    "onrecord.projections.history.erasure_records": "ErasureEntry",
-    "onrecord.projections.history.held_documents": "HeldDocument",
-    "onrecord.projections.history.history": "Block NextInput Note Turn Usage",
-    "onrecord.projections.history.server_tools": "Activity",
-    "onrecord.projections.matching.request_diff": (
-        "EventChange InstructionsChange RequestDiff ToolsChange"
-    ),
-    "onrecord.projections.verification.verification": "Fault",
-    "onrecord.projections.views.audit": "AuditEntry ErasureDeed",
-    "onrecord.projections.views.conversations": "Overview",
-    "onrecord.projections.views.search": "Hit",
-    "onrecord.projections.views.tool_ledger": "ToolCallEntry",
-    "onrecord.projections.views.usage": "ModelUsage",
-    "onrecord.projections.views.window": "Exchange remembered",
-}
-_LATER: Final = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
     """Return a name that is imported when it is first asked for; AttributeError for any other."""
-    if name not in _LATER:
-        raise AttributeError(f"module 'onrecord' has no attribute {name!r}")
-    return getattr(import_module(_LATER[name]), name)
+    from onrecord.later import imported
+
+    return imported(name)
 
 
 def __dir__() -> list[str]:
     """Return all names, those that are imported later too."""
-    return sorted({*globals(), *_LATER})
+    return sorted({*globals(), *__all__})
 
 
 if os.environ.get("ONRECORD_REQUIRE_RECORDING"):

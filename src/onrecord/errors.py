@@ -25,6 +25,8 @@
         DocumentMissing
         NotInstalled
         UnknownTool
+        ApprovalNotAsked
+        AlreadyDecided
         TooManyModelCalls
         NotRecorded
         ViewStopped
@@ -46,6 +48,8 @@ Some are errors of Python too: `InvalidInput` is a `ValueError`, `NotInstalled` 
 """
 
 from onrecord.domain.errors import (
+    AlreadyDecided,
+    ApprovalNotAsked,
     ConversationClosed,
     ConversationForgotten,
     ConversationNotFound,
@@ -88,6 +92,8 @@ from onrecord.domain.errors import (
 )
 
 __all__ = [
+    "AlreadyDecided",
+    "ApprovalNotAsked",
     "ConversationClosed",
     "ConversationForgotten",
     "ConversationNotFound",

@@ -18,10 +18,13 @@ from typing import Any, Final
 
 from tests.bench import (
     append,
+    awaited,
     callers,
     growth,
     importing,
     insert,
+    loop,
+    own_projecting,
     peers,
     projecting,
     request,
@@ -40,9 +43,11 @@ Part = Callable[[], Iterator[Line]]
 
 _ROOT: Final = Path(__file__).parents[2]
 _NAMES: Final = (
-    *("windowed", "request.sqlite", "append.sqlite", "request.postgres", "append.postgres"),
+    *("windowed", "loop.sqlite", "loop.postgres"),
+    *("request.sqlite", "append.sqlite", "request.postgres", "append.postgres"),
+    *("awaited.sqlite", "awaited.postgres"),
     *("insert.postgres", "callers.postgres", "rendering", "capturing", "own_lists", "recorder"),
-    *("growth.log", "growth.views", "sharing", "projecting", "scaling", "import"),
+    *("growth.log", "growth.views", "sharing", "projecting", "own_projecting", "scaling", "import"),
 )
 
 
@@ -86,10 +91,14 @@ def _parts(place: Workspace) -> Mapping[str, Part]:
     sqlite, postgres = Pairing(place, "sqlite"), Pairing(place, "postgres")
     return {
         "windowed": partial(_lines, partial(windowed.measures, place, sqlite, postgres)),
+        "loop.sqlite": partial(_lines, partial(loop.measures, sqlite)),
+        "loop.postgres": partial(_lines, partial(loop.measures, postgres)),
         "request.sqlite": partial(_lines, partial(request.measures, sqlite)),
         "append.sqlite": partial(_lines, partial(append.measures, sqlite)),
         "request.postgres": partial(_lines, partial(request.measures, postgres)),
         "append.postgres": partial(_lines, partial(append.measures, postgres)),
+        "awaited.sqlite": partial(_lines, partial(awaited.measures, sqlite)),
+        "awaited.postgres": partial(_lines, partial(awaited.measures, postgres)),
         "insert.postgres": partial(_lines, partial(insert.measures, place)),
         "callers.postgres": partial(_lines, partial(callers.measures, place)),
         "rendering": partial(_program, place, "rendering"),
@@ -100,6 +109,7 @@ def _parts(place: Workspace) -> Mapping[str, Part]:
         "growth.views": partial(_lines, partial(view_growth.measures, place)),
         "sharing": partial(_lines, partial(sharing.measures, place)),
         "projecting": partial(_lines, partial(projecting.measures, place)),
+        "own_projecting": partial(_lines, partial(own_projecting.measures, place)),
         "scaling": partial(_lines, partial(scaling.measures, place)),
         "import": partial(_lines, partial(importing.measures, place)),
     }

@@ -27,6 +27,7 @@ from onrecord.adapters.storage.postgres.batch import Requests, RequestsDumper, p
 from onrecord.adapters.storage.postgres.connections import queries_of
 from onrecord.adapters.storage.postgres.postgres import open_postgres
 from onrecord.domain.log import Append
+from tests.awaited import awaited
 from tests.bench import peers
 from tests.bench.children import start
 from tests.bench.measure import Aim, Figures, Measure
@@ -94,16 +95,16 @@ def _shared(workspace: Workspace, processes: int) -> Iterator[Measure]:
     awaited, threads, bare, *stock = _in_turn(workspace, callers, processes)
     crowd = f"{processes} processes of {each}"
     by_coroutines = (
-        f"{crowd} coroutines, Conversation.log.append_async of one message a call",
+        f"{crowd} coroutines, AsyncConversation.log.append of one message a call",
         awaited,
     )
     by_threads = (f"{crowd} threads, Conversation.log.append of one message a call", threads)
     by_stock = (f"{crowd} threads, the library's recorder, one StoredEvent a call", stock)
     by_bare = (f"{processes} processes, psycopg, onrecord.append of {each} packed events", [bare])
     name = f"callers.postgres.{processes}x{each}"
-    yield _measure(f"{name}.async", by_coroutines, by_stock, Aim(8, "at least"))
+    yield _measure(f"{name}.async", by_coroutines, by_stock, Aim(10, "at least"))
     yield _measure(f"{name}.threads", by_threads, by_stock, Aim(5, "at least"))
-    yield _measure(f"{name}.bare", by_coroutines, by_bare, Aim(0.7, "at least"))
+    yield _measure(f"{name}.bare", by_coroutines, by_bare, Aim(0.85, "at least"))
 
 
 def _measure(
@@ -206,7 +207,7 @@ class Coroutines:
 
     def __init__(self, url: str, count: int) -> None:
         store = onrecord.connect(url)
-        self._chats = [store.conversation(str(uuid4())) for _ in range(count)]
+        self._chats = [awaited(store.conversation(str(uuid4()))) for _ in range(count)]
         self._loop = asyncio.Runner()
 
     def prepare(self, seconds: float) -> None:
@@ -222,10 +223,10 @@ class Coroutines:
         )
         return sum(counts) / (perf_counter() - began)
 
-    async def _append(self, chat: onrecord.Conversation, until: float) -> int:
+    async def _append(self, chat: onrecord.AsyncConversation, until: float) -> int:
         calls = 0
         while perf_counter() < until:
-            await chat.log.append_async(prompt())
+            await chat.log.append(prompt())
             calls += 1
         return calls
 

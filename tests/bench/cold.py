@@ -25,10 +25,10 @@ def main(arguments: list[str]) -> None:
 def _ours(arguments: list[str]) -> object:
     import onrecord
 
-    url, key, redis = arguments
+    url, key = arguments
     from tests.bench.request import LAST
 
-    with onrecord.connect(url, redis=redis or None) as store:
+    with onrecord.connect(url) as store:
         return store.conversation(key).request("anthropic-messages", window=LAST)
 
 

@@ -12,6 +12,7 @@ import json
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -22,7 +23,16 @@ from onrecord.adapters.conversation.conversation import Conversation, stream_of,
 from onrecord.adapters.store import Store, backend_of
 from onrecord.domain.log import Append, Verdict
 from tests.bench.canned import List, Service, services
-from tests.bench.measure import Aim, Contender, Figures, Measure, Pace, Work, take_turns
+from tests.bench.measure import (
+    Aim,
+    Contender,
+    Figures,
+    Measure,
+    Pace,
+    Work,
+    computing,
+    take_turns,
+)
 from tests.bench.payload import text
 
 _CHUNKS: Final = 400
@@ -32,6 +42,8 @@ _BEGINNING: Final = 3
 _CHUNK_PACE: Final = Pace(rounds=9, each=3)
 _CALL_PACE: Final = Pace(rounds=9, each=5)
 _WRAP_PACE: Final = Pace(rounds=9, each=20)
+_OVER: Final = Aim(2)
+_OVER_COMPUTING: Final = Aim(1.5)
 _FSYNC: Final = "one flush of the write-ahead log"
 
 
@@ -116,6 +128,7 @@ def _calls(service: Service, store: Store, chat: Callable[[], Conversation]) -> 
         ours, peer = take_turns(sides, _CALL_PACE)
     note = "a conversation's first, SDK included, no network"
     yield Measure(f"{name}.call", "ms", ours, peer, note=note)
+    yield Measure(f"{name}.call.over", "ms", _over(ours, peer), aim=_OVER, note=note)
     calls = _CALL_PACE.rounds * (_CALL_PACE.each + 1)
     commits = Figures("durable writes a call", "", [[len(writes) / calls]])
     yield Measure(f"{name}.commits", "writes", commits, aim=Aim(2))
@@ -124,6 +137,16 @@ def _calls(service: Service, store: Store, chat: Callable[[], Conversation]) -> 
         figures = Figures(f"append of the {what}", _FSYNC, [seconds])
         yield Measure(f"{name}.{what}.append", "ms", figures)
     yield _durable_prompt(service, chat())
+    timed = [replace(side, clock=computing) for side in sides]
+    over = _over(*take_turns(timed, _CALL_PACE))
+    yield Measure(f"{name}.call.processor", "ms", over, aim=_OVER_COMPUTING, note=note)
+
+
+def _over(ours: Figures, peer: Figures) -> Figures:
+    """Return what ours took more than the peer, operation by operation."""
+    rounds = zip(ours.rounds, peer.rounds, strict=True)
+    more = [[one - other for one, other in zip(*pair, strict=True)] for pair in rounds]
+    return Figures(f"{ours.what} less {peer.what}", ours.guarantees, more)
 
 
 def _durable_prompt(service: Service, chat: Conversation) -> Measure:

@@ -39,14 +39,14 @@ def measure(messages: int) -> Measure:
     peer = Contender("json.loads", "", lambda _: lambda: json.loads(body), computing)
     ours, theirs = take_turns([_rendering(ANTHROPIC, recorded), peer], _PACE)
     note = f"{messages} messages, {len(body)} bytes"
-    return Measure("rendering", "ms", ours, theirs, Aim(4), note)
+    return Measure("rendering", "ms", ours, theirs, Aim(3), note)
 
 
 def measure_beside(api: str, messages: int, made: Made, name: str) -> Measure:
     """Return what a request for an API costs, and what one of Anthropic's does."""
     sides = [_rendering(known, made(known, messages)) for known in (api, ANTHROPIC)]
     ours, theirs = take_turns(sides, _PACE)
-    return Measure(f"{name}.{api}", "ms", ours, theirs, Aim(1.5), f"{messages} messages")
+    return Measure(f"{name}.{api}", "ms", ours, theirs, Aim(1.3), f"{messages} messages")
 
 
 def _rendering(api: str, recorded: list[Told]) -> Contender:

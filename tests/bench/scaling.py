@@ -19,6 +19,7 @@ from uuid import UUID, uuid4
 import psycopg
 
 from onrecord.adapters.storage.postgres.postgres import Postgres, migrate, open_postgres
+from tests.awaited import appended
 from tests.bench.children import start
 from tests.bench.growth import fill
 from tests.bench.measure import Figures, Measure
@@ -75,7 +76,7 @@ def _by_callers(workspace: Workspace, url: str) -> Iterator[Measure]:
                 shown.append([crew.rate(turn, workspace.scale.seconds)])
     for turn, shown in zip(_TURNS, rates, strict=True):
         whose = "eight shards" if turn.tenants else "one shard"
-        what = f"{turn.processes} processes of {turn.callers} callers, append_async, {whose}"
+        what = f"{turn.processes} processes of {turn.callers} coroutines, {whose}"
         yield _measure(turn.name, what, shown)
 
 
@@ -168,7 +169,7 @@ async def _rate(log: Postgres, tenants: Sequence[UUID], seconds: float) -> float
 async def _append(log: Postgres, tenant: UUID, until: float) -> int:
     conversation, count = uuid4(), 0
     while perf_counter() < until:
-        await log.append_async([appending(conversation, prompt(), tenant=tenant)])
+        await appended(log, [appending(conversation, prompt(), tenant=tenant)])
         count += 1
     return count
 

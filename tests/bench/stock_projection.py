@@ -77,7 +77,7 @@ class Summing(Projection[Sums]):
 
 def filled(url: str, events: int) -> None:
     """Save conversations of so many events in all."""
-    application = Conversations(env=_environment(url))
+    application = Conversations(env=environment(url))
     for _ in range(max(events // _RUNS, 1)):
         chat = Conversation()
         for _ in range(min(_RUNS, events) - 1):
@@ -88,10 +88,10 @@ def filled(url: str, events: int) -> None:
 
 def rate(url: str) -> float:
     """Return how many events a second a runner folds, of all that there are, from the first on."""
-    environment = _environment(url)
+    place = environment(url)
     began = perf_counter()
     with ProjectionRunner(
-        application_class=Conversations, projection_class=Summing, view_class=Sums, env=environment
+        application_class=Conversations, projection_class=Summing, view_class=Sums, env=place
     ) as runner:
         last = runner.app.recorder.max_notification_id()
         assert last is not None
@@ -99,7 +99,8 @@ def rate(url: str) -> float:
         return int(last) / (perf_counter() - began)
 
 
-def _environment(url: str) -> dict[str, str]:
+def environment(url: str) -> dict[str, str]:
+    """Return what names a database to the library."""
     parts = urlsplit(url)
     host = parse_qs(parts.query).get("host", [parts.hostname or ""])[0]
     return {

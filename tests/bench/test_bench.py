@@ -55,13 +55,16 @@ def test_a_log_grows_by_more_than_what_was_said(capsys: pytest.CaptureFixture[st
     assert lines["growth.sqlite.event"]["ours"]["median"] > 1_024
 
 
-def test_a_window_is_asked_for_by_new_processes_and_from_redis(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_window_is_asked_for_by_new_processes(capsys: pytest.CaptureFixture[str]) -> None:
     lines = lines_of(["windowed"], capsys)
-    for name in ("sqlite.20.cold", "postgres.20.cold", "postgres.20.cold.redis"):
+    for name in ("sqlite.20.cold", "postgres.20.cold"):
         assert lines[f"windowed.{name}"]["ours"]["median"] > 0
-    assert lines["windowed.postgres.20.redis"]["peer"]["median"] > 0
+
+
+def test_each_verb_is_awaited_and_called(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = lines_of(["awaited"], capsys)
+    for name in ("sqlite.head", "sqlite.request", "postgres.user"):
+        assert lines[f"awaited.{name}"]["peer"]["median"] > 0
 
 
 def test_callers_processes_shards_and_sizes_have_their_lines(
@@ -84,6 +87,12 @@ def test_views_are_caught_up_seen_and_rebuilt(capsys: pytest.CaptureFixture[str]
     assert lines["projecting.catch_up"]["ours"]["median"] > 0
     assert lines["projecting.visible.p50"]["ours"]["median"] > 0
     assert lines["projecting.rebuild.memory"]["ours"]["median"] > 0
+
+
+def test_projections_of_ones_own_have_their_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = lines_of(["own_projecting"], capsys)
+    for name in ("tables", "rows", "library"):
+        assert lines[f"own_projecting.{name}"]["ours"]["median"] > 0
 
 
 def test_one_worker_and_two_have_their_lines(

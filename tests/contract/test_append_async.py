@@ -5,10 +5,12 @@ from uuid import uuid4
 
 import pytest
 
+from onrecord.adapters.asynchronous.store import AsyncStore
 from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.store import Store
 from onrecord.domain.errors import IdempotencyMismatch, StorageError, VersionConflict
 from onrecord.domain.log import Backend, Recorded, Verdict
+from tests.awaited import appended
 from tests.contract.places import Place
 from tests.factories import OTHER_TENANT, TENANT, answer, appending, prompt, raw_event
 from tests.mixed_appends import SEED, Script, answer_of, mixed, verify
@@ -26,9 +28,9 @@ def test_of_many_coroutines_each_gets_its_own_verdict_and_nothing_is_lost(
     async def write(script: Script) -> list[Verdict]:
         shared: list[Verdict] = []
         for append, expected in zip(script.appends, script.answers, strict=True):
-            (verdict,) = await backend.append_async([append])
+            (verdict,) = await appended(backend, [append])
             assert answer_of(verdict) == expected, f"seed {SEED}"
-            shared += await backend.append_async([appending(asked.shared, raw_event())])
+            shared += await appended(backend, [appending(asked.shared, raw_event())])
         return shared
 
     async def write_all() -> list[list[Verdict]]:
@@ -43,32 +45,32 @@ def test_several_requests_of_a_coroutine_get_a_verdict_each_in_their_order(
 ) -> None:
     one, two = uuid4(), uuid4()
     requests = [appending(one, answer()), appending(two, answer(), answer())]
-    first, second = asyncio.run(backend.append_async(requests))
+    first, second = asyncio.run(appended(backend, requests))
     assert (answer_of(first), answer_of(second)) == ((1, 1), (1, 2))
 
 
 def test_a_coroutine_that_asks_for_nothing_is_told_nothing(backend: Backend) -> None:
-    assert asyncio.run(backend.append_async([])) == []
+    assert asyncio.run(appended(backend, [])) == []
 
 
 def test_what_a_coroutine_may_not_do_is_an_error_as_elsewhere(backend: Backend) -> None:
     conversation = uuid4()
     backend.append([appending(conversation, answer())])
     with pytest.raises(StorageError, match="another tenant"):
-        asyncio.run(backend.append_async([appending(conversation, answer(), tenant=OTHER_TENANT)]))
+        asyncio.run(appended(backend, [appending(conversation, answer(), tenant=OTHER_TENANT)]))
 
 
 def test_a_closed_store_is_an_error_for_coroutines_too(place: Place) -> None:
     backend = place.open()
     backend.close()
     with pytest.raises(StorageError):
-        asyncio.run(backend.append_async([appending(uuid4(), answer())]))
+        asyncio.run(appended(backend, [appending(uuid4(), answer())]))
 
 
 def test_each_event_loop_may_append_and_end(backend: Backend) -> None:
     conversation = uuid4()
     for version in range(1, 4):
-        (verdict,) = asyncio.run(backend.append_async([appending(conversation, answer())]))
+        (verdict,) = asyncio.run(appended(backend, [appending(conversation, answer())]))
         assert answer_of(verdict) == (version, version)
 
 
@@ -78,20 +80,20 @@ def test_a_conversation_says_things_from_coroutines_as_it_does_from_threads(
     backend = place.open()
     spool = Spool(tmp_path_factory.mktemp("spool"))
     with Store(backend, "test://", spool=spool, tenant=TENANT) as store:
-        chat = store.conversation("support/4711")
+        chat = AsyncStore(store).conversation("support/4711")
 
         async def say() -> None:
-            first = await chat.log.append_async(prompt("one"))
+            first = await chat.log.append(prompt("one"))
             assert isinstance(first, Recorded)
-            assert first.last == chat.head().version
-            again = await chat.log.append_async(prompt("two"), expected_version=first.last)
+            assert first.last == (await chat.head()).version
+            again = await chat.log.append(prompt("two"), expected_version=first.last)
             assert again.first == first.last + 1
             with pytest.raises(VersionConflict):
-                await chat.log.append_async(prompt("three"), expected_version=first.last)
-            await chat.log.append_async(prompt("four", message_id="m"))
+                await chat.log.append(prompt("three"), expected_version=first.last)
+            await chat.log.append(prompt("four", message_id="m"))
             with pytest.raises(IdempotencyMismatch):
-                await chat.log.append_async(prompt("five", message_id="m"))
+                await chat.log.append(prompt("five", message_id="m"))
 
         asyncio.run(say())
-        types = [event.type for event in chat.log.read()]
+        types = [event.type for event in store.conversation("support/4711").log.read()]
         assert types == ["conversation.started", *["message.recorded"] * 3]

@@ -239,3 +239,35 @@ def test_the_last_events_that_point_come_last_one_first(backend: Backend) -> Non
 
 def test_cursors_are_of_the_incarnation_that_the_log_has(backend: Backend) -> None:
     assert {cursor.incarnation for cursor in backend.cursors()} == {backend.incarnation()}
+
+
+def test_one_read_tells_where_a_conversation_stands_and_what_came_since(backend: Backend) -> None:
+    conversation, other = uuid4(), uuid4()
+    backend.append([appending(conversation, started(), prompt(), tool_call("call_1"))])
+    backend.append([appending(other, started(), prompt())])
+    found = backend.new_since(conversation, 1, 10)
+    assert found.head == backend.head(conversation)
+    assert found.head.open_calls == {"call_1": 3}
+    assert found.events == list(backend.read(conversation, after=1))
+    assert found.incarnation == backend.incarnation()
+    assert found.erasures == backend.erasures()
+
+
+@pytest.mark.parametrize(("after", "limit", "versions"), [(3, 9, []), (0, 2, [1, 2]), (9, 9, [])])
+def test_one_read_tells_no_more_than_came(
+    backend: Backend, after: int, limit: int, versions: list[int]
+) -> None:
+    conversation = uuid4()
+    backend.append([appending(conversation, *(answer(str(n)) for n in range(3)))])
+    found = backend.new_since(conversation, after, limit)
+    assert [event.version for event in found.events] == versions
+
+
+def test_of_what_has_not_begun_one_read_tells_how_often_was_erased(backend: Backend) -> None:
+    conversation = uuid4()
+    backend.append([appending(conversation, started(), prompt())])
+    before = backend.new_since(uuid4(), 0, 10)
+    assert (before.head, before.events, before.erasures) == (Head(), [], backend.erasures())
+    backend.forget(conversation)
+    assert backend.new_since(uuid4(), 0, 10).erasures == before.erasures + 1
+    assert [event.body for event in backend.new_since(conversation, 0, 10).events] == [None, None]

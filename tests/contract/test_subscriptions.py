@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from onrecord.domain.errors import StaleCursor
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
 from tests.contract.places import Place
 from tests.factories import answer, appending, raw_event, started
@@ -148,3 +149,15 @@ def test_a_cursor_stays_good_when_the_store_is_opened_again(durable_place: Place
     found = [event for cursor in cursors for event in again.read_log(cursor, 99)]
     assert [event.position for event in found] == [1, 2]
     again.close()
+
+
+def test_a_shard_that_the_log_has_not_is_an_error_and_no_waiting(backend: Backend) -> None:
+    [end, *_] = backend.cursors()
+    with pytest.raises(StaleCursor, match="no such shard"):
+        backend.subscribe(Cursor(end.incarnation, 99, 0))
+
+
+def test_a_cursor_behind_the_end_says_so(backend: Backend) -> None:
+    [end, *_] = backend.cursors()
+    with pytest.raises(StaleCursor, match="behind the end"):
+        backend.subscribe(replace(end, position=end.position + 1))

@@ -27,6 +27,8 @@ MADE: Final[dict[type[errors.OnrecordError], Callable[[], errors.OnrecordError]]
     errors.RoundOpen: lambda: errors.RoundOpen(("toolu_1", "toolu_2")),
     errors.NotInstalled: lambda: errors.NotInstalled("PostgreSQL", "psycopg", "postgres"),
     errors.UnknownTool: lambda: errors.UnknownTool(("search",), 3),
+    errors.ApprovalNotAsked: errors.ApprovalNotAsked,
+    errors.AlreadyDecided: lambda: errors.AlreadyDecided("granted"),
     errors.TooManyModelCalls: lambda: errors.TooManyModelCalls(11, 10),
 }
 """How those are made that take more than a message."""

@@ -18,6 +18,7 @@ from onrecord.adapters.storage.postgres.postgres import Limits, Postgres, open_p
 from onrecord.adapters.storage.subscription import NoHints
 from onrecord.domain.errors import StorageUnavailable
 from onrecord.domain.log import Append, Duplicate, Recorded, Verdict
+from tests.awaited import appended
 from tests.factories import appending, prompt
 from tests.faults.kills import verify_all
 from tests.faults.lossy_line import Cut, LossyLine, Way
@@ -52,7 +53,7 @@ def asking(line: LossyLine, kind: str, limits: Limits) -> Generator[Asked]:
             yield Asked(log, lambda request: log.append([request])[0])
             return
         with asyncio.Runner() as runner:
-            yield Asked(log, lambda request: runner.run(log.append_async([request]))[0])
+            yield Asked(log, lambda request: runner.run(appended(log, [request]))[0])
     finally:
         log.close()
 

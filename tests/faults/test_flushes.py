@@ -11,6 +11,8 @@ from uuid import uuid4
 import apsw
 import pytest
 
+from onrecord.adapters.storage.sqlite import connection
+from onrecord.adapters.storage.sqlite.driver import FileConnection
 from onrecord.adapters.storage.sqlite.sqlite import Sqlite, open_sqlite
 from onrecord.domain.errors import StorageError
 from tests.factories import TENANT, appending, raw_event
@@ -67,8 +69,8 @@ class WatchedDisk(apsw.VFS):
 def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
     watched = Disk()
     system = WatchedDisk(f"watched-{id(watched)}", watched)
-    opening = partial(apsw.Connection, vfs=f"watched-{id(watched)}")
-    monkeypatch.setattr(apsw, "Connection", opening)
+    opening = partial(FileConnection, vfs=f"watched-{id(watched)}")
+    monkeypatch.setattr(connection, "FileConnection", opening)
     yield watched
     system.unregister()
 
@@ -111,12 +113,12 @@ def test_each_acknowledgement_of_many_threads_had_its_flush(store: Sqlite, disk:
     assert disk.flushes() - before >= 100
 
 
-def test_keys_and_blobs_are_flushed_too(store: Sqlite, disk: Disk) -> None:
+def test_blobs_are_flushed_too_and_a_new_key_with_them(store: Sqlite, disk: Disk) -> None:
     before = disk.flushes()
     conversation = store.open(TENANT, "support/4711")
-    assert disk.flushes() == before + 1
+    assert disk.flushes() == before  # Nothing hangs on a key behind which nothing was said.
     store.put_blob(TENANT, conversation, [b"report"])
-    assert disk.flushes() == before + 2
+    assert disk.flushes() == before + 1
 
 
 def test_an_append_whose_flush_fails_is_not_acknowledged(store: Sqlite, disk: Disk) -> None:

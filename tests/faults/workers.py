@@ -25,8 +25,8 @@ from onrecord.adapters.storage.postgres.connections import (
     connected,
 )
 from onrecord.adapters.storage.postgres.postgres import migrate, open_postgres
-from onrecord.adapters.views.postgres.advance import PostgresRows
 from onrecord.adapters.views.postgres.builds import PostgresBuilds
+from onrecord.adapters.views.postgres.rows import PostgresRows
 from onrecord.adapters.views.postgres.worker import Worker
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.registry import VIEWS

@@ -18,6 +18,7 @@ EXTRAS = {
     "cryptography",
     "defusedxml",
     "google",
+    "greenlet",
     "httpx",
     "httpx2",
     "lark",

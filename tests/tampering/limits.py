@@ -91,6 +91,11 @@ LIMITS: Final = (
         "a tenant that has recorded nothing",
     ),
     Limit(
+        ("actor_name.*",),
+        "all",
+        "the name of an actor that was taken away: names may be erased; another one is found",
+    ),
+    Limit(
         (
             *("event.exchange", "event.opens_exchange", "event.points", "event.pointer"),
             *("conversation_head.input_tokens", "conversation_head.output_tokens"),

@@ -23,7 +23,8 @@ from onrecord.adapters.storage.eventsourcing.recorders import (
     Transaction,
 )
 
-_ONLY_TENANT: Final = UUID(int=0)
+ONLY_TENANT: Final = UUID(int=0)
+"""The tenant of a log that has no others."""
 
 RecorderT = TypeVar("RecorderT")
 TrackingT = TypeVar("TrackingT", bound=LogTrackingRecorder[Any])
@@ -37,7 +38,7 @@ class LogFactory(InfrastructureFactory[LogTrackingRecorder[Any]], Generic[Transa
     def __init__(self, env: Environment | EnvType | None) -> None:
         """Take the tenant that the application is, ONRECORD_TENANT; the only one if not named."""
         super().__init__(env)
-        self.tenant = UUID(self.env.get("ONRECORD_TENANT") or str(_ONLY_TENANT))
+        self.tenant = UUID(self.env.get("ONRECORD_TENANT") or str(ONLY_TENANT))
 
     def aggregate_recorder(self, purpose: str = "events") -> AggregateRecorder:
         """Return a recorder of events, or of snapshots."""

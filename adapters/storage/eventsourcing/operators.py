@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
 from eventsourcing.application import AggregateNotFoundError, Application
 from eventsourcing.domain import (
     Aggregate,
-    AggregateCreated,
     AggregateEvent,
     DomainEventProtocol,
     event,
@@ -25,14 +23,16 @@ from eventsourcing.persistence import (
     StoredEvent,
     Subscription,
 )
-from eventsourcing.utils import Environment, EnvType, get_topic
+from eventsourcing.utils import Environment, EnvType
 
-from onrecord.adapters.storage.eventsourcing.recorders import NotificationSubscription
 from onrecord.adapters.storage.eventsourcing.stored_events import (
+    aggregate_event,
     appends_of,
     conversation_of,
+    fact_of,
     must_be_recorded,
 )
+from onrecord.adapters.storage.eventsourcing.subscriptions import NotificationSubscription
 from onrecord.adapters.storage.subscription import Wakeups
 from onrecord.domain.erasures import (
     COMPLETED,
@@ -159,6 +159,7 @@ class Erasure(Aggregate):
         number: int
         actor: str
         reason: str
+        named: str | None
 
     class Completed(Aggregate.Event):
         """All of it went."""
@@ -170,9 +171,18 @@ class Erasure(Aggregate):
 
     @event(Intended)
     def __init__(
-        self, tenant: UUID, conversation_id: UUID, number: int, actor: str, reason: str
+        self,
+        tenant: UUID,
+        conversation_id: UUID,
+        number: int,
+        actor: str,
+        reason: str,
+        named: str | None = None,
     ) -> None:
-        """Begin it; `number` counts the erasures of the conversation from 0."""
+        """Begin it; `number` counts the erasures of the conversation from 0.
+
+        `named` is the digest of the actor whose name is erased, where it is no conversation.
+        """
         if not actor.strip() or not reason.strip():
             raise InvalidInput("an erasure needs who does it and why: give actor= and reason=")
         self.tenant = tenant
@@ -180,6 +190,7 @@ class Erasure(Aggregate):
         self.number = number
         self.actor = actor
         self.reason = reason
+        self.named = named
         self.is_completed = False
         self.events = 0
         self.forks: tuple[UUID, ...] | None = ()
@@ -209,15 +220,11 @@ class Erasure(Aggregate):
 
 logger = logging.getLogger("onrecord")
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
 _KINDS: Final[Mapping[str, type[AggregateEvent]]] = {
     INTENDED: Erasure.Intended,
     COMPLETED: Erasure.Completed,
 }
 _NAMES: Final[Mapping[type[object], str]] = {kind: name for name, kind in _KINDS.items()}
-_PLACE: Final = frozenset(("originator_id", "originator_version", "originator_topic", "timestamp"))
-"""What the library adds to an event: the log keeps the place, and the body the time."""
 
 
 class OperatorsMapper(Mapper[UUID]):
@@ -225,31 +232,18 @@ class OperatorsMapper(Mapper[UUID]):
 
     def to_stored_event(self, domain_event: DomainEventProtocol[UUID]) -> StoredEvent:
         """Return the stored event: its topic is the stored name, its state the body."""
-        members: dict[str, Any] = dict(vars(domain_event))
         name = _NAMES[type(domain_event)]
-        at = (members["timestamp"] - _EPOCH) // _MICROSECOND
-        body = {member: value for member, value in members.items() if member not in _PLACE}
         return StoredEvent(
             domain_event.originator_id,
             domain_event.originator_version,
             name,
-            encode_fact(SHAPES[name](**body, at=at)),
+            encode_fact(SHAPES[name](**fact_of(domain_event))),
         )
 
     def to_domain_event(self, stored_event: StoredEvent) -> DomainEventProtocol[UUID]:
         """Return the event; CorruptRecord where the state is not what the topic says."""
         fact = decode_fact(stored_event.topic, SCHEMA_VERSION, stored_event.state)
-        kind: Any = _KINDS[stored_event.topic]
-        members: dict[str, Any] = {name: value for name, value in fact if name != "at"}
-        if issubclass(kind, AggregateCreated):
-            members["originator_topic"] = get_topic(Erasure)
-        event: DomainEventProtocol[UUID] = kind(
-            originator_id=conversation_of(stored_event.originator_id),
-            originator_version=stored_event.originator_version,
-            timestamp=_EPOCH + fact.at * _MICROSECOND,
-            **members,
-        )
-        return event
+        return aggregate_event(_KINDS[stored_event.topic], Erasure, stored_event, dict(fact))
 
 
 class Operators(Application[UUID]):
@@ -339,6 +333,7 @@ class Operators(Application[UUID]):
         actor: str,
         reason: str,
         last_and_number: tuple[Erasure | None, int] | None = None,
+        named: str | None = None,
     ) -> Erasure:
         """Return the erasure of a conversation that is under way: one that is intended now, if none is.
 
@@ -349,7 +344,7 @@ class Operators(Application[UUID]):
         last, number = last_and_number or self.last_and_next(conversation_id)
         if last is not None and not last.is_completed:
             return last
-        erasure = Erasure(self._tenant, conversation_id, number, actor, reason)
+        erasure = Erasure(self._tenant, conversation_id, number, actor, reason, named)
         try:
             self._save(erasure, actor)
         except IntegrityError:

@@ -24,12 +24,11 @@ from eventsourcing.utils import Environment, EnvType
 from psycopg.rows import TupleRow
 from psycopg.types.numeric import Int8
 
-from onrecord.adapters.settings import NO_TENANT
-from onrecord.adapters.storage.eventsourcing.factory import LogFactory
+from onrecord.adapters.storage.eventsourcing.factory import ONLY_TENANT, LogFactory
 from onrecord.adapters.storage.eventsourcing.recorders import Appender, Span
 from onrecord.adapters.storage.eventsourcing.stored_events import conversation_of
 from onrecord.adapters.storage.postgres.batch import packed, parameters_of, verdict_of
-from onrecord.adapters.storage.postgres.connections import LogConnection, fetched
+from onrecord.adapters.storage.postgres.connections import LogConnection, fetched, sent
 from onrecord.adapters.storage.postgres.postgres import Postgres, open_postgres
 from onrecord.adapters.storage.subscription import Wakeups
 from onrecord.domain.log import Append, Duplicate, Recorded, Verdict
@@ -61,9 +60,14 @@ class _PostgresStore:
             return verdict  # Others, that bear a name which a conversation holds only once.
         return Recorded(verdict.first, verdict.last, known[-1].position)
 
+    def digest(self, text: str) -> bytes:
+        return self._log.digest(text)
+
     @contextmanager
     def appending(self) -> Generator[tuple[_Connection, Appender]]:
         with self._log.connections.transaction() as connection:
+            # A process may be stopped between the append and the end: the server gives its lock back.
+            sent(connection, "joint_append_limits")
             yield connection, partial(_append, connection, self._log.digest)
 
     def writing(self) -> AbstractContextManager[_Connection]:
@@ -142,7 +146,7 @@ class PostgresViewTracking(TrackingRecorder):
     positions of its shard. `wait` raises TimeoutError and WaitInterruptedError as the library says.
     """
 
-    def __init__(self, log: Postgres, tenant: UUID = NO_TENANT) -> None:
+    def __init__(self, log: Postgres, tenant: UUID = ONLY_TENANT) -> None:
         """Ask for the views of a tenant."""
         self._log, self._tenant = log, tenant
 

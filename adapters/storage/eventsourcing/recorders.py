@@ -6,7 +6,6 @@ event's position. Snapshots and tracking are no events: a store keeps them besid
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
@@ -30,15 +29,19 @@ from onrecord.adapters.storage.eventsourcing.stored_events import (
     conversation_of,
     must_be_recorded,
 )
+from onrecord.adapters.storage.eventsourcing.subscriptions import NotificationSubscription
 from onrecord.adapters.storage.interrupts import releasing
-from onrecord.adapters.storage.subscription import PAGE, Wakeups
-from onrecord.domain.errors import ConversationForgotten, StorageError
-from onrecord.domain.log import BEFORE_FIRST, Append, Verdict
+from onrecord.adapters.storage.subscription import Wakeups
+from onrecord.domain.errors import ConversationForgotten, InvalidInput, StorageError
+from onrecord.domain.log import BEFORE_FIRST, Append, Recorded, Verdict
 
 Transaction = TypeVar("Transaction")
 
 Appender = Callable[[Sequence[Append]], list[Verdict]]
 """Appends in a transaction that is open; returns a verdict for each request, in order."""
+
+Beside = Callable[[Appender], object]
+"""Records more by the appender that it is handed: what that records, it records with the events of a save."""
 
 Row = tuple[Any, ...]
 """The version, the topic and the state of a stored event."""
@@ -67,8 +70,16 @@ class Store(Protocol[Transaction]):
         """
         ...
 
+    def digest(self, text: str) -> bytes:
+        """Return the keyed digest of a text: each log has a key of its own."""
+        ...
+
     def appending(self) -> AbstractContextManager[tuple[Transaction, Appender]]:
-        """Lend a transaction, and what appends in it: all or none, durable at the end."""
+        """Lend a transaction, and what appends in it: all or none, durable at the end.
+
+        The append comes last: from there on nobody else appends to the same part of the log. A server
+        ends one that stands still for 5 seconds, and one that waits so long for a lock is an error.
+        """
         ...
 
     def writing(self) -> AbstractContextManager[Transaction]:
@@ -107,51 +118,6 @@ class Store(Protocol[Transaction]):
     def tracked(self, name: str, application_name: str) -> int | None:
         """Return how far a follower got with an application."""
         ...
-
-
-class NotificationSubscription(Subscription[ApplicationRecorder]):
-    """The notifications of a recorder after an id, those to come included; never skips one."""
-
-    def __init__(
-        self,
-        recorder: ApplicationRecorder,
-        wakeups: Wakeups,
-        gt: int | None = None,
-        topics: Sequence[str] = (),
-    ) -> None:
-        """Follow a recorder; an append in this process wakes it up, else it polls."""
-        super().__init__(recorder=recorder, gt=gt, topics=topics)
-        self._wakeups = wakeups
-        self._ready: deque[Notification] = deque()
-
-    def stop(self) -> None:
-        """End the iteration, from any thread."""
-        super().stop()
-        self._wakeups.stir()
-
-    def __next__(self) -> Notification:
-        """Return the next notification, waiting for it; end the iteration once stopped."""
-        while not self._has_been_stopped and not self._wakeups.closed:
-            if self._ready:
-                return self._ready.popleft()
-            self._fetch()
-        raise StopIteration
-
-    def _fetch(self) -> None:
-        seen = self._wakeups.seen()
-        try:
-            notifications = self._recorder.select_notifications(
-                self._last_notification_id, PAGE, topics=self._topics, inclusive_of_start=False
-            )
-        except OperationalError:
-            if self._wakeups.closed:  # While this thread was reading: the iteration ends.
-                return
-            raise
-        if not notifications:
-            self._wakeups.wait(seen, lambda: self._has_been_stopped)
-            return
-        self._ready.extend(notifications)
-        self._last_notification_id = notifications[-1].id
 
 
 _HIGHEST: Final = 2**63 - 1
@@ -214,8 +180,15 @@ class LogApplicationRecorder(LogAggregateRecorder[Transaction], ApplicationRecor
     def insert_events(
         self, stored_events: Sequence[StoredEvent], **kwargs: Any
     ) -> Sequence[int] | None:
-        """Record events, all or none, and return their positions."""
-        return _recorded(self.store, self.tenant, stored_events)
+        """Record events, all or none, and return their positions.
+
+        What `beside=` (a `Beside`) records is recorded with them, in one transaction.
+        """
+        beside: Beside | None = kwargs.get("beside")
+        if beside is None:
+            return _recorded(self.store, self.tenant, stored_events)
+        own = appends_of(self.tenant, stored_events)
+        return _JointAppend(self.store, own).positions(beside)
 
     def select_notifications(
         self,
@@ -271,6 +244,60 @@ class LogTrackingRecorder(TrackingRecorder, Generic[Transaction]):
             return self.store.tracked(self.name, application_name)
 
 
+class _NotRecorded(Exception):
+    """What comes beside the events of a save is not recorded, so neither are they."""
+
+    def __init__(self, verdicts: list[Verdict]) -> None:
+        super().__init__()
+        self.verdicts = verdicts
+
+
+class _JointAppend(Generic[Transaction]):
+    """The events of a save, which are appended with the first thing that is recorded beside them."""
+
+    def __init__(
+        self,
+        store: Store[Transaction],
+        own: Sequence[Append],
+        track: Callable[[Transaction], object] = lambda _: None,
+    ) -> None:
+        self._store, self._own, self._track = store, own, track
+        self._positions: list[int] | None = None
+
+    def positions(self, beside: Beside) -> list[int]:
+        """Have it recorded, and return the positions of the events of the save.
+
+        They are recorded alone where there is nothing to record beside them, or it was before.
+        """
+        beside(self.append)
+        if self._positions is None:
+            self.append(())
+        return self._positions or []
+
+    @releasing
+    def append(self, requests: Sequence[Append]) -> list[Verdict]:
+        """Append with the events of the save, all or none, and return the verdicts of the others."""
+        if self._positions is not None:
+            raise InvalidInput("one thing is recorded with a save, and it was: record others apart")
+        count = len(self._own)
+        try:
+            # Nothing comes between the append, which takes the lock of its part of the log, and the end.
+            with _recording(self._store) as (transaction, append):
+                self._track(transaction)
+                verdicts = append([*self._own, *requests])
+                positions = must_be_recorded(verdicts[:count])
+                if not all(isinstance(verdict, Recorded) for verdict in verdicts[count:]):
+                    raise _NotRecorded(verdicts[count:])
+        except _NotRecorded as refused:
+            return refused.verdicts
+        self._positions = positions
+        return verdicts[count:]
+
+
+def _nothing(_: Appender) -> None:
+    """Record nothing beside."""
+
+
 class LogProcessRecorder(
     LogTrackingRecorder[Transaction], LogApplicationRecorder[Transaction], ProcessRecorder
 ):
@@ -282,17 +309,19 @@ class LogProcessRecorder(
         self.tenant = tenant
         self.name = name
 
-    @releasing
     def insert_events(
         self, stored_events: Sequence[StoredEvent], **kwargs: Any
     ) -> Sequence[int] | None:
-        """Record events and, with `tracking=`, what they came from: all or none."""
+        """Record events and, with `tracking=`, what they came from: all or none.
+
+        What `beside=` records is recorded with them.
+        """
         tracking: Tracking | None = kwargs.get("tracking")
         if tracking is None:
-            return _recorded(self.store, self.tenant, stored_events)
-        with _recording(self.store) as (transaction, append):
-            self.track(transaction, tracking)
-            return must_be_recorded(append(appends_of(self.tenant, stored_events)))
+            return super().insert_events(stored_events, **kwargs)
+        own = appends_of(self.tenant, stored_events)
+        joint = _JointAppend(self.store, own, lambda opened: self.track(opened, tracking))
+        return joint.positions(kwargs.get("beside", _nothing))
 
 
 @releasing

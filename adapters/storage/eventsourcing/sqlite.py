@@ -41,6 +41,9 @@ class _SqliteStore:
         (verdict,) = self._log.append((append,))
         return verdict
 
+    def digest(self, text: str) -> bytes:
+        return self._log.digest(text)
+
     @contextmanager
     def appending(self) -> Generator[tuple[Session, Appender]]:
         with self._file.appending() as (session, end):

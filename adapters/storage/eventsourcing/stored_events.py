@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Final, cast
+from typing import Any, Final, cast
 from uuid import UUID
 
-from eventsourcing.domain import DomainEventProtocol
+from eventsourcing.domain import AggregateCreated, AggregateEvent, DomainEventProtocol
 from eventsourcing.persistence import IntegrityError, Mapper, ProgrammingError, StoredEvent
+from eventsourcing.utils import get_topic
 from uuid_utils.compat import uuid7
 
 from onrecord.domain.admission import Refused, need_of
@@ -23,7 +24,14 @@ from onrecord.domain.encoding import NAMES, VERSIONS, Unrecognised, decode, enco
 from onrecord.domain.erasures import is_operators
 from onrecord.domain.events import Event
 from onrecord.domain.head import effect_of
-from onrecord.domain.header import CODEC, SALT_SIZE, ClientHeader, header_bytes
+from onrecord.domain.header import (
+    CODEC,
+    SALT_SIZE,
+    ClientHeader,
+    header_bytes,
+    microseconds_of,
+    time_of,
+)
 from onrecord.domain.log import Append, Forgotten, NewEvent, Recorded, Verdict
 from onrecord.domain.new_events import blobs_of, once_of
 
@@ -153,3 +161,32 @@ class ConversationMapper(Mapper[UUID]):
             # A known name in its present version is recognised, or an error.
             cast("Event", decode(topic, VERSIONS[topic], stored_event.state)),
         )
+
+
+# Events of our own aggregates as facts: the log keeps the place, and the body the time.
+
+_PLACE: Final = frozenset(("originator_id", "originator_version", "originator_topic", "timestamp"))
+"""What the library adds to an event."""
+
+
+def fact_of(domain_event: DomainEventProtocol[UUID]) -> dict[str, Any]:
+    """Return the members of an aggregate's event as a body has them: its time is `at`."""
+    members: dict[str, Any] = dict(vars(domain_event))
+    at = microseconds_of(members["timestamp"])
+    return {name: value for name, value in members.items() if name not in _PLACE} | {"at": at}
+
+
+def aggregate_event(
+    kind: type[AggregateEvent], aggregate: type, stored: StoredEvent, fact: Mapping[str, Any]
+) -> DomainEventProtocol[UUID]:
+    """Return an event of an aggregate from where it is stored, and the members of its body."""
+    members = dict(fact)
+    at: int = members.pop("at")
+    if issubclass(kind, AggregateCreated):
+        members["originator_topic"] = get_topic(aggregate)
+    return kind(
+        originator_id=conversation_of(stored.originator_id),
+        originator_version=stored.originator_version,
+        timestamp=time_of(at),
+        **members,
+    )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 from uuid import UUID
 
+from onrecord.domain.actors import ActorName, actor_id
 from onrecord.domain.content import Blob
 from onrecord.domain.head import Head, Pointer
 from onrecord.domain.inventory import (
@@ -49,6 +50,13 @@ class Stream:
             versions[bisect_left(versions, event.version) :] = [event.version]
         if event.exchange > len(self.exchanges):
             self.exchanges.append(event.version)
+
+    def latest(self, pointer: Pointer, until: int, limit: int) -> list[RecordedEvent]:
+        """Return the last events up to a version that point so, the last one first."""
+        versions = self.pointed[pointer]
+        place = bisect_right(versions, until)
+        last = reversed(versions[max(0, place - limit) : place])
+        return [self.events[version - 1] for version in last]
 
     def erase(self) -> int:
         """Take away what it says, for good; return of how many events."""
@@ -144,6 +152,34 @@ class StoredConversation:
     keys: Sequence[StoredKey]
     blobs: Mapping[StoredBlob, Sequence[bytes]]
     erasures: int
+
+
+class MemoryActors:
+    """The names of those who act, by tenant and digest; each step is one of a dict."""
+
+    def __init__(self) -> None:
+        """Know nobody."""
+        self._names: dict[tuple[UUID, bytes], str] = {}
+
+    def keep(self, tenant: UUID, digest: bytes, name: str) -> None:
+        """Keep the name that a digest is of; one that is there stays."""
+        self._names.setdefault((tenant, digest), name)
+
+    def names(self, tenant: UUID, digests: Sequence[bytes]) -> dict[bytes, str]:
+        """Return the names that digests are of, as far as they are there."""
+        found = {digest: self._names.get((tenant, digest)) for digest in digests}
+        return {digest: name for digest, name in found.items() if name is not None}
+
+    def forget(self, id_: UUID) -> None:
+        """Erase the name that has an id; of a conversation there is none."""
+        for tenant, digest in list(self._names):
+            if actor_id(tenant, digest) == id_:
+                self._names.pop((tenant, digest), None)
+
+    def stored(self) -> Iterator[ActorName]:
+        """Yield all that is kept."""
+        for (tenant, digest), name in list(self._names.items()):
+            yield ActorName(tenant.bytes, digest, actor_id(tenant, digest).bytes, name.encode())
 
 
 def inventory_of(

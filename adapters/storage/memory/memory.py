@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import threading
 import time
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeVar
+from typing import Final, TypeVar
 from uuid import UUID
 
 from uuid_utils.compat import uuid4, uuid7
@@ -35,11 +34,13 @@ from onrecord.adapters.storage.clocks import WatchedClock
 from onrecord.adapters.storage.memory.contents import (
     NO_HEAD,
     SHARD,
+    MemoryActors,
     MemoryBlobs,
     MemoryInventory,
     Stream,
     inventory_of,
 )
+from onrecord.adapters.storage.steps import ThreadSteps
 from onrecord.adapters.storage.subscription import (
     PollingSubscription,
     Wakeups,
@@ -57,6 +58,7 @@ from onrecord.domain.log import (
     CatalogueEntry,
     Cursor,
     NewEvent,
+    NewSince,
     RecordedEvent,
     Subscription,
     Told,
@@ -77,6 +79,7 @@ class Memory:
         self._digest_key = new_digest_key()
         self._erased: list[UUID] = []
         self.wakeups = Wakeups()
+        self.steps: Final = ThreadSteps()
         self._streams: dict[UUID, Stream] = {}
         self._open: dict[UUID, set[UUID]] = {}
         self._log: list[tuple[UUID, int]] = []
@@ -85,6 +88,7 @@ class Memory:
         self._ids: dict[UUID, tuple[UUID, int]] = {}
         self._keys: dict[tuple[UUID, bytes], UUID] = {}
         self._blobs = MemoryBlobs()
+        self._actors = MemoryActors()
 
     def append(self, appends: Sequence[Append]) -> list[Verdict]:
         """Record what can be recorded and return a verdict for each request, in order."""
@@ -96,12 +100,6 @@ class Memory:
         self._clock.say_jump()
         self.wakeups.appended()
         return verdicts
-
-    async def append_async(self, appends: Sequence[Append]) -> list[Verdict]:
-        """Append as `append` does, in another thread; a caller that is cancelled does not stop it."""
-        from asyncio import to_thread  # A program without coroutines does not load it.
-
-        return await to_thread(self.append, appends)
 
     def read(
         self,
@@ -163,6 +161,14 @@ class Memory:
             self._ready()
             return self._place(conversation_id).head
 
+    def new_since(self, conversation_id: UUID, after: int, limit: int) -> NewSince:
+        """Return where a conversation stands, and at most `limit` events that came after a version."""
+        with self._lock:
+            self._ready()
+            head, stream = self._place(conversation_id).head, self._streams.get(conversation_id)
+            events = [] if stream is None else stream.events[after:][:limit]
+            return NewSince(self._incarnation, len(self._erased), head, events)
+
     def pointed(
         self, conversation_id: UUID, pointer: Pointer, until: int, limit: int
     ) -> list[RecordedEvent]:
@@ -170,12 +176,7 @@ class Memory:
         with self._lock:
             self._ready()
             stream = self._streams.get(conversation_id)
-            if stream is None:
-                return []
-            versions = stream.pointed[pointer]
-            place = bisect_right(versions, until)
-            last = reversed(versions[max(0, place - limit) : place])
-            return [stream.events[version - 1] for version in last]
+            return [] if stream is None else stream.latest(pointer, until, limit)
 
     def exchange_start(self, conversation_id: UUID, exchange: int) -> int:
         """Return the version of the prompt that opened an exchange; 0 if there is none such."""
@@ -293,6 +294,10 @@ class Memory:
         """Return what proves a tenant's word, or the log's own."""
         return prover_of(self._digest_key, tenant)
 
+    def actors(self) -> MemoryActors:
+        """Return the names of those who act."""
+        return self._actors
+
     def inventory(self) -> MemoryInventory:
         """Return all that is stored, row by row."""
         with self._lock:
@@ -301,10 +306,12 @@ class Memory:
     def close(self) -> None:
         """End all subscriptions; using the backend afterwards is an error."""
         self.wakeups.close()
+        self.steps.close()
 
     def _erase(self, conversation_id: UUID) -> int:
         self._keys = {k: owner for k, owner in self._keys.items() if owner != conversation_id}
         self._blobs.forget(conversation_id)
+        self._actors.forget(conversation_id)
         stream = self._streams.get(conversation_id)
         return 0 if stream is None else stream.erase()
 

@@ -8,132 +8,47 @@ cancelled disturbs neither it nor the others.
 from __future__ import annotations
 
 import asyncio
-import threading
 from asyncio import AbstractEventLoop, Future
 from collections import deque
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final, TypeAlias
+from typing import Final
 
 import psycopg
-from psycopg import AsyncConnection, AsyncRawCursor
 from psycopg.rows import TupleRow
 
-from onrecord.adapters.storage.postgres.batch import Requests, RequestsDumper, parameters_of
-from onrecord.adapters.storage.postgres.connections import Address, queries_of
+from onrecord.adapters.storage.postgres.batch import parameters_of
 from onrecord.adapters.storage.postgres.errors import is_lost, translated, translated_again
+from onrecord.adapters.storage.postgres.event_loops import (
+    Connecting,
+    EventLoops,
+    LoopConnection,
+)
 from onrecord.adapters.storage.postgres.group_commit import SHARED_FATE, Row, fitting, own_error
-from onrecord.adapters.storage.postgres.pool import leave_to_parent
+from onrecord.adapters.storage.steps import CLOSED
 from onrecord.domain.errors import OnrecordError, StorageUnavailable
 
-_Connection: TypeAlias = AsyncConnection[TupleRow]
-
-_CLOSED: Final = "the store is closed: connect again"
 _ENDED: Final = (
     "the event loop ended; whether the last append was recorded is not known: append the same "
     "events again, their ids make that safe"
 )
 
-_FIRST_PAUSE: Final = 0.05
-_LONGEST_PAUSE: Final = 1.0
-
 
 class AsyncAppends:
     """The appends of a process's event loops to one log. Safe to share between their threads."""
 
-    def __init__(self, address: Address, *, wait: float, prepared: bool) -> None:
-        """Connect as loops need it; try for `wait` seconds to reach a server that went away."""
-        self._address, self._wait, self._prepared = address, wait, prepared
-        self._lock = threading.Lock()
-        self._loops: dict[AbstractEventLoop, _LoopAppends] = {}
-        self._closed = False
+    def __init__(self, connecting: Connecting) -> None:
+        """Connect as loops need it."""
+        self._loops = EventLoops(lambda: _LoopAppends(connecting))
 
     async def commit(self, requests: Sequence[bytes]) -> list[Row]:
         """Return the rows of a caller's requests, once they are committed."""
-        loop = asyncio.get_running_loop()
-        appends = self._loops.get(loop)
-        if appends is None or appends.closed:
-            appends = self._begin(loop)
-        return await appends.commit(requests)
+        return await (await self._loops.own()).commit(requests)
 
     def close(self) -> None:
         """Close the connections of all loops; appending afterwards is an error."""
-        with self._lock:
-            self._closed = True
-            loops, self._loops = self._loops, {}
-        for loop, appends in loops.items():
-            _close(loop, appends)
-
-    def _begin(self, loop: AbstractEventLoop) -> _LoopAppends:
-        with self._lock:
-            if self._closed:
-                raise StorageUnavailable(_CLOSED)
-            for other in [other for other in self._loops if other.is_closed()]:
-                self._loops.pop(other).close()
-            connecting = _Connecting(self._address, self._wait, 0 if self._prepared else None)
-            self._loops[loop] = _LoopAppends(connecting)
-            return self._loops[loop]
-
-
-def _close(loop: AbstractEventLoop, appends: _LoopAppends) -> None:
-    if loop.is_running() and _running_loop() is not loop:
-        # It may close in this moment; then nothing runs there any more.
-        with suppress(RuntimeError):
-            loop.call_soon_threadsafe(appends.close)
-            return
-    appends.close()
-
-
-def _running_loop() -> AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
-
-
-@dataclass(frozen=True, slots=True)
-class _Connecting:
-    """How a loop connects."""
-
-    address: Address
-    wait: float
-    threshold: int | None
-
-    def query(self, name: str) -> bytes:
-        """Return a named query for the log's schema."""
-        return queries_of(self.address.schema)[name]
-
-    async def connected(self) -> _Connection:
-        """Return a connection, tried for until the time is over."""
-        loop = asyncio.get_running_loop()
-        deadline, pause = loop.time() + self.wait, _FIRST_PAUSE
-        while True:
-            try:
-                return await self._connect()
-            except psycopg.OperationalError:
-                if loop.time() + pause > deadline:
-                    raise
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
-
-    async def _connect(self) -> _Connection:
-        connection = await AsyncConnection.connect(
-            self.address.conninfo,
-            autocommit=True,
-            cursor_factory=AsyncRawCursor,
-            prepare_threshold=self.threshold,
-        )
-        leave_to_parent(connection)
-        try:
-            connection.adapters.register_dumper(Requests, RequestsDumper)
-            # It finds out whether the log has moved to another server meanwhile.
-            await connection.execute(self.query("identity"))
-        except BaseException:
-            connection.pgconn.finish()
-            raise
-        return connection
+        self._loops.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,22 +65,18 @@ class _Caller:
 
 
 class _LoopAppends:
-    """The appends of one event loop; all but the making of it happens in that loop."""
+    """The appends of one event loop: used in that loop, and closed there, or once that is gone."""
 
-    def __init__(self, connecting: _Connecting) -> None:
+    def __init__(self, connecting: Connecting) -> None:
         self._connecting = connecting
-        self._connection: _Connection | None = None
+        self._connection: LoopConnection | None = None
         self._waiting: deque[_Caller] = deque()
         self._task: asyncio.Task[None] | None = None
-        self._end: AsyncGenerator[None] | None = None
         self.closed = False
 
     async def commit(self, requests: Sequence[bytes]) -> list[Row]:
-        if self._end is None:
-            self._end = self._until_the_loop_ends()
-            await anext(self._end)
         if self.closed:
-            raise StorageUnavailable(_CLOSED)
+            raise StorageUnavailable(CLOSED)
         loop = asyncio.get_running_loop()
         caller = _Caller(requests, loop.create_future())
         self._waiting.append(caller)
@@ -177,16 +88,9 @@ class _LoopAppends:
         """Take no more; what is under way is still committed if the loop runs on."""
         self.closed = True
         while self._waiting:
-            self._waiting.popleft().fail(StorageUnavailable(_CLOSED))
+            self._waiting.popleft().fail(StorageUnavailable(CLOSED))
         if self._task is None or self._task.get_loop().is_closed():
             self._disconnect()
-
-    async def _until_the_loop_ends(self) -> AsyncGenerator[None]:
-        # A loop that ends closes its generators, as asyncio.run sees to; tasks are gone by then.
-        try:
-            yield
-        finally:
-            self.close()
 
     def _begin(self, loop: AbstractEventLoop) -> None:
         self._task = loop.create_task(self._run(), name="onrecord-append")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from typing import Any, Final
+from uuid import UUID
 
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
@@ -26,7 +27,9 @@ from onrecord.domain.log import (
     Forgotten,
     Mismatch,
     NewEvent,
+    NewSince,
     Recorded,
+    RecordedEvent,
     Verdict,
 )
 
@@ -202,6 +205,19 @@ def _call(effect: Effect) -> bytes:
 def open_calls(calls: Sequence[bytes], since: Sequence[int]) -> dict[str, int]:
     """Return the open calls, and since which version each is open, of their two columns."""
     return dict(zip(map(call_id, calls), since, strict=True))
+
+
+_HEAD: Final = 12
+"""How many columns a row of `head` has."""
+
+
+def new_since_of(rows: list[TupleRow], incarnation: UUID) -> NewSince:
+    """Return what the rows of `progress` say: each has the head, and those events that came."""
+    erasures, version, *_ = first = rows[0]
+    head = Head() if version is None else head_of(first[1 : _HEAD + 1])
+    came = (row[_HEAD + 1 :] for row in rows)
+    events = [RecordedEvent._make(event) for event in came if event[0] is not None]
+    return NewSince(incarnation, erasures, head, events)
 
 
 def head_of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cache, partial
 from typing import Any, Final, NamedTuple, cast
@@ -23,6 +23,7 @@ from onrecord.adapters.storage.postgres.errors import is_lost, translated, trans
 from onrecord.adapters.storage.postgres.pool import Pool, leave_to_parent
 from onrecord.adapters.storage.postgres.url import is_ambiguous
 from onrecord.adapters.storage.queries import DEFAULT_SCHEMA, load_queries
+from onrecord.adapters.storage.steps import is_driven, wait_for
 from onrecord.domain.errors import InvalidInput, StorageReadOnly
 
 # Where a log is on PostgreSQL: a database, and a schema of its own in it.
@@ -107,14 +108,24 @@ class Identity(NamedTuple):
 
 
 class LogConnection(Connection[TupleRow]):
-    """A connection to the database of a log, which is the schema named so."""
+    """A connection to the database of a log, which is the schema named so.
+
+    While it is handed over, to a projection of one's own, it is not to be closed.
+    """
 
     schema: str
+    is_handed_over = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """As the driver does, and leave it to this process."""
         super().__init__(*args, **kwargs)
         leave_to_parent(self)
+
+    def close(self) -> None:
+        """Close it; InvalidInput from whom it was handed over to."""
+        if self.is_handed_over:
+            raise InvalidInput("the connection is not yours to close: the store goes on with it")
+        super().close()
 
     @property
     def queries(self) -> Mapping[str, bytes]:
@@ -142,7 +153,12 @@ def connected(address: Address) -> LogConnection:
 
 
 class Connections:
-    """The connections of one process to one log. Safe to share between threads."""
+    """The connections of one process to one log. Safe to share between threads.
+
+    `in_loops` asks with the connections that event loops have.
+    """
+
+    in_loops: Callable[[str, Sequence[object]], Awaitable[list[TupleRow]]]
 
     def __init__(self, address: Address, *, most: int, wait: float, prepared: bool) -> None:
         """Open as they are needed, `most` at once; wait for one that long (seconds)."""
@@ -156,8 +172,11 @@ class Connections:
         """Return the rows of a named query, committed.
 
         If the connection is lost, it is asked once more on another one: each query of ours may be
-        repeated, for event ids tell an append that was recorded already.
+        repeated, for event ids tell an append that was recorded already. A step that an event loop
+        drives waits for the loop's own connections.
         """
+        if is_driven():
+            return wait_for(self.in_loops(name, parameters))
         try:
             return self._ask(name, parameters)
         except psycopg.Error as error:
@@ -195,6 +214,10 @@ class Connections:
             self.ask("identity")
         return cast("Identity", self._identity)
 
+    def introduced(self, identity: Identity) -> None:
+        """Take note of what a new connection was told of the log."""
+        self._identity = identity
+
     def close(self) -> None:
         """Close them all; asking afterwards is an error."""
         self._pool.close()
@@ -225,7 +248,7 @@ class Connections:
         connection.isolation_level = IsolationLevel.READ_COMMITTED
         connection.adapters.register_dumper(Requests, RequestsDumper)
         [row] = fetched(connection, "identity")
-        self._identity = Identity._make(row)
+        self.introduced(Identity._make(row))
 
 
 def sent(connection: LogConnection, name: str, *parameters: object) -> Cursor[TupleRow]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
@@ -16,8 +15,10 @@ from uuid_utils.compat import uuid7
 
 from onrecord.adapters.storage.append import Proof, keyed_digest, pieces, verified
 from onrecord.adapters.storage.interrupts import begin_anew_in_children, releasing
-from onrecord.adapters.storage.postgres import schema
+from onrecord.adapters.storage.postgres import batch, schema
+from onrecord.adapters.storage.postgres.actors import PostgresActors
 from onrecord.adapters.storage.postgres.async_appends import AsyncAppends
+from onrecord.adapters.storage.postgres.async_connections import AsyncConnections
 from onrecord.adapters.storage.postgres.batch import head_of, packed, parameters_of, verdict_of
 from onrecord.adapters.storage.postgres.connections import (
     Address,
@@ -26,9 +27,11 @@ from onrecord.adapters.storage.postgres.connections import (
     connected,
     direct,
 )
+from onrecord.adapters.storage.postgres.event_loops import Connecting
 from onrecord.adapters.storage.postgres.group_commit import GroupCommit
 from onrecord.adapters.storage.postgres.hints import PostgresHints
 from onrecord.adapters.storage.postgres.inventory import PostgresInventory, Residue
+from onrecord.adapters.storage.steps import LoopSteps, each_beside_loop, is_driven, wait_for
 from onrecord.adapters.storage.subscription import (
     Hints,
     PollingSubscription,
@@ -45,6 +48,7 @@ from onrecord.domain.log import (
     Append,
     CatalogueEntry,
     Cursor,
+    NewSince,
     RecordedEvent,
     Subscription,
     Told,
@@ -114,7 +118,7 @@ class Postgres:
     wakeups: Wakeups
     _group: GroupCommit
     _async_appends: AsyncAppends
-    _introduced: bool
+    _async_connections: AsyncConnections
 
     def __init__(
         self, address: Address, limits: Limits, new_hints: Callable[[], Hints] | None = None
@@ -123,6 +127,7 @@ class Postgres:
         self._address = address
         self._limits = limits
         self._new_hints = new_hints or self._own_hints
+        self.steps: Final = LoopSteps()
         self._residue = Residue()
         self._inherited: list[object] = []
         self._begin()
@@ -132,11 +137,16 @@ class Postgres:
     def append(self, appends: Sequence[Append]) -> list[Verdict]:
         """Record what can be recorded and return a verdict for each request, in order.
 
-        What other threads append meanwhile may share the commit; each has its own verdict.
+        What other threads append meanwhile may share the commit, or other coroutines of the loop that
+        drives this; each has its own verdict.
         """
         if not appends:
             return []
-        rows = self._group.commit(packed(appends, self.digest))
+        requests = packed(appends, self.digest)
+        if is_driven():
+            rows = wait_for(self._async_appends.commit(requests))
+        else:
+            rows = self._group.commit(requests)
         self.wakeups.appended()
         return [verdict_of(row) for row in rows]
 
@@ -144,21 +154,6 @@ class Postgres:
     def waiting(self) -> int:
         """How many threads wait for a commit to share that has not begun: what a gauge shows."""
         return self._group.waiting
-
-    async def append_async(self, appends: Sequence[Append]) -> list[Verdict]:
-        """Append as `append` does, without holding up the event loop.
-
-        What other coroutines append meanwhile may share the commit. Where the caller is cancelled,
-        its events may be recorded or not: append them again, their ids make that safe.
-        """
-        if not appends:
-            return []
-        if not self._introduced:
-            await asyncio.to_thread(self.connections.incarnation)
-            self._introduced = True
-        rows = await self._async_appends.commit(packed(appends, self.digest))
-        self.wakeups.appended()
-        return [verdict_of(row) for row in rows]
 
     def read(
         self,
@@ -206,6 +201,10 @@ class Postgres:
 
     def subscribe(self, after: Cursor, tenant: UUID | None = None) -> Subscription:
         """Return the events of a shard after a cursor, those to come included."""
+        ends = {end.shard: end for end in self.cursors()}
+        must_be_current(
+            replace(after, position=0), ends.get(after.shard) or next(iter(ends.values()))
+        )
         self.read_log(after, 1)
         wanted = owned_by(tenant, self.owner)
         return PollingSubscription(self.read_log, after, self.wakeups, wanted)
@@ -224,6 +223,11 @@ class Postgres:
         """Return where a conversation stands; an empty Head if it has not begun."""
         rows = self.connections.ask("head", (conversation_id,))
         return head_of(rows[0]) if rows else Head()
+
+    def new_since(self, conversation_id: UUID, after: int, limit: int) -> NewSince:
+        """Return where a conversation stands, and at most `limit` events that came after a version."""
+        rows = self.connections.ask("progress", (conversation_id, Int8(after), Int8(limit)))
+        return batch.new_since_of(rows, self.connections.incarnation())
 
     def pointed(
         self, conversation_id: UUID, pointer: Pointer, until: int, limit: int
@@ -272,7 +276,7 @@ class Postgres:
         """Store bytes, durably, and return the reference; storing them again changes nothing."""
         place = (tenant, conversation_id, uuid7())
         digest, size = hashlib.sha256(), 0
-        for number, piece in enumerate(pieces(chunks)):
+        for number, piece in enumerate(each_beside_loop(pieces(chunks))):
             self.connections.ask("put_chunk", (*place, number, piece))
             digest.update(piece)
             size += len(piece)
@@ -331,6 +335,10 @@ class Postgres:
         """Return what proves a tenant's word, or the log's own; None where this role may not."""
         return self.connections.identity().prover(tenant)
 
+    def actors(self) -> PostgresActors:
+        """Return the names of those who act."""
+        return PostgresActors(self.connections)
+
     def inventory(self) -> PostgresInventory:
         """Return all that is stored, row by row."""
         return PostgresInventory(self.connections)
@@ -339,11 +347,12 @@ class Postgres:
         """End all subscriptions and close the connections; using it afterwards is an error."""
         self.wakeups.close()
         self._async_appends.close()
+        self._async_connections.close()
         self.connections.close()
 
     def begin_anew(self) -> None:
         """Leave the connections to the process that opened them: what a forked child does first."""
-        self._inherited += (self.connections, self._async_appends)
+        self._inherited += (self.connections, self._async_appends, self._async_connections)
         self._begin()
 
     def _begin(self) -> None:
@@ -354,11 +363,13 @@ class Postgres:
             prepared=self._limits.prepared,
         )
         self.wakeups = Wakeups(self._new_hints())
-        self._introduced = False
         self._group = GroupCommit(self._ask_appends)
-        self._async_appends = AsyncAppends(
-            self._address, wait=self._limits.wait, prepared=self._limits.prepared
-        )
+        threshold = 0 if self._limits.prepared else None
+        introduced = self.connections.introduced
+        connecting = Connecting(self._address, self._limits.wait, threshold, introduced)
+        self._async_appends = AsyncAppends(connecting)
+        self._async_connections = AsyncConnections(connecting, most=self._limits.connections)
+        self.connections.in_loops = self._async_connections.ask
 
     def _own_hints(self) -> Hints:
         return PostgresHints(self.connections, direct(self._address, self._limits.listen))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from onrecord.adapters.storage.append import (
@@ -83,9 +83,9 @@ def event_row(event: RecordedEvent, new: NewEvent, once: bytes | None) -> tuple[
     )
 
 
-def head_of(row: Row | None) -> Head:
-    """Return the head of a row of `select_head`; an empty one for none."""
-    if row is None:
+def head_of(row: Sequence[Any] | None) -> Head:
+    """Return the head of a row of `select_head`; an empty one for none, or for one that is NULL."""
+    if row is None or row[0] is None:
         return Head()
     version, exchange, open_calls, *pointers, closed, read, written = row
     instructions, tools, request, adopted, amended = pointers

@@ -22,6 +22,7 @@ import apsw
 
 from onrecord.adapters.storage.interrupts import Hold, holds, own_holds, release_left
 from onrecord.adapters.storage.queries import load_queries
+from onrecord.adapters.storage.sqlite.driver import FileConnection
 from onrecord.adapters.storage.sqlite.errors import storage_error
 from onrecord.adapters.storage.sqlite.held_files import HeldFiles, Identity
 from onrecord.domain.errors import StorageError, StorageUnavailable
@@ -65,6 +66,11 @@ class Session:
         """Roll back what was begun, if SQLite has not done so by itself."""
         if self._connection.in_transaction:
             self.run("rollback")
+
+    @property
+    def driver(self) -> Any:
+        """Return the driver's connection, for statements that are not ours."""
+        return self._connection
 
     @contextmanager
     def savepoint(self) -> Generator[None]:
@@ -119,10 +125,15 @@ class Connections:
         return Loan(self)
 
     @contextmanager
-    def transaction(self) -> Generator[Session]:
-        """Lend a connection in a write transaction: durable at the end, nothing on an error."""
+    def transaction(self, *before: str) -> Generator[Session]:
+        """Lend a connection in a write transaction: durable at the end, nothing on an error.
+
+        `before` are queries that are run before it begins.
+        """
         with Loan(self, writes=True) as session:
             try:
+                for query in before:
+                    session.run(query)
                 session.run("begin")
                 yield session
                 session.run("commit")
@@ -165,11 +176,13 @@ class Connections:
 
     def _opened(self) -> apsw.Connection:
         try:
-            connection = apsw.Connection(self.path, _FLAGS)
+            connection = FileConnection(self.path, _FLAGS)
         except apsw.Error as exc:
             raise storage_error(exc, self.path, 0) from exc
         try:
             connection.set_busy_timeout(round(self._wait * 1000))
+            # Else SQLite plans a query anew for each other value: half of what a short read costs.
+            connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
             Session(connection, self.queries).run("prepare_connection")
             self._look(connection)
         except apsw.Error as exc:
@@ -209,7 +222,7 @@ class Connections:
         if _forking or (self.files is not None and not self.files.may_be_copied_back()):
             with suppress(apsw.ConnectionClosedError):  # It was closed, and an exception came then.
                 connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        connection.close()
+        apsw.Connection.close(connection)  # Even one that is handed over.
 
     def _is_in_use(self) -> bool:
         """Whether the files are open: some connection is there."""

@@ -50,6 +50,7 @@ from onrecord.domain.errors import (
 )
 
 _SCHEMA: Final = len(load_migrations("sqlite"))
+_FLUSH: Final = "flush_now"
 _ID_SIZE: Final = 16
 _INODE: Final = struct.Struct(">Q")
 
@@ -71,9 +72,14 @@ class SqliteFile:
     _clock: WatchedClock = field(default_factory=WatchedClock)
 
     @contextmanager
-    def writing(self) -> Generator[Session]:
-        """Lend a connection in a write transaction, when it is this writer's turn."""
-        with self._turn(), self.connections.transaction() as session:
+    def writing(self, *, is_flushed: bool = True) -> Generator[Session]:
+        """Lend a connection in a write transaction, when it is this writer's turn.
+
+        One that is not flushed is durable with the next one that is.
+        """
+        # Said each time: whatever came amid the last one, this one is flushed as it has to be.
+        flush = _FLUSH if is_flushed else "flush_later"
+        with self._turn(), self.connections.transaction(flush) as session:
             yield session
 
     @contextmanager
@@ -84,7 +90,7 @@ class SqliteFile:
         appends and whoever opens the file try again.
         """
         with self._turn():
-            with self.connections.transaction() as session:
+            with self.connections.transaction(_FLUSH) as session:
                 yield session
                 session.run("mark_unemptied")
             self._unemptied = True
@@ -102,7 +108,7 @@ class SqliteFile:
         The end comes with the time of what is recorded: so every way to record stamps by one clock.
         """
         with self._turn():
-            with self.connections.transaction() as session:
+            with self.connections.transaction(_FLUSH) as session:
                 end, known = log_end(session), self._lock.mark()
                 if known is not None and not _is_as_marked(session, known, end):
                     # Someone cut the log while it was open.
@@ -154,7 +160,7 @@ class SqliteFile:
                 session.run("write_anew")
             if not self._emptied(self.connections):
                 return False
-            with self.connections.transaction() as session:
+            with self.connections.transaction(_FLUSH) as session:
                 session.run("unmark_residue")
         return True
 
@@ -168,7 +174,7 @@ class SqliteFile:
         with connections.borrowed() as session:
             busy, _, _ = session.one("empty_wal") or (1, 0, 0)
         if not busy:
-            with self.connections.transaction() as session:
+            with self.connections.transaction(_FLUSH) as session:
                 session.run("unmark_unemptied")
             self._unemptied = False
         return not busy

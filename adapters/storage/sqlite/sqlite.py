@@ -18,11 +18,13 @@ from uuid_utils.compat import uuid7
 from onrecord.adapters.storage.append import Proof, keyed_digest, must_be_forgettable, prover_of
 from onrecord.adapters.storage.interrupts import releasing
 from onrecord.adapters.storage.sqlite import blobs
+from onrecord.adapters.storage.sqlite.actors import SqliteActors
 from onrecord.adapters.storage.sqlite.append import (
     HIGHEST,
     SHARD,
     append_all,
     catalogue_line,
+    head_of,
     must_take,
     read_head,
     recorded_event,
@@ -36,6 +38,7 @@ from onrecord.adapters.storage.sqlite.file import (
     residue_of,
 )
 from onrecord.adapters.storage.sqlite.inventory import SqliteInventory
+from onrecord.adapters.storage.steps import ThreadSteps
 from onrecord.adapters.storage.subscription import (
     PollingSubscription,
     Wakeups,
@@ -49,6 +52,7 @@ from onrecord.domain.log import (
     Append,
     CatalogueEntry,
     Cursor,
+    NewSince,
     RecordedEvent,
     Subscription,
     Told,
@@ -58,7 +62,10 @@ from onrecord.domain.log import (
 __all__ = ["Sqlite", "migrate_sqlite", "open_sqlite"]
 
 _PAGE: Final = 256
-_FORGETTING: Final = ("forget_head", "forget_blobs", "forget_key", "forget_snapshots")
+_FORGETTING: Final = (
+    *("forget_head", "forget_blobs", "forget_key", "forget_snapshots"),
+    "forget_actor_name",
+)
 _told_of: Final = Told._make
 
 
@@ -79,6 +86,7 @@ class Sqlite:
         """Use an open file."""
         self.file = file
         self.wakeups = Wakeups()
+        self.steps: Final = ThreadSteps()
 
     @releasing
     def append(self, appends: Sequence[Append]) -> list[Verdict]:
@@ -87,12 +95,6 @@ class Sqlite:
             verdicts = append_all(session, self.file.digest_key, end, appends)
         self.wakeups.appended()
         return verdicts
-
-    async def append_async(self, appends: Sequence[Append]) -> list[Verdict]:
-        """Append as `append` does, in another thread; a caller that is cancelled does not stop it."""
-        from asyncio import to_thread  # A program without coroutines does not load it.
-
-        return await to_thread(self.append, appends)
 
     def read(
         self,
@@ -166,6 +168,20 @@ class Sqlite:
         with self.file.connections.borrowed() as session:
             return read_head(session, conversation_id)
 
+    def new_since(self, conversation_id: UUID, after: int, limit: int) -> NewSince:
+        """Return where a conversation stands, and at most `limit` events that came after a version."""
+        with self.file.connections.borrowed() as session:
+            # First of all: what is erased meanwhile is found erased by who asks next.
+            row = session.one("select_progress", conversation_id.bytes)
+            incarnation, erasures, *place = row or (self.file.incarnation, 0)
+            head = head_of(place or None)
+            rows: list[Row] = []
+            if limit and after < head.version:
+                where = (conversation_id.bytes, after, head.version, limit)
+                rows = session.all("select_conversation", *where)
+        self.file.incarnation = incarnation
+        return NewSince(self.incarnation(), erasures, head, list(map(recorded_event, rows)))
+
     def pointed(
         self, conversation_id: UUID, pointer: Pointer, until: int, limit: int
     ) -> list[RecordedEvent]:
@@ -183,7 +199,8 @@ class Sqlite:
         if (known := self.find(tenant, key)) is not None:
             return known
         made, name = conversation_id or uuid7(), (tenant.bytes, self.digest(key))
-        with self.file.writing() as session:
+        # What is said there, or stored, is flushed behind it in the same log: no key is flushed alone.
+        with self.file.writing(is_flushed=False) as session:
             must_take(session, tenant, made)
             session.run("insert_key", *name, made.bytes)
             (stored_id,) = session.one("select_key", *name) or (made.bytes,)
@@ -275,6 +292,10 @@ class Sqlite:
         """Return what proves a tenant's word, or the log's own: who has the file may do both."""
         return prover_of(self.file.digest_key, tenant)
 
+    def actors(self) -> SqliteActors:
+        """Return the names of those who act."""
+        return SqliteActors(self.file)
+
     def inventory(self) -> SqliteInventory:
         """Return all that is stored, row by row."""
         return SqliteInventory(self.file)
@@ -282,6 +303,7 @@ class Sqlite:
     def close(self) -> None:
         """End all subscriptions and close the file; using the store afterwards is an error."""
         self.wakeups.close()
+        self.steps.close()
         self.file.connections.close()
 
     def _last(self, session: Session) -> Cursor:

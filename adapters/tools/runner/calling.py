@@ -6,9 +6,7 @@ cancellation of the task that runs the tools. Then nothing is a result yet.
 
 from __future__ import annotations
 
-import base64
 import contextvars
-import json
 import logging
 import threading
 import time
@@ -19,103 +17,21 @@ from collections.abc import (
     Coroutine,
     Iterator,
     Mapping,
-    Sequence,
 )
-from collections.abc import Set as AbstractSet
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from functools import partial
 from inspect import isawaitable
-from typing import Any, Final, TypeVar, cast
-from urllib.parse import quote, quote_plus
-
-from pydantic import BaseModel
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from onrecord.adapters.inputs.arguments import kind_of
+from onrecord.adapters.tools.runner.hidden_values import without_values
 from onrecord.adapters.tools.tool import Failed, Tool
 from onrecord.domain.content import ToolCall
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.tool_context import HIDDEN, ToolCallContext
-
-# The values of a context, cut out of what is about to be recorded as an error.
-
-_SHORTEST: Final = 4
-"""How long a value must be to be looked for: a shorter one stands in words that mean no value."""
-
-
-def without_values(text: str, context: ToolCallContext) -> str:
-    """Return a text in which nothing stands any more that the context holds, however it is spelled.
-
-    Exceptions quote what they failed with, and a tool may have failed with its token.
-    """
-    spellings = {spelled for value in _texts(context.values()) for spelled in _spellings(value)}
-    for spelled in sorted(spellings, key=len, reverse=True):
-        text = text.replace(spelled, HIDDEN)
-    return text
-
-
-def _texts(values: tuple[object, ...]) -> Iterator[str]:
-    """Yield the texts that values hold, at any depth; what holds itself is looked at once."""
-    waiting, ids = list(values), set[int]()
-    while waiting:
-        value = waiting.pop()
-        if id(value) in ids:
-            continue
-        ids.add(id(value))
-        match value:
-            case None | bool():
-                continue
-            case str():
-                yield value
-            case bytes() | bytearray():
-                yield value.decode("utf-8", "replace")
-            case memoryview():
-                yield cast("memoryview[int]", value).tobytes().decode("utf-8", "replace")
-            case Mapping():
-                waiting += cast("Mapping[object, object]", value).values()
-            case ToolCallContext():
-                waiting += value.values()
-            case Sequence() | AbstractSet():
-                waiting += cast("Sequence[object]", value)
-            case _:
-                yield from _told_by(value)
-                waiting += _fields(value)
-
-
-def _told_by(value: object) -> Iterator[str]:
-    """Yield what an object says of itself, and what it keeps secret as pydantic's types do."""
-    with suppress(Exception):  # Its own failure must not hide the one that is told of.
-        yield str(value)
-        if hasattr(value, "get_secret_value"):
-            yield from _texts((cast("Any", value).get_secret_value(),))
-
-
-def _fields(value: object) -> list[object]:
-    """Return what a dataclass or a model of pydantic holds; other objects may hold a whole program."""
-    if isinstance(value, BaseModel):
-        return list(vars(value).values())
-    if is_dataclass(value):
-        return [getattr(value, each.name, None) for each in fields(value)]
-    return []
-
-
-def _spellings(value: str) -> Iterator[str]:
-    """Yield a value as it is, as Python, JSON and URLs spell it, and as basic credentials do."""
-    encoded = value.encode("utf-8", "surrogatepass")
-    spelled = (
-        value,
-        repr(value)[1:-1],
-        repr(encoded)[2:-1],
-        json.dumps(value)[1:-1],
-        json.dumps(value, ensure_ascii=False)[1:-1],
-        quote(encoded, safe=""),
-        quote_plus(encoded),
-        base64.b64encode(encoded).decode(),
-    )
-    return (each for each in spelled if len(each) >= _SHORTEST and len(value) >= _SHORTEST)
-
+from onrecord.domain.tool_context import ToolCallContext
 
 logger = logging.getLogger("onrecord")
 
@@ -136,7 +52,8 @@ class Work:
     """A call to be made: of which tool, what it is told besides, and what its result's header keeps.
 
     `timeout` is in seconds. A call that names no tool has one that says so, and is not known. One
-    that `waits` is not made before those in front of it have their results.
+    that `waits` is not made before those in front of it have their results. `begin` takes the call
+    for this runner; False where another has it.
     """
 
     call: ToolCall
@@ -146,11 +63,16 @@ class Work:
     timeout: float | None = None
     is_known: bool = True
     waits: bool = False
+    begin: Callable[[], bool] | None = None
+
+
+MayBegin: TypeAlias = Callable[[Work, bool], bool]
+"""Whether a call may be made now; the flag says that time has passed since it was found open."""
 
 
 def begin(work: Work) -> object:
     """Call the tool; return what it gives, or what is to be awaited for it."""
-    return work.tool.call(_arguments(work.call), work.context)
+    return work.tool.call(arguments_of(work.call), work.context)
 
 
 def timed_out(work: Work) -> Outcome:
@@ -195,7 +117,7 @@ def outcome(result: object) -> Outcome:
     return Outcome(result)
 
 
-def _arguments(call: ToolCall) -> JsonObject:
+def arguments_of(call: ToolCall) -> JsonObject:
     """Return the arguments; a model that gives none may say so in several ways."""
     arguments: object = call.arguments
     if arguments is None or arguments == "":
@@ -237,22 +159,23 @@ def in_thread(function: Callable[[], T]) -> Future[T]:
 
 
 def outcomes(
-    work: tuple[Work, ...], is_awaited: Callable[[Work], bool], *, parallel: bool
+    work: tuple[Work, ...], may_begin: MayBegin, *, parallel: bool
 ) -> Iterator[tuple[Work, Outcome]]:
     """Yield what calls give, in their order; one by one, or all begun together that do not wait.
 
     One by one and without a time-out they are made in this thread; those that nobody awaits any
-    more by then, since they were cancelled or answered, are not made. InvalidInput, before any is
-    made, where one is asynchronous and a loop runs in this thread: it may be the one it needs.
+    more by then, since they were cancelled or answered, are not made, nor those that another runner
+    makes. InvalidInput, before any is made, where one is asynchronous and a loop runs in this thread: it may be the one it needs.
     """
     _must_block_no_loop(work)
-    together = {at: each for at, each in enumerate(work) if parallel and not each.waits}
-    futures = {at: in_thread(partial(_call_here, each)) for at, each in together.items()}
-    begun = time.monotonic()
+    together = [at for at, each in enumerate(work) if parallel and not each.waits]
+    begun = [at for at in together if may_begin(work[at], False)]
+    futures = {at: in_thread(partial(_call_here, work[at])) for at in begun}
+    since = time.monotonic()
     for at, each in enumerate(work):
         if at in futures:
-            yield each, _waited_for(each, futures[at], begun)
-        elif at and not is_awaited(each):
+            yield each, _waited_for(each, futures[at], since)
+        elif at in together or not may_begin(each, at > 0):
             continue
         elif each.timeout is None:
             yield each, _call_here(each)
@@ -332,22 +255,37 @@ async def _call_async(work: Work) -> Outcome:
     return await _settled(work, _begun(work))
 
 
+async def _kept(finished: dict[int, tuple[Work, Outcome]], at: int, work: Work) -> Outcome:
+    result = await _call_async(work)
+    finished[at] = (work, result)
+    return result
+
+
 async def outcomes_async(
-    work: tuple[Work, ...], is_awaited: Callable[[Work], bool], *, parallel: bool
+    work: tuple[Work, ...],
+    may_begin: MayBegin,
+    finished: dict[int, tuple[Work, Outcome]],
+    *,
+    parallel: bool,
 ) -> AsyncGenerator[tuple[Work, Outcome]]:
     """Yield what calls give, in their order; one by one, or all begun together that do not wait.
 
-    One by one, those that nobody awaits any more by then are not made.
+    One by one, those that nobody awaits any more by then are not made, nor are those that another
+    runner makes. `finished` has, by their places, the calls that are over and were not yielded yet: whoever
+    is cancelled finds there what ran.
     """
     import asyncio
 
-    together = {at: each for at, each in enumerate(work) if parallel and not each.waits}
-    tasks = {at: asyncio.ensure_future(_call_async(each)) for at, each in together.items()}
+    together = [at for at, each in enumerate(work) if parallel and not each.waits]
+    begun = [at for at in together if await asyncio.to_thread(may_begin, work[at], False)]
+    tasks = {at: asyncio.ensure_future(_kept(finished, at, work[at])) for at in begun}
     try:
         for at, each in enumerate(work):
             if at in tasks:
-                yield each, await tasks[at]
-            elif not at or await asyncio.to_thread(is_awaited, each):
+                result = await tasks[at]
+                del finished[at]
+                yield each, result
+            elif at not in together and await asyncio.to_thread(may_begin, each, at > 0):
                 yield each, await _call_async(each)
     finally:
         for task in tasks.values():

@@ -6,21 +6,25 @@ was finished, and loses none: what has no result yet is run by whoever runs next
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
-from threading import TIMEOUT_MAX
-from typing import Any, Final, TypeAlias, cast
+from functools import partial
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.conversation.conversation_tools import carried_since, persisted_entries
+from onrecord.adapters.conversation.open_calls import OpenCall, begin_call, open_calls
 from onrecord.adapters.conversation.tool_results import give_result
 from onrecord.adapters.inputs.arguments import several
 from onrecord.adapters.streams.results import Rejected, ResultDone
 from onrecord.adapters.streams.stream import Done
 from onrecord.adapters.tools.python import tool
 from onrecord.adapters.tools.runner.calling import Outcome, Work, failure, outcomes, outcomes_async
+from onrecord.adapters.tools.runner.decisions import callable_now, lease_of
 from onrecord.adapters.tools.runner.exchange import (
     MOST_IN_A_ROW,
     given_in_exchange,
@@ -29,15 +33,19 @@ from onrecord.adapters.tools.runner.exchange import (
     open_exchange,
     unless_given,
 )
-from onrecord.adapters.tools.tool import Failed, Tool
+from onrecord.adapters.tools.tool import Failed, Tool, seconds_given
 from onrecord.domain.content import ToolCall
-from onrecord.domain.errors import InvalidContent, InvalidInput, TooManyModelCalls, UnknownTool
-from onrecord.domain.events import RequestSent, ResponseCompleted
+from onrecord.domain.errors import InvalidContent, InvalidInput, UnknownTool
 from onrecord.domain.tool_context import EMPTY, ToolCallContext
 from onrecord.domain.tools import ToolDefinition
 
+if TYPE_CHECKING:
+    from onrecord.adapters.asynchronous.conversation import AsyncConversation
+
 RunnableTool: TypeAlias = Tool | Callable[..., object] | Iterable[Tool]
 """A tool as a runner takes it: a Python callable, a `Tool`, or several, such as a server's."""
+
+logger = logging.getLogger("onrecord")
 
 _UNDECLARED: Final = (
     "the model was asked, and told of no tools, so it calls none: `runner.declare()` puts those of "
@@ -64,26 +72,34 @@ class ToolRunner:
     names what of it is kept, in the header of each result. `parallel` runs the calls of a round
     together; `timeout` is in seconds, for each call. A call that takes longer has failed; if it
     runs in a thread it goes on there, and what it gives is dropped. A model knows the tools that are
-    declared: where it was asked and none are in force, a UserWarning says so.
+    declared: where it was asked and none are in force, a UserWarning says so. With a `lease`, in
+    seconds, no two runners make one call, and no call takes longer (docs/tool-runner.md). `waiting` are
+    the calls that the last run left open, for a person or another runner. `progress` gets the
+    call and what a tool reports by `context.progress(value)`, in the thread of the tool.
     """
 
     def __init__(
         self,
-        conversation: Conversation,
+        conversation: Conversation | AsyncConversation,
         tools: Iterable[RunnableTool],
         *,
         context: Entries = EMPTY,
         persist: Iterable[str] = (),
         parallel: bool = False,
         timeout: float | None = None,
+        lease: float | None = None,
+        progress: Callable[[ToolCall, object], object] | None = None,
     ) -> None:
         """Hold the tools; InvalidContent for two of one name, and for what is no tool."""
-        self.conversation = conversation
+        self.conversation = _conversation(conversation)
         self.tools = _by_name(_tools(tools))
         self._context = ToolCallContext.of(context)
         self._persist = tuple(several("persist", persist))
         self._parallel = parallel
-        self._timeout = _seconds(timeout)
+        self._timeout = None if timeout is None else seconds_given(timeout)
+        self._lease = None if lease is None else seconds_given(lease)
+        self._progress = progress
+        self.waiting: tuple[ToolCall, ...] = ()
         self._carried = EMPTY
         self._seen = 0
         self._has_warned = False
@@ -100,10 +116,9 @@ class ToolRunner:
         once the model has called tools that there are not too often, one behind the other.
         """
         begun = self._round(context)
-        results = outcomes(begun.work, self._is_awaited, parallel=self._parallel)
+        results = outcomes(begun.work, self._may_begin, parallel=self._parallel)
         runs = [self._record(begun, work, outcome) for work, outcome in results]
-        _must_be_known(begun)
-        return tuple(runs)
+        return self._ended(begun, runs)
 
     async def run_async(self, context: Entries = EMPTY) -> tuple[ToolRun, ...]:
         """Do as `run` without blocking the loop: asynchronous tools run in it, others in threads."""
@@ -112,12 +127,18 @@ class ToolRunner:
 
         begun = await asyncio.to_thread(self._round, context)
         runs: list[ToolRun] = []
-        results = outcomes_async(begun.work, self._is_awaited, parallel=self._parallel)
-        async with aclosing(results):
-            async for work, outcome in results:
-                runs.append(await asyncio.to_thread(self._record, begun, work, outcome))
-        _must_be_known(begun)
-        return tuple(runs)
+        finished: dict[int, tuple[Work, Outcome]] = {}
+        results = outcomes_async(begun.work, self._may_begin, finished, parallel=self._parallel)
+        try:
+            async with aclosing(results):
+                async for work, outcome in results:
+                    runs.append(await asyncio.to_thread(self._record, begun, work, outcome))
+        except asyncio.CancelledError:
+            # What ran is recorded, though a call before it is cancelled.
+            for _, (work, outcome) in sorted(finished.items(), key=itemgetter(0)):
+                await asyncio.to_thread(self._record, begun, work, outcome)
+            raise
+        return await asyncio.to_thread(self._ended, begun, runs)
 
     # -- within ------------------------------------------------------------------------------
 
@@ -126,23 +147,57 @@ class ToolRunner:
         level = self._conversation_level()
         entries = level.merge(self._context).merge(context)
         metadata = persisted_entries(entries, (*level, *self._persist))
-        calls = self.conversation.open_calls()
-        if not calls:
+        stream = stream_of(self.conversation)
+        opened = open_calls(stream)
+        if not opened:
             self._warn_if_undeclared()
-        names_with_result = set(self._names_with_result(calls))
+        names_with_result = set(self._names_with_result([each.call for each in opened]))
+        now = stream.backend.clock() if any(each.state.begun for each in opened) else 0
         work: list[Work] = []
-        for call in calls:
-            called, is_known = self._called(call.name, names_with_result), call.name in self.tools
-            # Whether the first call of a tool that is called once gives a result is to be seen.
-            waits = called.advice is not None and any(call.name == each.call.name for each in work)
-            each = Work(
-                call, called, entries, metadata, self._timeout, is_known=is_known, waits=waits
-            )
-            work.append(each)
+        for each in opened:
+            named = self._called(each.call.name, names_with_result)
+            called = callable_now(stream, each, named, now)
+            if called is not None:
+                work.append(self._work(each, called, entries, metadata, work))
         before = (
             0 if not work or work[0].is_known else last_in_a_row(open_exchange(self.conversation))
         )
-        return _Round(tuple(work), before, names_with_result)
+        return _Round(tuple(work), before, names_with_result, len(opened))
+
+    def _work(
+        self,
+        opened: OpenCall,
+        called: Tool,
+        entries: ToolCallContext,
+        metadata: Mapping[str, str],
+        before: list[Work],
+    ) -> Work:
+        """Return a call as it is to be made, behind those before it."""
+        call = opened.call
+        timeout = self._timeout if called.timeout is None else called.timeout
+        lease = lease_of(opened, self._lease)
+        if lease is not None:
+            timeout = lease if timeout is None else min(timeout, lease)
+        return Work(
+            call,
+            called,
+            self._of_call(entries, call),
+            metadata,
+            timeout,
+            is_known=call.name in self.tools,
+            # Whether the first call of a tool that is called once gives a result is to be seen.
+            waits=called.advice is not None and any(call.name == each.call.name for each in before),
+            begin=None
+            if lease is None
+            else partial(begin_call, stream_of(self.conversation), opened, lease),
+        )
+
+    def _of_call(self, entries: ToolCallContext, call: ToolCall) -> ToolCallContext:
+        """Return the context of one call, whose progress goes to whoever asked for it."""
+        listen = self._progress
+        if listen is None:
+            return entries.of_call(call.id)
+        return entries.of_call(call.id, partial(_report, listen, call))
 
     def _warn_if_undeclared(self) -> None:
         """Warn, once, where a model was asked that could call nothing, for it was told of no tools."""
@@ -176,9 +231,18 @@ class ToolRunner:
             return frozenset()
         return given_in_exchange(self.conversation)
 
-    def _is_awaited(self, work: Work) -> bool:
-        """Whether a call still awaits its result: a signal may have cancelled it meanwhile."""
-        return any(call.id == work.call.id for call in self.conversation.open_calls())
+    def _may_begin(self, work: Work, is_later: bool) -> bool:
+        """Whether a call is made now: a signal may have cancelled it, or another runner have it."""
+        if is_later and all(call.id != work.call.id for call in self.conversation.open_calls()):
+            return False
+        return work.begin is None or work.begin()
+
+    def _ended(self, begun: _Round, runs: list[ToolRun]) -> tuple[ToolRun, ...]:
+        """Return what was run; errors as `run`."""
+        is_all = len(runs) == begun.opened
+        self.waiting = () if is_all else tuple(self.conversation.open_calls())
+        _must_be_known(begun)
+        return tuple(runs)
 
     def _record(self, begun: _Round, work: Work, outcome: Outcome) -> ToolRun:
         """Record a result; what no record can hold is an error of the tool."""
@@ -205,12 +269,21 @@ class ToolRunner:
 class _Round:
     """The calls that await a result; before them so many in a row named no tool that there is.
 
-    `names_with_result` are the tools that gave a result in this exchange, where that matters.
+    `names_with_result` are the tools that gave a result in this exchange, where that matters;
+    `opened` is how many calls await a result, those included that are not to be made now.
     """
 
     work: tuple[Work, ...]
     unknown_before: int
     names_with_result: set[str]
+    opened: int
+
+
+def _report(listen: Callable[[ToolCall, object], object], call: ToolCall, value: object) -> None:
+    try:
+        listen(call, value)
+    except Exception as exc:  # noqa: BLE001 - a listener is no part of the call
+        logger.warning("a listener to progress of %r failed: %s", call.name, type(exc).__name__)
 
 
 def _must_be_known(done: _Round) -> None:
@@ -224,6 +297,15 @@ def _must_be_known(done: _Round) -> None:
         names.append(work.call.name)
         if in_a_row >= MOST_IN_A_ROW:
             raise UnknownTool(tuple(names), in_a_row)
+
+
+def _conversation(conversation: Conversation | AsyncConversation) -> Conversation:
+    if isinstance(conversation, Conversation):
+        return conversation
+    # Imported already: it gave the conversation.
+    from onrecord.adapters.asynchronous.conversation import conversation_of
+
+    return conversation_of(conversation)
 
 
 def _missing(name: str, tools: tuple[str, ...]) -> Tool:
@@ -253,59 +335,3 @@ def _by_name(tools: Iterable[Tool]) -> dict[str, Tool]:
                 "or give a server's tools a prefix"
             )
     return by_name
-
-
-def _seconds(value: object) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
-        return min(value, TIMEOUT_MAX)
-    raise InvalidContent("a time-out is a number of seconds above 0")
-
-
-# The loop of an agent: ask the model, run what it calls, ask again, until it calls nothing more.
-
-LIMIT: Final = 10
-"""How often a model is asked within one exchange, unless somebody says otherwise."""
-
-_PAUSED: Final = "pause_turn"
-
-
-def run_until_answered(
-    runner: ToolRunner, ask: Callable[[], object], *, limit: int = LIMIT, context: Entries = EMPTY
-) -> tuple[ToolRun, ...]:
-    """Return what was run until the model answered without calling a tool of the caller's.
-
-    What a tool gives that answers itself (`Tool.answering`) ends it, too: then no model is asked.
-    `ask` makes one call of the model with a recorded client. Calls that still await a result, as
-    after a crash, are run first. Raises TooManyModelCalls, before the model is asked once more,
-    where it was asked `limit` times since the last prompt: counted from the log, by whatever process.
-    """
-    runs = list(runner.run(context))
-    while not _is_answered(runner, runs):
-        _must_be_within(runner.conversation, limit)
-        ask()
-        ran = runner.run(context)
-        if not ran and not _is_paused(runner.conversation):
-            break
-        runs += ran
-    return tuple(runs)
-
-
-def _is_answered(runner: ToolRunner, runs: Iterable[ToolRun]) -> bool:
-    """Whether a tool ran that answers itself; an error is no answer."""
-    ran = (runner.tools.get(run.call.name) for run in runs if not run.is_error)
-    return any(called is not None and called.answers for called in ran)
-
-
-def _must_be_within(conversation: Conversation, limit: int) -> None:
-    requests = sum(isinstance(event, RequestSent) for event in open_exchange(conversation))
-    if requests >= limit:
-        raise TooManyModelCalls(requests, limit)
-
-
-def _is_paused(conversation: Conversation) -> bool:
-    """Whether the provider wants to be asked again, to go on with its own tools."""
-    ended = (event for event in open_exchange(conversation) if isinstance(event, ResponseCompleted))
-    last = next(ended, None)
-    return last is not None and last.stop_reason == _PAUSED

@@ -7,28 +7,26 @@ rows are written. Statements go out together wherever no answer is waited for.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
 from typing import Final
 from uuid import UUID
 
-import psycopg
-from psycopg import Cursor, errors
+from psycopg import Cursor, Rollback
 from psycopg.rows import TupleRow
 
-from onrecord.adapters.storage.postgres.connections import Connections, LogConnection, fetched, sent
-from onrecord.adapters.storage.postgres.errors import translated
+from onrecord.adapters.storage.postgres.connections import Connections, LogConnection, sent
 from onrecord.adapters.views.postgres.builds import LEASE_SECONDS, Lease
+from onrecord.adapters.views.postgres.rows import OF_A_VALUE, PostgresRows, SwiftRows
 from onrecord.domain.errors import OnrecordError
 from onrecord.domain.log import RecordedEvent
+from onrecord.projections.views.own_views import Deliveries, OwnSink, OwnTables, is_own
 from onrecord.projections.views.planning import Batch, Part, Segment, size_of
 from onrecord.projections.views.step import (
     Failure,
     Lookup,
-    Refused,
     ask,
     by_conversation,
     circuit_opens,
@@ -40,105 +38,7 @@ from onrecord.projections.views.step import (
     taken,
     why_the_circuit_opened,
 )
-from onrecord.projections.views.view import Changes, EventBatch, Feed, Row, rows_json
-
-_OF_A_VALUE: Final = (errors.DataError, errors.IntegrityError, errors.ProgramLimitExceeded)
-
-
-class PostgresRows:
-    """What a step reads and writes; `connection` is in a transaction, of one part of a shard."""
-
-    def __init__(self, connection: LogConnection, shard: int, part: int) -> None:
-        """Use a connection that nobody else uses until its transaction ends."""
-        self._connection = connection
-        self._place = (shard, part)
-
-    def blocked(self, feed: Feed, conversations: Sequence[UUID]) -> Collection[UUID]:
-        """Return those of these conversations that wait behind a parked event."""
-        place = (feed.view.name, feed.generation, list(conversations))
-        return {waiting for (waiting,) in fetched(self._connection, "blocked", place)}
-
-    def known(self, feed: Feed, keys: Sequence[Row]) -> list[Row]:
-        """Return the rows of these keys that are there; Refused where a key is not taken."""
-        name, wanted = f"{feed.view.name}_known", (feed.generation, rows_json(keys))
-        with self._taken_back():
-            return [row for (row,) in fetched(self._connection, name, wanted)]
-
-    def write(self, feed: Feed, changes: Changes) -> None:
-        """Write changes, all or none; Refused where the database refuses a value."""
-        with self._taken_back():
-            if changes.drop:
-                drop = (feed.generation, rows_json(changes.drop))
-                fetched(self._connection, f"{feed.view.name}_drop", drop)
-            if changes.put:
-                put = (feed.generation, rows_json(changes.put), *self._place)
-                fetched(self._connection, f"{feed.view.name}_put", put)
-
-    @contextmanager
-    def _taken_back(self) -> Generator[None]:
-        """Take back what is done within, where a value is refused, and go on before it."""
-        try:
-            with self._connection.transaction():
-                yield
-        except _OF_A_VALUE as exc:
-            raise Refused(type(exc).__name__) from exc
-        except psycopg.Error as exc:
-            raise translated(exc) from exc
-
-
-# The rows of views on PostgreSQL where nothing is expected to fail: writes are sent, not awaited.
-#
-# A value that the database refuses shows only when an answer is awaited, and spoils the
-# transaction: then all of it is done again with PostgresRows, which can tell which conversation
-# it was.
-
-
-class SwiftRows:
-    """What a step reads and writes; `connection` is in a transaction, and in pipeline mode."""
-
-    def __init__(
-        self, connection: LogConnection, shard: int, part: int, parked: Collection[UUID]
-    ) -> None:
-        """Use a connection of one batch; `parked` are the conversations that wait in its view."""
-        self._connection = connection
-        self._place = (shard, part)
-        self._parked = parked
-        self._asked: tuple[Sequence[Row], Cursor[TupleRow]] | None = None
-
-    def blocked(self, feed: Feed, conversations: Sequence[UUID]) -> Collection[UUID]:
-        """Return those of these conversations that wait behind a parked event, and others."""
-        del feed, conversations
-        return self._parked
-
-    def ask(self, feed: Feed, keys: Sequence[Row]) -> None:
-        """Send the question that `known` will be asked with these very keys."""
-        self._asked = (keys, self._send(feed, "known", rows_json(keys)))
-
-    def known(self, feed: Feed, keys: Sequence[Row]) -> list[Row]:
-        """Return the rows of these keys that are there, each with its `conversation_id`."""
-        if self._asked is None or self._asked[0] is not keys:
-            self.ask(feed, keys)
-        assert self._asked is not None
-        (_, cursor), self._asked = self._asked, None
-        try:
-            return [row for (row,) in cursor.fetchall()]
-        except psycopg.Error as exc:
-            raise translated(exc) from exc
-
-    def write(self, feed: Feed, changes: Changes) -> None:
-        """Send changes; whether they were written shows later."""
-        if changes.drop:
-            self._send(feed, "drop", rows_json(changes.drop))
-        if changes.put:
-            self._send(feed, "put", rows_json(changes.put), *self._place)
-
-    def _send(self, feed: Feed, verb: str, *parameters: object) -> Cursor[TupleRow]:
-        name = f"{feed.view.name}_{verb}"
-        try:
-            return sent(self._connection, name, feed.generation, *parameters)
-        except psycopg.Error as exc:
-            raise translated(exc) from exc
-
+from onrecord.projections.views.view import EventBatch, Feed
 
 _STALLED: Final = str(LEASE_SECONDS * 1000)
 
@@ -182,10 +82,14 @@ class PostgresAdvance:
 
         Raises LeaseLost and StrictViewStopped, and StorageError where the database itself fails.
         """
+        if any(isinstance(feed.view, OwnSink) for feed in batch.feeds):
+            return self._delivered(batch, lease)
+        if any(isinstance(feed.view, OwnTables) for feed in batch.feeds):
+            return self._folded(batch, lease, is_swift=False)
         try:
             return self._folded(batch, lease, is_swift=True)
         except OnrecordError as error:
-            if not isinstance(error.__cause__, _OF_A_VALUE):
+            if not isinstance(error.__cause__, OF_A_VALUE):
                 raise
         return self._folded(batch, lease, is_swift=False)
 
@@ -195,17 +99,19 @@ class PostgresAdvance:
         That is the checkpoint of its part. Raises as `advance` does.
         """
         unmoved = Batch((feed,), (Segment(place, at, at),))
+        delivered = None
+        if isinstance(feed.view, OwnSink):
+            delivered = self._delivered_again(feed, place, at, conversation)
         with self._connections.transaction() as connection:
             sent(connection, "batch_begun", _STALLED)
             _must_have_moved(_send_move(connection, unmoved, lease), unmoved)
-            parked = _asked(connection, "unpark", feed.view.name, feed.generation, conversation)
-            if not parked:
+            unparked = _unparked(connection, feed, place, at, conversation)
+            if unparked is None:
                 return Folded()
-            [(version, attempts, kind, error, since)] = parked
-            behind = (place.shard, conversation, version, at, _BEHIND, list(feed.view.types))
-            events = _events(_asked(connection, "events_behind", *behind))
-            batches = event_batches(events, feed.view, partial(_owner, connection))
-            failures = step(feed, batches, PostgresRows(connection, *place))
+            (version, attempts, kind, error, since), events, batches = unparked
+            failures = delivered
+            if failures is None:
+                failures = step(feed, batches, PostgresRows(connection, *place))
             for failure in failures:
                 if failure.event.version == version:
                     wait = retry_after(attempts + 1)
@@ -222,29 +128,54 @@ class PostgresAdvance:
     def _folded(self, batch: Batch, lease: Lease | None, *, is_swift: bool) -> Folded:
         with self._connections.transaction(is_piped=is_swift) as connection:
             sent(connection, "batch_begun", _STALLED)
+            if any(is_own(feed.view) for feed in batch.feeds):
+                sent(connection, "statements_limited", _STALLED)
             moved = _send_move(connection, batch, lease)
-            feeds, places = _feeds(batch.feeds), _places(batch.segments)
-            reading = sent(
-                connection, "events_of_parts", *places, *_spans(batch.segments), list(batch.types())
-            )
-            waiting = sent(connection, "parked_in_parts", *feeds, *places)
+            reading, waiting = _send_questions(connection, batch)
             _must_have_moved(moved, batch)
             events, parked = _events(reading.fetchall()), _by_feed(waiting.fetchall())
             batches = by_conversation(events, partial(_owner, connection))
             place = batch.segments[0].place
             steps = _swift_steps if is_swift else _careful_steps
             failed = [*steps(connection, place, parked, _takes(batch, batches))]
-            for feed, failure in failed:
-                if feed.view.strict:
-                    raise StrictViewStopped(feed, failure)
             stopped = self._parked(connection, failed)
             return Folded(len(events), size_of(events), tuple(failed), stopped)
+
+    def _delivered(self, batch: Batch, lease: Lease | None) -> Folded:
+        """Deliver what a batch has, then move the checkpoints: nothing is locked while a sink works."""
+        with self._connections.transaction() as connection:
+            reading, waiting = _send_questions(connection, batch)
+            events, parked = _events(reading.fetchall()), _by_feed(waiting.fetchall())
+            batches = by_conversation(events, partial(_owner, connection))
+        failed: list[_Failed] = []
+        for feed, taken_events in _takes(batch, batches):
+            deliveries = Deliveries(parked.get((feed.view.name, feed.generation), ()))
+            failed += [(feed, failure) for failure in step(feed, taken_events, deliveries)]
+        with self._connections.transaction() as connection:
+            sent(connection, "batch_begun", _STALLED)
+            _must_have_moved(_send_move(connection, batch, lease), batch)
+            stopped = self._parked(connection, failed)
+        return Folded(len(events), size_of(events), tuple(failed), stopped)
+
+    def _delivered_again(
+        self, feed: Feed, place: Part, at: int, conversation: UUID
+    ) -> list[Failure]:
+        """Deliver a parked event again, and what its conversation said since."""
+        batches: list[EventBatch] = []
+        with self._connections.transaction() as connection:
+            unparked = _unparked(connection, feed, place, at, conversation)
+            if unparked is not None:
+                batches = unparked[2]
+            raise Rollback  # It stays parked until it was delivered.
+        return step(feed, batches, Deliveries(()))
 
     def _parked(
         self, connection: LogConnection, failed: Sequence[tuple[Feed, Failure]]
     ) -> frozenset[Feed]:
         """Park what failed; return the builds that stop, since too much of them fails alike."""
         for feed, failure in failed:
+            if feed.view.strict:
+                raise StrictViewStopped(feed, failure)
             self._park(connection, feed, failure, 1, retry_after(1))
         stopped: set[Feed] = set()
         for feed in {feed for feed, _ in failed}:
@@ -273,6 +204,32 @@ class PostgresAdvance:
             *(event.shard, part, event.position, event.version, event.type),
             *(failure.kind, failure.error, attempts, wait, since),
         )
+
+
+_Unparked = tuple[TupleRow, list[RecordedEvent], list[EventBatch]]
+
+
+def _unparked(
+    connection: LogConnection, feed: Feed, place: Part, at: int, conversation: UUID
+) -> _Unparked | None:
+    """Take a conversation out of those that wait: how it was parked, and its events up to `at`."""
+    parked = _asked(connection, "unpark", feed.view.name, feed.generation, conversation)
+    if not parked:
+        return None
+    version = parked[0][0]
+    behind = (place.shard, conversation, version, at, _BEHIND, list(feed.view.types))
+    events = _events(_asked(connection, "events_behind", *behind))
+    return parked[0], events, event_batches(events, feed.view, partial(_owner, connection))
+
+
+def _send_questions(
+    connection: LogConnection, batch: Batch
+) -> tuple[Cursor[TupleRow], Cursor[TupleRow]]:
+    """Ask for the events of a batch, and for the conversations that wait there."""
+    feeds, places = _feeds(batch.feeds), _places(batch.segments)
+    types = list(batch.types())
+    reading = sent(connection, "events_of_parts", *places, *_spans(batch.segments), types)
+    return reading, sent(connection, "parked_in_parts", *feeds, *places)
 
 
 _Failed = tuple[Feed, Failure]

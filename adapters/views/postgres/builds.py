@@ -14,7 +14,9 @@ from psycopg.rows import TupleRow
 
 from onrecord.adapters.storage.interrupts import releasing
 from onrecord.adapters.storage.postgres.connections import Connections, LogConnection, fetched
+from onrecord.adapters.views.postgres.tables import PostgresTransaction
 from onrecord.domain.errors import StorageReadOnly
+from onrecord.projections.views.own_views import OwnRows, OwnSink, OwnTables
 from onrecord.projections.views.planning import (
     Build,
     Feeding,
@@ -35,6 +37,9 @@ _NOT_ADMITTED: Final = (
 
 _DUE: Final = 16
 """How many parked conversations are tried in one go."""
+
+_NO_GENERATION: Final = 0
+"""What is told where tables are made: no rows are written."""
 
 _SWEPT: Final = 5_000
 """How many rows go in one transaction, so that no lock is held for long."""
@@ -70,6 +75,21 @@ class PostgresBuilds:
             revisions = [view.revision for view in self._views.values()]
             fetched(connection, "views_begun", (names, revisions))
             fetched(connection, "checkpoints_begun", (names,))
+
+    @releasing
+    def make_tables(self, *, again: bool = False) -> None:
+        """Have projections of one's own make their tables: one process does so after the other.
+
+        Where events were folded already they are made `again` only for a rebuild: empty tables in the
+        place of those that somebody dropped would lack what these had.
+        """
+        reached = self._connections.ask("checkpoints")
+        begun = {view for view, _, _, _, position in reached if position > 0}
+        for view in self._views.values():
+            if isinstance(view, OwnTables) and (again or view.name not in begun):
+                with self._connections.transaction() as connection:
+                    fetched(connection, "view_held", (view.name,))
+                    view.begin(PostgresTransaction(connection, _NO_GENERATION))
 
     @releasing
     def begin_building(self, view: View) -> int:
@@ -129,10 +149,16 @@ class PostgresBuilds:
     @releasing
     def sweep(self, view: str, retired: int) -> bool:
         """Delete some rows of a retired build; return whether all are gone, and the build too."""
+        own = self._views.get(view)
         with self._connections.transaction() as connection:
-            query = connection.queries[f"{view}_sweep"]
-            if connection.execute(query, (retired, _SWEPT), binary=True).rowcount > 0:
-                return False
+            if isinstance(own, OwnTables):
+                own.sweep(PostgresTransaction(connection, retired))
+            elif not isinstance(own, OwnSink):
+                is_row = isinstance(own, OwnRows)
+                query = connection.queries["own_sweep" if is_row else f"{view}_sweep"]
+                which = (retired, _SWEPT, view) if is_row else (retired, _SWEPT)
+                if connection.execute(query, which, binary=True).rowcount > 0:
+                    return False
             fetched(connection, "generation_swept", (view, retired))
             return True
 

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from onrecord.adapters.inputs.arguments import id_given
 from onrecord.adapters.storage.postgres.connections import Connections
-from onrecord.adapters.views.ports import Naming, Parked, Progress, ViewStatus, Workforce
+from onrecord.adapters.views.ports import Naming, Parked, Progress, ViewStatus, Workforce, view_of
 from onrecord.adapters.views.postgres.advance import LeaseLost, PostgresAdvance, StrictViewStopped
 from onrecord.adapters.views.postgres.builds import LEASE, PostgresBuilds
 from onrecord.domain.errors import InvalidInput, ViewStopped
@@ -53,18 +53,18 @@ class PostgresKeeper:
     def parked(self, view: str | None = None) -> list[Parked]:
         """Return the parked events of a view, or of all, by view and position."""
         if view is not None:
-            self._named(view)
+            self._must_be_there(view)
         rows = self._connections.ask("parked_events", (view,))
         return self._with_keys([Parked(*row) for row in rows])
 
     def pause(self, view: str) -> None:
         """Let a view stand still until it is resumed; it can still be read."""
-        self._begun(view)
+        self._begin(view)
         self._connections.ask("view_paused", (view,))
 
     def resume(self, view: str) -> None:
         """Let a view that was paused, or that stopped by itself, go on from where it stands."""
-        self._begun(view)
+        self._begin(view)
         self._connections.ask("view_resumed", (view,))
 
     def retry(self, view: str, conversation: UUID | None = None) -> int:
@@ -72,7 +72,7 @@ class PostgresKeeper:
 
         Returns how many are; workers try them.
         """
-        self._named(view)
+        self._must_be_there(view)
         which = None if conversation is None else id_given("a conversation", conversation)
         return int(self._connections.ask("parked_retried", (view, which))[0][0])
 
@@ -101,23 +101,26 @@ class PostgresKeeper:
 
     def abandon(self, view: str) -> bool:
         """Drop what an unfinished rebuild has made; return whether there was one."""
-        building = self._build(self._named(view).name, "building")
+        self._must_be_there(view)
+        building = self._build(view, "building")
         if building is None or not self._builds.abandon(view, building.number):
             return False
         self._sweep(view)
         return True
 
     def _named(self, view: str) -> View:
-        if view not in self._views:
-            there = ", ".join(sorted(self._views))
-            raise InvalidInput(f"there is no view of that name: there are {there}")
-        return self._views[view]
+        return view_of(view, self._views)
 
-    def _begun(self, view: str) -> View:
-        """Return the view, with its first build where no worker has begun it yet."""
-        known = self._named(view)
-        PostgresBuilds(self._connections, {view: known}).begin()
-        return known
+    def _must_be_there(self, view: str) -> None:
+        """Refuse a name that neither this process nor the database knows."""
+        if not any(build.view == view for build in self._builds.all()):
+            self._named(view)
+
+    def _begin(self, view: str) -> None:
+        """Begin the first build of a view where no worker has; only workers know some of one's own."""
+        self._must_be_there(view)
+        if view in self._views:
+            PostgresBuilds(self._connections, {view: self._views[view]}).begin()
 
     def _build(self, view: str, status: str) -> Build | None:
         builds = (build for build in self._builds.all() if build.view == view)
@@ -125,7 +128,10 @@ class PostgresKeeper:
 
     def _building(self, name: str) -> Feed:
         """Return the build that is made, begun now if there is none that can be gone on with."""
-        view = self._begun(name)
+        view = self._named(name)
+        builds = PostgresBuilds(self._connections, {name: view})
+        builds.begin()
+        builds.make_tables(again=True)
         live, building = self._build(name, "live"), self._build(name, "building")
         if live is not None and live.paused:
             raise InvalidInput(f"{name} is paused: resume it, then rebuild it")

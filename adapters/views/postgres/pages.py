@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Final
 from uuid import UUID
 
+from psycopg import Rollback
 from psycopg.rows import TupleRow
 from psycopg.types.numeric import Int8
 
@@ -15,9 +16,10 @@ from onrecord.adapters.storage.postgres.connections import Connections, LogConne
 from onrecord.adapters.storage.postgres.inventory import PostgresMoment
 from onrecord.adapters.storage.postgres.postgres import Postgres
 from onrecord.adapters.views.ports import PageQuery, PageRows, standstill
+from onrecord.adapters.views.postgres.tables import PostgresTransaction
 from onrecord.domain.errors import StorageUnavailable
 from onrecord.projections.views.planning import Build, Part
-from onrecord.projections.views.view import Row
+from onrecord.projections.views.view import Row, View
 
 _NOTHING: Final[Collection[str]] = ()
 
@@ -117,6 +119,21 @@ class PostgresPages:
             # Reading changes nothing, so it is done again: this question looks for a connection.
             self._log.connections.ask("erasures")
             return self._page(query)
+
+    @contextmanager
+    def reading(self, view: View) -> Generator[PostgresTransaction]:
+        """Lend a transaction that reads the tables of a projection of one's own, as workers left them."""
+        failure: Exception | None = None
+        with self._log.connections.transaction() as connection:
+            fetched(connection, "begin_snapshot")
+            generations = fetched(connection, "generation_read", (view.name,))
+            try:
+                yield PostgresTransaction(connection, generations[0][0] if generations else 0)
+            except Exception as error:
+                failure = error
+                raise Rollback from error
+        if failure is not None:
+            raise failure
 
     def erase(self) -> None:
         """Do nothing: onrecord.forget takes it out of the views in its own transaction."""

@@ -11,7 +11,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Final
 from uuid import uuid4
@@ -20,12 +20,18 @@ from onrecord.adapters.storage.interrupts import Bell
 from onrecord.adapters.storage.postgres.connections import Connections, address_of
 from onrecord.adapters.storage.subscription import Wakeups
 from onrecord.adapters.views.postgres.advance import PostgresAdvance
-from onrecord.adapters.views.postgres.builds import BEAT_SECONDS, Parts, PostgresBuilds
+from onrecord.adapters.views.postgres.builds import (
+    BEAT_SECONDS,
+    LEASE_SECONDS,
+    Parts,
+    PostgresBuilds,
+)
 from onrecord.adapters.views.postgres.worker_thread import Tally, WorkerThread
 from onrecord.domain.errors import StorageError
+from onrecord.projections.views.own_views import is_own
 from onrecord.projections.views.planning import Feeding, Part, wait_after
 from onrecord.projections.views.registry import VIEWS
-from onrecord.projections.views.view import View
+from onrecord.projections.views.view import Feed, View
 
 _LOG: Final = logging.getLogger("onrecord.worker")
 
@@ -52,7 +58,10 @@ class Worker:
         """
         self.name = f"{socket.gethostname()}/{os.getpid()}/{uuid4()}"
         self.tally = Tally()
-        self._connections = Connections(address_of(url), most=threads + 2, wait=10.0, prepared=True)
+        # A projection of one's own may block: it has a thread of its own, and holds up no view.
+        self._own = tuple(name for name, view in views.items() if is_own(view))
+        most = threads + 2 + len(self._own)
+        self._connections = Connections(address_of(url), most=most, wait=10.0, prepared=True)
         self._threads, self._wakeups = threads, wakeups or Wakeups()
         self._advance = PostgresAdvance(self._connections)
         self._builds = PostgresBuilds(self._connections, views)
@@ -112,16 +121,27 @@ class Worker:
 
     def _begin(self) -> None:
         self._builds.begin()
+        self._builds.make_tables()
         self._look()
         self._begun = True
 
     def _work_in_threads(self) -> None:
         work = [self._beat, *(partial(self._work, number) for number in range(self._threads))]
         threads = [threading.Thread(target=self._guarded, args=(task,)) for task in work]
-        for thread in threads:
+        own = [
+            threading.Thread(
+                target=self._guarded, args=(partial(self._work_own, name),), daemon=True
+            )
+            for name in self._own
+        ]
+        for thread in (*threads, *own):
             thread.start()
         for thread in threads:
             thread.join()
+        # Whoever blocks longer than a lease is fenced, and keeps nobody from ending.
+        until = time.monotonic() + LEASE_SECONDS
+        for thread in own:
+            thread.join(max(0.0, until - time.monotonic()))
 
     def _guarded(self, work: Callable[[], None]) -> None:
         """Stop the whole worker where one thread fails for a reason that is not the database's."""
@@ -151,15 +171,37 @@ class Worker:
             self._feeding = feeding
 
     def _work(self, number: int) -> None:
+        def turn(thread: WorkerThread) -> bool:
+            self.parts.give_up_surplus(number, self._threads)
+            lease = self.parts.lease(number, self._threads)
+            busy = thread.turn(lease, self._fed(()))
+            return busy | (_HOUSEKEEPER in lease.epochs and self._keep_house())
+
+        self._work_by(turn)
+
+    def _work_own(self, name: str) -> None:
+        """Feed one projection of one's own, in all parts that are held."""
+        self._work_by(lambda thread: thread.turn(self.parts.lease(), self._fed((name,))))
+
+    def _fed(self, own: Collection[str]) -> frozenset[Feed]:
+        """Return what is fed: the maintained views, or these projections of one's own."""
+        feeds = self._feeding.feeds
+        if not self._own:
+            return feeds
+        return frozenset(
+            feed
+            for feed in feeds
+            if feed.view.name in own or not (own or feed.view.name in self._own)
+        )
+
+    def _work_by(self, turn: Callable[[WorkerThread], bool]) -> None:
+        """Take turns until the end, and wait where there was nothing to do."""
         thread = WorkerThread(self._advance, self._builds, self.tally)
         idle = 0
         while not self._stopped:
             seen = self._wakeups.seen()
             try:
-                self.parts.give_up_surplus(number, self._threads)
-                lease = self.parts.lease(number, self._threads)
-                busy = thread.turn(lease, self._feeding.feeds)
-                busy |= _HOUSEKEEPER in lease.epochs and self._keep_house()
+                busy = turn(thread)
             except StorageError as error:
                 _LOG.warning("nothing is lost, and it is tried again: %s", error)
                 thread.forget_positions()

@@ -16,11 +16,13 @@ from onrecord.adapters.views.postgres.advance import (
     PostgresAdvance,
     StrictViewStopped,
 )
-from onrecord.adapters.views.postgres.builds import Lease, PostgresBuilds
+from onrecord.adapters.views.postgres.builds import LEASE_SECONDS, Lease, PostgresBuilds
 from onrecord.domain.errors import StorageError
+from onrecord.projections.views.own_views import is_own
 from onrecord.projections.views.planning import Batch, Part, Room, foremost, trailing
 from onrecord.projections.views.step import (
     SECOND,
+    STRICT_ATTEMPTS,
     Failure,
     retry_after,
     stands_still,
@@ -86,6 +88,11 @@ CHORES_SECONDS: Final = 0.5
 """How often a thread looks for parked events that are due, where there were none."""
 
 
+_OVERRAN: Final = (
+    f"it takes longer than {LEASE_SECONDS} seconds for one event. Make it quicker, then resume it"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class _Trouble:
     """What a strict view could not fold, how often that was, and when it is tried again."""
@@ -112,6 +119,7 @@ class WorkerThread:
         self._positions: dict[Part, dict[Feed, int]] = {}
         self._troubles: dict[Feed, _Trouble] = {}
         self._chores_at = 0.0
+        self._overruns = 0
 
     def turn(self, lease: Lease, feeds: frozenset[Feed]) -> bool:
         """Fold what is new under a lease, at most a batch or two; return whether there was any.
@@ -174,12 +182,23 @@ class WorkerThread:
             self._stand_still(error.feed, error.failure)
             return True
         except StorageError:
-            self._room.failed()
+            self._failed(batch, self._clock() - began)
             raise
+        self._overruns = 0
         for at in batch.segments:
             self._positions[at.place].update(dict.fromkeys(batch.feeds, at.until))
         self._count(batch, came_to, self._clock() - began)
         return True
+
+    def _failed(self, batch: Batch, seconds: float) -> None:
+        """Take less next time; a projection of one's own that is too slow for one event is stopped."""
+        is_least, own = self._room.positions == 1, [at for at in batch.feeds if is_own(at.view)]
+        self._room.failed()
+        if own and is_least and seconds >= LEASE_SECONDS:
+            self._overruns += 1
+            if self._overruns >= STRICT_ATTEMPTS:
+                self._builds.stop(own[0], _OVERRAN)
+                _tell_stopped(own[0], _OVERRAN)
 
     def _count(self, batch: Batch, came_to: Folded, seconds: float) -> None:
         spans = {(at.place.shard, at.after, at.until) for at in batch.segments}

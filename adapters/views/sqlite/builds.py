@@ -18,7 +18,9 @@ from onrecord.adapters.views.sqlite.feeding import (
     StrictViewStopped,
 )
 from onrecord.adapters.views.sqlite.file import ViewsFile, erase
+from onrecord.adapters.views.sqlite.tables import handed_over
 from onrecord.domain.log import RecordedEvent
+from onrecord.projections.views.own_views import OwnRows, OwnSink, OwnTables
 from onrecord.projections.views.step import Failure, stands_still, why_it_stands_still
 from onrecord.projections.views.view import Feed, View
 
@@ -27,6 +29,10 @@ from onrecord.projections.views.view import Feed, View
 SWEPT_AT_ONCE: Final = 500
 """How many rows of a retired generation one transaction deletes: in the view `search`, where that is
 slowest, some 65 ms."""
+
+
+_NO_GENERATION: Final = 0
+"""What is told where tables are made: no rows are written."""
 
 
 class Generation(NamedTuple):
@@ -114,7 +120,7 @@ def begin(session: Session, view: View, now: int) -> None:
     session.run("insert_view", view.name)
     state = state_of(session, view.name)
     if state.live is None:
-        session.run("begin_generation", view.name, view.revision, "live", now)
+        _begin_generation(session, view, "live", now)
     elif not is_begun(state, view):
         begin_building(session, view, now)
 
@@ -122,7 +128,14 @@ def begin(session: Session, view: View, now: int) -> None:
 def begin_building(session: Session, view: View, now: int) -> None:
     """Begin a generation beside the live one, in place of one that was not finished."""
     abandon(session, view.name)
-    session.run("begin_generation", view.name, view.revision, "building", now)
+    _begin_generation(session, view, "building", now)
+
+
+def _begin_generation(session: Session, view: View, status: str, now: int) -> None:
+    if isinstance(view, OwnTables):
+        with handed_over(session, _NO_GENERATION) as transaction:
+            view.begin(transaction)
+    session.run("begin_generation", view.name, view.revision, status, now)
 
 
 def abandon(session: Session, view: str) -> bool:
@@ -180,11 +193,26 @@ def sweep_retired(feeding: Feeding, view: View) -> bool:
         retired = state_of(session, view.name).retired
         if retired is None:
             return False
-        session.run(f"{view.name}_sweep", retired.number, SWEPT_AT_ONCE)
-        if not session.changed():
+        if _are_swept(session, view, retired.number):
             session.run("drop_parked_of", view.name, retired.number)
             session.run("drop_generation", view.name, retired.number)
     return True
+
+
+def _are_swept(session: Session, view: View, number: int) -> bool:
+    """Delete some rows of a generation; whether none were left. One's own tables are emptied at once."""
+    match view:
+        case OwnTables():
+            with handed_over(session, number) as transaction:
+                view.sweep(transaction)
+            return True
+        case OwnSink():
+            return True
+        case OwnRows():
+            session.run("own_sweep", number, SWEPT_AT_ONCE, view.name)
+        case _:
+            session.run(f"{view.name}_sweep", number, SWEPT_AT_ONCE)
+    return not session.changed()
 
 
 def _work(feeding: Feeding, view: View) -> int:

@@ -16,7 +16,9 @@ from pydantic_core import from_json
 
 from onrecord.adapters.storage.sqlite.connection import Session
 from onrecord.adapters.views.sqlite.file import ViewsFile
+from onrecord.adapters.views.sqlite.tables import write_own
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
+from onrecord.projections.views.own_views import Deliveries, OwnSink, queries_of
 from onrecord.projections.views.planning import Room, size_of
 from onrecord.projections.views.step import (
     Failure,
@@ -46,19 +48,21 @@ class SqliteRows:
     def known(self, feed: Feed, keys: Sequence[Row]) -> list[Row]:
         """Return the rows of these keys that are there, each with its `conversation_id`."""
         wanted = (feed.generation, rows_json(keys))
-        rows = self._session.all(f"{feed.view.name}_known", *wanted)
+        rows = self._session.all(f"{queries_of(feed.view)}_known", *wanted)
         return [cast("Row", from_json(text)) for (text,) in rows]
 
     def write(self, feed: Feed, changes: Changes) -> None:
         """Write changes, all or none; Refused where the database refuses a value."""
+        if changes.events:
+            write_own(self._session, feed, changes.events)
         try:
             with self._session.savepoint():
                 if changes.drop:
                     dropped = rows_json(changes.drop)
-                    self._session.run(f"{feed.view.name}_drop", feed.generation, dropped)
+                    self._session.run(f"{queries_of(feed.view)}_drop", feed.generation, dropped)
                 if changes.put:
                     put = rows_json(changes.put)
-                    self._session.run(f"{feed.view.name}_put", feed.generation, put, 0, 0)
+                    self._session.run(f"{queries_of(feed.view)}_put", feed.generation, put, 0, 0)
         except (apsw.ConstraintError, apsw.MismatchError, apsw.TooBigError) as exc:
             raise Refused(type(exc).__name__) from exc
 
@@ -112,10 +116,11 @@ class Feeding:
         Returns what failed. Raises CheckpointMoved, and StrictViewStopped where a strict view fails.
         """
         began = self.clock()
+        batches = event_batches(events, feed.view, self.log.owner)
+        delivered = self._delivered(feed, batches)
         with self.file.transaction() as session:
             self._must_be_as_read(session)
-            batches = event_batches(events, feed.view, self.log.owner)
-            failures = step(feed, batches, SqliteRows(session))
+            failures = step(feed, batches, SqliteRows(session)) if delivered is None else delivered
             if failures and feed.view.strict:
                 raise StrictViewStopped(min(failures, key=lambda failed: failed.event.position))
             last = events[-1].position
@@ -157,17 +162,32 @@ class Feeding:
         most = self._page
         page = self.log.read(UUID(conversation), after=version - 1, limit=most)
         events = tuple(event for event in page if event.position <= until)
+        batch = _batch_of(feed.view, UUID(tenant), UUID(conversation), events)
+        batches = [batch] if batch.events else []
+        delivered = self._delivered(feed, batches, is_retried=True)
         with self.file.transaction() as session:
             self._must_be_as_read(session)
             session.run("unpark", feed.view.name, feed.generation, conversation)
-            batch = _batch_of(feed.view, UUID(tenant), UUID(conversation), events)
-            failures = step(feed, [batch], SqliteRows(session)) if batch.events else []
+            failures = step(feed, batches, SqliteRows(session)) if delivered is None else delivered
             for failure in failures:
                 again = attempts + 1 if failure.event.version == version else 1
                 self._park(session, feed, failure, again)
             if not failures and len(events) == most:
                 self._go_on(session, feed, batch, events[-1])
         return failures
+
+    def _delivered(
+        self, feed: Feed, batches: Sequence[EventBatch], *, is_retried: bool = False
+    ) -> list[Failure] | None:
+        """Deliver to a sink, before the transaction that moves its checkpoint; None of other views."""
+        if not isinstance(feed.view, OwnSink):
+            return None
+        waiting: Collection[UUID] = ()
+        if not is_retried:
+            with self.file.borrowed() as session:
+                conversations = [batch.conversation_id for batch in batches]
+                waiting = SqliteRows(session).blocked(feed, conversations)
+        return step(feed, batches, Deliveries(waiting))
 
     @property
     def _page(self) -> int:

@@ -372,4 +372,5 @@ def _done(file: ViewsFile) -> tuple[int, bool]:
 def _take_out(session: Session, conversation: str) -> None:
     for name in VIEWS:
         session.run(f"{name}_forget", conversation)
+    session.run("own_forget", conversation)
     session.run("retry_erased", conversation)

@@ -17,6 +17,8 @@ from onrecord.adapters.storage.interrupts import releasing
 from onrecord.adapters.storage.sqlite.connection import Row as DatabaseRow
 from onrecord.adapters.storage.sqlite.connection import Session
 from onrecord.adapters.storage.sqlite.file import residue_of
+from onrecord.adapters.storage.subscription import Wakeups
+from onrecord.adapters.views.following import ReadingRunner
 from onrecord.adapters.views.ports import (
     Naming,
     PageQuery,
@@ -41,6 +43,7 @@ from onrecord.adapters.views.sqlite.builds import (
 from onrecord.adapters.views.sqlite.feeding import FIRST_PAGE, Feeding, Stopped
 from onrecord.adapters.views.sqlite.file import ViewsFile, erase
 from onrecord.adapters.views.sqlite.kept import SqliteKept
+from onrecord.adapters.views.sqlite.tables import SqliteTransaction, handed_over
 from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageBusy, ViewStopped
 from onrecord.domain.log import Backend
 from onrecord.projections.views.planning import Room
@@ -90,16 +93,19 @@ class SqliteViews:
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], int] = microseconds,
         naming: Naming = list,
+        views: dict[str, View] | None = None,
     ) -> None:
         """Keep the views of a log beside its file, at `<path>-views`; in memory without a path.
 
         `wait` is how many seconds a writer waits for its turn before StorageBusy; `clock` tells the
         seconds that catching up takes, `now` the time; `naming` gives parked events their keys.
+        `views` are those that are kept, to which more may come; without it, the maintained ones.
         """
         place = None if path is None else path.with_name(f"{path.name}-views")
         self._log = log
         self._file = ViewsFile(place, wait)
-        self._rooms = {name: Room(FIRST_PAGE) for name in VIEWS}
+        self.known = dict(VIEWS) if views is None else views
+        self._rooms: dict[str, Room] = {}
         self._clock = clock
         self._now = now
         self._with_keys = naming
@@ -122,6 +128,36 @@ class SqliteViews:
         behind = max(0, last - live.position)
         why = standstill(name, state.standstill(query.view), paused=state.paused)
         return PageRows(rows, live.position, behind, parked, why)
+
+    @contextmanager
+    def reading(self, view: View) -> Generator[SqliteTransaction]:
+        """Lend a transaction that reads the tables of a projection of one's own, after it was caught up."""
+        self.catch_up(view)
+        failure: Exception | None = None
+        with self._reading() as session:
+            live = state_of(session, view.name).live
+            session.run("refuse_writes")
+            try:
+                with handed_over(session, 0 if live is None else live.number) as transaction:
+                    yield transaction
+            except Exception as error:  # noqa: BLE001 - the reader's own: it is no error of the store
+                failure = error
+            finally:
+                session.run("allow_writes")
+        if failure is not None:
+            raise failure
+
+    def runner(self, view: View, wakeups: Wakeups) -> ReadingRunner:
+        """Return who reads a view on until it is stopped."""
+        return ReadingRunner(
+            lambda: self.catch_up(view), lambda: self._log.cursors()[0].position, wakeups
+        )
+
+    @_on_a_whole_file
+    def catch_up(self, view: View) -> ViewStatus:
+        """Catch a view up by a bounded step, and return how it stands."""
+        self._catch_up(view)
+        return self._status(view.name)
 
     @_on_a_whole_file
     def erase(self) -> None:
@@ -172,7 +208,7 @@ class SqliteViews:
     @_on_a_whole_file
     def status(self) -> list[ViewStatus]:
         """Return how each view stands, by name."""
-        return [self._status(name) for name in sorted(VIEWS)]
+        return [self._status(name) for name in sorted(self.known)]
 
     def at_work(self) -> None:
         """Return nothing: who reads a view catches it up."""
@@ -180,7 +216,7 @@ class SqliteViews:
     @_on_a_whole_file
     def parked(self, view: str | None = None) -> list[Parked]:
         """Return the parked events of a view, or of all."""
-        name = None if view is None else view_of(view).name
+        name = None if view is None else view_of(view, self.known).name
         if not self._file.is_there():
             return []
         with self._turn(), self._file.borrowed() as session:
@@ -190,19 +226,19 @@ class SqliteViews:
     @releasing
     def pause(self, view: str) -> None:
         """Let a view stand still until it is resumed."""
-        with self._changing(view_of(view)) as session:
+        with self._changing(view_of(view, self.known)) as session:
             session.run("pause_view", view)
 
     @releasing
     def resume(self, view: str) -> None:
         """Let a view go on from where it stands."""
-        with self._changing(view_of(view)) as session:
+        with self._changing(view_of(view, self.known)) as session:
             session.run("resume_view", view, self._now())
 
     @_on_a_whole_file
     def retry(self, view: str, conversation: UUID | None = None) -> int:
         """Try the parked events of a view, or of one conversation, again; return how many."""
-        known = view_of(view)
+        known = view_of(view, self.known)
         which = None if conversation is None else str(id_given("a conversation", conversation))
         with self._changing(known) as session:
             session.run("retry_parked", view, which)
@@ -213,7 +249,7 @@ class SqliteViews:
     @_on_a_whole_file
     def rebuild(self, view: str, progress: Progress | None = None) -> None:
         """Make a view anew beside the one that is read, and return when they are switched."""
-        known = view_of(view)
+        known = view_of(view, self.known)
         with self._changing(known) as session:
             state = state_of(session, view)
             building = state.building
@@ -230,7 +266,7 @@ class SqliteViews:
     @_on_a_whole_file
     def abandon(self, view: str) -> bool:
         """Drop what an unfinished rebuild has made; return whether there was one."""
-        known = view_of(view)
+        known = view_of(view, self.known)
         with self._changing(known) as session:
             dropped = abandon(session, view)
         self._sweep(known)
@@ -270,7 +306,7 @@ class SqliteViews:
             events=last,
             parked=parked,
             paused=state.paused,
-            stopped=state.standstill(VIEWS[name]),
+            stopped=state.standstill(self.known[name]),
             building=None if building is None else building.number,
             built=None if building is None else building.position,
         )
@@ -326,7 +362,8 @@ class SqliteViews:
                 session.abandon()
 
     def _feeding(self, view: View) -> Feeding:
-        return Feeding(self._log, self._file, self._now(), self._rooms[view.name], self._clock)
+        room = self._rooms.setdefault(view.name, Room(FIRST_PAGE))
+        return Feeding(self._log, self._file, self._now(), room, self._clock)
 
 
 def _parked(row: DatabaseRow) -> Parked:

@@ -27,6 +27,7 @@ from onrecord.adapters.recording.batch_records import (
 )
 from onrecord.adapters.recording.recorder import Recorder
 from onrecord.adapters.recording.tenancy import Recorders
+from onrecord.adapters.streams.tracing import TRACEPARENT
 from onrecord.adapters.wire.answer import Conclusion, closing_event, shortened
 from onrecord.adapters.wire.api import BatchEntry, BatchResult, BatchStatus, BatchWire, ResultsWire
 from onrecord.adapters.wire.bodies.attempt import AnswerRecorder, Attempt, without_secrets
@@ -39,11 +40,16 @@ from onrecord.adapters.wire.secrets import secrets_of
 from onrecord.adapters.wire.wires import WIRES, Purpose, endpoint_of, refusal_of
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.jsontext import read_bounded_object
+from onrecord.domain.new_events import NOBODY, Attribution
 
 _MARK: Final = "onrecord.batch"
 """What a request is marked with that goes on for a batch: redirected, or sent anew."""
 
 _FAILED_AT_MOST: Final = 16
+
+
+_Tried: TypeAlias = tuple[UUID | None, Attribution, bytes]
+"""What a batch is known by when it is sent again: the conversation, who sent it, and its digest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +59,7 @@ class _Created:
     api: str
     recorder: Recorder
     entries: tuple[Entry, ...]
-    tried: tuple[UUID | None, bytes]
+    tried: _Tried
 
 
 class Batches:
@@ -96,16 +102,18 @@ class Batches:
             return None
         bound_recorder = bound.known()
         digest = _digest([entry for _, entry in turns])
-        tried = None if bound_recorder is None else bound_recorder.stream.conversation_id, digest
+        tried: _Tried = None, NOBODY, digest
+        if bound_recorder is not None:
+            by = bound.attribution(bound_recorder).without_trace()
+            tried = bound_recorder.stream.conversation_id, by, digest
         failed = self._retried(tried) if retry_count(sending.headers) else None
         if failed is not None:
             return failed
-        recorder = bound_recorder or bound.own()
+        recorder = bound_recorder or bound.unbound_recorder()
+        by = bound.attribution(recorder, sending.headers.get(TRACEPARENT))
         requests = recorder.begin_batch(
             [
-                outgoing_of(
-                    spoken, replace(sending, target=it.url or sending.target), it.body, recorder
-                )
+                replace(outgoing_of(spoken, _sent_to(it.url, sending), it.body, recorder), by=by)
                 for spoken, it in turns
             ]
         )
@@ -133,12 +141,17 @@ class Batches:
         folder = recorder.spool.folder
         return Attempt(read, first.request, first.line, credentials, close, folder)
 
-    def _retried(self, tried: tuple[UUID | None, bytes]) -> _Created | None:
+    def _retried(self, tried: _Tried) -> _Created | None:
         with self._lock:
             failed = next((batch for batch in self._failed if batch.tried == tried), None)
             if failed is not None:
                 self._failed.remove(failed)
         return failed
+
+
+def _sent_to(url: str | None, sending: Sending) -> Sending:
+    """Return how one request of a batch is sent: as the batch, to the URL that it names."""
+    return replace(sending, target=url or sending.target)
 
 
 def _turns(entries: Sequence[BatchEntry], api: str) -> list[tuple[str, BatchEntry]]:

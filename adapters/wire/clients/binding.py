@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import inspect
 import logging
 import os
 import threading
 import warnings
-import weakref
 from collections.abc import Mapping, MutableMapping
-from contextvars import ContextVar
 from dataclasses import dataclass
-from types import CodeType, FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias, get_args
+from types import TracebackType
+from typing import Final, Literal, Self, TypeAlias, get_args
 
 from onrecord.adapters.recording.recorder import Recorder
 from onrecord.adapters.recording.spool import RecordingWarning
 from onrecord.adapters.recording.tenancy import HEADER, Recorders
+from onrecord.adapters.streams.scopes import Scope, attribution_in, holding
+from onrecord.adapters.streams.tracing import current_trace, trace_in
 from onrecord.adapters.wire.clients.conversation_wire import ConversationWire
 from onrecord.domain.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder
-
+from onrecord.domain.new_events import NOBODY, Attribution, Trace
 
 OnMissing: TypeAlias = Literal["raise", "warn"]
 """What becomes of a call that is bound to no conversation."""
@@ -131,131 +125,6 @@ def say_missing(what: str = "a call") -> None:
     warnings.warn(text, RecordingWarning, stacklevel=3)
 
 
-# Scopes: which conversation the calls are for that are made within a `with` block.
-#
-# A scope goes where context variables go (PEP 567): into what is awaited, into tasks that are
-# begun in it, into `asyncio.to_thread`. It does not go into threads and executors by itself:
-# `contextvars.copy_context().run` takes it there.
-#
-# A generator has no context of its own: what is set in it, its consumer sees (PEP 568 would
-# change that). So a scope that is entered in a generator holds while that runs, and in tasks that
-# were begun in it; not in its consumer while it waits, nor when it was left unfinished, nor in
-# another generator that takes turns with it. A task that one of two such generators begins sees
-# the scope that was entered last, for nothing tells which of them began it: give such calls
-# `stream.headers`. A generator that is a context manager (`contextlib`) opens its scope for those
-# who use it.
-
-_GENERATOR: Final = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
-
-_INNERMOST: ContextVar[Scope | None] = ContextVar("onrecord.scope", default=None)
-
-
-class Scope:
-    """A `with` block whose calls are one conversation's; enter each once."""
-
-    def __init__(self, exchanges: ExchangeRecorder) -> None:
-        """Have calls opened as these turns, where nothing more specific binds them."""
-        self.exchanges = exchanges
-        self._outer: Scope | None = None
-        self._generator: int | None = None
-        self._thread = 0
-        self._task: weakref.ref[asyncio.Task[Any]] | None = None
-        self._is_over = False
-
-    def __enter__(self) -> None:
-        """Begin: the calls that are made from here on are of this scope."""
-        if self._thread:
-            raise RuntimeError("a scope is entered once: ask for another with chat.recording()")
-        self._outer = _INNERMOST.get()
-        while self._outer is not None and self._outer.is_left():
-            self._outer = self._outer.outer
-        self._generator = _generator_around(inspect.currentframe())
-        self._thread, task = threading.get_ident(), _task()
-        self._task = None if task is None else weakref.ref(task)
-        _INNERMOST.set(self)
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """End, in whatever order and wherever that is: a generator may be closed elsewhere."""
-        self._is_over = True
-        if _INNERMOST.get() is self:
-            _INNERMOST.set(self._outer)
-
-    def holds(self) -> bool:
-        """Whether the code that asks is within the scope."""
-        if self._generator is None:
-            return not (self._is_over and self._is_here())
-        if self._is_over:
-            return False
-        return not self._is_here() or self._generator in _stack(inspect.currentframe())
-
-    def is_left(self) -> bool:
-        """Whether the scope is over and holds for nobody who would ask here."""
-        return self._is_over and not self.holds()
-
-    @property
-    def outer(self) -> Scope | None:
-        """The scope around this one."""
-        return self._outer
-
-    def _is_here(self) -> bool:
-        """Whether the scope was entered in this very task and thread, not inherited by it."""
-        task = _task()
-        entered = None if self._task is None else self._task()
-        return task is entered and threading.get_ident() == self._thread
-
-
-def current() -> ExchangeRecorder | None:
-    """Return the turns of the innermost scope that holds where this is asked."""
-    scope = _INNERMOST.get()
-    while scope is not None and not scope.holds():
-        scope = scope.outer
-    return None if scope is None else scope.exchanges
-
-
-def _task() -> asyncio.Task[Any] | None:
-    try:
-        return asyncio.current_task()
-    except RuntimeError:  # No event loop runs here.
-        return None
-
-
-def _generator_around(entered: FrameType | None) -> int | None:
-    """Return which generator a scope is entered in, if it is one that somebody iterates.
-
-    Frames are known by their `id`: holding one would keep what was dropped from being closed.
-    """
-    frame = None if entered is None else entered.f_back
-    while frame is not None:
-        driver = frame.f_back
-        if _is_contextlib(frame.f_code):
-            frame = driver
-        elif not frame.f_code.co_flags & _GENERATOR:
-            return None
-        elif driver is not None and _is_contextlib(driver.f_code):
-            frame = driver
-        else:
-            return id(frame)
-    return None
-
-
-def _is_contextlib(code: CodeType) -> bool:
-    return code.co_filename == contextlib.__file__
-
-
-def _stack(frame: FrameType | None) -> set[int]:
-    """Return the frames that run now, by id."""
-    running: set[int] = set()
-    while frame is not None:
-        running.add(id(frame))
-        frame = frame.f_back
-    return running
-
-
 # Which conversation a call is recorded in: decided when it starts, from the most specific.
 #
 # 1. The header that `chat.headers` gives, in the call's `extra_headers`.
@@ -270,12 +139,17 @@ Unbound: TypeAlias = Literal["record", "refuse"]
 
 @dataclass(frozen=True, slots=True)
 class CallBinding:
-    """What binds one call: what its header says, else a conversation, else nothing."""
+    """What binds one call: what its header says, else a conversation, else nothing.
+
+    `scopes` are those that the call is made in, the innermost first, `trace` is the program's.
+    """
 
     recorders: Recorders
     header: str | None
     recorded: ConversationWire | None
     unbound: Unbound
+    scopes: tuple[Scope, ...] = ()
+    trace: Trace | None = None
 
     def known(self) -> Recorder | None:
         """Return the recorder that the call is bound to; InvalidInput if its header is not ours."""
@@ -283,7 +157,20 @@ class CallBinding:
             return self.recorders.named(self.header)
         return None if self.recorded is None else self.recorded.recorder()
 
-    def own(self) -> Recorder:
+    def attribution(self, recorder: Recorder, traceparent: str | None = None) -> Attribution:
+        """Return who made the call that a recorder takes, as `attribution_in` says.
+
+        `traceparent` is the call's own header of that name, if it has one.
+        """
+        stream = recorder.stream
+        call = NOBODY if self.header is None else self.recorders.attribution(self.header)
+        recorded, holder = self.recorded, NOBODY
+        if recorded is not None and recorded.stream.is_same(stream):
+            holder = recorded.stream.holder
+        who = attribution_in(stream, self.scopes, holder, call)
+        return who.traced(trace_in(traceparent) or self.trace)
+
+    def unbound_recorder(self) -> Recorder:
         """Return the recorder of a conversation of its own; InvalidInput where that is refused."""
         on_missing = required()
         if self.unbound == "refuse" or on_missing == "raise":
@@ -314,11 +201,12 @@ class Binding:
         `taken_out` is that header where it was taken out before.
         """
         header = headers.pop(HEADER, None) or taken_out
-        recorded = self.recorded
-        if header is None and recorded is None:
-            around = current()
-            recorded = None if around is None else around.binding.recorded
-        return CallBinding(self.recorders, header, recorded, self.unbound)
+        recorded, scopes = self.recorded, tuple(holding())
+        if header is None and recorded is None and scopes:
+            recorded = scopes[0].exchanges.binding.recorded
+        # Now: what records it may run in another thread, and what answers it later.
+        trace = current_trace()
+        return CallBinding(self.recorders, header, recorded, self.unbound, scopes, trace)
 
     def is_like(self, other: Binding) -> bool:
         """Whether both record the same calls in the same place."""

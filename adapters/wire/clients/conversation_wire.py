@@ -1,17 +1,22 @@
-"""A conversation's side of the wire, as one of its holders has it."""
+"""A conversation's side of the wire, as one of its holders has it, and its verbs that record calls."""
 
 from __future__ import annotations
 
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from onrecord.adapters.recording.tenancy import REMEMBERED, Recorders
-from onrecord.adapters.streams.stream import Stream
+from onrecord.adapters.inputs.arguments import version_asked
+from onrecord.adapters.recording.tenancy import REMEMBERED, Recorders, Tenancy
+from onrecord.adapters.streams.stream import Done, Stream
+from onrecord.domain.new_events import NOBODY, Attribution
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from onrecord.adapters.recording.recorder import Recorder
-    from onrecord.adapters.wire.clients.binding import Scope
+    from onrecord.adapters.streams.scopes import Scope
     from onrecord.projections.matching.template import RenderedRequest
 
 ClientT = TypeVar("ClientT")
@@ -35,6 +40,8 @@ class ConversationWire:
 
     def recorder(self) -> Recorder:
         """Return the recorder; what was rendered and expected before there was one, it knows."""
+        # Asked before the lock is taken: a step that a loop drives may wait for it.
+        _ = self.stream.conversation_id
         with self._lock:
             recorder = self._recorder = self._recorders.of(self.stream)
             while self._rendered:
@@ -55,6 +62,7 @@ class ConversationWire:
 
     def remember(self, rendered: RenderedRequest) -> None:
         """Take note of a request that was rendered: it may go out next, by whatever client."""
+        _ = self.stream.conversation_id  # As in `recorder`.
         with self._lock:
             recorder = self._known()
             if recorder is None:
@@ -74,14 +82,95 @@ class ConversationWire:
         self.recorder()  # Kept: its first event may be the call's.
         return self._recorders.header(self.stream)
 
-    def scope(self) -> Scope:
-        """Return a new scope of the conversation."""
+    def scope(self, attribution: Attribution = NOBODY) -> Scope:
+        """Return a new scope of the conversation, in which somebody acts."""
+        from onrecord.adapters.streams.scopes import Scope
         from onrecord.adapters.wire.clients import unwrapped
-        from onrecord.adapters.wire.clients.binding import Binding, Scope
+        from onrecord.adapters.wire.clients.binding import Binding
         from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder
 
         unwrapped.record_in_scopes()
-        return Scope(ExchangeRecorder(Binding(self._recorders, self)))
+        exchanges = ExchangeRecorder(Binding(self._recorders, self))
+        return Scope(self.stream, exchanges, attribution)
 
     def _known(self) -> Recorder | None:
         return self._recorder or self._recorders.known(self.stream.conversation_id)
+
+
+class ConversationRecording:
+    """The verbs of a conversation that record calls: `Conversation` has them, with all others."""
+
+    def __init__(self, tenancy: Tenancy, key: str, holder: Attribution = NOBODY) -> None:
+        """Record into the conversation of a key, in which `holder` acts; InvalidInput for no key."""
+        self._tenancy = tenancy
+        self._stream = tenancy.stream(key, holder)
+        self._wire = ConversationWire(self._stream, tenancy.recorders)
+
+    def record(self, client: ClientT, *, after: int | None = None, splice: bool = False) -> ClientT:
+        """Return a client of the same type; all that crosses its wire is recorded here.
+
+        It shares its connections with the client that was given. A call's own `headers` bind it
+        elsewhere; a scope does not. What a request goes on from is told from its messages; where
+        you know it, `after` is the version that the first one goes on from, and what came after
+        that is history no more. `splice` has what was rendered here sent byte for byte, though the
+        SDK spells it otherwise. Raises UnsupportedClient for anything but a client of the
+        `anthropic`, `openai`, `google-genai`, `ollama` or `boto3` SDK, sync or async.
+        """
+        version = None if after is None else version_asked(self._stream.head(), after)
+        return self._wire.record(client, version, splice=bool(splice))
+
+    def record_request(
+        self, request: Mapping[str, Any] | bytes | str, *, api: str, model: str | None = None
+    ) -> Done:
+        """Record a request that goes out, or went, by another way than a recorded client.
+
+        `request` is its body as the API has it, as JSON or as bytes. Where the path of the URL names
+        the model, and no member of the body, give `model`. Give what is returned, or its `last`, to
+        `record_response` as the request. InvalidContent or MalformedJson for what is no such body.
+        """
+        from onrecord.adapters.wire.clients.offline import record_request
+
+        by = self._stream.attribution()
+        return record_request(self._wire.recorder(), request, api, model, by)
+
+    def record_response(
+        self,
+        native: object,
+        *,
+        api: str,
+        request: Mapping[str, Any] | bytes | str | int | Done | None = None,
+        model: str | None = None,
+    ) -> Done:
+        """Record a provider's answer that you have in hand as if it had crossed a recorded wire.
+
+        `native` is its body (JSON or bytes), an SDK's object, or the chunks of a stream. `request` is
+        what it answers: a body, the version of a recorded request, or what `record_request` returned;
+        else it is the last one that waits for an answer, or that was rendered (docs/recording.md).
+        The same answer again changes nothing. InvalidContent where it is no answer of the API,
+        InvalidInput where nothing tells which request it answers: then nothing is recorded.
+        """
+        from onrecord.adapters.wire.clients.offline import record_response
+
+        by = self._stream.attribution()
+        return record_response(self._wire.recorder(), native, api, request, model, by)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What binds one call of a recorded client to this conversation, whatever else does.
+
+        Give it as the call's `extra_headers`. It is taken out before anything is sent.
+        """
+        return self._wire.headers()
+
+    def recording(
+        self, *, actor: str | None = None, on_behalf_of: str | None = None
+    ) -> AbstractContextManager[None]:
+        """Return a scope: `with conversation.recording():` records here what is called within.
+
+        That is the calls of clients that nobody recorded, such as a framework makes its own, and
+        those of `store.record(client)`; not those of a client that was recorded for a conversation.
+        Scopes nest, the innermost holds. Tasks and `asyncio.to_thread` take them along; threads do
+        where they run in `contextvars.copy_context()`. In a generator it holds while that runs.
+        `actor` is who acts in it, and `on_behalf_of` for whom, by name (docs/actors.md).
+        """
+        return self._wire.scope(self._tenancy.names.attribution(actor, on_behalf_of))

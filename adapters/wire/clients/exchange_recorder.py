@@ -7,16 +7,16 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, MutableMapping
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, assert_never
 from urllib.parse import unquote
 from uuid import UUID
 
 from onrecord.adapters.recording.deferred_answers import DeferredAnswers
-from onrecord.adapters.recording.plan import Outgoing, respelled
+from onrecord.adapters.recording.plan import respelled
 from onrecord.adapters.recording.recorder import Recorder
 from onrecord.adapters.recording.state import OpenRequest
+from onrecord.adapters.streams.tracing import TRACEPARENT
 from onrecord.adapters.wire.answer import Conclusion, closing_event, is_still_made
 from onrecord.adapters.wire.bodies.attempt import AnswerRecorder, Attempt
 from onrecord.adapters.wire.bodies.credentials import Credentials
@@ -28,6 +28,7 @@ from onrecord.adapters.wire.wires import WIRES, refusal_of
 from onrecord.domain.errors import OnrecordError
 from onrecord.domain.events import ResponseCompleted, ResponseInterrupted
 from onrecord.domain.jsontext import read_bounded_object
+from onrecord.domain.new_events import NOBODY, Attribution
 
 logger = logging.getLogger("onrecord")
 
@@ -38,17 +39,19 @@ _FAILED_AT_MOST: Final = 1024
 
 @dataclass(frozen=True, slots=True)
 class _RecordedRequest:
-    """A request that is recorded, and the recorder that has it; `bound_to` is what its call named."""
+    """A request that is recorded, and the recorder that has it; `caller` is whose call it is."""
 
     api: str
     recorder: Recorder
     begun: OpenRequest
-    bound_to: UUID | None
+    caller: _Caller
 
 
-_AttemptKey: TypeAlias = tuple[UUID | None, bytes, int]
-"""What an attempt is known by: the conversation that its call is bound to, a digest of its body,
-and which retry it is."""
+_Caller: TypeAlias = tuple[UUID | None, Attribution]
+"""The conversation that a call names, if it names one, and who made it."""
+
+_AttemptKey: TypeAlias = tuple[_Caller, bytes, int]
+"""What an attempt is known by: whose call it is, a digest of its body, and which retry it is."""
 
 
 class ExchangeRecorder:
@@ -116,9 +119,8 @@ class ExchangeRecorder:
         count = retry_count(sending.headers)
         if recorded is None:
             api = sending.purpose.api
-            outgoing = partial(outgoing_of, api, sending, body)
             try:
-                recorded = self._opened(bound, body, count, outgoing)
+                recorded = self._opened(bound, sending, body, count)
             except Exception as exc:
                 raise refusal_of(api)(
                     f"the request was not sent, for it could not be recorded first: {exc}"
@@ -163,28 +165,29 @@ class ExchangeRecorder:
             return None
         if recorder is None or request is None:
             return None
-        bound_to = recorder.stream.conversation_id
-        recorded = _RecordedRequest(sending.purpose.api, recorder, request, bound_to)
+        caller = recorder.stream.conversation_id, request.by
+        recorded = _RecordedRequest(sending.purpose.api, recorder, request, caller)
         self._deferred.keep(read, recorded)
         return recorded
 
     def _opened(
-        self, bound: CallBinding, body: bytes, count: int, outgoing: Callable[[Recorder], Outgoing]
+        self, bound: CallBinding, sending: Sending, body: bytes, count: int
     ) -> _RecordedRequest:
         """Return the request that this is a retry of, else a new one, recorded."""
         bound_recorder = bound.known()
-        bound_to = None if bound_recorder is None else bound_recorder.stream.conversation_id
-        recorded = self._retried(bound_to, body, count)
+        caller = _caller(bound, bound_recorder)
+        recorded = self._retried(caller, body, count)
         if recorded is not None:
             recorded.recorder.resume(recorded.begun)
             return recorded
-        recorder = bound_recorder or bound.own()
-        going_out = outgoing(recorder)
+        recorder = bound_recorder or bound.unbound_recorder()
+        by = bound.attribution(recorder, sending.headers.get(TRACEPARENT))
+        going_out = replace(outgoing_of(sending.purpose.api, sending, body, recorder), by=by)
         after = self._after if bound.header is None else None
         request = recorder.begin(going_out, after=after)
         if after is not None:
             self._after = None  # What comes next goes on from this.
-        return _RecordedRequest(going_out.api, recorder, request, bound_to)
+        return _RecordedRequest(going_out.api, recorder, request, caller)
 
     def _attempt(
         self,
@@ -208,13 +211,13 @@ class ExchangeRecorder:
 
     def _may_be_retried(self, recorded: _RecordedRequest, body: bytes, count: int) -> None:
         with self._lock:
-            self._failed.append((_attempt_key(recorded.bound_to, body, count + 1), recorded))
+            self._failed.append((_attempt_key(recorded.caller, body, count + 1), recorded))
 
-    def _retried(self, bound_to: UUID | None, body: bytes, count: int) -> _RecordedRequest | None:
+    def _retried(self, caller: _Caller, body: bytes, count: int) -> _RecordedRequest | None:
         """Return the request that this is another attempt of: same body, next in count."""
         if not count:  # The first attempt, whose body need not be hashed for this.
             return None
-        tried = _attempt_key(bound_to, body, count)
+        tried = _attempt_key(caller, body, count)
         with self._lock:
             # The newest: an older one may be an attempt that the SDK never made again.
             for place in reversed(range(len(self._failed))):
@@ -225,8 +228,14 @@ class ExchangeRecorder:
         return None
 
 
-def _attempt_key(bound_to: UUID | None, body: bytes, count: int) -> _AttemptKey:
-    return bound_to, hashlib.sha256(body).digest(), count
+def _caller(bound: CallBinding, recorder: Recorder | None) -> _Caller:
+    if recorder is None:
+        return None, NOBODY
+    return recorder.stream.conversation_id, bound.attribution(recorder).without_trace()
+
+
+def _attempt_key(caller: _Caller, body: bytes, count: int) -> _AttemptKey:
+    return caller, hashlib.sha256(body).digest(), count
 
 
 def _response_id(path: str) -> str:

@@ -11,7 +11,7 @@ import threading
 from functools import partial, wraps
 from typing import Any, Final, cast
 
-from onrecord.adapters.wire.clients import binding as scope
+from onrecord.adapters.streams import scopes
 from onrecord.adapters.wire.clients import record, unwrapped
 from onrecord.adapters.wire.clients.binding import Binding
 from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder
@@ -127,7 +127,7 @@ def _in_scope(ask: Any) -> Any:
 
     @wraps(ask)
     async def checked_session(client: Any) -> Any:
-        session, exchanges = await ask(client), scope.current()
+        session, exchanges = await ask(client), scopes.current()
         if exchanges is None:
             return unwrapped.CheckedSession(session) if unwrapped.may_object() else session
         from onrecord.adapters.wire.clients.aiohttp_session import RecordedSession

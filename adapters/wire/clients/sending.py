@@ -19,6 +19,7 @@ from onrecord.adapters.wire.bodies.credentials import Credentials, credentials_o
 from onrecord.adapters.wire.secrets import Digest
 from onrecord.adapters.wire.wires import WIRES, Purpose, endpoint_of
 from onrecord.domain import jsontext
+from onrecord.domain.errors import OnrecordError
 from onrecord.domain.jsontext import read_bounded_object
 
 MARK: Final = "onrecord.request"
@@ -173,3 +174,18 @@ def outgoing_of(api: str, sending: Sending, body: bytes, recorder: Recorder) -> 
         headers={name: sending.headers[name] for name in wire.headers if name in sending.headers},
         compacts=sending.purpose.compacts,
     )
+
+
+def unread(api: str, body: bytes, recorder: Recorder) -> bytes:
+    """Return a request without the messages of one before it, which were read when that came.
+
+    All of it where it shares none with that, or where its end makes no sense alone.
+    """
+    short = recorder.shortened(api, body)
+    if short is None:
+        return body
+    try:
+        WIRES[api].read_request(short)
+    except OnrecordError:
+        return body
+    return short

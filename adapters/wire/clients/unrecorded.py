@@ -16,6 +16,7 @@ from typing import Any, Final
 from weakref import WeakSet
 
 from onrecord.adapters.recording.spool import RecordingWarning
+from onrecord.adapters.streams import scopes
 from onrecord.adapters.wire.clients import binding
 from onrecord.adapters.wire.wires import ends_with, refusal_of, segments_of
 
@@ -175,7 +176,7 @@ def _warning(opening: Any, is_recorded: Callable[[Any], bool], api: str) -> Any:
         if binding.required() == "raise":
             raise refusal_of(api)(_REFUSED)
         sends = _sends(client)
-        is_meant = is_recorded(client) or binding.current() is not None
+        is_meant = is_recorded(client) or scopes.current() is not None
         if sends not in _warned and (is_meant or binding.required() is not None):
             _warned.add(sends)
             warnings.warn(

@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 from weakref import WeakSet
 
 from onrecord.adapters.recording.spool import RecordingWarning
+from onrecord.adapters.streams import scopes
 from onrecord.adapters.wire.clients import binding, unrecorded
 from onrecord.adapters.wire.clients.record import PACKAGES, kinds
 from onrecord.adapters.wire.clients.sending import target_of
@@ -193,7 +194,7 @@ def _mark_threads() -> None:
 
     @wraps(start)
     def started(thread: threading.Thread) -> None:
-        if binding.current() is not None:
+        if scopes.current() is not None:
             begun(thread)
         start(thread)
 
@@ -207,7 +208,7 @@ def _mark_processes() -> None:
 
     @wraps(begin)
     def begun(process: Any, args: Any, *more: Any, **named: Any) -> None:
-        if binding.current() is not None and _program(args) == _AGENT:
+        if scopes.current() is not None and _program(args) == _AGENT:
             unrecorded.say_agent_process()
         begin(process, args, *more, **named)
 
@@ -244,7 +245,7 @@ def _hook(kind: type[Any], recorded: type[Any], checked: type[Any]) -> None:
         inner = choose(client, url)
         if isinstance(inner, recorded):
             return inner
-        exchanges = binding.current()
+        exchanges = scopes.current()
         if exchanges is not None:
             return recorded(inner, client, exchanges)
         return checked(inner) if may_object() else inner
@@ -261,7 +262,7 @@ def _hook_botocore() -> type[Any]:
 
     @wraps(send)
     def sent(self: Any, request: Any) -> Any:
-        exchanges, session = binding.current(), self.http_session
+        exchanges, session = scopes.current(), self.http_session
         if self._endpoint_prefix != SERVICE or isinstance(session, RecordedSession):
             return send(self, request)
         if exchanges is None:

@@ -323,4 +323,7 @@ WIRE: Final = Wire(
     family=family_of("google.genai.errors", "APIError"),
     batches=BATCHES,
     is_respelled=True,
+    answer_members=frozenset({"candidates", "promptFeedback", "usageMetadata", "modelVersion"}),
+    sdk_arguments={"config": "google-genai"},
+    model_prefix="models/",
 )

@@ -136,4 +136,5 @@ WIRE: Final = Wire(
     ),
     family=family_of("ollama", "ResponseError"),
     is_respelled=True,
+    answer_members=frozenset({"done"}),
 )

@@ -277,4 +277,5 @@ WIRE: Final = Wire(
     headers=HEADERS,
     family=FAMILY,
     batches=BATCHES,
+    answer_members=frozenset({"choices", "prompt_filter_results"}),
 )

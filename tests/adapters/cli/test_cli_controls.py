@@ -38,7 +38,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[onrecord.
     monkeypatch.setenv("ONRECORD_URL", f"sqlite:///{quote(str(folder / 'talks.db'))}")
     monkeypatch.chdir(folder)
     with onrecord.connect() as store:
-        chat = store.conversation(NASTY)
+        chat = store.conversation(NASTY, actor=NASTY, on_behalf_of=f"for {NASTY}")
         chat.instruct(NASTY)
         chat.tools.declare(
             [{"name": "look", "description": NASTY, "input_schema": {"type": "object"}}]
@@ -64,6 +64,7 @@ EACH: dict[str, list[tuple[str, ...]]] = {
     "show": [(NASTY,), (NASTY, "--lines"), (f"no {NASTY}",)],
     "request": [(NASTY, "--api", "gemini"), (NASTY, "--api", NASTY)],
     "diff": [(NASTY, "4", "8"), (NASTY, "4", "8", "--api", NASTY)],
+    "why": [(NASTY, "4"), (NASTY, "6", "--to-start"), (f"no {NASTY}", "4")],
     "check-request": [("request.json", "--api", "openai-chat")],
     "replay": [(NASTY,), (NASTY, "--verify")],
     "tail": [],
@@ -76,8 +77,12 @@ EACH: dict[str, list[tuple[str, ...]]] = {
     "edit-message": [(NASTY, "1", NASTY)],
     "compact": [(NASTY, NASTY)],
     "redact": [(NASTY, "3", "--reason", NASTY)],
+    "approvals": [(), (NASTY,), (f"no {NASTY}",)],
+    "approve": [(NASTY, NASTY, "--reason", NASTY, "--actor", NASTY)],
+    "deny": [(NASTY, NASTY, "--reason", NASTY, "--actor", NASTY)],
     "bpmn": [("model.bpmn",)],
     "forget": [(FORK, "--yes"), (NASTY, "--yes"), (f"no {NASTY}", "--yes")],
+    "forget-actor": [(NASTY, "--yes"), (f"no {NASTY}", "--yes")],
     "verify": [(), (NASTY,)],
     "sweep": [()],
     "export": [(NASTY, "-o", f"out {NASTY}".replace("/", "")), (NASTY, "-o", f"no/{NASTY}")],
@@ -142,7 +147,7 @@ def test_nothing_piped_steers_a_terminal(command: Command, case: tuple[str, ...]
     done = command(*case)
     raw = RAW.findall(done.out.translate(IN_JSON) if is_request(case) else done.out)
     assert [raw, RAW.findall(done.err)] == [[], []]
-    assert done.out or done.err or case[0] in ("replay", "calls", "parked")
+    assert done.out or done.err or case[0] in ("approvals", "replay", "calls", "parked")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])

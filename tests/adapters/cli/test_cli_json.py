@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+import onrecord
 from tests.adapters.cli.command import Done, run
+from tests.adapters.tools.conversations import asked
 
 KEY = "support/4711"
 MODEL = str(Path(__file__).parents[1] / "bpmn" / "parcel_desk.bpmn")
@@ -32,9 +34,30 @@ def documents(done: Done) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.out.splitlines()]
 
 
+def actor_in(url: str) -> str:
+    """Somebody who acted in a store."""
+    with onrecord.connect(url) as store:
+        store.conversation("acted", actor="ana").user("Hello")
+    return "ana"
+
+
+def pay(amount: int) -> int:
+    """Pay it."""
+    return amount
+
+
+def waiting(place: str) -> str:
+    """A store in which two calls wait for a person; return its URL."""
+    with onrecord.connect(place) as store:
+        chat = asked(store.conversation(KEY), ("pay", {"amount": 7}), ("pay", {"amount": 8}))
+        onrecord.ToolRunner(chat, [onrecord.tool(pay, needs_approval=True)]).run()
+    return place
+
+
 def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path) -> None:
     url = demo.document["url"]
     file, copy = str(folder / "chat.jsonl"), f"sqlite:///{folder / 'copy.db'}"
+    held = waiting(f"sqlite:///{folder / 'held.db'}")
     shown = documents(run("show", KEY, "--json", "--url", url))
     prompt = next(str(event["version"]) for event in shown if event["type"] == "message.recorded")
     runs = {
@@ -42,6 +65,7 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
         "show KEY": run("show", KEY, "--json", "--url", url),
         "request KEY": run("request", KEY, "--json", "--url", url),
         "diff KEY A B": run("diff", KEY, "28", "32", "--json", "--url", url),
+        "why KEY VERSION": run("why", KEY, "3", "--json", "--url", url),
         "replay KEY": run("replay", KEY, "--json", "--url", url),
         "replay KEY --verify": run("replay", KEY, "--verify", "--json", "--url", url),
         "export KEY -o FILE": run("export", KEY, "-o", file, "--json", "--url", url),
@@ -62,6 +86,9 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
             *("import", "-", "--api", "openai-chat", "--key", "kept", "--json", "--url", copy),
             given='[{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi"}]',
         ),
+        "approvals [KEY]": run("approvals", "--json", "--url", held),
+        "approve KEY CALL": run("approve", KEY, "call_1", "--json", "--url", held),
+        "deny KEY CALL": run("deny", KEY, "call_2", "--reason", "no", "--json", "--url", held),
         "verify [KEY]": run("verify", KEY, "--json", "--url", url),
         "sweep": run("sweep", "--json", "--url", url),
         "capabilities [API] [MODEL]": run("capabilities", "--json"),
@@ -83,6 +110,10 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
             "edit-message", KEY, prompt, "And now?", "--json", "--url", copy
         ),
         "redact KEY VERSION": run("redact", KEY, prompt, "--json", "--url", copy),
+        "forget-actor NAME": run(
+            *("forget-actor", actor_in(copy), "--yes", "--reason", "asked to", "--json"),
+            *("--url", copy),
+        ),
         "forget KEY": run("forget", KEY, "--yes", "--reason", "asked to", "--json", "--url", copy),
         "migrate": run("migrate", "--json", "--url", url),
         "demo": demo,
@@ -100,6 +131,7 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
         ("conversations", ("conversations",)),
         ("show KEY", ("show", KEY)),
         ("diff KEY A B", ("diff", KEY, "28", "32")),
+        ("why KEY VERSION", ("why", KEY, "3")),
         ("replay KEY", ("replay", KEY)),
         ("tools KEY", ("tools", KEY)),
         ("tools KEY --all", ("tools", KEY, "--all")),

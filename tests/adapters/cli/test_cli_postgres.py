@@ -1,6 +1,7 @@
 """The command line on a PostgreSQL store: the same words, the same answers."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -69,8 +70,9 @@ def test_it_is_listed_shown_and_forgotten(url: str, command: Command) -> None:
     assert [row[6] for row in command("show", KEY).columns] == [KEY, "Hello"]
     forgotten = command("forget", KEY, "--yes", "--reason", "asked to")
     assert forgotten.out.startswith("2 events erased")
-    assert "VACUUM (FULL) onrecord.blob, " in forgotten.err
-    assert "onrecord.view_audit, " in forgotten.err
+    [tables] = re.findall(r"VACUUM \(FULL\) ([a-z_., ]+)", forgotten.err)
+    named = {"onrecord.actor_name", "onrecord.blob", "onrecord.view_audit"}
+    assert named <= set(tables.split(", "))
     assert "write-ahead log holds" in forgotten.err
     assert "VACUUM" not in command("sweep").err
     assert command("show", KEY).code == 1

@@ -89,3 +89,14 @@ def test_the_timeline_tells_when_an_exchange_began(url: str) -> None:
     )
     assert re.search(r"· \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ · (just now|\d+ s ago) ─", heading)
     assert len(heading) == 80
+
+
+def test_whom_somebody_acted_for_is_shown_on_a_narrow_terminal_too(url: str) -> None:
+    with onrecord.connect(url) as store:
+        store.conversation("served", actor="bot", on_behalf_of="ana").user("Hello " * 30)
+        store.conversation("plain", actor="bot").user("Hello")
+    served = "\n".join(drawn("why", "served", "2", "--url", url, columns=80))
+    assert all(word in served for word in ("bot", "ana", "for"))
+    assert "Not shown" not in served
+    plain = drawn("why", "plain", "2", "--url", url, columns=80)
+    assert not any(" for " in line for line in plain)

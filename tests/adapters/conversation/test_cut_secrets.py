@@ -12,7 +12,6 @@ import pytest
 import onrecord
 from onrecord.adapters.conversation import rendering
 from onrecord.adapters.conversation.rendering import replays, with_secrets
-from onrecord.adapters.redis.hot_windows import read, written
 from onrecord.adapters.wire.secrets import PLACEHOLDER
 from onrecord.adapters.wire.wires import wire_of
 from onrecord.projections.api import FOLDERS, known_api
@@ -288,15 +287,14 @@ def test_each_server_gets_its_own_secret_and_no_prompt_gets_any(tmp_path: Path) 
     assert texts.count(PLACEHOLDER) == 1
 
 
-def test_a_request_that_redis_kept_is_filled_as_one_that_was_rendered(tmp_path: Path) -> None:
+def test_a_copy_of_a_request_is_filled_as_the_request_is(tmp_path: Path) -> None:
     at = "/tools/1/mcpServers/0/streamableHttpTransport/headers/Authorization"
     tools: list[JsonObject] = [{"unheardOf": {}}, {"mcpServers": [gemini_server("one")]}]
     with talk(tmp_path) as (chat, _, _):
         chat.tools.declare([onrecord.Native(api="gemini", value=tool) for tool in tools])
         chat.user([PLACEHOLDER, b"\x89PNG\r\n\x1a\n"])
         unfilled = chat.log.render(chat.head().version, Options(api="gemini"))
-    kept = read(written(unfilled), unfilled.options)
-    for request in (unfilled, kept):
+    for request in (unfilled, unfilled.copy()):
         filled = with_secrets(request, {at: SECRET}, DIGEST)
         (server,) = filled["config"]["tools"][-1]["mcpServers"]
         assert server["streamableHttpTransport"]["headers"] == {"Authorization": SECRET}

@@ -27,6 +27,7 @@ from onrecord.domain.events import (
 from onrecord.domain.header import body_digest, leaf, recorded_header
 from onrecord.domain.request_template import Template
 from tests.adapters.transfer.exports import KEY, rewritten, taken_in, written
+from tests.awaited import awaited
 from tests.search import examples
 
 API = "anthropic-messages"
@@ -82,7 +83,7 @@ def test_an_adoption_that_names_no_past_is_refused(
 
 async def test_it_is_refused_of_coroutines_too(chat: onrecord.Conversation) -> None:
     with pytest.raises(InvalidContent):
-        await chat.log.append_async(LineAdopted(after=4))
+        await awaited(chat).log.append(LineAdopted(after=4))
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,12 @@ import redis
 
 from onrecord.adapters.redis import accelerator, connection
 from onrecord.adapters.redis import connection as breaker
-from onrecord.adapters.redis import connection as pace
 from onrecord.adapters.redis.connection import Connection
 from onrecord.domain.log import Backend
 from tests import redis_server
 from tests.adapters.redis.clock import Clock
 from tests.adapters.redis.followers import Followers
-from tests.adapters.redis.stores import KEY, Rendered, Stores, followed, said, store_on
+from tests.adapters.redis.stores import followed
 from tests.contract.places import PLACES
 from tests.redis_server import Server
 
@@ -33,7 +32,6 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait long for what must come, and not long until a Redis that failed is asked again."""
     monkeypatch.setattr(connection, "ANSWER_SECONDS", LONG)
     monkeypatch.setattr(connection, "CONNECT_SECONDS", LONG)
-    monkeypatch.setattr(pace, "LATE_SECONDS", LONG)
     for module in (breaker, accelerator):
         monkeypatch.setattr(module, "BACK_OFF", SHORT)
 
@@ -88,25 +86,6 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]
     with closing(place.open()) as opened:
         yield opened
     place.remove()
-
-
-@pytest.fixture
-def stores(
-    backend: Backend, tmp_path: Path, asked: Connection, monkeypatch: pytest.MonkeyPatch
-) -> Stores:
-    hot, cold = store_on(backend, tmp_path, asked), store_on(backend, tmp_path)
-    said(hot.conversation(KEY))
-    return Stores(hot, cold, asked, Rendered(monkeypatch))
-
-
-@pytest.fixture
-def own(tmp_path: Path, own_server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stores]:
-    """Stores beside the tests' own Redis, to which much will be done."""
-    backend = PLACES["memory"](tmp_path).open()
-    with closing(backend), closing(Connection(own_server.url)) as beside:
-        hot, cold = store_on(backend, tmp_path, beside), store_on(backend, tmp_path)
-        said(hot.conversation(KEY))
-        yield Stores(hot, cold, beside, Rendered(monkeypatch))
 
 
 @pytest.fixture(params=PLACES)

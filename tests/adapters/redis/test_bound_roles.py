@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from hashlib import sha256
-from pathlib import Path
 from uuid import uuid4
 
 import psycopg
@@ -16,13 +15,12 @@ from onrecord.adapters.redis.connection import Connection
 from onrecord.adapters.redis.tails import TailSubscription, opened, seal
 from onrecord.adapters.storage.append import tenant_seal
 from onrecord.adapters.storage.postgres.postgres import Postgres, migrate, open_postgres
-from tests.adapters.redis.stores import KEY, Rendered, said, store_on
 from tests.adapters.storage.postgres.test_postgres import as_role
 from tests.factories import OTHER_TENANT, TENANT, appending, raw_event
 from tests.postgres_server import VERSIONS, server
 
 ROLE = "onrecord_bound"
-PLACE = "onrecord:0:window:0 field"
+PLACE = "onrecord:0:tail:0 field"
 
 
 @pytest.fixture
@@ -77,23 +75,6 @@ def test_a_bound_role_is_told_the_seal_of_its_tenant_and_reads_no_key(database: 
         for column in ("*", "key", "seal", "shards"):
             with pytest.raises(errors.InsufficientPrivilege):
                 connection.execute(f"SELECT {column} FROM onrecord.meta".encode())
-
-
-def test_a_bound_role_finds_the_hot_windows_of_its_tenant(
-    owner: Postgres,
-    bound: Postgres,
-    asked: Connection,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    rendered = Rendered(monkeypatch)
-    others = store_on(owner, tmp_path / "owner", asked, TENANT)
-    said(others.conversation(KEY))
-    others.conversation(KEY).request("openai-chat")
-    assert rendered.times == 1
-    own = store_on(bound, tmp_path / "bound", asked, TENANT)
-    own.conversation(KEY).request("openai-chat")
-    assert rendered.times == 1
 
 
 def test_a_bound_role_follows_the_log_and_relays_nothing(

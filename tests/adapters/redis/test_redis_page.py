@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from onrecord.adapters.redis import connection, hot_windows, relay, tails
+from onrecord.adapters.redis import connection, relay, tails
 from onrecord.adapters.redis import connection as breaker
-from onrecord.adapters.redis import connection as pace
 from tests.shown_program import run_program
 from tests.test_docs import ROOT
 
@@ -24,19 +23,15 @@ def test_the_page_does_what_it_says(
 @pytest.mark.parametrize(
     "told",
     [
-        f"{hot_windows.KEPT_SECONDS // 60} minutes after the conversation's first one was kept",
         f"{relay.KEPT_SECONDS // 60} minutes after a worker last copied",
         f"the last {relay.LENGTH:,} events of each shard",
-        f"Requests of more than {hot_windows.LARGEST >> 20} MiB",
-        f"events of more than {relay.LARGEST >> 10} KiB",
+        f"Events of more than {relay.LARGEST >> 10} KiB",
         f"Onrecord waits {connection.ANSWER_SECONDS} seconds",
         f"may take longer than {connection.CONNECT_SECONDS} seconds",
-        f"in a row of more than {pace.LATE_SECONDS} seconds",
         f"it has worked again for {breaker.BACK_OFF:.0f} seconds",
         f"is not used for {breaker.BACK_OFF:.0f} seconds",
         f"after {relay.LEASE_MILLISECONDS // 1000} seconds readers",
         f"believed for {tails.LOOK_SECONDS:.0f} seconds",
-        {8: "nor more than eight requests"}[hot_windows.MOST],
     ],
 )
 def test_the_page_tells_the_figures_that_hold(told: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -10,10 +11,15 @@ from pathlib import Path
 import pytest
 
 import onrecord
+from onrecord import AsyncStore
+from onrecord.adapters.recording.spool import Spool
+from onrecord.adapters.redis.accelerator import Accelerator
+from onrecord.adapters.redis.connection import Connection
 from onrecord.adapters.settings import settings
-from onrecord.domain.log import RecordedEvent
-from tests.adapters.redis.stores import API, KEY, Rendered, said
-from tests.factories import BECAUSE
+from onrecord.adapters.store import Store
+from onrecord.domain.log import Backend, RecordedEvent
+from tests.adapters.redis.stores import API, KEY, followed, said
+from tests.factories import BECAUSE, TENANT
 from tests.patience import PATIENCE
 
 NOBODY = "redis://:swordfish@127.0.0.1:1/0"
@@ -24,27 +30,6 @@ NOBODY = "redis://:swordfish@127.0.0.1:1/0"
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("ONRECORD_REDIS", raising=False)
-
-
-def test_a_store_renders_what_it_is_asked_for_again_once(
-    url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rendered = Rendered(monkeypatch)
-    with onrecord.connect("sqlite:///talks.db", redis=url) as store:
-        said(store.conversation(KEY))
-        for _ in range(3):
-            store.conversation(KEY).request(API)
-    assert rendered.times == 1
-
-
-def test_the_environment_may_name_the_redis(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    rendered = Rendered(monkeypatch)
-    monkeypatch.setenv("ONRECORD_REDIS", url)
-    with onrecord.connect("memory://") as store:
-        said(store.conversation(KEY))
-        for _ in range(2):
-            store.conversation(KEY).request(API)
-    assert rendered.times == 1
 
 
 def test_without_a_redis_there_is_none() -> None:
@@ -114,3 +99,26 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "redis", None)
     with pytest.raises(onrecord.StorageUnavailable, match=r"pip install 'onrecord\[redis\]'"):
         onrecord.connect("memory://", redis="redis://localhost")
+
+
+async def test_coroutines_use_a_store_beside_redis(
+    url: str, backend: Backend, tmp_path: Path
+) -> None:
+    beside = Connection(url)
+    accelerator = Accelerator(beside, followed(backend))
+    spool = Spool(tmp_path / "spool")
+    with Store(backend, "test://", spool=spool, tenant=TENANT, accelerator=accelerator) as store:
+        chat = AsyncStore(store).conversation(KEY)
+        await chat.user("Hello")
+        assert (await chat.request(API))["messages"]
+        [first, *_] = store.conversation(KEY).events()
+        cursor = next(each for each in store.cursors() if each.shard == first.shard)
+        async with AsyncStore(store).subscribe(replace(cursor, position=0)) as events:
+            async with asyncio.timeout(PATIENCE):
+                assert (await anext(events)).type == "conversation.started"
+                following = asyncio.ensure_future(anext(events))
+                assert (await following).type == "message.recorded"
+                last = asyncio.ensure_future(anext(events))
+                await chat.user("More")
+                assert (await last).position == cursor.position + 1
+        await AsyncStore(store).forget(KEY, **BECAUSE)

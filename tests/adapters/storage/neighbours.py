@@ -13,6 +13,7 @@ from uuid_utils.compat import uuid7
 
 import onrecord
 from onrecord.adapters.storage.postgres.postgres import open_postgres
+from onrecord.domain.actors import actor_id
 from onrecord.domain.content import Blob
 from onrecord.domain.erasures import operators_of
 from onrecord.projections.views.registry import VIEWS
@@ -39,14 +40,23 @@ class Neighbour:
     blob: Blob
     key: bytes
     word: str
+    actor: bytes
+    """The digest of who acts there, whose name is the word."""
+
+    @property
+    def actor_id(self) -> UUID:
+        """What the name of who acts there is erased by."""
+        return actor_id(self.tenant, self.actor)
 
     def marks(self) -> tuple[str, ...]:
-        """How the ids, the key and the words of this tenant look in any text form of a row."""
-        ids = (self.tenant, self.conversation, self.incoming, operators_of(self.tenant))
+        """How the ids, the digests and the words of this tenant look in any text form of a row."""
+        things = (self.conversation, self.incoming, self.actor_id)
+        ids = (self.tenant, operators_of(self.tenant), *things)
         return (
             *(str(one) for one in ids),
             *(one.hex for one in ids),
             self.key.hex(),
+            self.actor.hex(),
             self.word,
             self.word.encode().hex(),
         )
@@ -66,7 +76,7 @@ def neighbour_of(url: str) -> UUID:
 def settled(url: str, tenant: UUID) -> Neighbour:
     """Return a tenant that has recorded, erased, tracked and stored something of every sort."""
     word = f"secret{tenant.hex[-6:]}x"
-    with onrecord.connect(url, tenant=tenant) as store:
+    with onrecord.connect(url, tenant=tenant, actor=word) as store:
         kept, gone = store.conversation(f"kept {word}"), store.conversation(f"gone {word}")
         kept.log.append(prompt(word), tool_call("c1"), answer(word))
         gone.user(word)
@@ -76,15 +86,15 @@ def settled(url: str, tenant: UUID) -> Neighbour:
     blob = log.put_blob(tenant, conversation, [word.encode()])
     incoming = uuid7()
     log.connections.ask("put_chunk", (tenant, conversation, incoming, 0, word.encode()))
-    key = log.digest(f"kept {word}")
+    key, actor = log.digest(f"kept {word}"), log.digest(word)
     log.close()
     caught_up(url, VIEWS)
     _besides(url, tenant, conversation, word)
-    return Neighbour(tenant, conversation, incoming, blob, key, word)
+    return Neighbour(tenant, conversation, incoming, blob, key, word, actor)
 
 
 def _besides(url: str, tenant: UUID, conversation: UUID, word: str) -> None:
-    """What no verb of the store makes here: a snapshot, a tracking, an event that is parked, a sum."""
+    """What no verb of the store makes here: a snapshot, a tracking, a parked event, a sum, an own row."""
     with psycopg.connect(url, autocommit=True) as owner:
         owner.execute(
             "INSERT INTO onrecord.snapshot VALUES (%s, %s, 1, 'topic', %s)",
@@ -100,6 +110,10 @@ def _besides(url: str, tenant: UUID, conversation: UUID, word: str) -> None:
             "INSERT INTO onrecord.view_usage SELECT 1, %s, '2026-01-01', 'api', %s, 0, 0, '', NULL, "
             "1, 1, 1, 0, 0, 0",
             (tenant, word),
+        )
+        owner.execute(
+            "INSERT INTO onrecord.view_own SELECT 'own', 1, %s, %s, %s, to_jsonb(%s::text)",
+            (tenant, conversation, word, word),
         )
 
 

@@ -13,7 +13,7 @@ import pytest
 from pydantic import BaseModel, SecretStr
 
 import onrecord
-from onrecord.adapters.tools.runner.calling import without_values
+from onrecord.adapters.tools.runner.hidden_values import without_values
 from tests.adapters.tools.conversations import asked, told
 from tests.adapters.tools.mcp_server import Sent
 

@@ -12,7 +12,8 @@ import onrecord
 from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.demo.services.scenes import Answer, FunctionCall, JsonObject, PlainAnswer
 from onrecord.adapters.demo.services.server import DemoServer
-from onrecord.adapters.tools.runner.runner import LIMIT, ToolRunner, run_until_answered
+from onrecord.adapters.tools.runner.loop import LIMIT, run_until_answered
+from onrecord.adapters.tools.runner.runner import ToolRunner
 from onrecord.domain.errors import TooManyModelCalls
 
 Ask = Callable[[], object]

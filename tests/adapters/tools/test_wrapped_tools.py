@@ -50,6 +50,7 @@ WRAPPERS: dict[str, tuple[Any, ...]] = {
     "Tool.once": ("Go on.",),
     "Tool.answering": (),
     "Tool.observed": (unseen,),
+    "Tool.with_options": (),
     "unless_given": (frozenset[str](),),
 }
 

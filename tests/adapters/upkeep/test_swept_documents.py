@@ -16,6 +16,7 @@ from onrecord.domain.blobs import blob_of
 from onrecord.domain.content import Document
 from onrecord.domain.errors import DocumentMissing
 from onrecord.domain.log import Append, Recorded, Verdict
+from tests.awaited import awaited
 from tests.factories import BECAUSE, attachment, tool_call
 
 REPORT = b"%PDF-1.7 the report"
@@ -88,7 +89,7 @@ def test_a_document_whose_bytes_the_caller_no_longer_has_is_said_to_be_missing(
     with pytest.raises(onrecord.DocumentMissing, match="store the document again"):
         chat.log.append(gone)
     with pytest.raises(DocumentMissing):
-        asyncio.run(chat.log.append_async(gone))
+        asyncio.run(awaited(chat).log.append(gone))
     assert chat.head().version == 3
 
 
@@ -97,7 +98,7 @@ def test_a_fork_owns_a_copy_of_what_its_events_repeat(store: Store, chat: Conver
     chat.user("What does it say?", documents=[document])
     fork, other = chat.fork("other"), chat.fork("another")
     assert fork.user("And this one?", documents=[document])
-    assert isinstance(asyncio.run(other.log.append_async(attachment(blob_of(REPORT)))), Recorded)
+    assert isinstance(asyncio.run(awaited(other).log.append(attachment(blob_of(REPORT)))), Recorded)
     store.forget(chat.conversation_id, **BECAUSE)
     for owner in (fork.conversation_id, other.conversation_id):
         assert held(store, owner) == REPORT

@@ -19,7 +19,7 @@ from onrecord.adapters.storage.postgres.connections import (
 from onrecord.adapters.storage.postgres.postgres import migrate
 from onrecord.adapters.storage.queries import load_migrations
 from onrecord.adapters.storage.sqlite.connection import Connections
-from onrecord.adapters.views.postgres.advance import PostgresRows
+from onrecord.adapters.views.postgres.rows import PostgresRows
 from onrecord.adapters.views.sqlite.feeding import SqliteRows
 from onrecord.domain.log import Cursor, RecordedEvent
 from onrecord.projections.views.step import Failure, Rows, event_batches, step

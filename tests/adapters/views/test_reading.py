@@ -234,7 +234,13 @@ def test_another_tenants_conversations_are_on_no_page(place: Place) -> None:
     answered(place.store, "support/4711", "model-1", 5)
     conversation = place.store.get("support/4711").conversation_id
     ours = place.views
-    theirs = Views(ours.pages, lambda: ours.keeper, backend_of(place.store), uuid4())
+    theirs = Views(
+        ours.pages,
+        lambda: ours.keeper,
+        backend_of(place.store),
+        uuid4(),
+        own_projections=ours.own_projections,
+    )
 
     def pages(views: Views) -> list[int]:
         return [

@@ -9,7 +9,6 @@ import pytest
 
 from onrecord.adapters.views.sqlite import builds, feeding
 from onrecord.domain.errors import InvalidInput, ViewStopped
-from onrecord.projections.views.registry import VIEWS
 from onrecord.projections.views.step import CIRCUIT, LAST_ATTEMPT
 from tests.adapters.views.sqlite_places import SECOND, Fragile, Opened, in_memory, opened
 
@@ -25,8 +24,8 @@ def small_pages(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     monkeypatch.setattr(feeding, "PAGE", size)
 
 
-def fragile(monkeypatch: pytest.MonkeyPatch, view: Fragile) -> Fragile:
-    monkeypatch.setattr("onrecord.adapters.views.ports.VIEWS", {**VIEWS, "audit": view})
+def fragile(store: Opened, monkeypatch: pytest.MonkeyPatch, view: Fragile) -> Fragile:
+    monkeypatch.setitem(store.views.known, "audit", view)
     return view
 
 
@@ -145,7 +144,7 @@ def test_who_waits_for_a_person_is_tried_again_when_a_person_says_so(
     store: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, two = store.said("Hello"), store.said("Hello")
-    view = fragile(monkeypatch, Fragile(conversations={one, two}))
+    view = fragile(store, monkeypatch, Fragile(conversations={one, two}))
     for _ in range(LAST_ATTEMPT):
         store.page(view)
         store.ticking.time += 10_000 * SECOND
@@ -284,7 +283,7 @@ def test_an_abandoned_rebuild_leaves_nothing(
 def test_a_rebuild_that_cannot_go_on_leaves_the_view_that_is_read(
     store: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    view = fragile(monkeypatch, Fragile(strict=True))
+    view = fragile(store, monkeypatch, Fragile(strict=True))
     conversation = store.said("Hello")
     before = store.page(view)
     view.conversations.add(conversation)
@@ -365,7 +364,7 @@ def test_a_parked_event_that_is_erased_waits_no_more(
 def test_a_rebuild_mends_a_view_that_had_stopped(
     store: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    view = fragile(monkeypatch, Fragile(strict=True, conversations={store.said("Hello")}))
+    view = fragile(store, monkeypatch, Fragile(strict=True, conversations={store.said("Hello")}))
     assert store.page(view).stopped is not None
     view.conversations.clear()
     store.views.rebuild("audit")

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from onrecord.adapters.storage.memory.memory import Memory
-from onrecord.adapters.views.postgres.advance import PostgresRows
+from onrecord.adapters.views.postgres.rows import PostgresRows
 from onrecord.domain import events
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent

@@ -13,7 +13,12 @@ from onrecord.domain.events import Event
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.new_events import Stamp, draft
 from onrecord.domain.request_template import Template
-from onrecord.domain.tools import ToolDefinition
+from onrecord.domain.tools import (
+    ApprovalDecided,
+    ApprovalRequested,
+    ToolCallBegun,
+    ToolDefinition,
+)
 from onrecord.projections.history.side_branches import WHY
 from onrecord.projections.history.timeline import Row, timeline
 
@@ -227,6 +232,20 @@ EACH: Sequence[tuple[Event, tuple[str, str, str]]] = (
     (
         events.AnnotationAdded(labels={"rating": "5"}, version=2),
         ("record", "annotation", "on version 2: rating=5"),
+    ),
+    (
+        ApprovalRequested(call_id="call_1", call=3, number=0, at=1),
+        ("record", "approval", "call_1 waits for a person"),
+    ),
+    (
+        ApprovalDecided(
+            call_id="call_1", call=3, number=0, at=1, decision="denied", reason="too much"
+        ),
+        ("record", "denied", "call_1: too much"),
+    ),
+    (
+        ToolCallBegun(call_id="call_1", call=3, number=0, at=1, until=2),
+        ("record", "begun", "call_1"),
     ),
 )
 

@@ -36,7 +36,7 @@ BEGIN
     INSERT INTO {log}.tenant (tenant, shard, operators, operators_of)
     VALUES (of_tenant, coalesce(whose.shard, abs(hashtextextended(of_tenant::text, 0) % among)),
         {log}.operators_of(of_tenant), whose.tenant)
-    ON CONFLICT (tenant) DO NOTHING;
+    ON CONFLICT DO NOTHING; -- another session may be first, by either of the two keys
     SELECT t.shard INTO found_shard FROM {log}.tenant AS t WHERE t.tenant = of_tenant;
     RETURN found_shard;
 END $$;

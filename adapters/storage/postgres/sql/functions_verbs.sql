@@ -215,6 +215,18 @@ BEGIN
     RETURNING s.version;
 END $$;
 
+-- Keep the name of an actor; one that is there stays. Refuses tenants that are not the caller's.
+CREATE OR REPLACE FUNCTION {log}.keep_actor_name(
+    of_tenant uuid, of_digest bytea, of_actor uuid, as_name bytea
+) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM {log}.shard_of(of_tenant);
+    INSERT INTO {log}.actor_name (tenant, digest, actor_id, name)
+    VALUES (of_tenant, of_digest, of_actor, as_name)
+    ON CONFLICT DO NOTHING;
+END $$;
+
 ---------------------------------------------------------------------------------------------------
 -- Erasure
 ---------------------------------------------------------------------------------------------------
@@ -263,6 +275,9 @@ BEGIN
     WHERE k.conversation_id = of_conversation AND k.tenant = coalesce(bound, k.tenant);
     DELETE FROM {log}.snapshot AS s
     WHERE s.conversation_id = of_conversation AND s.tenant = coalesce(bound, s.tenant);
+    -- What is erased may be the name of an actor, which has an id of its own.
+    DELETE FROM {log}.actor_name AS a
+    WHERE a.actor_id = of_conversation AND a.tenant = coalesce(bound, a.tenant);
     RETURN erased;
 END $$;
 

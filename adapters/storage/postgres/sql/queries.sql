@@ -87,6 +87,12 @@ LOCK TABLE {log}.migration IN EXCLUSIVE MODE
 -- Who waits for a table's lock holds up all who come after it: a dump of the log may take hours.
 SELECT set_config('lock_timeout', '2s', true)
 
+-- name: joint_append_limits
+-- Before an append that is not a statement by itself: for how long a process that was stopped amid it
+-- may hold the lock of a shard, and for how long it waits for the lock.
+SELECT set_config('idle_in_transaction_session_timeout', '5s', true),
+    set_config('lock_timeout', '5s', true)
+
 -- name: migrated
 -- In the transaction of the migration itself.
 INSERT INTO {log}.migration (part, number, digest) VALUES ($1, $2, $3)
@@ -159,6 +165,20 @@ FROM generate_series(0, {log}.shards() - 1) AS s (shard) ORDER BY s.shard
 SELECT version, exchange, open_calls, open_since, instructions, tools, request, adopted, amended,
     closed, input_tokens, output_tokens
 FROM {log}.conversation_head WHERE conversation_id = $1
+
+-- name: progress
+-- The same, how often something was erased, and the events that came: one look at all three.
+SELECT n.erasures, h.version, h.exchange, h.open_calls, h.open_since, h.instructions, h.tools,
+    h.request, h.adopted, h.amended, h.closed, h.input_tokens, h.output_tokens, e.*
+FROM (SELECT {log}.erasures() AS erasures) AS n
+LEFT JOIN {log}.conversation_head AS h ON h.conversation_id = $1
+LEFT JOIN LATERAL (
+    SELECT shard, position, conversation_id, version, exchange, event_id, type, schema_version,
+        recorded_at, header, digest, leaf, salt, body
+    FROM {log}.event
+    WHERE shard = h.shard AND conversation_id = h.conversation_id AND version > $2
+    ORDER BY version LIMIT $3) AS e ON true
+ORDER BY e.version
 
 -- name: pointed
 -- The partial index has only events that point.

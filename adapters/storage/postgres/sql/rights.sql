@@ -29,7 +29,7 @@ CREATE OR REPLACE FUNCTION {log}.verbs_of(as_what text) RETURNS name[]
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT ARRAY['bound_operators', 'bound_tenant', 'clock', 'erasures', 'has_residue', 'identity',
         'moment', 'operators_of', 'parts', 'shards']::name[] || CASE as_what
-        WHEN 'runtime' THEN ARRAY['append', 'keep_snapshot', 'must_take', 'open_conversation', 'put_chunk',
+        WHEN 'runtime' THEN ARRAY['append', 'keep_actor_name', 'keep_snapshot', 'must_take', 'open_conversation', 'put_chunk',
             'seal_blob', 'search_rows', 'track']::name[]
         WHEN 'eraser' THEN ARRAY['append', 'forget', 'search_rows', 'sweep_blobs']::name[]
         WHEN 'sealer' THEN '{}'::name[]

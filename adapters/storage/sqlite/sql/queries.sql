@@ -6,6 +6,14 @@ PRAGMA secure_delete = ON;
 PRAGMA trusted_schema = OFF;
 PRAGMA temp_store = MEMORY;
 
+-- name: flush_later
+-- The next commit is synced with the one behind it, for the write-ahead log is one file.
+PRAGMA synchronous = NORMAL;
+
+-- name: flush_now
+-- The next commit is synced by itself, with all that came before it.
+PRAGMA synchronous = FULL;
+
 -- name: enter_wal
 -- Readers do not wait for the writer; the mode stays with the file.
 PRAGMA journal_mode = WAL;
@@ -107,6 +115,12 @@ INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 SELECT version, exchange, open_calls, instructions, tools, request, adopted, amended, closed,
   input_tokens, output_tokens
 FROM conversation_head WHERE conversation_id = ?;
+
+-- name: select_progress
+-- The same with the log that it is in, and how often something was erased there.
+SELECT incarnation, (SELECT coalesce(max(number), 0) FROM erasure), version, exchange, open_calls,
+  instructions, tools, request, adopted, amended, closed, input_tokens, output_tokens
+FROM meta LEFT JOIN conversation_head ON conversation_id = ?;
 
 -- name: select_place
 -- The same for a writer: whose it is, and whether it takes anything.

@@ -40,7 +40,8 @@ BEGIN
     LOCK TABLE {log}.erasure IN ROW SHARE MODE;
 END $$;
 
--- Where a conversation is, and whose: where its head is, else where somebody has a key for its id, or a blob.
+-- Where a conversation is, and whose: where its head is, else where somebody has a key for its id, or a blob; where
+-- the name of an actor is that has the id.
 -- Another tenant may have these for an id that is not its own. Nulls where nothing is known of it; a bound
 -- role knows of its own tenant only.
 CREATE OR REPLACE FUNCTION {log}.place_of(
@@ -58,6 +59,9 @@ BEGIN
         UNION ALL
         SELECT 3, b.shard, b.tenant FROM {log}.blob AS b
         WHERE b.conversation_id = of_conversation AND b.tenant = coalesce(bound, b.tenant)
+        UNION ALL
+        SELECT 4, t.shard, a.tenant FROM {log}.actor_name AS a JOIN {log}.tenant AS t USING (tenant)
+        WHERE a.actor_id = of_conversation AND a.tenant = coalesce(bound, a.tenant)
     ) AS known ORDER BY known.rank LIMIT 1;
 END $$;
 
@@ -165,6 +169,12 @@ $$;
 CREATE OR REPLACE FUNCTION {log}.forget_in_view_usage(of_conversation uuid) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
     DELETE FROM {log}.view_usage AS v WHERE v.conversation_id = of_conversation;
+$$;
+
+-- All rows of it that projections of programs keep here, whatever made them.
+CREATE OR REPLACE FUNCTION {log}.forget_in_view_own(of_conversation uuid) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
+    DELETE FROM {log}.view_own AS v WHERE v.conversation_id = of_conversation;
 $$;
 
 CREATE OR REPLACE FUNCTION {log}.forget_in_view_search(of_conversation uuid) RETURNS void

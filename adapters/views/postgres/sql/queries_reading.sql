@@ -4,6 +4,10 @@
 -- The page and how far it goes are of one moment, and no generation is swept in between.
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY
 
+-- name: generation_read
+-- $1 view.
+SELECT number FROM {log}.generation WHERE view = $1 AND status = 'live'
+
 -- name: view_read
 -- $1 view, $2 tenant: which generation is read, and how it stands in the shard of the tenant.
 SELECT g.number, v.stopped, v.paused,

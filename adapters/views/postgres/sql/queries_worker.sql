@@ -58,6 +58,10 @@ SELECT {log}.bound_tenant()
 -- $1 names.
 INSERT INTO {log}.view (name) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING
 
+-- name: view_held
+-- $1 view: who makes its tables does so alone. That of a table which is not there yet is made twice else.
+SELECT 1 FROM {log}.view WHERE name = $1 FOR UPDATE
+
 -- name: views_begun
 -- $1 names, $2 revisions: a view without a generation gets its first one, live since it is empty.
 INSERT INTO {log}.generation (view, number, revision, status)
@@ -88,6 +92,10 @@ SELECT view, generation, shard, part, position FROM {log}.checkpoint
 -- what it erases, and a batch that begins later reads it erased.
 SELECT set_config('idle_in_transaction_session_timeout', $1, true),
     set_config('synchronous_commit', 'off', true), {log}.hold_off_erasures()
+
+-- name: statements_limited
+-- $1 milliseconds that one statement of a projection of one's own may take.
+SELECT set_config('statement_timeout', $1, true)
 
 -- name: checkpoints_moved
 -- How many moved: of view $1, generation $2, shard $3 and part $4 from $5 to $6, an element each. The

@@ -164,3 +164,11 @@ ORDER BY p.view, p.generation, p.position;
 -- ?1 view, ?2 generation, ?3 tenant, or null for all.
 SELECT count(*) FROM parked
 WHERE view = ?1 AND generation = ?2 AND tenant = coalesce(?3, tenant);
+
+-- name: refuse_writes
+-- For statements that are not ours, which only read.
+PRAGMA query_only = ON;
+
+-- name: allow_writes
+-- As before.
+PRAGMA query_only = OFF;

@@ -14,6 +14,7 @@ from onrecord.adapters.storage.postgres.postgres import Limits, Postgres, open_p
 from onrecord.adapters.storage.subscription import NoHints
 from onrecord.domain.errors import StorageReadOnly, StorageUnavailable
 from onrecord.domain.log import Append, Duplicate, Verdict
+from tests.awaited import appended
 from tests.factories import OTHER_TENANT, appending, raw_event
 from tests.faults.lossy_line import Cut, LossyLine, Way
 from tests.ledger import verified_log
@@ -64,9 +65,9 @@ async def queued(
     log: Postgres, url: str, appends: list[Append]
 ) -> list[asyncio.Task[list[Verdict]]]:
     """Tasks of callers: the first one's commit is stuck, the others wait for it in their order."""
-    tasks = [asyncio.create_task(log.append_async(appends[:1]))]
+    tasks = [asyncio.create_task(appended(log, appends[:1]))]
     await until(lambda: counted(url, WAITING_SESSIONS) == 1)
-    tasks += [asyncio.create_task(log.append_async([append])) for append in appends[1:]]
+    tasks += [asyncio.create_task(appended(log, [append])) for append in appends[1:]]
     await asyncio.sleep(0)
     return tasks
 
@@ -147,7 +148,7 @@ def test_a_loop_opens_one_connection_whoever_appends_and_closes_it_when_it_ends(
     before = counted(url, OTHER_SESSIONS)
 
     async def write() -> None:
-        await asyncio.gather(*(log.append_async([new()]) for _ in range(CALLERS)))
+        await asyncio.gather(*(appended(log, [new()]) for _ in range(CALLERS)))
         assert await asyncio.to_thread(counted, url, OTHER_SESSIONS) == before + 1
 
     for _ in range(2):
@@ -174,7 +175,7 @@ def test_a_loop_that_is_closed_without_care_is_cleared_away_by_the_next_or_by_th
     log = open_postgres(url)
     for _ in range(2):
         loop = asyncio.new_event_loop()
-        loop.run_until_complete(log.append_async([new()]))
+        loop.run_until_complete(appended(log, [new()]))
         loop.close()
     log.close()
     gc.collect()
@@ -196,7 +197,7 @@ def test_closing_the_store_from_another_thread_answers_everybody_who_waits(url: 
         assert [answer_of(verdict) for verdict in await first] == [(1, 1)]
         await asyncio.to_thread(closing.join)
         with pytest.raises(StorageUnavailable, match="closed"):
-            await log.append_async([new()])
+            await appended(log, [new()])
         await until(lambda: counted(url, OTHER_SESSIONS) == 0)
 
     run(write())
@@ -206,7 +207,7 @@ def test_closing_the_store_in_its_loop_closes_the_connection(url: str) -> None:
     log = open_postgres(url)
 
     async def write() -> None:
-        await log.append_async([new()])
+        await appended(log, [new()])
         log.close()
         await until(lambda: counted(url, OTHER_SESSIONS) == 0)
 
@@ -234,10 +235,10 @@ def test_an_append_whose_answer_was_lost_is_recorded_once(url: str) -> None:
     conversation = uuid4()
 
     async def write() -> None:
-        await log.append_async([appending(conversation, raw_event())])
+        await appended(log, [appending(conversation, raw_event())])
         lost = appending(conversation, raw_event(), raw_event(), expected_version=1)
         line.cut(Cut(Way.BACK, 0))
-        assert await log.append_async([lost]) == [Duplicate(2, 3)]
+        assert await appended(log, [lost]) == [Duplicate(2, 3)]
 
     run(write())
     assert len(verified_log(log)) == 3
@@ -271,15 +272,15 @@ def test_a_server_that_was_away_before_an_append_is_not_said_to_have_lost_it(url
     log = open_postgres(line.url, Limits(wait=0.3), NoHints)
 
     async def write() -> None:
-        await log.append_async([new()])
+        await appended(log, [new()])
         line.go_down()
         assert await asyncio.to_thread(counted, url, END_OTHER_SESSIONS) > 0
         with pytest.raises(StorageUnavailable, match="append the same events again"):
-            await log.append_async([new()])
+            await appended(log, [new()])
         with pytest.raises(StorageUnavailable, match="cannot be reached"):
-            await log.append_async([new()])
+            await appended(log, [new()])
         line.come_up()
-        await log.append_async([new()])
+        await appended(log, [new()])
 
     run(write())
     log.close()
@@ -288,11 +289,11 @@ def test_a_server_that_was_away_before_an_append_is_not_said_to_have_lost_it(url
 
 def test_nobody_waits_for_a_task_that_was_cancelled_before_it_began(log: Postgres) -> None:
     async def write() -> None:
-        await log.append_async([new()])
-        first = asyncio.create_task(log.append_async([new()]))
+        await appended(log, [new()])
+        first = asyncio.create_task(appended(log, [new()]))
         await asyncio.sleep(0)  # What commits it is a task now that has not begun.
         cancel_what_commits()
-        (verdict,) = await log.append_async([new()])
+        (verdict,) = await appended(log, [new()])
         assert answer_of(verdict) == (1, 1)
         assert [answer_of(verdict) for verdict in await first] == [(1, 1)]
 
@@ -320,7 +321,7 @@ def test_a_loop_that_is_closed_amid_a_commit_disturbs_no_other(url: str) -> None
     shard = shard_of(log)
 
     async def write() -> None:
-        await log.append_async([new()])
+        await appended(log, [new()])
 
     with stuck(url, shard):
         loop = asyncio.new_event_loop()

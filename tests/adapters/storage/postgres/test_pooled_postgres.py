@@ -14,6 +14,7 @@ from psycopg_pool import ConnectionPool
 
 from onrecord.adapters.storage.postgres.postgres import Limits, Postgres, open_postgres
 from onrecord.domain.log import Cursor, Verdict
+from tests.awaited import appended
 from tests.factories import TENANT, appending, raw_event
 from tests.ledger import verified_log
 from tests.mixed_appends import SEED, Script, answer_of, mixed, verify
@@ -81,7 +82,7 @@ def test_by_way_of_pgbouncer_each_of_many_gets_its_own_verdict(url: str) -> None
     async def write(log: Postgres, script: Script) -> list[Verdict]:
         shared: list[Verdict] = []
         for append, expected in zip(script.appends, script.answers, strict=True):
-            (verdict,) = await log.append_async([append])
+            (verdict,) = await appended(log, [append])
             assert answer_of(verdict) == expected, f"seed {SEED}"
             shared += log.append([appending(asked.shared, raw_event())])
         return shared

@@ -13,6 +13,7 @@ from onrecord.adapters.storage.postgres.connections import LogConnection, addres
 from onrecord.adapters.storage.postgres.postgres import Limits, Postgres, migrate, open_postgres
 from onrecord.domain.errors import StorageUnavailable
 from onrecord.domain.log import Recorded
+from tests.awaited import appended
 from tests.factories import appending, raw_event
 from tests.patience import until
 from tests.postgres_server import VERSIONS, server
@@ -136,20 +137,20 @@ def test_a_connection_of_its_own_goes_on_when_a_child_leaves_it(url: str) -> Non
 
 
 def test_an_event_loop_goes_on_when_a_child_leaves_it(log: Postgres) -> None:
-    async def appended() -> None:
-        await log.append_async([appending(uuid4(), raw_event())])
+    async def append() -> None:
+        await appended(log, [appending(uuid4(), raw_event())])
 
     async def amid() -> int:
-        await appended()
+        await append()
         sessions = _sessions(log)
         child = fork_raising()
         _wait_without_reaping(child)
-        await appended()
+        await append()
         assert _sessions(log) == sessions
         return child
 
     # The first of all asks in a thread, which a loop in the child would wait for.
-    asyncio.run(appended())
+    asyncio.run(append())
     run(lambda: asyncio.run(amid()), lambda: one(log))
 
 

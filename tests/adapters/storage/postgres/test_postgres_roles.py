@@ -1,6 +1,5 @@
 """Who may do what: events never change, applications only append, tenants do not meet."""
 
-from collections.abc import Iterator
 from typing import LiteralString
 from uuid import UUID, uuid4
 
@@ -11,46 +10,16 @@ from psycopg.sql import SQL, Identifier
 
 import onrecord
 from onrecord.adapters.storage.postgres import batch as postgres_batch
-from onrecord.adapters.storage.postgres.postgres import Postgres, migrate, open_postgres
+from onrecord.adapters.storage.postgres.postgres import Postgres, open_postgres
 from onrecord.adapters.store import backend_of
 from onrecord.domain.erasures import INTENDED, erasure_id, is_marked, operators_of
 from onrecord.domain.errors import ConversationNotFound, StorageReadOnly
 from onrecord.domain.log import Append, Recorded
+from tests.adapters.storage.postgres.roles import ROLE, admit
 from tests.adapters.storage.postgres.test_postgres import as_role
 from tests.factories import BECAUSE, OTHER_TENANT, TENANT, appending, raw_event
 from tests.ledger import verified_log
-from tests.postgres_server import VERSIONS, Server, owner_s, server
-
-ROLE = "onrecord_app"
-
-
-@pytest.fixture
-def running() -> Server:
-    return server(VERSIONS[-1])
-
-
-@pytest.fixture
-def url(running: Server) -> Iterator[str]:
-    """A database with an empty log, and a role that nobody has let in yet."""
-    created = running.create("log", migrate)
-    running.execute("CREATE ROLE {} LOGIN", ROLE)
-    yield created
-    running.drop(created)
-    running.execute("DROP ROLE {}", ROLE)
-
-
-@pytest.fixture
-def owner(url: str) -> Iterator[Postgres]:
-    log = open_postgres(url)
-    yield log
-    log.close()
-
-
-def admit(url: str, tenant: object = None) -> str:
-    with psycopg.connect(owner_s(url), autocommit=True) as connection:
-        connection.execute("SELECT onrecord.admit(%s, %s::uuid)", (ROLE, tenant))
-    return as_role(url, ROLE)
-
+from tests.postgres_server import owner_s
 
 CHANGES: tuple[LiteralString, ...] = (
     "UPDATE onrecord.event SET body = 'rewritten'",

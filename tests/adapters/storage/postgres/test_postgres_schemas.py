@@ -22,6 +22,7 @@ from onrecord.domain.log import Forgotten, Recorded
 from onrecord.projections.views.audit import AUDIT
 from tests.adapters.storage.postgres.test_postgres import as_role
 from tests.adapters.views.workers import caught_up, chat
+from tests.awaited import appended
 from tests.factories import TENANT, appending, prompt, raw_event
 from tests.patience import PATIENCE, until
 from tests.postgres_places import fresh_log
@@ -86,7 +87,7 @@ def test_an_event_of_one_is_not_in_the_other(logs: Logs) -> None:
 
 
 async def appended_async(log: Postgres, conversation: UUID) -> object:
-    return (await log.append_async([appending(conversation, raw_event())]))[0]
+    return (await appended(log, [appending(conversation, raw_event())]))[0]
 
 
 def test_coroutines_append_to_the_log_that_is_theirs(logs: Logs) -> None:

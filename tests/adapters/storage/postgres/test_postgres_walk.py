@@ -25,9 +25,9 @@ from tests.postgres_server import VERSIONS, server
 # -- what there is -----------------------------------------------------------------------------
 
 OF_TENANTS: Final = {
-    *("blob", "blob_chunk", "conversation_head", "conversation_key", "erasure", "event", "parked"),
-    *("snapshot", "tenant", "tracking", "view_audit", "view_conversations", "view_search"),
-    *("view_tool_ledger", "view_usage", "view_window"),
+    *("actor_name", "blob", "blob_chunk", "conversation_head", "conversation_key", "erasure"),
+    *("event", "parked", "snapshot", "tenant", "tracking", "view_audit", "view_conversations"),
+    *("view_own", "view_search", "view_tool_ledger", "view_usage", "view_window"),
 }
 OF_ALL: Final = {"checkpoint", "generation", "migration", "part", "shard_lock", "view", "worker"}
 """These say nothing of a tenant."""
@@ -38,43 +38,41 @@ _EVENT: Final = (
     "ROW(gen_random_uuid(), 'test', 1, '{}', '', '{}', NULL, 0, NULL, 0, 0)::onrecord.new_event"
 )
 _WANTED: Final = "jsonb_build_object('words', %(word)s::text)"
+
+
+def of_both(call: str) -> tuple[str, str]:
+    """Return a call that names the other tenant, and one that names the caller's own."""
+    return call.replace("TENANT", "%(other)s::uuid"), call.replace("TENANT", "%(own)s::uuid")
+
+
 CALLS: Final[dict[str, tuple[str, ...]]] = {
-    "append": tuple(
-        f"SELECT * FROM onrecord.append(ARRAY[ROW({tenant}, %(theirs)s, NULL, ARRAY[{_EVENT}], "
+    "append": of_both(
+        f"SELECT * FROM onrecord.append(ARRAY[ROW(TENANT, %(theirs)s, NULL, ARRAY[{_EVENT}], "
         "'{}')::onrecord.request])"
-        for tenant in ("%(other)s::uuid", "%(own)s::uuid")
     ),
-    "must_take": (
-        "SELECT onrecord.must_take(%(other)s, %(theirs)s)",
-        "SELECT onrecord.must_take(%(own)s, %(theirs)s)",
-    ),
+    "must_take": of_both("SELECT onrecord.must_take(TENANT, %(theirs)s)"),
     "open_conversation": (
-        "SELECT onrecord.open_conversation(%(other)s, %(key)s, %(theirs)s)",
-        "SELECT onrecord.open_conversation(%(own)s, %(key)s, %(theirs)s)",
+        *of_both("SELECT onrecord.open_conversation(TENANT, %(key)s, %(theirs)s)"),
         "SELECT onrecord.open_conversation(%(own)s, %(key)s, %(ours)s)",
     ),
     "put_chunk": (
-        "SELECT onrecord.put_chunk(%(other)s, %(theirs)s, %(incoming)s, 1, '')",
-        "SELECT onrecord.put_chunk(%(own)s, %(theirs)s, %(incoming)s, 1, '')",
+        *of_both("SELECT onrecord.put_chunk(TENANT, %(theirs)s, %(incoming)s, 1, '')"),
         "SELECT onrecord.put_chunk(%(own)s, %(ours)s, %(incoming)s, 1, '')",
     ),
     "seal_blob": (
-        "SELECT onrecord.seal_blob(%(other)s, %(theirs)s, %(incoming)s, %(digest)s, 1)",
-        "SELECT onrecord.seal_blob(%(own)s, %(theirs)s, %(incoming)s, %(digest)s, 1)",
+        *of_both("SELECT onrecord.seal_blob(TENANT, %(theirs)s, %(incoming)s, %(digest)s, 1)"),
         "SELECT onrecord.seal_blob(%(own)s, %(ours)s, %(incoming)s, %(digest)s, 1)",
     ),
-    "forget": ("SELECT onrecord.forget(%(theirs)s)",),
+    "forget": ("SELECT onrecord.forget(%(theirs)s)", "SELECT onrecord.forget(%(their_actor)s)"),
     "sweep_blobs": ("SELECT onrecord.sweep_blobs(0)",),
     "hold_off_erasures": ("SELECT onrecord.hold_off_erasures()",),
-    "keep_snapshot": tuple(
-        f"SELECT onrecord.keep_snapshot({tenant}, %(theirs)s, 1, 'topic', '')"
-        for tenant in ("%(other)s", "%(own)s")
+    "keep_snapshot": of_both("SELECT onrecord.keep_snapshot(TENANT, %(theirs)s, 1, 'topic', '')"),
+    "keep_actor_name": (
+        *of_both("SELECT onrecord.keep_actor_name(TENANT, %(actor)s, %(their_actor)s, 'x')"),
+        "SELECT onrecord.keep_actor_name(%(other)s, uuid_send(%(own)s), %(their_actor)s, 'x')",
     ),
     "track": ("SELECT onrecord.track(%(other)s, %(word)s, 'application', 99)",),
-    "search_rows": tuple(
-        f"SELECT (onrecord.search_rows(1, {tenant}, {_WANTED}, '{{}}', 9))::text"
-        for tenant in ("%(other)s", "%(own)s")
-    ),
+    "search_rows": of_both(f"SELECT (onrecord.search_rows(1, TENANT, {_WANTED}, '{{}}', 9))::text"),
     **{
         name: (f"SELECT i::text FROM onrecord.{name}() AS i",)
         for name in (
@@ -104,7 +102,7 @@ EVERYONE: Final = {
 VERBS: Final = {
     "runtime": {
         *("append", "must_take", "open_conversation", "put_chunk", "seal_blob", "search_rows"),
-        *("keep_snapshot", "track", *EVERYONE),
+        *("keep_actor_name", "keep_snapshot", "track", *EVERYONE),
     },
     "eraser": {"append", "forget", "search_rows", "sweep_blobs", *EVERYONE},
     "auditor": {"search_rows", *EVERYONE},
@@ -156,6 +154,8 @@ class Street:
             "digest": bytes.fromhex(self.them.blob.sha256),
             "key": self.them.key,
             "word": self.them.word,
+            "actor": self.them.actor,
+            "their_actor": self.them.actor_id,
         }
 
 
@@ -391,8 +391,10 @@ def use(url: str, them: Neighbour) -> None:
     log.put_blob(them.tenant, them.conversation, [b"more"])
     log.connections.ask("track", (them.tenant, them.word, "application", 9))
     log.connections.ask("put_chunk", (them.tenant, them.conversation, them.incoming, 9, b""))
+    log.actors().keep(them.tenant, them.actor, them.word)
     log.close()
-    with onrecord.connect(patient, tenant=them.tenant) as store:
+    with onrecord.connect(patient, tenant=them.tenant, actor="passer-by") as store:
         passing = store.conversation("passing")
         passing.user("Hello")
         store.forget("passing", **BECAUSE)
+        store.forget_actor("passer-by", **BECAUSE)

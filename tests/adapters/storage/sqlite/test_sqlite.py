@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 from uuid import UUID, uuid4
 
 import apsw
@@ -75,6 +76,41 @@ def test_events_cannot_be_changed_by_hand(store: Sqlite, raw: ByHand, statement:
 def test_only_what_is_said_can_be_erased_by_hand(store: Sqlite, raw: ByHand) -> None:
     raw.run("UPDATE event SET body = NULL, salt = NULL, once = NULL")
     assert [event.body for event in verified_log(store)] == [None, None]
+
+
+def test_a_key_is_flushed_with_what_is_said_behind_it(store: Sqlite) -> None:
+    levels = Flushes(store)
+    conversation = store.open(TENANT, "support/4711")
+    assert levels.of_commits == [NORMAL]
+    store.append([appending(conversation, started(), prompt())])
+    store.put_blob(TENANT, conversation, (b"data",))
+    assert levels.of_commits == [NORMAL, FULL, FULL]
+
+
+def test_what_broke_off_amid_an_unflushed_commit_leaves_the_next_one_flushed(store: Sqlite) -> None:
+    with pytest.raises(ZeroDivisionError), store.file.writing(is_flushed=False):
+        _ = 1 / 0
+    levels = Flushes(store)
+    store.append([appending(uuid4(), started(), prompt())])
+    assert levels.of_commits == [FULL]
+
+
+NORMAL, FULL = 1, 2
+
+
+class Flushes:
+    """How the commits of a store's connection are flushed."""
+
+    def __init__(self, store: Sqlite) -> None:
+        self.of_commits: list[int] = []
+        (connection,) = store.file.connections.idle
+
+        def commits() -> bool:
+            (level,) = cast("Any", connection).execute("PRAGMA synchronous").fetchone()
+            self.of_commits.append(level)
+            return False
+
+        connection.set_commit_hook(commits)
 
 
 def test_what_is_forgotten_is_in_none_of_the_files(path: Path) -> None:

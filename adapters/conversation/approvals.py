@@ -1,0 +1,105 @@
+"""Calls that wait for a person: which they are, and what was decided about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal
+
+from onrecord.adapters.conversation.open_calls import OpenCall, open_calls, recorded_once
+from onrecord.adapters.conversation.tool_results import give_result
+from onrecord.adapters.inputs.arguments import call_given, text_if_given
+from onrecord.adapters.streams.results import ResultDone
+from onrecord.adapters.streams.stream import Stream
+from onrecord.domain.content import ToolCall
+from onrecord.domain.errors import ApprovalNotAsked, InvalidInput
+from onrecord.domain.events import Event
+from onrecord.domain.header import time_of
+from onrecord.domain.new_events import Attribution
+
+if TYPE_CHECKING:
+    from onrecord.adapters.storage.eventsourcing.approvals import Approvals
+
+
+@dataclass(frozen=True, slots=True)
+class PendingApproval:
+    """A call that waits until a person grants or denies it.
+
+    `unsure` says that it was begun by a process that did not finish it, so that nobody knows whether
+    it was made. `requested_at` is in microseconds since 1970-01-01 UTC.
+    """
+
+    call: ToolCall
+    unsure: bool
+    requested_at: int
+
+    @property
+    def requested_time(self) -> datetime:
+        """Return `requested_at` as a datetime, in UTC."""
+        return time_of(self.requested_at)
+
+
+def pending_approvals(stream: Stream) -> tuple[PendingApproval, ...]:
+    """Return the calls that wait for a person, in the order in which they were made."""
+    return tuple(
+        PendingApproval(each.call, each.state.unsure, each.state.requested_at)
+        for each in open_calls(stream)
+        if each.state.approval == "requested"
+    )
+
+
+def request_approval(stream: Stream, asked: OpenCall, *, unsure: bool) -> None:
+    """Ask a person about a call; nothing changes where another runner asked the same first."""
+    approvals = _approvals(stream, stream.attribution())
+    approvals.request(asked.call.id, asked.version, asked.state.approvals, unsure=unsure)
+
+
+def grant(stream: Stream, call_id: str, reason: str | None, actor: str | None) -> None:
+    """Record that a person lets a call be made; errors as `_decide`."""
+    _decide(stream, call_given(call_id), "granted", text_if_given("a reason", reason), actor)
+
+
+def deny(stream: Stream, call_id: str, reason: str, actor: str | None) -> ResultDone:
+    """Record that a person does not let a call be made, and the result that says so."""
+    why = text_if_given("a reason", reason)
+    if why is None or not why.strip():
+        raise InvalidInput("say why: the model reads the reason")
+    _decide(stream, call_given(call_id), "denied", why, actor)
+    # After a death in between the next runner records it.
+    return give_result(stream, call_id, denial(why), is_error=True)
+
+
+def denial(reason: str | None) -> str:
+    """Return what a model is told of a call that was denied."""
+    return f"Error: A person denied this call: {reason}"
+
+
+def _decide(
+    stream: Stream,
+    call_id: str,
+    decision: Literal["granted", "denied"],
+    reason: str | None,
+    actor: str | None,
+) -> None:
+    """Decide about a call, once.
+
+    AlreadyDecided where somebody else did, ApprovalNotAsked where nobody is asked about it,
+    InvalidInput where it is not said who decides.
+    """
+    who = stream.names.attribution(actor, None).or_else(stream.attribution())
+    of_id = [each for each in open_calls(stream) if each.call.id == call_id]
+    if not of_id or not of_id[0].state.approvals:
+        raise ApprovalNotAsked
+    asked = (call_id, of_id[0].version, of_id[0].state.approvals - 1)
+    _approvals(stream, who).decide(asked, decision, reason, who.actor)
+
+
+def _approvals(stream: Stream, by: Attribution) -> Approvals:
+    # The library is loaded when somebody is asked, not before.
+    from onrecord.adapters.storage.eventsourcing.approvals import Approvals, ApprovalsRecorder
+
+    def record(happened: Event) -> bool:
+        return recorded_once(stream, happened, by)
+
+    recorder = ApprovalsRecorder(stream.conversation_id, stream.read, record)
+    return Approvals(recorder, stream.conversation_id)

@@ -1,0 +1,105 @@
+"""Aggregates of the `eventsourcing` library, saved with what is said in a conversation: all or none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Generic, NamedTuple, ParamSpec, TypeVar, cast
+from uuid import UUID
+
+from eventsourcing.application import Application
+from eventsourcing.domain import MutableOrImmutableAggregate
+from eventsourcing.persistence import Recording
+
+from onrecord.adapters.conversation.conversation import Conversation, stream_of, tenancy_of
+from onrecord.adapters.storage.eventsourcing.recorders import Appender, LogApplicationRecorder
+from onrecord.domain.errors import InvalidInput
+from onrecord.domain.log import Append, Verdict
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_VERBS: Final = (
+    *("user", "assistant", "signal", "instruct", "tool_result", "cancel", "redact"),
+    *("annotate", "compact", "edit_message", "retract_answer", "set_tool_context", "end"),
+)
+"""Those that record by one append. Others may record twice, and a transaction holds one append."""
+
+
+class SavedTogether(NamedTuple, Generic[T]):
+    """What was saved with what was said, by one transaction.
+
+    `recordings` are those that `Application.save` returns, and `said` is what the verb of the
+    conversation returns.
+    """
+
+    recordings: list[Recording[UUID]]
+    said: T
+
+
+def save_together(
+    application: Application[UUID],
+    aggregates: Sequence[MutableOrImmutableAggregate[UUID]],
+    verb: Callable[P, T],
+    /,
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> SavedTogether[T]:
+    """Save aggregates as `application.save` does, and call a verb of a conversation: all or none.
+
+    `verb` is that of a conversation, such as `chat.tool_result`; its arguments follow. Both are one
+    transaction of one database, which is durable when this returns. If the conversation has what is
+    said already, the aggregates are saved alone. If the application conflicts, that is IntegrityError of
+    the library; if the conversation does, the verb's own error. Then nothing is recorded. InvalidInput
+    where the application records elsewhere, or the verb is another.
+    """
+    conversation = _conversation_of(verb)
+    _must_be_one_log(application, conversation)
+    said: list[T] = []
+
+    def say(append: Appender) -> None:
+        joined = tenancy_of(conversation).appending_by(_Appends(append))
+        holder = stream_of(conversation).holder
+        method: Callable[P, T] = getattr(
+            Conversation(joined, conversation.key, holder), verb.__name__
+        )
+        said.append(method(*args, **kwargs))
+
+    recordings = application.save(*aggregates, beside=say)
+    if not said:
+        # No aggregate had anything new, or `save` is one that does not pass on what it is given.
+        raise InvalidInput("nothing was recorded: the application's save takes no `beside`")
+    return SavedTogether(recordings, said[0])
+
+
+class _Appends(NamedTuple):
+    """What a stream appends by, from a function."""
+
+    by: Appender
+
+    def append(self, appends: Sequence[Append]) -> list[Verdict]:
+        return self.by(appends)
+
+
+def _conversation_of(verb: Callable[..., object]) -> Conversation:
+    owner: object = getattr(verb, "__self__", None)
+    if isinstance(owner, Conversation) and verb.__name__ in _VERBS:
+        return owner
+    raise InvalidInput(
+        f"what is recorded with a save is said by one of a conversation's verbs: {', '.join(_VERBS)}"
+    )
+
+
+def _must_be_one_log(application: Application[UUID], conversation: Conversation) -> None:
+    recorder = application.recorder
+    if not isinstance(recorder, LogApplicationRecorder):
+        raise InvalidInput(
+            "the application records elsewhere: set PERSISTENCE_MODULE to onrecord.eventsourcing.sqlite "
+            "or onrecord.eventsourcing.postgres"
+        )
+    store = cast("LogApplicationRecorder[Any]", recorder).store
+    # The key of digests is each log's own.
+    if store.digest(_PROBE) != stream_of(conversation).backend.digest(_PROBE):
+        raise InvalidInput("application and conversation are in two logs: give both the same URL")
+
+
+_PROBE: Final = "onrecord/one-log"

@@ -1,0 +1,105 @@
+"""What a runner does with a call that awaits its result: make it, leave it, or tell why it was denied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Literal, TypeAlias, assert_never
+
+from onrecord.adapters.conversation.approvals import denial, request_approval
+from onrecord.adapters.conversation.open_calls import OpenCall
+from onrecord.adapters.streams.stream import Stream
+from onrecord.adapters.tools.runner.calling import arguments_of
+from onrecord.adapters.tools.tool import Failed, Tool
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.tool_context import ToolCallContext
+from onrecord.domain.tools import ToolDefinition
+
+APPROVED_LEASE: Final = 600.0
+"""How many seconds a call may take that a person approved, unless the runner says otherwise."""
+
+NextStep: TypeAlias = Literal["make", "wait", "ask", "ask again", "deny"]
+"""What comes next of a call: `ask again` where it was begun and nobody knows whether it was made."""
+
+
+def next_step(opened: OpenCall, tool: Tool, now: int) -> NextStep:
+    """Return what comes next of a call; `now` is the time of the store's clock in microseconds.
+
+    A function of `needs_approval` is asked only where it matters; what it raises is raised.
+    """
+    state = opened.state
+    match state.approval:
+        case "requested":
+            return "wait"
+        case "denied":
+            return "deny"
+        case "granted":
+            return "make"
+        case None:
+            pass
+        case _:
+            assert_never(state.approval)
+    if not state.begun:
+        return "ask" if _needs_approval(tool, opened) else "make"
+    if now < state.until:
+        return "wait"
+    return "make" if tool.repeatable else "ask again"
+
+
+def _needs_approval(tool: Tool, opened: OpenCall) -> bool:
+    needs = tool.needs_approval
+    return needs if isinstance(needs, bool) else bool(needs(arguments_of(opened.call)))
+
+
+def callable_now(stream: Stream, opened: OpenCall, tool: Tool, now: int) -> Tool | None:
+    """Return what to call for an open call; None where nothing is to be called yet.
+
+    Where a person is to be asked, that is recorded.
+    """
+    try:
+        step = next_step(opened, tool, now)
+    except Exception as exc:  # noqa: BLE001 - it is the result of the call
+        return _failing(tool.definition, exc)
+    match step:
+        case "make":
+            return tool
+        case "deny":
+            return _denied(tool.definition, opened.state.reason)
+        case "ask" | "ask again":
+            request_approval(stream, opened, unsure=step == "ask again")
+            return None
+        case "wait":
+            return None
+        case _:
+            assert_never(step)
+
+
+def lease_of(opened: OpenCall, lease: float | None) -> float | None:
+    """Return for how many seconds a runner begins a call for itself; None: it needs not say so.
+
+    A call that a person approved, or that somebody began before, is always begun by one runner.
+    """
+    is_sole = lease is not None or opened.state.approval == "granted" or opened.state.begun
+    if not is_sole or opened.state.approval == "denied":
+        return None
+    return APPROVED_LEASE if lease is None else lease
+
+
+def _denied(definition: ToolDefinition, reason: str | None) -> Tool:
+    failed = Failed(denial(reason))
+    return _in_its_place(definition, lambda: failed)
+
+
+def _failing(definition: ToolDefinition, exc: Exception) -> Tool:
+    def fail() -> object:
+        raise exc
+
+    return _in_its_place(definition, fail)
+
+
+def _in_its_place(definition: ToolDefinition, answer: Callable[[], object]) -> Tool:
+    """Return what stands in for a tool that is not called: `answer` gives what the call comes to."""
+
+    def call(_arguments: JsonObject, _context: ToolCallContext) -> object:
+        return answer()
+
+    return Tool(definition, call)

@@ -1,0 +1,112 @@
+"""The caller's own tables beside the log: how statements that are not ours get into a transaction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any, Final, Literal
+
+import psycopg
+from psycopg.pq import ExecStatus, TransactionStatus
+
+from onrecord.adapters.storage.postgres.connections import LogConnection
+from onrecord.adapters.storage.postgres.errors import translated
+from onrecord.domain.errors import InvalidInput
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.views.own_views import OwnTables
+from onrecord.projections.views.step import NotWritten
+from onrecord.projections.views.view import Feed
+
+_BEFORE: Final = r"(?:[\s;]|--[^\n]*\n|/\*.*?\*/)*"
+_ENDS: Final = re.compile(
+    _BEFORE + r"(?:abort|begin|commit|end|prepare\s+transaction|rollback|start)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_COPIES: Final = re.compile(_BEFORE + r"copy\b.*\b(?:stdin|stdout)\b", re.IGNORECASE | re.DOTALL)
+
+_OF_THE_SERVER: Final = ("08", "25", "53", "57", "58")
+"""Classes of errors that no event is to blame for: lost, stalled, full, ended. All are tried again."""
+
+
+class PostgresTransaction:
+    """A transaction of a worker, or of a reader, in the hands of a projection of one's own."""
+
+    def __init__(self, connection: LogConnection, generation: int) -> None:
+        """Use a connection that is in a transaction."""
+        self._connection, self.generation = connection, generation
+
+    @property
+    def database(self) -> Literal["postgresql"]:
+        """Return which database it is."""
+        return "postgresql"
+
+    @property
+    def connection(self) -> Any:
+        """Return the connection of psycopg; its cursors take `$1`, not `%s`."""
+        return self._connection
+
+    def execute(self, statement: str, *parameters: object) -> list[tuple[Any, ...]]:
+        """Run one statement and return its rows; `$1` is the first parameter."""
+        if _ENDS.match(statement):
+            raise InvalidInput("the transaction is not yours to end: raise, and it is undone")
+        if _COPIES.match(statement):
+            raise InvalidInput(
+                "this is no statement with rows: use `transaction.connection` to copy"
+            )
+        # Without parameters the driver sends several statements as they are, and one may be COMMIT.
+        # In a pipeline the server takes one statement, and refuses several.
+        is_piped = ";" in statement and not parameters
+        with self._connection.pipeline() if is_piped else nullcontext():
+            cursor = self._connection.execute(statement.encode(), parameters or None)
+        return [] if cursor.description is None else cursor.fetchall()
+
+
+def write_own(connection: LogConnection, feed: Feed, events: Sequence[RecordedEvent]) -> None:
+    """Have a projection of one's own write events; NotWritten where it raises, and nothing stays.
+
+    What no event is to blame for is a StorageError: a lost connection, a statement that takes too long, a
+    stalled transaction that the server ended. Then the whole batch is done again.
+    """
+    assert isinstance(feed.view, OwnTables)
+    try:
+        with connection.transaction(), _handed_over(connection):
+            feed.view.write(PostgresTransaction(connection, feed.generation), events)
+            # A program that swallowed an error of the server is told of it here.
+            connection.execute(b"SELECT")
+    except Exception as exc:
+        if connection.closed:
+            raise translated(psycopg.OperationalError()) from exc
+        if isinstance(exc, psycopg.OperationalError) and _is_of_the_server(exc):
+            raise translated(exc) from exc
+        raise NotWritten(exc) from exc
+
+
+def _is_of_the_server(error: psycopg.OperationalError) -> bool:
+    return error.sqlstate is None or error.sqlstate.startswith(_OF_THE_SERVER)
+
+
+@contextmanager
+def _handed_over(connection: LogConnection) -> Generator[None]:
+    """Keep a connection open, and fit for what comes next, while it is in other hands."""
+    connection.is_handed_over = True
+    try:
+        yield
+    except Exception:
+        _end_copy(connection)
+        raise
+    finally:
+        connection.is_handed_over = False
+
+
+def _end_copy(connection: LogConnection) -> None:
+    """Bring a COPY to its end that nobody reads or feeds: until then the server takes no statement."""
+    driver = connection.pgconn
+    if connection.closed or driver.transaction_status != TransactionStatus.ACTIVE:
+        return
+    while (result := driver.get_result()) is not None:
+        if result.status == ExecStatus.COPY_OUT:
+            while driver.get_copy_data(0)[0] > 0:
+                pass
+        elif result.status == ExecStatus.COPY_IN:
+            driver.put_copy_end(b"nobody feeds it")

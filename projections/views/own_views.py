@@ -1,0 +1,294 @@
+"""Projections of one's own as the machinery of the views has them: views, most of which hand on their events."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final, cast
+from uuid import UUID
+
+from pydantic_core import from_json
+
+from onrecord.domain.encoding import NAMES
+from onrecord.domain.erasures import COMPLETED, ErasureCompleted, decode_fact, is_marked
+from onrecord.domain.errors import InvalidInput
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.views.projection import (
+    EventSink,
+    NativeProjection,
+    ProjectionRow,
+    ProjectionTransaction,
+    RowProjection,
+    TableProjection,
+)
+from onrecord.projections.views.step import NotWritten
+from onrecord.projections.views.view import Changes, EventBatch, Feed, Row, View, rows_json
+
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,62}")
+_NAMES: Final[Mapping[object, str]] = {shape: name for name, shape in NAMES.items()}
+_LONGEST: Final = 500
+"""Characters of a row's name."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Described:
+    """What each projection of one's own says of itself."""
+
+    name: str
+    revision: int
+    strict: bool
+    types: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _WithoutRows(_Described):
+    """What is folded of events whose projection keeps what it makes of them: nothing but the events."""
+
+    def wanted(self, batch: EventBatch) -> list[Row]:
+        """Return nothing: what a projection of one's own knows, it asks for itself."""
+        del batch
+        return []
+
+    def fold(self, batch: EventBatch, known: Sequence[Row]) -> Changes:
+        """Return the events, for whom they are written or delivered to."""
+        del known
+        return Changes(events=batch.events)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnRows(_Described):
+    """A `RowProjection` as a view: its rows are in one table with those of others, each with the name."""
+
+    projection: RowProjection
+
+    def wanted(self, batch: EventBatch) -> list[Row]:
+        """Return the keys of the rows that folding has to know."""
+        with contained("wanted"):
+            names = dict.fromkeys(self.projection.wanted(batch))
+        return [self._key(batch, name) for name in names]
+
+    def fold(self, batch: EventBatch, known: Sequence[Row]) -> Changes:
+        """Return what a batch changes."""
+        rows = {row["name"]: row["value"] for row in known}
+        with contained("fold"):
+            changed = dict(_checked(self.projection.fold(batch, rows)))
+        put: list[Row] = []
+        drop: list[Row] = []
+        for name, value in changed.items():
+            key = self._key(batch, name)
+            if value is None:
+                drop.append(key)
+            else:
+                put.append({**key, "tenant": str(batch.tenant), "value": value})
+        return Changes(tuple(put), tuple(drop))
+
+    def _key(self, batch: EventBatch, name: str) -> Row:
+        if not isinstance(cast("object", name), str) or not 0 < len(name) <= _LONGEST:
+            raise InvalidInput(f"the name of a row is a text of up to {_LONGEST} characters")
+        return {"view": self.name, "conversation_id": str(batch.conversation_id), "name": name}
+
+
+def row_of(row: Row) -> ProjectionRow:
+    """Return a row of a page as the caller has it."""
+    conversation_id = UUID(row["conversation_id"])
+    return ProjectionRow(row["name"], row["value"], conversation_id, row.get("key"))
+
+
+def queries_of(view: View) -> str:
+    """Return what the names of a view's queries begin with, and whose its table is."""
+    return "own" if isinstance(view, OwnRows) else view.name
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnTables(_WithoutRows):
+    """A `TableProjection` as a view."""
+
+    projection: TableProjection
+    chosen: frozenset[str]
+
+    def begin(self, transaction: ProjectionTransaction) -> None:
+        """Have the tables made; InvalidInput where that fails."""
+        try:
+            _call(self.projection.create_tables, transaction)
+        except Exception as exc:
+            raise InvalidInput(
+                f"`create_tables` of {self.name} failed: {type(exc).__name__}: {exc}"
+            ) from exc
+
+    def sweep(self, transaction: ProjectionTransaction) -> None:
+        """Have the rows of a generation deleted that is retired."""
+        _call(self.projection.delete_generation, transaction)
+
+    def write(self, transaction: ProjectionTransaction, events: Sequence[RecordedEvent]) -> None:
+        """Have events written, and what was forgotten deleted, in their order."""
+        waiting: list[RecordedEvent] = []
+        for event in events:
+            forgotten = _forgotten(event)
+            if forgotten is not None:
+                self._hand_over(transaction, waiting)
+                waiting = []
+                _call(self.projection.forget, transaction, forgotten)
+            if not self.chosen or event.type in self.chosen:
+                waiting.append(event)
+        self._hand_over(transaction, waiting)
+
+    def _hand_over(
+        self, transaction: ProjectionTransaction, events: Sequence[RecordedEvent]
+    ) -> None:
+        if events:
+            _call(self.projection.write, transaction, events)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnSink(_WithoutRows):
+    """An `EventSink` as a view."""
+
+    projection: EventSink
+
+    def deliver(self, events: Sequence[RecordedEvent]) -> None:
+        """Have events delivered."""
+        _call(self.projection.deliver, events)
+
+
+OwnView = OwnRows | OwnTables | OwnSink
+"""A projection of one's own as a view."""
+
+
+class Deliveries:
+    """What a step reads and writes where events are delivered to a sink: no rows at all."""
+
+    def __init__(self, waiting: Collection[UUID]) -> None:
+        """Deliver; `waiting` are the conversations that wait behind a parked event."""
+        self._waiting = waiting
+
+    def blocked(self, feed: Feed, conversations: Sequence[UUID]) -> Collection[UUID]:
+        """Return the conversations that wait."""
+        del feed, conversations
+        return self._waiting
+
+    def known(self, feed: Feed, keys: Sequence[Row]) -> list[Row]:
+        """Return nothing: a sink keeps what it knows."""
+        del feed, keys
+        return []
+
+    def write(self, feed: Feed, changes: Changes) -> None:
+        """Have the events delivered; NotWritten where the sink raises."""
+        assert isinstance(feed.view, OwnSink)
+        try:
+            feed.view.deliver(changes.events)
+        except NotWritten:
+            raise
+        except Exception as exc:
+            raise NotWritten(exc) from exc
+
+
+def view_of_own(projection: NativeProjection) -> View:
+    """Return a projection of one's own as a view; InvalidInput says what is wrong with it."""
+    revision = cast("object", projection.revision)
+    if not isinstance(revision, int) or not 0 < revision < 2**31:
+        raise InvalidInput("the revision of a projection is a whole number, from 1 on")
+    types = _stored_names(projection.types)
+    known = (_name_in(projection), revision, bool(projection.strict))
+    if isinstance(projection, EventSink):
+        return OwnSink(*known, types, projection)
+    if isinstance(projection, RowProjection):
+        return OwnRows(*known, types, projection)
+    # What was forgotten is in its tables too.
+    return OwnTables(*known, types | {COMPLETED} if types else types, projection, types)
+
+
+def is_own(view: View) -> bool:
+    """Whether a view is a projection of one's own."""
+    return isinstance(view, OwnView)
+
+
+def _name_in(projection: NativeProjection) -> str:
+    name: object = getattr(projection, "name", None)
+    if not isinstance(name, str) or _NAME.fullmatch(name) is None:
+        raise InvalidInput(
+            f"{type(projection).__name__} needs a name: up to 63 small letters, digits and _, a letter first"
+        )
+    return name
+
+
+def _stored_names(types: object) -> frozenset[str]:
+    if isinstance(types, str | bytes) or not isinstance(types, Collection):
+        raise InvalidInput(
+            "types are several: write {onrecord.MessageRecorded}, or their stored names"
+        )
+    return frozenset(map(_stored_name, cast("Collection[object]", types)))
+
+
+def _stored_name(kind: object) -> str:
+    name = kind if isinstance(kind, str) else _NAMES.get(kind)
+    if name is None:
+        raise InvalidInput(
+            "a type of events is a class such as onrecord.MessageRecorded, or a stored name"
+        )
+    return name
+
+
+def _checked(changed: object) -> Mapping[str, Row | None]:
+    """Return what a fold gave, if it is what a fold gives."""
+    if isinstance(changed, Mapping):
+        rows = cast("Mapping[object, object]", changed)
+        if all(value is None or isinstance(value, dict) for value in rows.values()):
+            _must_be_json([value for value in rows.values() if value is not None])
+            return cast("Mapping[str, Row | None]", changed)
+    raise InvalidInput(
+        "`fold` of a projection returns rows by name: JSON objects, or None to take one away"
+    )
+
+
+def _must_be_json(values: Sequence[object]) -> None:
+    """Refuse rows that no database keeps, or that cannot be read again: they are nested as deep as is read."""
+    for value in values:
+        try:
+            from_json(rows_json((value,)), allow_inf_nan=False)
+        except (ValueError, TypeError, RecursionError) as exc:
+            raise InvalidInput(
+                "a row that `fold` of a projection returned is no JSON: it has texts, finite numbers, true, "
+                "false and None, in lists and dicts that hold each other fewer than 200 levels deep"
+            ) from exc
+
+
+@contextmanager
+def contained(method: str) -> Generator[None]:
+    """Make an InvalidInput of what a method raises that is no Exception: it ends nothing but its event.
+
+    KeyboardInterrupt stays what it is: whoever is at the keyboard means the process.
+    """
+    try:
+        yield
+    except (Exception, KeyboardInterrupt):
+        raise
+    except BaseException as exc:
+        raise InvalidInput(
+            f"`{method}` of a projection raised {type(exc).__name__}, which ends the process or a task"
+        ) from exc
+
+
+def _call(method: Callable[..., object], *arguments: object) -> None:
+    """Call a method that returns nothing; what comes back is a generator or a coroutine, and did nothing."""
+    with contained(method.__name__):
+        result = method(*arguments)
+    if result is not None:
+        raise InvalidInput(
+            f"`{method.__name__}` of a projection returns nothing, not {type(result).__name__}: write a "
+            "plain method, without `yield` and `async`"
+        )
+
+
+def _forgotten(event: RecordedEvent) -> UUID | None:
+    """Return the conversation that an event says was forgotten; only operators' streams say so."""
+    if event.type != COMPLETED or event.body is None or not is_marked(event.conversation_id):
+        return None
+    fact = decode_fact(event.type, event.schema_version, event.body)
+    return fact.conversation_id if isinstance(fact, ErasureCompleted) else None
+
+
+def is_of(view: OwnView, projection: NativeProjection) -> bool:
+    """Whether a view is this projection's."""
+    return view.projection == projection
