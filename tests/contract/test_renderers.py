@@ -6,6 +6,7 @@ documents, the providers' own tools, redactions, compactions, any window.
 
 import json
 from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from onrecord.domain.errors import NothingToSend, UnsupportedDocument
 from onrecord.domain.events import Event, InstructionsSet, RequestSent, ToolsDeclared
+from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import names
 from onrecord.projections.apis.request import Options, Request, render
 from onrecord.projections.history.windows import exchanges_of
@@ -96,6 +98,41 @@ def test_the_same_history_gives_the_same_bytes(histories: Histories, data: st.Da
     assert once.body_parts() == again.body_parts()
     assert dict(once) == dict(again)
     assert once.report == again.report
+
+
+@each_kind
+@examples(200)
+@given(st.data())
+def test_who_empties_a_request_changes_no_later_one(
+    histories: Histories, data: st.DataObject
+) -> None:
+    """No words of ours, tools or cache points are one object in all requests."""
+    _, events, options = drawn(histories, data)
+    request = rendered(histories, copies_of(events), options)
+    if request is None:
+        return
+    body = request.body_parts()
+    empty(dict(request.body))
+    again = rendered(histories, copies_of(events), options)
+    assert again is not None
+    assert again.body_parts() == body
+
+
+def copies_of(events: Sequence[tuple[int, Event]]) -> list[tuple[int, Event]]:
+    return [(version, event.model_copy(deep=True)) for version, event in events]
+
+
+def empty(value: object) -> None:
+    """Take out whatever a value holds, at any depth."""
+    if isinstance(value, dict):
+        members = list(cast("JsonObject", value).values())
+    elif isinstance(value, list):
+        members = list(cast("list[object]", value))
+    else:
+        return
+    for member in members:
+        empty(member)
+    cast("Any", value).clear()
 
 
 @each_kind

@@ -21,10 +21,10 @@ from onrecord.projections.apis.bedrock.draft import BedrockDraft, model_of
 from onrecord.projections.apis.bedrock.read import held, kind_of
 from onrecord.projections.history.history import Block
 
-_A_BEGINNING: Final[JsonObject] = {"text": "Go on."}
-_HAS_RESULTS: Final[JsonObject] = {"text": "I have the results."}
-_HAS_SEEN: Final[JsonObject] = {"text": "I have seen these."}
-_A_LINE: Final[JsonObject] = {"text": "A document:"}
+_A_BEGINNING: Final = "Go on."
+_HAS_RESULTS: Final = "I have the results."
+_HAS_SEEN: Final = "I have seen these."
+_A_LINE: Final = "A document:"
 _APART: Final = frozenset({"document", "video"})
 _FILES: Final = _APART | {"image"}
 _MOST: Final = {"image": 20, "document": 5}
@@ -77,7 +77,7 @@ def arranged(draft: BedrockDraft, messages: list[Message]) -> list[Message]:
     draft.note(
         "repaired", "B5", first.version, "a word of the user's stands before the first answer"
     )
-    return [Message("user", [_A_BEGINNING], [first]), *ordered]
+    return [Message("user", [{"text": _A_BEGINNING}], [first]), *ordered]
 
 
 def call_of(value: JsonObject) -> str | None:
@@ -115,12 +115,12 @@ def _apart(draft: BedrockDraft, message: Message) -> Iterator[Message]:
     begin = 0
     for at, word in _seams(draft, message) if message.role == "user" else ():
         yield Message("user", message.content[begin:at], message.blocks[begin:at])
-        yield Message("assistant", [word], [message.blocks[at]])
+        yield Message("assistant", [{"text": word}], [message.blocks[at]])
         begin = at
     yield message if not begin else Message("user", message.content[begin:], message.blocks[begin:])
 
 
-def _seams(draft: BedrockDraft, message: Message) -> Iterator[tuple[int, JsonObject]]:
+def _seams(draft: BedrockDraft, message: Message) -> Iterator[tuple[int, str]]:
     """Yield where a message is to be cut, and the word that stands there."""
     after_results = _seam(draft, message)
     counted = Counter[str]()
@@ -173,7 +173,7 @@ def _beside_text(draft: BedrockDraft, message: Message) -> Message:
         return message
     draft.note("repaired", "B6", block.version, "a line of text stands before the document")
     pieces = message.pieces
-    return message_of("user", [*pieces[:first], Piece(_A_LINE, block), *pieces[first:]])
+    return message_of("user", [*pieces[:first], Piece({"text": _A_LINE}, block), *pieces[first:]])
 
 
 def _is_said_with(one: Block, other: Block) -> bool:

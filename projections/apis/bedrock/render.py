@@ -36,8 +36,6 @@ from onrecord.projections.history.history import History
 
 # Instructions and tools.
 
-_OPEN: Final[JsonObject] = {"type": "object"}
-
 
 def instructions_of(draft: BedrockDraft) -> list[JsonObject]:
     """Return what stands under `system`: blocks, none of them blank (B4), no cache points (B13)."""
@@ -59,10 +57,13 @@ def declare_called(draft: BedrockDraft, ran: Iterable[str]) -> None:
     own: list[JsonObject] = [{"systemTool": {"name": name}} for name in ran]
     if draft.tools or not (draft.called or own):
         return
-    called = [{"toolSpec": {"name": name, "inputSchema": {"json": _OPEN}}} for name in draft.called]
-    draft.tools = [*called, *own]
+    draft.tools = [*map(_of_any_input, draft.called), *own]
     why = "no tools are in force: those that were called are declared, with any input"
     draft.note("repaired", "B3", None, why)
+
+
+def _of_any_input(name: str) -> JsonObject:
+    return {"toolSpec": {"name": name, "inputSchema": {"json": {"type": "object"}}}}
 
 
 def _says(block: JsonObject) -> bool:
@@ -79,7 +80,6 @@ def _definition(draft: BedrockDraft, tool: ToolDefinition) -> JsonObject:
 
 # Cache points: at most four, placed by where things stand, never by what was sent before (B13).
 
-_POINT: Final[JsonObject] = {MARK: {"type": "default"}}
 _UNMARKED: Final = frozenset({"document", "video"})
 _TURNS: Final = 2
 
@@ -94,19 +94,23 @@ def place_marks(draft: BedrockDraft) -> None:
         draft.note("noted", "B13", None, "the model takes no cache points")
         return
     if draft.tools and draft.model.takes_marked_tools:
-        draft.tools = [*draft.tools, _POINT]
+        draft.tools = [*draft.tools, _point()]
     if draft.system:
-        draft.system = [*draft.system, _POINT]
+        draft.system = [*draft.system, _point()]
     users = [index for index, message in enumerate(draft.messages) if message.role == "user"]
     for index in users[-_TURNS:]:
         draft.messages[index] = _marked(draft.messages[index])
+
+
+def _point() -> JsonObject:
+    return {MARK: {"type": "default"}}
 
 
 def _marked(message: Message) -> Message:
     pieces = message.pieces
     for place in range(len(pieces), 0, -1):
         if kind_of(pieces[place - 1].value) not in _UNMARKED:
-            point = Piece(_POINT, pieces[place - 1].block)
+            point = Piece(_point(), pieces[place - 1].block)
             return message_of("user", [*pieces[:place], point, *pieces[place:]])
     return message
 
