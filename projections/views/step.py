@@ -7,7 +7,7 @@ the others is lost.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
@@ -31,7 +31,8 @@ class Refused(Exception):
 class NotWritten(Exception):
     """A projection of one's own raised `error`; nothing that it wrote stays, the transaction goes on.
 
-    `event` is the one that failed, where that is known: the others are not tried one by one.
+    `event` is the one that failed, where that is known: then those before it, and those behind it of
+    other conversations, are tried together.
     """
 
     def __init__(self, error: Exception, event: RecordedEvent | None = None) -> None:
@@ -108,7 +109,7 @@ def finish(feed: Feed, lookup: Lookup, rows: Rows) -> list[Failure]:
         rows.write(feed, _together(folded))
     except NotWritten as exc:
         if exc.event is not None:
-            return [_failure_at(exc.event, exc.error, lookup.batches)]
+            return _around(feed, lookup.batches, rows)
         doubtful = lookup.batches
     except Refused:
         doubtful = lookup.batches
@@ -133,9 +134,36 @@ def _folded(feed: Feed, lookup: Lookup, rows: Rows) -> tuple[list[Changes], list
     return folded, doubtful
 
 
-def _failure_at(event: RecordedEvent, error: Exception, batches: Sequence[EventBatch]) -> Failure:
+def _around(feed: Feed, batches: Sequence[EventBatch], rows: Rows) -> list[Failure]:
+    """Write in segments what fails as a whole: between events that fail nothing is tried alone.
+
+    A segment that tells of no event is halved until the one that fails is alone.
+    """
     tenants = {batch.conversation_id: batch.tenant for batch in batches}
-    tenant = tenants[event.conversation_id]
+    failures: dict[UUID, Failure] = {}
+    segments = [sorted((event for batch in batches for event in batch.events), key=_PLACE)]
+    while segments:
+        segment = [event for event in segments.pop() if not _waits(event, failures)]
+        try:
+            rows.write(feed, Changes(events=tuple(segment)))
+        except NotWritten as exc:
+            if exc.event is None and len(segment) > 1:
+                half = len(segment) // 2
+                segments += (segment[half:], segment[:half])
+                continue
+            event = exc.event or segment[0]
+            tenant, at = tenants[event.conversation_id], segment.index(event)
+            failures[event.conversation_id] = _failure_at(event, exc.error, tenant)
+            segments += (segment[at + 1 :], segment[:at])
+    return list(failures.values())
+
+
+def _waits(event: RecordedEvent, failures: Mapping[UUID, Failure]) -> bool:
+    failure = failures.get(event.conversation_id)
+    return failure is not None and failure.event.version <= event.version
+
+
+def _failure_at(event: RecordedEvent, error: Exception, tenant: UUID) -> Failure:
     return Failure(tenant, event, type(error).__name__, _told(error))
 
 

@@ -3,7 +3,7 @@
 It is handed domain events and trackings, one a call, as the library's own runner would hand them. Its
 tracking recorder says what was processed, in the transaction of what it wrote: so each event counts
 once, wherever its tables are. Trackings of one application rise, while workers fold many parts of the
-log side by side; so a tracking names a lane, which is in one part for ever.
+log side by side, and a conversation may wait behind an event that fails; so a tracking names a conversation.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import threading
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, Final
+from uuid import UUID
 
 from eventsourcing.persistence import (
     DatetimeAsISO,
@@ -34,21 +35,16 @@ from onrecord.projections.views.own_views import contained
 from onrecord.projections.views.projection import EventSink
 from onrecord.projections.views.step import NotWritten
 
-LANES: Final = 64
-"""Of a shard. Their number is a multiple of that of a shard's parts, which is a power of two."""
-
 _NO_NAME: Final = re.compile(r"[^a-z0-9]+")
 
 
 class ProjectionSink(EventSink):
-    """A projection of the library as an `EventSink`, which stands still at an event that fails.
+    """A projection of the library as an `EventSink`, which has each event once.
 
     `topics` of the projection are the events that it gets, none means all but those of operators. Domain
     events are made by `mapper`, that of the application; without it, by one that knows the events of
     conversations, and others by their topics. Erased events are left out, as the library's recorders do.
     """
-
-    strict = True
 
     def __init__(self, projection: Projection[Any], mapper: Mapper[Any] | None = None) -> None:
         """Feed a projection; its name in small letters is the name that commands take."""
@@ -78,26 +74,20 @@ class ProjectionSink(EventSink):
                 self._process(events)
 
     def _process(self, events: Sequence[RecordedEvent]) -> None:
-        try:
-            with contained("process_event"), _one_transaction(self.projection.view):
-                self._process_in_order(events, self.projection.view)
-        except NotWritten:
-            raise
-        except Exception as error:
-            # Its database failed, not an event. Nothing may be tried by itself: what comes behind would
-            # be tracked, and what failed be taken for processed.
-            raise NotWritten(error, events[0]) from error
+        with _one_transaction(self.projection.view):
+            self._process_in_order(events, self.projection.view)
 
     def _process_in_order(self, events: Sequence[RecordedEvent], view: TrackingRecorder) -> None:
-        reached: dict[str, int] = {}
+        reached: dict[UUID, int] = {}
         for event in events:
-            lane = f"onrecord/{event.shard}/{event.conversation_id.bytes[15] % LANES}"
-            if lane not in reached:
-                reached[lane] = view.max_tracking_id(lane) or 0
-            if event.body is None or event.position <= reached[lane]:
+            if event.body is None or is_operators(event.type):
                 continue
-            if not is_operators(event.type):
-                self._process_one(event, event.body, Tracking(lane, event.position))
+            conversation = event.conversation_id
+            tracking = Tracking(f"onrecord/{event.shard}/{conversation}", event.position)
+            if conversation not in reached:
+                reached[conversation] = view.max_tracking_id(tracking.application_name) or 0
+            if event.position > reached[conversation]:
+                self._process_one(event, event.body, tracking)
 
     def _process_one(self, event: RecordedEvent, state: bytes, tracking: Tracking) -> None:
         stored = StoredEvent(event.conversation_id, event.version, event.type, state)

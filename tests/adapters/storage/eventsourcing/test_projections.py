@@ -164,21 +164,93 @@ def test_what_was_processed_is_known_by_its_own_trackings(store: Store, view: An
     assert view.prompts() == 4
 
 
-def test_a_batch_that_fails_leaves_nothing_and_the_projection_stands_still(
+def test_an_event_that_fails_is_parked_and_only_its_conversation_waits(
     store: Store, view: Any
 ) -> None:
     projection = Prompts(view)
-    projection.poison = {3}
-    asked(store, "bad", 3)
+    projection.poison = {4}
+    asked(store, "bad", 4)
     asked(store, "good", 1)
-    with pytest.raises(ViewStopped, match="event 3"), store.follow(projection) as following:
-        until(lambda: following.status.stopped)
+    status = store.run(projection)
+    assert (status.parked, status.stopped, status.behind) == (1, None, 0)
+    asked(store, "bad", 1)
+    asked(store, "good", 1)
+    store.run(projection)
+    (parked,) = store.views.keeper.parked("prompts")
+    assert (parked.key, parked.version, parked.error.partition(" at ")[0]) == (
+        *("bad", 4),
+        "Unwritable",
+    )
+    bad = store.get("bad").conversation_id
+    handed = [version for id_, version in projection.handed if id_ == bad]
+    assert set(handed) == {2, 3}
+    assert view.prompts() == 4
+
+
+def test_a_parked_event_is_processed_once_it_can_be_and_what_waited_behind_it_in_order(
+    store: Store, view: Any
+) -> None:
+    projection = Prompts(view)
+    projection.poison = {4}
+    asked(store, "bad", 4)
+    asked(store, "good", 2)
+    store.run(projection)
+    projection.poison, projection.handed = set(), []
+    assert store.views.keeper.retry("prompts") == 1
+    with store.follow(projection) as following:
+        until(lambda: not following.status.parked)
+    bad = store.get("bad").conversation_id
+    assert projection.handed == [(bad, 4), (bad, 5)]
+    asked(store, "bad", 1)
+    store.run(projection)
+    assert view.prompts() == 7
+
+
+def test_each_failure_of_a_batch_costs_its_own_conversation_only(store: Store, view: Any) -> None:
+    projection = Prompts(view)
+    projection.poison = {3}
+    for key in "abcd":
+        asked(store, key, 2 if key in "ac" else 1)
+    status = store.run(projection)
+    assert (status.parked, view.prompts()) == (2, 4)
+    store.views.keeper.rebuild("prompts")
+    assert view.prompts() == 4
+
+
+def test_a_projection_whose_events_all_fail_alike_is_stopped(store: Store, view: Any) -> None:
+    projection = Prompts(view)
+    projection.poison = {2}
+    for number in range(25):
+        asked(store, str(number))
+    why = "by errors of one kind, Unwritable"
+    with pytest.raises(ViewStopped, match=why), store.follow(projection) as following:
         following.wait()
-    assert following.status.parked == 0
     projection.poison = set()
     store.views.keeper.resume("prompts")
+    store.views.keeper.retry("prompts")
+    with store.follow(projection) as following:
+        until(lambda: not following.status.parked)
+    assert view.prompts() == 25
+
+
+def test_a_tracking_that_cannot_be_kept_costs_no_event(store: Store, view: Any) -> None:
+    """What fails outside of `process_event` is laid to no event that can be processed alone."""
+    projection = Prompts(view)
+    asked(store, "a", 2)
+    asked(store, "b")
+    failing, reached = [True, True], view.max_tracking_id
+
+    def unreachable(name: str) -> Any:
+        if failing:
+            failing.pop()
+            raise Unwritable
+        return reached(name)
+
+    view.max_tracking_id = unreachable
     store.run(projection)
-    assert view.prompts() == 4
+    with store.follow(projection) as following:
+        until(lambda: not following.status.parked)
+    assert view.prompts() == 3
 
 
 def test_two_processes_that_feed_one_recorder_count_each_event_once() -> None:
