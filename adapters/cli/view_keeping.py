@@ -36,7 +36,12 @@ _NAMED: Final = 10
 """How many other tenants are named, at the most."""
 
 
-def views(context: typer.Context, url: Url = None, as_json: AsJson = False) -> None:
+def views(
+    context: typer.Context,
+    projection: Projections = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
     """Show the state of the views: how far each has come, what is parked, which are stopped.
 
     And, on standard error, whether workers are at work, and what is parked of other tenants.
@@ -46,6 +51,7 @@ def views(context: typer.Context, url: Url = None, as_json: AsJson = False) -> N
     Example: `onrecord views`
     """
     with opened(context, url) as store:
+        registered(store, projection)
         keeper = store.views.keeper
         statuses, working = keeper.status(), keeper.at_work()
         read = {(status.view, status.generation) for status in statuses}
@@ -65,6 +71,7 @@ def views(context: typer.Context, url: Url = None, as_json: AsJson = False) -> N
 def parked(
     context: typer.Context,
     view: Annotated[str | None, typer.Argument(help="Of this view.", show_default="all")] = None,
+    projection: Projections = None,
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
@@ -75,6 +82,7 @@ def parked(
     Example: `onrecord parked search`
     """
     with opened(context, url) as store:
+        registered(store, projection)
         everywhere = store.views.keeper.parked(view)
         waiting = [event for event in everywhere if event.tenant == store.tenant]
         if as_json:
@@ -87,22 +95,36 @@ def parked(
         _note_other_tenants(store, everywhere)
 
 
-def pause(context: typer.Context, view: View, url: Url = None, as_json: AsJson = False) -> None:
+def pause(
+    context: typer.Context,
+    view: View,
+    projection: Projections = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
     """Stop updating a view until it is resumed; it can still be read.
 
     Example: `onrecord pause search`
     """
     with opened(context, url) as store:
+        registered(store, projection)
         store.views.keeper.pause(view)
     _report(view, "paused", as_json=as_json)
 
 
-def resume(context: typer.Context, view: View, url: Url = None, as_json: AsJson = False) -> None:
+def resume(
+    context: typer.Context,
+    view: View,
+    projection: Projections = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
     """Update a view again that was paused, or that stopped by itself.
 
     Example: `onrecord resume search`
     """
     with opened(context, url) as store:
+        registered(store, projection)
         store.views.keeper.resume(view)
     _report(view, "resumed", as_json=as_json)
 
@@ -116,6 +138,7 @@ def retry(
             "--conversation", "-c", metavar="KEY", help="This one only.", show_default="all"
         ),
     ] = None,
+    projection: Projections = None,
     url: Url = None,
     as_json: AsJson = False,
 ) -> None:
@@ -124,6 +147,7 @@ def retry(
     Example: `onrecord retry search --conversation support/4711`
     """
     with opened(context, url) as store:
+        registered(store, projection)
         which = None if conversation is None else named(store, conversation).conversation_id
         count = store.views.keeper.retry(view, which)
     if as_json:

@@ -150,6 +150,24 @@ def test_commands_look_after_a_projection_on_sqlite_by_its_name(
         assert heard(store) == [("a", 2)]
 
 
+def test_commands_look_after_a_projection_on_sqlite_that_is_named_on_their_command_line(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ONRECORD_URL", f"sqlite:///{tmp_path / 'talks.db'}")
+    named = ("--projection", f"{HERE}:Heard")
+    with onrecord.connect() as store:
+        asked(store, "a")
+        store.run(Heard(poison={2}))
+    assert command("parked", "heard", *named, "--json").documents[0]["kind"] == "Unwritable"
+    refused = command("pause", "heard")
+    assert (refused.code, "--projection" in refused.err) == (1, True)
+    assert command("pause", "heard", *named).out == "heard: paused.\n"
+    assert "paused" in command("views", *named).out
+    assert command("resume", "heard", *named).out == "heard: resumed.\n"
+    assert command("retry", "heard", *named).out == "1 parked conversation of heard tried again.\n"
+    assert not command("parked", "heard", *named).out
+
+
 @given(st.uuids(), st.integers(0, 2**15), st.integers(0, 2**63 - 1))
 def test_a_cursor_that_was_kept_as_a_text_is_the_same(
     incarnation: UUID, shard: int, position: int
