@@ -266,6 +266,12 @@ def _held(parts: Sequence[JsonObject], text: str, *, is_error: bool) -> str | li
     return [{"type": "input_text", "text": FAILURE}, *parts] if is_error else list(parts)
 
 
+def is_blank(parts: Sequence[JsonObject]) -> bool:
+    """Whether the parts of an output are texts, and all of them blank; not where there are none."""
+    texts = [part["text"] for part in parts if part["type"] == "input_text"]
+    return len(texts) == len(parts) > 0 and not "".join(texts).strip()
+
+
 def _text_of(parts: Sequence[JsonObject], *, is_error: bool) -> str:
     text = "\n".join(part["text"] for part in parts if part["type"] == "input_text")
     if not text.strip():

@@ -23,6 +23,7 @@ from onrecord.projections.apis.members import list_of
 from onrecord.projections.apis.openai_responses.draft import (
     Held,
     ResponsesDraft,
+    is_blank,
     output_of,
     text_beside_tools,
     text_part,
@@ -263,6 +264,8 @@ class Encoder:
             self._late(block)
             return None
         draft.add(answer, block)
+        if kind_of(call) != "shell_call" and is_blank(parts):
+            draft.leave_out_blank(block, "blank text in a result")
         output.follow(behind)
         if block.mark == "missing":
             return None

@@ -7,7 +7,7 @@ import pytest
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.answers import FAILED, failed
 from onrecord.projections.apis.openai_responses.read import says_it_failed
-from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import APIS, Options
 from tests.projections.apis.openai_responses.responses_happenings import (
     answers,
     asks,
@@ -16,7 +16,7 @@ from tests.projections.apis.openai_responses.responses_happenings import (
     items,
     output,
 )
-from tests.projections.happenings import Story, flat, text
+from tests.projections.happenings import Story, flat, text, tool_use
 
 REFUSED: JsonObject = {
     "type": "mcp_approval_response",
@@ -107,3 +107,19 @@ def test_a_failure_that_came_late_says_so() -> None:
     gives(story, {**output(), "status": "failed"})
     said = [block.get("text") for _, block in flat(story.request())]
     assert "The result of tool call call_1 (look_up) came late, an error:" in said
+
+
+@pytest.mark.parametrize("is_error", [False, True])
+@pytest.mark.parametrize("said", [" ", "\n\n"])
+@pytest.mark.parametrize("api", APIS)
+def test_the_report_names_a_blank_result_that_words_stand_in_for(
+    api: str, said: str, is_error: bool
+) -> None:
+    story = Story()
+    story.user("hi")
+    story.answer(tool_use("toolu_1"), stop="tool_use")
+    version = story.result("toolu_1", said, is_error=is_error)
+    request = story.request(Options(api=api))
+    left_out = [note for note in request.report if note.deed == "left out"]
+    assert [note.version for note in left_out] == [version]
+    assert "blank" in left_out[0].why
