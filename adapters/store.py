@@ -322,7 +322,7 @@ class Store:
 
     def close(self) -> None:
         """Let go of files and connections."""
-        self._tenancy.drop_folds()
+        self._tenancy.drop_texts()
         if "views" in self.__dict__:
             self.views.pages.close()
         self._backend.close()
@@ -334,7 +334,7 @@ class Store:
         self._spool.forget(conversation_id)
         erased = self._backend.forget(conversation_id)
         self._spool.forget(conversation_id)  # An answer may have come meanwhile.
-        self._tenancy.drop_folds()
+        self._tenancy.drop_texts()
         if self._accelerator is not None:
             self._accelerator.forget(conversation_id)
         if self._open_views is not None:

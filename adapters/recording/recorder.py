@@ -103,6 +103,15 @@ class Recorder:
         with self._remembering:
             self._rendered.append(rendered)
 
+    def drop_texts(self) -> None:
+        """Keep no text of the conversation in mind: what goes out next is read in full.
+
+        A request that is being recorded meanwhile adds to what was dropped.
+        """
+        with self._remembering:
+            self._rendered.clear()
+        self._bodies, self._states = RecentBodies(), StateReader(self.stream)
+
     def expect(self, api: str, key: str) -> None:
         """Take note of the key under which a recorded client sends requests of an API."""
         self._know(api, self.digest(key).hex())
@@ -227,11 +236,13 @@ class Recorder:
         self, outgoing: Outgoing, after: int | None, answer: OfflineAnswer | None
     ) -> OpenRequest:
         """Record a request where it belongs; decide again when another writer was quicker."""
-        reading = self._read(outgoing, self._bodies)
+        # By these names: `drop_texts` puts others in their place.
+        bodies, states = self._bodies, self._states
+        reading = self._read(outgoing, bodies)
         aside = is_reused = False
         for tries_left in reversed(range(_TRIES)):
             aside = aside or not tries_left
-            state = self._states.now()
+            state = states.now()
             match = self._match(reading, state, after)
             if aside:
                 match = beside(match, state)
@@ -265,7 +276,7 @@ class Recorder:
             request.version = request.done.last - len(answered)
             self._warn(match, reading.sent)
             self._keep(match, planned, event, request.done.first, request.version)
-            self._bodies.keep(reading.body(planned.request))
+            bodies.keep(reading.body(planned.request))
             return request
         raise NotRecorded("other writers of the conversation were quicker each time: call again")
 

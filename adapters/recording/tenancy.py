@@ -68,10 +68,11 @@ class Tenancy:
         self.recorders = Recorders(self)
         self.folds = _folds_of(folds)
 
-    def drop_folds(self) -> None:
-        """Keep nothing that was folded so far."""
+    def drop_texts(self) -> None:
+        """Keep nothing in memory that conversations say: what was folded, sent and rendered so far."""
         if self.folds is not None:
             self.folds.drop()
+        self.recorders.drop_texts()
 
     def stream(self, key: str, holder: Attribution = NOBODY) -> Stream:
         """Return the stream of the conversation of a key; InvalidInput for what is no key.
@@ -156,6 +157,13 @@ class Recorders:
             while len(self._latest) > _LATEST:
                 self._latest.popitem(last=False)
         return recorder
+
+    def drop_texts(self) -> None:
+        """Have no recorder keep text of its conversation in mind."""
+        with self._lock:
+            recorders = list(self._by_conversation.values())
+        for recorder in recorders:
+            recorder.drop_texts()
 
     def known(self, conversation_id: UUID) -> Recorder | None:
         """Return the recorder of a conversation, if it has one by now."""
