@@ -32,6 +32,8 @@ _PARKED: Final = (
     Column("error", Kind.NAME),
 )
 
+_UNKNOWN: Final = "no worker knows it: start one with --projection module:NAME"
+
 _NAMED: Final = 10
 """How many other tenants are named, at the most."""
 
@@ -245,6 +247,8 @@ def _state(status: ViewStatus, working: Workforce | None) -> str:
     parts: list[str] = []
     if status.generation is None:
         parts.append("not begun: nobody has read it" if working is None else "not begun")
+    if working is not None and not working.at(status.view) and working.workers and status.behind:
+        parts.append(_UNKNOWN)
     if status.paused:
         parts.append("paused")
     if status.stopped is not None:
@@ -271,7 +275,7 @@ def _status_document(status: ViewStatus, parked: int, working: Workforce | None)
         "building": status.building,
         "built": status.built,
         "build_stopped": status.build_stopped,
-        "workers": None if working is None else working.workers,
+        "workers": None if working is None else working.at(status.view),
     }
 
 

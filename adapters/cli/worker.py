@@ -145,7 +145,7 @@ def _line(worker: Worker, rate: float) -> str:
     parked = worker.tally.parked.total()
     return ", ".join(
         (
-            counted(worker.parts.held, "part"),
+            counted(worker.held, "part"),
             f"{rate:,.0f} events/s",
             f"{behind:,} behind",
             f"{parked:,} parked",

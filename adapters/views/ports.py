@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 from uuid import UUID
@@ -16,6 +16,7 @@ from onrecord.domain.header import time_of
 from onrecord.domain.inventory import Moment
 from onrecord.projections.views.planning import Build, Part
 from onrecord.projections.views.projection import ProjectionTransaction
+from onrecord.projections.views.registry import VIEWS
 from onrecord.projections.views.view import Row, View
 
 # Read: pages of rows.
@@ -172,11 +173,19 @@ Naming = Callable[[list[Parked]], list[Parked]]
 
 @dataclass(frozen=True, slots=True)
 class Workforce:
-    """Who works at the views now: so many `workers`, which hold `held` of the log's `parts`."""
+    """Who works at the maintained views now: so many `workers`, which hold `held` of the log's `parts`.
+
+    `own` are the workers at each projection of one's own that has some: only these know it.
+    """
 
     workers: int
     held: int
     parts: int
+    own: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    def at(self, view: str) -> int:
+        """Return how many work at a view, or at a projection of one's own."""
+        return self.workers if view in VIEWS else self.own.get(view, 0)
 
 
 Progress = Callable[[int, int], None]

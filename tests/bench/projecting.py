@@ -169,7 +169,7 @@ def _work(url: str, pipe: Connection) -> None:
         worker = Worker(url, wakeups=log.wakeups)
         thread = threading.Thread(target=worker.run)
         thread.start()
-        while not worker.parts.held:
+        while not worker.held:
             sleep(0.01)
         pipe.send("working")
         pipe.recv()

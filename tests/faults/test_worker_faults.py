@@ -169,7 +169,7 @@ def test_leases_by_a_clock_that_steps_lead_to_no_wrong_view(
             crew = [workers.enter_context(working(url, POISONED)) for _ in range(CREW)]
             with talking(log, seed):
                 until(
-                    lambda: sum(worker.parts.losses for worker in crew) > 2 * CREW,
+                    lambda: sum(worker.losses for worker in crew) > 2 * CREW,
                     "changes of hands",
                 )
         operator.execute(STEADY)

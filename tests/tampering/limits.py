@@ -22,7 +22,15 @@ class Limit(NamedTuple):
 
 
 LEASES: Final = Limit(
-    ("part.owner", "part.epoch", "part.leased_until", "worker.*", "worker.name", "worker.seen_at"),
+    (
+        "part.owner",
+        "part.epoch",
+        "part.leased_until",
+        "worker.*",
+        "worker.name",
+        "worker.view",
+        "worker.seen_at",
+    ),
     "all",
     "who works at what just now: a lease ends by itself, and its epoch only fences",
 )

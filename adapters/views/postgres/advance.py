@@ -277,6 +277,7 @@ def _send_move(connection: LogConnection, batch: Batch, lease: Lease | None) -> 
         *([at.after for _, at in moves], [at.until for _, at in moves]),
         lease.owner if lease else None,
         [lease.epochs.get(at.place) if lease else None for _, at in moves],
+        lease.view if lease else None,
     )
 
 

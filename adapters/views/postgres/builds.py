@@ -207,13 +207,20 @@ BEAT_SECONDS: Final = 1.5
 LEASE: Final = LEASE_SECONDS * 1_000_000
 """The same in microseconds."""
 
+MAINTAINED: Final = ""
+"""Whose parts those are in which the maintained views are folded, all of them at once."""
+
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right of a worker to some parts: the epoch of each fences it once another took over."""
+    """The right of a worker to some parts: the epoch of each fences it once another took over.
+
+    `view` is the projection of one's own whose parts they are.
+    """
 
     owner: str
     epochs: Mapping[Part, int] = field(default_factory=dict[Part, int])
+    view: str = MAINTAINED
 
 
 class Parts:
@@ -222,14 +229,22 @@ class Parts:
     `losses` counts how often a part was lost to another worker.
     """
 
-    def __init__(self, connections: Connections, owner: str) -> None:
-        """Hold nothing yet. `owner` is the worker's name, one that no other worker ever had."""
-        self._connections, self._owner = connections, owner
+    def __init__(self, connections: Connections, owner: str, view: str = MAINTAINED) -> None:
+        """Hold nothing yet. `owner` is the worker's name, one that no other worker ever had.
+
+        `view` is a projection of one's own: only workers that know it share its parts.
+        """
+        self._connections, self._owner, self._view = connections, owner, view
         self._lock = threading.Lock()
         self._held: dict[Part, int] = {}
         self._surplus: set[Part] = set()
         self._renewed_at = time.monotonic()
         self.losses = 0
+
+    def begin(self) -> None:
+        """Make the parts of a projection of one's own, where nobody has."""
+        if self._view != MAINTAINED:
+            self._connections.ask("parts_begun", ([self._view],))
 
     def beat(self) -> bool:
         """Renew the leases, and claim what is free up to the fair share; whether that is reached.
@@ -238,10 +253,10 @@ class Parts:
         """
         began = time.monotonic()
         with self._connections.transaction() as connection:
-            fetched(connection, "worker_seen", (self._owner,))
+            fetched(connection, "worker_seen", (self._owner, self._view))
             fetched(connection, "workers_gone", (LEASE,))
-            leased = _epochs(fetched(connection, "parts_renewed", (self._owner, LEASE)))
-            [(parts, workers)] = fetched(connection, "parts_shared", (LEASE,))
+            leased = _epochs(fetched(connection, "parts_renewed", (self._owner, LEASE, self._view)))
+            [(parts, workers)] = fetched(connection, "parts_shared", (LEASE, self._view))
             share = fair_share(parts, workers)
             leased |= self._claimed(connection, share - len(leased))
         self._take_over(leased, share, began)
@@ -251,12 +266,10 @@ class Parts:
         """Return what a thread works on now; nothing once the leases were not renewed in time."""
         with self._lock:
             if time.monotonic() - self._renewed_at > LEASE_SECONDS:
-                return Lease(self._owner)
+                return Lease(self._owner, view=self._view)
             mine = self._held.items()
-            return Lease(
-                self._owner,
-                {at: epoch for at, epoch in mine if thread_of(at, threads) == thread},
-            )
+            epochs = {at: epoch for at, epoch in mine if thread_of(at, threads) == thread}
+            return Lease(self._owner, epochs, self._view)
 
     def give_up_surplus(self, thread: int, threads: int) -> None:
         """Release what is above the fair share; called by the thread that worked on it."""
@@ -271,17 +284,19 @@ class Parts:
         with self._lock:
             held, self._held, self._surplus = set(self._held) | self._surplus, {}, set()
         self._release(held)
-        self._connections.ask("worker_left", (self._owner,))
+        self._connections.ask("worker_left", (self._owner, self._view))
 
     @property
-    def held(self) -> int:
-        """How many parts are held."""
-        return len(self._held)
+    def held(self) -> frozenset[Part]:
+        """The parts that are held."""
+        with self._lock:
+            return frozenset(self._held)
 
     def _claimed(self, connection: LogConnection, missing: int) -> dict[Part, int]:
         if missing <= 0:
             return {}
-        return _epochs(fetched(connection, "parts_claimed", (self._owner, LEASE, missing)))
+        wanted = (self._owner, LEASE, missing, self._view)
+        return _epochs(fetched(connection, "parts_claimed", wanted))
 
     def _take_over(self, held: dict[Part, int], share: int, began: float) -> None:
         given_up = set(surplus(held, share))
@@ -293,7 +308,7 @@ class Parts:
 
     def _release(self, places: set[Part]) -> None:
         shards, parts = [at.shard for at in places], [at.part for at in places]
-        self._connections.ask("parts_released", (self._owner, shards, parts))
+        self._connections.ask("parts_released", (self._owner, shards, parts, self._view))
 
 
 def _epochs(rows: list[TupleRow]) -> dict[Part, int]:

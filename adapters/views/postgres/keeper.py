@@ -48,7 +48,9 @@ class PostgresKeeper:
 
     def at_work(self) -> Workforce:
         """Return who works at the views now, by the server's clock."""
-        return Workforce(*self._connections.ask("workers_at_work", (LEASE,))[0])
+        [(workers, held, parts)] = self._connections.ask("workers_at_work", (LEASE,))
+        own = dict(self._connections.ask("own_workers_at_work", (LEASE,)))
+        return Workforce(workers, held, parts, own)
 
     def parked(self, view: str | None = None) -> list[Parked]:
         """Return the parked events of a view, or of all, by view and position."""

@@ -55,12 +55,12 @@ class WorkerMetrics(Collector):
         yield GaugeMetricFamily(
             "onrecord_worker_parts_held",
             "Parts of the log that this worker holds.",
-            worker.parts.held,
+            worker.held,
         )
         yield CounterMetricFamily(
             "onrecord_worker_parts_lost",
             "Parts that another worker took over.",
-            worker.parts.losses,
+            worker.losses,
         )
         yield CounterMetricFamily(
             "onrecord_worker_batches_overtaken",

@@ -1,7 +1,8 @@
 """A worker: it keeps views up to date on PostgreSQL, beside as many others as there are.
 
-One thread renews the leases and looks which builds are fed; the others fold. Whoever holds the first
-part also keeps house: it switches builds that have caught up and sweeps those that are retired.
+One thread renews the leases and looks which builds are fed; the others fold: the maintained views together,
+and each projection of one's own by itself, in parts that only workers lease that know it. Whoever holds the
+first part also keeps house: it switches builds that have caught up and sweeps those that are retired.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 from uuid import uuid4
@@ -23,6 +24,7 @@ from onrecord.adapters.views.postgres.advance import PostgresAdvance
 from onrecord.adapters.views.postgres.builds import (
     BEAT_SECONDS,
     LEASE_SECONDS,
+    MAINTAINED,
     Parts,
     PostgresBuilds,
 )
@@ -31,7 +33,7 @@ from onrecord.domain.errors import StorageError
 from onrecord.projections.views.own_views import is_own
 from onrecord.projections.views.planning import Feeding, Part, wait_after
 from onrecord.projections.views.registry import VIEWS
-from onrecord.projections.views.view import Feed, View
+from onrecord.projections.views.view import View
 
 _LOG: Final = logging.getLogger("onrecord.worker")
 
@@ -42,7 +44,7 @@ _RECONNECT_SECONDS: Final = 0.5
 
 
 class Worker:
-    """Keeps views of one database up to date until it is stopped; `parts` are what it holds."""
+    """Keeps views of one database up to date until it is stopped."""
 
     def __init__(
         self,
@@ -52,7 +54,7 @@ class Worker:
         threads: int = 1,
         wakeups: Wakeups | None = None,
     ) -> None:
-        """Work for these views; all workers of a database should work for the same ones.
+        """Work for these views; all workers of a database should work for the same maintained ones.
 
         `wakeups` are those of the log, which hear what other processes append.
         """
@@ -65,7 +67,11 @@ class Worker:
         self._threads, self._wakeups = threads, wakeups or Wakeups()
         self._advance = PostgresAdvance(self._connections)
         self._builds = PostgresBuilds(self._connections, views)
-        self.parts = Parts(self._connections, self.name)
+        # Who knows projections of one's own alone takes no part from those who keep the maintained views.
+        shared = [MAINTAINED] if len(self._own) < len(views) else []
+        self._parts = {
+            view: Parts(self._connections, self.name, view) for view in (*shared, *self._own)
+        }
         self._feeding = Feeding()
         self._bell = Bell()
         self._begun = self._stopped = self._ended = False
@@ -95,6 +101,16 @@ class Worker:
         self._bell.ring()
         self._wakeups.stir()
 
+    @property
+    def held(self) -> int:
+        """How many parts of the log it holds, for any of its views."""
+        return len(frozenset[Part]().union(*(parts.held for parts in self._parts.values())))
+
+    @property
+    def losses(self) -> int:
+        """How often a part was lost to another worker."""
+        return sum(parts.losses for parts in self._parts.values())
+
     def ends(self) -> dict[int, int]:
         """Return the last position of each shard."""
         return self._builds.ends()
@@ -122,11 +138,14 @@ class Worker:
     def _begin(self) -> None:
         self._builds.begin()
         self._builds.make_tables()
+        for parts in self._parts.values():
+            parts.begin()
         self._look()
         self._begun = True
 
     def _work_in_threads(self) -> None:
-        work = [self._beat, *(partial(self._work, number) for number in range(self._threads))]
+        numbers = range(self._threads if MAINTAINED in self._parts else 0)
+        work = [self._beat, *(partial(self._work, number) for number in numbers)]
         threads = [threading.Thread(target=self._guarded, args=(task,)) for task in work]
         own = [
             threading.Thread(
@@ -156,8 +175,8 @@ class Worker:
         while not self._stopped:
             try:
                 if time.monotonic() >= beats_at:
-                    has_share = self.parts.beat()
-                    beats_at = time.monotonic() + (BEAT_SECONDS if has_share else 0)
+                    have_shares = [parts.beat() for parts in self._parts.values()]
+                    beats_at = time.monotonic() + (BEAT_SECONDS if all(have_shares) else 0)
                 self._look()
             except StorageError as error:
                 _LOG.warning("the leases were not renewed: %s", error)
@@ -171,28 +190,28 @@ class Worker:
             self._feeding = feeding
 
     def _work(self, number: int) -> None:
+        self._work_at(MAINTAINED, number, self._threads)
+
+    def _work_own(self, name: str) -> None:
+        """Feed one projection of one's own, in all its parts that are held."""
+        self._work_at(name)
+
+    def _work_at(self, view: str, number: int = 0, threads: int = 1) -> None:
+        """Feed the maintained views, or a projection of one's own, and keep house for them."""
+        parts = self._parts[view]
+
         def turn(thread: WorkerThread) -> bool:
-            self.parts.give_up_surplus(number, self._threads)
-            lease = self.parts.lease(number, self._threads)
-            busy = thread.turn(lease, self._fed(()))
-            return busy | (_HOUSEKEEPER in lease.epochs and self._keep_house())
+            parts.give_up_surplus(number, threads)
+            lease = parts.lease(number, threads)
+            feeds = {feed for feed in self._feeding.feeds if self._is_of(view, feed.view.name)}
+            busy = thread.turn(lease, frozenset(feeds))
+            return busy | (_HOUSEKEEPER in lease.epochs and self._keep_house(view))
 
         self._work_by(turn)
 
-    def _work_own(self, name: str) -> None:
-        """Feed one projection of one's own, in all parts that are held."""
-        self._work_by(lambda thread: thread.turn(self.parts.lease(), self._fed((name,))))
-
-    def _fed(self, own: Collection[str]) -> frozenset[Feed]:
-        """Return what is fed: the maintained views, or these projections of one's own."""
-        feeds = self._feeding.feeds
-        if not self._own:
-            return feeds
-        return frozenset(
-            feed
-            for feed in feeds
-            if feed.view.name in own or not (own or feed.view.name in self._own)
-        )
+    def _is_of(self, view: str, name: str) -> bool:
+        """Whether a view is this projection of one's own, or one of the maintained views."""
+        return name == view or (view == MAINTAINED and name not in self._own)
 
     def _work_by(self, turn: Callable[[WorkerThread], bool]) -> None:
         """Take turns until the end, and wait where there was nothing to do."""
@@ -211,24 +230,26 @@ class Worker:
             if not busy:
                 self._wakeups.wait(seen, lambda: self._stopped, wait_after(idle - 1))
 
-    def _keep_house(self) -> bool:
+    def _keep_house(self, of: str) -> bool:
         """Switch what has caught up, sweep some of what is retired; whether there was any."""
         feeding, done = self._feeding, False
         for view, building, live in feeding.building:
-            if self._builds.switch(view, building, live):
+            if self._is_of(of, view) and self._builds.switch(view, building, live):
                 parked = self._builds.parked(view, building)
                 _LOG.info("%s: generation %d is live, %d parked", view, building, parked)
                 done = True
         for view, retired in feeding.retired:
-            self._builds.sweep(view, retired)
-            done = True
+            if self._is_of(of, view):
+                self._builds.sweep(view, retired)
+                done = True
         if done:
             self._look()
         return done
 
     def _leave(self) -> None:
         try:
-            self.parts.leave()
+            for parts in self._parts.values():
+                parts.leave()
         except StorageError as error:
             _LOG.warning("the leases run out by themselves: %s", error)
 

@@ -24,7 +24,7 @@ def alarm(_number: int, _frame: FrameType | None) -> None:
 
 
 def interrupt_once_at_work(worker: Worker) -> None:
-    while not worker.parts.held:
+    while not worker.held:
         threading.Event().wait(0.01)
     os.kill(os.getpid(), signal.SIGUSR1)
 

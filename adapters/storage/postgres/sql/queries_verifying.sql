@@ -102,13 +102,14 @@ WHERE NOT EXISTS (
     SELECT FROM {log}.identity() AS i WHERE octet_length(i.key) = 32 AND octet_length(i.seal) = 32)
 
 -- name: oddity_parts
--- Each shard has as many parts as meta says; who leases them is not looked at.
+-- Each shard has as many parts as meta says, for each that they are leased for; by whom is not looked at.
 SELECT NULL::uuid, 'the parts of the shards are not those that meta says'
 WHERE EXISTS (
     SELECT FROM (
-        SELECT s::smallint AS shard, p::smallint AS part
-        FROM generate_series(0, {log}.shards() - 1) AS s, generate_series(0, {log}.parts() - 1) AS p
-    ) AS wanted FULL JOIN {log}.part AS found USING (shard, part)
+        SELECT v.view, s::smallint AS shard, p::smallint AS part
+        FROM (SELECT '' AS view UNION SELECT f.view FROM {log}.part AS f) AS v,
+            generate_series(0, {log}.shards() - 1) AS s, generate_series(0, {log}.parts() - 1) AS p
+    ) AS wanted FULL JOIN {log}.part AS found USING (view, shard, part)
     WHERE wanted IS NULL OR found IS NULL)
 
 -- name: oddity_erasures

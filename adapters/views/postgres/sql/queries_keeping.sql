@@ -20,12 +20,19 @@ LEFT JOIN reached AS q ON q.view = v.name AND q.generation = b.number
 
 -- name: workers_at_work
 -- $1 microseconds of a lease: the workers seen within one, the parts whose lease has not run out, and
--- all parts; by the server's clock. What is longer than any lease is of before that was set back.
-SELECT (SELECT count(*) FROM {log}.worker
-        WHERE seen_at BETWEEN {log}.clock() - $1::bigint AND {log}.clock() + $1::bigint),
-    (SELECT count(*) FROM {log}.part WHERE owner IS NOT NULL
+-- all parts, of the maintained views; by the server's clock. What is longer than any lease is of before
+-- that was set back.
+SELECT (SELECT count(*) FROM {log}.worker WHERE view = ''
+        AND seen_at BETWEEN {log}.clock() - $1::bigint AND {log}.clock() + $1::bigint),
+    (SELECT count(*) FROM {log}.part WHERE view = '' AND owner IS NOT NULL
         AND leased_until BETWEEN {log}.clock() AND {log}.clock() + 2 * $1::bigint),
-    (SELECT count(*) FROM {log}.part)
+    (SELECT count(*) FROM {log}.part WHERE view = '')
+
+-- name: own_workers_at_work
+-- $1 microseconds of a lease: how many workers were seen within one, of each projection of one's own.
+SELECT view, count(*) FROM {log}.worker WHERE view <> ''
+    AND seen_at BETWEEN {log}.clock() - $1::bigint AND {log}.clock() + $1::bigint
+GROUP BY view
 
 -- name: parked_events
 -- $1 view, null means all; those of builds that are read or made.

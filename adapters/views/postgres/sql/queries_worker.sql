@@ -1,9 +1,9 @@
 -- What workers ask: who works, whose a part is, what is folded next. 002_views.sql explains the tables.
 
 -- name: worker_seen
--- By the server's clock, as everything about leases.
-INSERT INTO {log}.worker (name, seen_at) VALUES ($1, {log}.clock())
-ON CONFLICT (name) DO UPDATE SET seen_at = excluded.seen_at
+-- By the server's clock, as everything about leases. $2 is whose parts it takes: 011_own_leases.sql.
+INSERT INTO {log}.worker (name, view, seen_at) VALUES ($1, $2, {log}.clock())
+ON CONFLICT (view, name) DO UPDATE SET seen_at = excluded.seen_at
 
 -- name: workers_gone
 -- Those that ended without a word leave no row for ever.
@@ -12,22 +12,28 @@ WHERE seen_at NOT BETWEEN {log}.moment() - 10 * $1::bigint AND {log}.moment() + 
 
 -- name: worker_left
 -- So that the others take their share of its parts at once.
-DELETE FROM {log}.worker WHERE name = $1
+DELETE FROM {log}.worker WHERE name = $1 AND view = $2
+
+-- name: parts_begun
+-- $1 projections of one's own: as many parts of each as the maintained views have.
+INSERT INTO {log}.part (view, shard, part)
+SELECT n.view, p.shard, p.part FROM {log}.part AS p CROSS JOIN unnest($1::text[]) AS n (view)
+WHERE p.view = '' ON CONFLICT DO NOTHING
 
 -- name: parts_of_a_shard
 -- Fixed when the schema is made.
 SELECT {log}.parts()
 
 -- name: parts_shared
--- How many parts there are, and how many workers were seen within a lease. Who was seen in times to
--- come was seen before the clock was set back.
-SELECT (SELECT count(*) FROM {log}.part),
-    (SELECT count(*) FROM {log}.worker
-        WHERE seen_at > {log}.clock() - $1::bigint AND seen_at < {log}.clock() + $1::bigint)
+-- How many parts there are, and how many workers were seen within a lease, of view $2. Who was seen in
+-- times to come was seen before the clock was set back.
+SELECT (SELECT count(*) FROM {log}.part WHERE view = $2),
+    (SELECT count(*) FROM {log}.worker WHERE view = $2
+        AND seen_at > {log}.clock() - $1::bigint AND seen_at < {log}.clock() + $1::bigint)
 
 -- name: parts_renewed
 -- A lease that has run out is still good where nobody has taken the part since.
-UPDATE {log}.part SET leased_until = {log}.moment() + $2::bigint WHERE owner = $1
+UPDATE {log}.part SET leased_until = {log}.moment() + $2::bigint WHERE owner = $1 AND view = $3
 RETURNING shard, part, epoch
 
 -- name: parts_claimed
@@ -37,18 +43,18 @@ UPDATE {log}.part AS p SET owner = $1, epoch = p.epoch + 1,
     leased_until = {log}.moment() + $2::bigint
 FROM (
     SELECT f.shard, f.part FROM {log}.part AS f
-    WHERE f.owner IS NULL OR f.leased_until < {log}.moment()
-        OR f.leased_until > {log}.moment() + 2 * $2::bigint
+    WHERE f.view = $4 AND (f.owner IS NULL OR f.leased_until < {log}.moment()
+        OR f.leased_until > {log}.moment() + 2 * $2::bigint)
     ORDER BY f.part, f.shard LIMIT $3 FOR UPDATE SKIP LOCKED
 ) AS free
-WHERE p.shard = free.shard AND p.part = free.part
+WHERE p.view = $4 AND p.shard = free.shard AND p.part = free.part
 RETURNING p.shard, p.part, p.epoch
 
 -- name: parts_released
--- $2 shards and $3 parts, one of each.
+-- $2 shards and $3 parts, one of each, of view $4.
 UPDATE {log}.part AS p SET owner = NULL, leased_until = 0
 FROM unnest($2::smallint[], $3::smallint[]) AS r (shard, part)
-WHERE p.owner = $1 AND p.shard = r.shard AND p.part = r.part
+WHERE p.owner = $1 AND p.view = $4 AND p.shard = r.shard AND p.part = r.part
 
 -- name: bound_tenant
 -- Null for who sees all tenants.
@@ -73,7 +79,7 @@ ON CONFLICT DO NOTHING
 -- A generation without checkpoints begins at the first event. FOR SHARE waits for who retires it.
 INSERT INTO {log}.checkpoint (view, generation, shard, part)
 SELECT g.view, g.number, p.shard, p.part FROM {log}.generation AS g CROSS JOIN {log}.part AS p
-WHERE g.view = ANY ($1::text[]) AND g.status <> 'retired' FOR SHARE OF g
+WHERE p.view = '' AND g.view = ANY ($1::text[]) AND g.status <> 'retired' FOR SHARE OF g
 ON CONFLICT DO NOTHING
 
 -- name: generations
@@ -99,8 +105,8 @@ SELECT set_config('statement_timeout', $1, true)
 
 -- name: checkpoints_moved
 -- How many moved: of view $1, generation $2, shard $3 and part $4 from $5 to $6, an element each. The
--- lease is $7, its owner (null: none is needed), and $8, its epochs. Who finds less than it expects was
--- overtaken, or is locked out for now, and rolls back.
+-- lease is $7, its owner (null: none is needed), $8, its epochs, and $9, whose parts it is of. Who finds
+-- less than it expects was overtaken, or is locked out for now, and rolls back.
 WITH held AS (
     SELECT c.ctid AS place, m.until
     FROM unnest($1::text[], $2::integer[], $3::smallint[], $4::smallint[], $5::bigint[],
@@ -108,7 +114,7 @@ WITH held AS (
     JOIN {log}.checkpoint AS c ON c.view = m.view AND c.generation = m.generation
         AND c.shard = m.shard AND c.part = m.part
     WHERE c.position = m.after AND ($7::text IS NULL OR EXISTS (
-        SELECT FROM {log}.part AS p WHERE p.shard = m.shard AND p.part = m.part
+        SELECT FROM {log}.part AS p WHERE p.view = $9 AND p.shard = m.shard AND p.part = m.part
             AND p.owner = $7 AND p.epoch = m.epoch))
     FOR UPDATE OF c SKIP LOCKED
 ), moved AS (
