@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from onrecord.adapters.conversation.open_calls import OpenCall, open_calls, recorded_once
@@ -50,7 +51,7 @@ def pending_approvals(stream: Stream) -> tuple[PendingApproval, ...]:
 
 def request_approval(stream: Stream, asked: OpenCall, *, unsure: bool) -> None:
     """Ask a person about a call; nothing changes where another runner asked the same first."""
-    approvals = _approvals(stream, stream.attribution())
+    approvals = _approvals(stream, asked.version, stream.attribution())
     approvals.request(asked.call.id, asked.version, asked.state.approvals, unsure=unsure)
 
 
@@ -91,15 +92,16 @@ def _decide(
     if not of_id or not of_id[0].state.approvals:
         raise ApprovalNotAsked
     asked = (call_id, of_id[0].version, of_id[0].state.approvals - 1)
-    _approvals(stream, who).decide(asked, decision, reason, who.actor)
+    _approvals(stream, of_id[0].version, who).decide(asked, decision, reason, who.actor)
 
 
-def _approvals(stream: Stream, by: Attribution) -> Approvals:
+def _approvals(stream: Stream, call: int, by: Attribution) -> Approvals:
+    """Return what was asked about a call, and decided: all of it is recorded after the call."""
     # The library is loaded when somebody is asked, not before.
     from onrecord.adapters.storage.eventsourcing.approvals import Approvals, ApprovalsRecorder
 
     def record(happened: Event) -> bool:
         return recorded_once(stream, happened, by)
 
-    recorder = ApprovalsRecorder(stream.conversation_id, stream.read, record)
+    recorder = ApprovalsRecorder(stream.conversation_id, partial(stream.read, after=call), record)
     return Approvals(recorder, stream.conversation_id)

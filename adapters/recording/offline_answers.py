@@ -163,7 +163,9 @@ class OfflineRequests:
 
     def last(self, api: str) -> int | None:
         """Return the version of the newest request of an API; None if there is none."""
-        versions = [version for of_api, version in self._waiting.values() if of_api == api]
+        # At once: another thread may record a request meanwhile.
+        waiting = tuple(self._waiting.values())
+        versions = [version for of_api, version in waiting if of_api == api]
         return versions[-1] if versions else None
 
     def answered(self, request: OpenRequest) -> None:

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from copy import copy
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 from uuid import UUID
-from weakref import WeakValueDictionary
+from weakref import WeakSet, WeakValueDictionary
 
 from uuid_utils.compat import uuid7
 
@@ -129,6 +129,14 @@ REMEMBERED: Final = 8
 """How many rendered requests are kept in mind, to know them again on the wire."""
 
 
+class TextHolder(Protocol):
+    """What keeps text of a conversation in mind."""
+
+    def drop_texts(self) -> None:
+        """Keep no text in mind."""
+        ...
+
+
 class Recorders:
     """Finds the recorder of a conversation; safe to share between threads."""
 
@@ -137,6 +145,7 @@ class Recorders:
         self._tenancy = tenancy
         self._by_conversation: WeakValueDictionary[UUID, Recorder] = WeakValueDictionary()
         self._latest: OrderedDict[UUID, Recorder] = OrderedDict()
+        self._waiting: WeakSet[TextHolder] = WeakSet()
         self._lock = threading.Lock()
         self._said_unbound = False
 
@@ -159,11 +168,16 @@ class Recorders:
         return recorder
 
     def drop_texts(self) -> None:
-        """Have no recorder keep text of its conversation in mind."""
+        """Have nothing keep text of its conversation in mind: recorders, nor who will need one."""
         with self._lock:
-            recorders = list(self._by_conversation.values())
-        for recorder in recorders:
-            recorder.drop_texts()
+            holders = [*self._by_conversation.values(), *self._waiting]
+        for holder in holders:
+            holder.drop_texts()
+
+    def note_waiting(self, holder: TextHolder) -> None:
+        """Take note of who keeps what was rendered until its conversation has a recorder."""
+        with self._lock:
+            self._waiting.add(holder)
 
     def known(self, conversation_id: UUID) -> Recorder | None:
         """Return the recorder of a conversation, if it has one by now."""

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 IDLE_SECONDS: Final = 60.0
 """How long a fold is kept that nobody uses."""
+_PATIENCE: Final = 1.0
+"""How many seconds a fork waits for the thread that drops what is idle."""
 
 
 class FoldKey(NamedTuple):
@@ -94,8 +96,8 @@ class FoldCache:
             if drops != self._drops or fold.size > self.max_bytes:
                 return
             # First: what is kept is dropped in time, though an interrupt comes amid what follows.
-            if self._timer is None:
-                self._set_timer(IDLE_SECONDS)
+            if self._timer is None and not self._set_timer(IDLE_SECONDS):
+                return
             before = self._entries.pop(key, None)
             self._size += fold.size - (before.size if before else 0)
             self._entries[key] = _Entry(fold, fold.size, time.monotonic())
@@ -125,7 +127,9 @@ class FoldCache:
     def before_fork(self) -> None:
         """Drop all, and wait for the thread to end: a child gets no text that it would have to drop."""
         if (timer := self._drop()) is not None:
-            timer.join()
+            # Not for ever: where the handler of a signal forks, its thread may have the lock that
+            # the timer waits for.
+            timer.join(_PATIENCE)
 
     def begin_anew(self) -> None:
         """Begin with none in a forked child: another thread may have held the lock."""
@@ -139,7 +143,8 @@ class FoldCache:
             for key, entry in list(self._entries.items()):
                 if now - entry.used_at < IDLE_SECONDS:
                     # They stand in the order in which they were used.
-                    self._set_timer(IDLE_SECONDS - (now - entry.used_at))
+                    if not self._set_timer(IDLE_SECONDS - (now - entry.used_at)):
+                        self.drop()
                     return
                 del self._entries[key]
                 self._size -= entry.size
@@ -164,12 +169,17 @@ class FoldCache:
         self._erasure_state = None
         self._timer = None
 
-    def _set_timer(self, seconds: float) -> None:
+    def _set_timer(self, seconds: float) -> bool:
+        """Have the idle ones dropped later; False where the process can have no more threads."""
         # It keeps neither the process alive nor the store.
         timer = threading.Timer(seconds, _drop_idle, (weakref.ref(self),))
         timer.daemon = True
-        timer.start()
+        try:
+            timer.start()
+        except RuntimeError:
+            return False
         self._timer = timer
+        return True
 
 
 def _drop_idle(folds: weakref.ref[FoldCache]) -> None:

@@ -144,6 +144,8 @@ def _around(feed: Feed, batches: Sequence[EventBatch], rows: Rows) -> list[Failu
     segments = [sorted((event for batch in batches for event in batch.events), key=_PLACE)]
     while segments:
         segment = [event for event in segments.pop() if not _waits(event, failures)]
+        if not segment:
+            continue
         try:
             rows.write(feed, Changes(events=tuple(segment)))
         except NotWritten as exc:

@@ -66,9 +66,15 @@ class ConversationWire:
         with self._lock:
             recorder = self._known()
             if recorder is None:
+                self._recorders.note_waiting(self)
                 self._rendered.append(rendered)
         if recorder is not None:
             recorder.remember(rendered)
+
+    def drop_texts(self) -> None:
+        """Keep nothing that was rendered in mind."""
+        with self._lock:
+            self._rendered.clear()
 
     def record(self, client: ClientT, after: int | None, *, splice: bool = False) -> ClientT:
         """Return a client of the same type whose wire is recorded; UnsupportedClient for others."""

@@ -324,8 +324,11 @@ class _Offline:
 
     def _model_for(self, body: bytes) -> str | None:
         """Return the model to say of a request: not what an answer calls it if the request does."""
-        is_named = "*" not in _endpoint(self._wire).path and b'"model"' in body
-        return None if is_named else self._model or self._model_answering
+        # Most bodies name none anywhere, and are not read for it.
+        may_name = "*" not in _endpoint(self._wire).path and b'"model"' in body
+        if may_name and read_bounded_object(body).get("model") is not None:
+            return None
+        return self._model or self._model_answering
 
     def _at(self, version: int) -> OpenRequest:
         """Return the request at a version; InvalidContent where there is none of this API."""

@@ -86,6 +86,24 @@ class Calls:
         return counted
 
 
+def test_where_no_thread_can_be_started_nothing_is_kept_and_the_request_is_made(
+    backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = store_on(backend, tmp_path)
+    chat = store.conversation(KEY)
+    converse(chat)
+
+    def start(_: threading.Timer) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Timer, "start", start)
+    request = chat.request(API)
+    assert len(kept(store)) == 0
+    monkeypatch.undo()
+    assert chat.request(API).body_parts() == request.body_parts()
+    assert len(kept(store)) == 1
+
+
 @pytest.mark.parametrize("window", [None, WINDOW], ids=["whole", "windowed"])
 def test_a_request_after_a_turn_asks_the_log_one_thing(
     backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window: onrecord.Window

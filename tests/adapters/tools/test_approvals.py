@@ -4,10 +4,14 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, cast
+from uuid import UUID
 
 import pytest
 
 import onrecord
+from onrecord.adapters.conversation.conversation import stream_of
+from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.store import backend_of
 from onrecord.domain.errors import (
     AlreadyDecided,
@@ -16,6 +20,7 @@ from onrecord.domain.errors import (
     InvalidContent,
     InvalidInput,
 )
+from onrecord.domain.log import RecordedEvent
 from tests.adapters.tools.conversations import again, asked, told
 from tests.patience import PATIENCE
 from tests.postgres_places import fresh_log
@@ -158,6 +163,27 @@ def test_a_decision_is_made_once(chat: onrecord.Conversation) -> None:
     assert caught.value.decision == "granted"
     with pytest.raises(AlreadyDecided):
         chat.approve("call_1")
+
+
+def test_who_decides_reads_nothing_that_came_before_the_call(
+    chat: onrecord.Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(50):
+        chat.user(f"prompt {number}")
+    before = chat.head().version
+    asked(chat, ("pay", {"amount": 7}))
+    backend, afters = stream_of(chat).backend, list[int]()
+
+    def read(conversation_id: UUID, *, after: int = 0, **named: Any) -> Iterator[RecordedEvent]:
+        if named.get("until") != 1:  # The first event says whose conversation it is.
+            afters.append(after)
+        return Memory.read(cast("Memory", backend), conversation_id, after=after, **named)
+
+    monkeypatch.setattr(backend, "read", read)
+    Payments().runner(chat).run()
+    chat.approve("call_1")
+    assert afters
+    assert min(afters) >= before - 1  # Where the exchange begins that the call is in.
 
 
 def test_nobody_can_decide_about_what_nobody_is_asked(chat: onrecord.Conversation) -> None:

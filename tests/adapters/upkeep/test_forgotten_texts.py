@@ -68,6 +68,15 @@ def test_no_body_instruction_or_fold_of_it_stays(store: onrecord.Store) -> None:
     assert [text for text in texts_behind(store, chat) if SECRET in text] == []
 
 
+def test_a_request_that_was_only_rendered_does_not_stay(store: onrecord.Store) -> None:
+    chat = store.conversation("secret")
+    chat.user(SECRET)
+    chat.request(API)
+    assert any(SECRET in text for text in texts_behind(store, chat))
+    store.forget("secret", reason="asked for", actor="dpo")
+    assert [text for text in texts_behind(store, chat) if SECRET in text] == []
+
+
 def test_other_conversations_go_on(store: onrecord.Store) -> None:
     spoken(store, "secret", SECRET)
     other = spoken(store, "other", OTHER)

@@ -11,7 +11,14 @@ import pytest
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain.errors import CorruptRecord, StorageUnavailable
 from onrecord.domain.events import AnnotationAdded
-from onrecord.projections.views.step import Failure, Refused, event_batches, part_of, step
+from onrecord.projections.views.step import (
+    Failure,
+    NotWritten,
+    Refused,
+    event_batches,
+    part_of,
+    step,
+)
 from onrecord.projections.views.view import Changes, EventBatch, Feed, Row, rows_json
 from tests.adapters.views.row_stores import everything
 from tests.factories import appending, prompt, started
@@ -61,6 +68,29 @@ class Noted:
 
     def versions(self, conversation: UUID) -> list[int]:
         return list(self.held.get(str(conversation), {"versions": []})["versions"])
+
+
+@dataclass(frozen=True)
+class HandingOn(Versions):
+    """A view that hands on its events."""
+
+    def fold(self, batch: EventBatch, known: Sequence[Row]) -> Changes:
+        return Changes(events=batch.events)
+
+
+@dataclass
+class Handed(Noted):
+    """Rows that hand on events, and fail at each that has a version of `failing`; `tried` are all."""
+
+    failing: frozenset[int] = frozenset()
+    tried: list[list[int]] = field(default_factory=list[list[int]])
+
+    def write(self, feed: Feed, changes: Changes) -> None:
+        versions = [event.version for event in changes.events]
+        self.tried.append(versions)
+        event = next((event for event in changes.events if event.version in self.failing), None)
+        if event is not None:
+            raise NotWritten(ZeroDivisionError(), event)
 
 
 FEED = Feed(Versions(), 1)
@@ -113,6 +143,17 @@ def test_what_waits_behind_a_parked_event_is_left_out() -> None:
     rows = Noted(parked=frozenset([waiting]))
     assert stepped(log_of(well=[waiting, free]), rows) == []
     assert (rows.versions(waiting), rows.versions(free)) == ([], [1, 2, 3])
+
+
+def test_events_are_handed_on_around_those_that_fail_and_never_none() -> None:
+    conversation = uuid4()
+    log = Memory()
+    log.append([appending(conversation, started(), prompt(), prompt())])
+    rows = Handed(failing=frozenset([1]))
+    feed = Feed(HandingOn(), 1)
+    (failure,) = stepped(log, rows, feed)
+    assert failure.event.version == 1
+    assert rows.tried == [[1, 2, 3], [1, 2, 3]]
 
 
 def test_an_event_whose_bytes_lie_fails_as_any_other() -> None:

@@ -50,6 +50,19 @@ def test_the_model_that_was_named_is_the_one_that_was_asked(chat: onrecord.Conve
     assert sent.model == MODEL
 
 
+def test_a_tool_that_takes_a_model_names_none(chat: onrecord.Conversation) -> None:
+    schema = {"type": "object", "properties": {"model": {"type": "string"}}}
+    body = {
+        "max_tokens": 9,
+        "messages": [{"role": "user", "content": "hi"}],
+        "tools": [{"name": "look_up", "input_schema": schema}],
+    }
+    chat.record_response(message("msg_1"), api=API, request=body, model=MODEL)
+    sent = next(each.event() for each in chat.events() if each.type == "request.sent")
+    assert isinstance(sent, onrecord.RequestSent)
+    assert sent.model == MODEL
+
+
 def test_an_answer_is_of_the_request_that_was_recorded_last(chat: onrecord.Conversation) -> None:
     done = chat.record_request(asked(chat), api=API)
     assert done == onrecord.Recorded(4, 4, 4)
