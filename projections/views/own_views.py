@@ -13,7 +13,7 @@ from pydantic_core import from_json
 
 from onrecord.domain.encoding import NAMES
 from onrecord.domain.erasures import COMPLETED, ErasureCompleted, decode_fact, is_marked
-from onrecord.domain.errors import InvalidInput
+from onrecord.domain.errors import InvalidInput, StorageError
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.projection import (
     EventSink,
@@ -109,13 +109,8 @@ class OwnTables(_WithoutRows):
     chosen: frozenset[str]
 
     def begin(self, transaction: ProjectionTransaction) -> None:
-        """Have the tables made; InvalidInput where that fails."""
-        try:
-            _call(self.projection.create_tables, transaction)
-        except Exception as exc:
-            raise InvalidInput(
-                f"`create_tables` of {self.name} failed: {type(exc).__name__}: {exc}"
-            ) from exc
+        """Have the tables made."""
+        _call(self.projection.create_tables, transaction)
 
     def sweep(self, transaction: ProjectionTransaction) -> None:
         """Have the rows of a generation deleted that is retired."""
@@ -268,6 +263,20 @@ def contained(method: str) -> Generator[None]:
         raise InvalidInput(
             f"`{method}` of a projection raised {type(exc).__name__}, which ends the process or a task"
         ) from exc
+
+
+@contextmanager
+def method_errors(view: View, method: str) -> Generator[None]:
+    """Make an InvalidInput that names the method of what a projection raises while no event is written."""
+    try:
+        yield
+    except StorageError:
+        raise
+    except Exception as exc:  # noqa: BLE001 - whatever a program raises is told, and ends nothing else
+        error = exc.error if isinstance(exc, NotWritten) else exc
+        raise InvalidInput(
+            f"`{method}` of {view.name} failed: {type(error).__name__}: {error}"
+        ) from error
 
 
 def _call(method: Callable[..., object], *arguments: object) -> None:

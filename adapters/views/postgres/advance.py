@@ -18,8 +18,9 @@ from psycopg import Cursor, Rollback
 from psycopg.rows import TupleRow
 
 from onrecord.adapters.storage.postgres.connections import Connections, LogConnection, sent
-from onrecord.adapters.views.postgres.builds import LEASE_SECONDS, Lease
+from onrecord.adapters.views.postgres.builds import Lease
 from onrecord.adapters.views.postgres.rows import OF_A_VALUE, PostgresRows, SwiftRows
+from onrecord.adapters.views.postgres.tables import STALLED, limit
 from onrecord.domain.errors import OnrecordError
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.own_views import Deliveries, OwnSink, OwnTables, is_own
@@ -39,8 +40,6 @@ from onrecord.projections.views.step import (
     why_the_circuit_opened,
 )
 from onrecord.projections.views.view import EventBatch, Feed
-
-_STALLED: Final = str(LEASE_SECONDS * 1000)
 
 _BEHIND: Final = 1000
 """How many events of a parked conversation are tried at once."""
@@ -103,7 +102,7 @@ class PostgresAdvance:
         if isinstance(feed.view, OwnSink):
             delivered = self._delivered_again(feed, place, at, conversation)
         with self._connections.transaction() as connection:
-            sent(connection, "batch_begun", _STALLED)
+            sent(connection, "batch_begun", STALLED)
             _must_have_moved(_send_move(connection, unmoved, lease), unmoved)
             unparked = _unparked(connection, feed, place, at, conversation)
             if unparked is None:
@@ -127,9 +126,10 @@ class PostgresAdvance:
 
     def _folded(self, batch: Batch, lease: Lease | None, *, is_swift: bool) -> Folded:
         with self._connections.transaction(is_piped=is_swift) as connection:
-            sent(connection, "batch_begun", _STALLED)
             if any(is_own(feed.view) for feed in batch.feeds):
-                sent(connection, "statements_limited", _STALLED)
+                limit(connection)
+            else:
+                sent(connection, "batch_begun", STALLED)
             moved = _send_move(connection, batch, lease)
             reading, waiting = _send_questions(connection, batch)
             _must_have_moved(moved, batch)
@@ -152,7 +152,7 @@ class PostgresAdvance:
             deliveries = Deliveries(parked.get((feed.view.name, feed.generation), ()))
             failed += [(feed, failure) for failure in step(feed, taken_events, deliveries)]
         with self._connections.transaction() as connection:
-            sent(connection, "batch_begun", _STALLED)
+            sent(connection, "batch_begun", STALLED)
             _must_have_moved(_send_move(connection, batch, lease), batch)
             stopped = self._parked(connection, failed)
         return Folded(len(events), size_of(events), tuple(failed), stopped)

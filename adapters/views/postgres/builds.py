@@ -14,9 +14,9 @@ from psycopg.rows import TupleRow
 
 from onrecord.adapters.storage.interrupts import releasing
 from onrecord.adapters.storage.postgres.connections import Connections, LogConnection, fetched
-from onrecord.adapters.views.postgres.tables import PostgresTransaction
+from onrecord.adapters.views.postgres.tables import loan
 from onrecord.domain.errors import StorageReadOnly
-from onrecord.projections.views.own_views import OwnRows, OwnSink, OwnTables
+from onrecord.projections.views.own_views import OwnRows, OwnSink, OwnTables, method_errors
 from onrecord.projections.views.planning import (
     Build,
     Feeding,
@@ -76,20 +76,26 @@ class PostgresBuilds:
             fetched(connection, "views_begun", (names, revisions))
             fetched(connection, "checkpoints_begun", (names,))
 
-    @releasing
-    def make_tables(self, *, again: bool = False) -> None:
-        """Have projections of one's own make their tables: one process does so after the other.
+    def tableless(self) -> list[OwnTables]:
+        """Return the projections that make tables, and of which no event was written yet.
 
-        Where events were folded already they are made `again` only for a rebuild: empty tables in the
-        place of those that somebody dropped would lack what these had.
+        Empty tables in the place of those that somebody dropped would lack what these had.
         """
         reached = self._connections.ask("checkpoints")
         begun = {view for view, _, _, _, position in reached if position > 0}
-        for view in self._views.values():
-            if isinstance(view, OwnTables) and (again or view.name not in begun):
-                with self._connections.transaction() as connection:
-                    fetched(connection, "view_held", (view.name,))
-                    view.begin(PostgresTransaction(connection, _NO_GENERATION))
+        views = (view for view in self._views.values() if isinstance(view, OwnTables))
+        return [view for view in views if view.name not in begun]
+
+    @releasing
+    def make_tables(self, view: OwnTables) -> None:
+        """Have a projection make its tables: one process does so after the other.
+
+        InvalidInput where it raises.
+        """
+        with method_errors(view, "create_tables"), self._connections.transaction() as connection:
+            fetched(connection, "view_held", (view.name,))
+            with loan(connection, _NO_GENERATION) as transaction:
+                view.begin(transaction)
 
     @releasing
     def begin_building(self, view: View) -> int:
@@ -148,11 +154,18 @@ class PostgresBuilds:
 
     @releasing
     def sweep(self, view: str, retired: int) -> bool:
-        """Delete some rows of a retired build; return whether all are gone, and the build too."""
+        """Delete some rows of a retired build; return whether all are gone, and the build too.
+
+        InvalidInput where a projection of one's own raises.
+        """
         own = self._views.get(view)
         with self._connections.transaction() as connection:
             if isinstance(own, OwnTables):
-                own.sweep(PostgresTransaction(connection, retired))
+                with (
+                    method_errors(own, "delete_generation"),
+                    loan(connection, retired) as transaction,
+                ):
+                    own.sweep(transaction)
             elif not isinstance(own, OwnSink):
                 is_row = isinstance(own, OwnRows)
                 query = connection.queries["own_sweep" if is_row else f"{view}_sweep"]

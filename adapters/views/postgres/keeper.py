@@ -14,6 +14,7 @@ from onrecord.adapters.views.ports import Naming, Parked, Progress, ViewStatus, 
 from onrecord.adapters.views.postgres.advance import LeaseLost, PostgresAdvance, StrictViewStopped
 from onrecord.adapters.views.postgres.builds import LEASE, PostgresBuilds
 from onrecord.domain.errors import InvalidInput, ViewStopped
+from onrecord.projections.views.own_views import OwnTables
 from onrecord.projections.views.planning import Batch, Build, Part, Room, foremost
 from onrecord.projections.views.registry import VIEWS
 from onrecord.projections.views.step import why_it_stands_still
@@ -133,7 +134,8 @@ class PostgresKeeper:
         view = self._named(name)
         builds = PostgresBuilds(self._connections, {name: view})
         builds.begin()
-        builds.make_tables(again=True)
+        if isinstance(view, OwnTables):
+            builds.make_tables(view)
         live, building = self._build(name, "live"), self._build(name, "building")
         if live is not None and live.paused:
             raise InvalidInput(f"{name} is paused: resume it, then rebuild it")

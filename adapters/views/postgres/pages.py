@@ -129,9 +129,9 @@ class PostgresPages:
             generations = fetched(connection, "generation_read", (view.name,))
             try:
                 yield PostgresTransaction(connection, generations[0][0] if generations else 0)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - the reader's own: it is no error of the store
                 failure = error
-                raise Rollback from error
+            raise Rollback  # With it goes what the reader set, which would stay after a commit.
         if failure is not None:
             raise failure
 

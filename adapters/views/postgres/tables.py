@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 import psycopg
 from psycopg.pq import ExecStatus, TransactionStatus
 
-from onrecord.adapters.storage.postgres.connections import LogConnection
+from onrecord.adapters.storage.postgres.connections import LogConnection, sent
 from onrecord.adapters.storage.postgres.errors import translated
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.log import RecordedEvent
@@ -24,6 +24,9 @@ _ENDS: Final = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _COPIES: Final = re.compile(_BEFORE + r"copy\b.*\b(?:stdin|stdout)\b", re.IGNORECASE | re.DOTALL)
+
+STALLED: Final = "5000"
+"""Milliseconds that a worker may hold its locks while nothing happens: as long as a lease."""
 
 _OF_THE_SERVER: Final = ("08", "25", "53", "57", "58")
 """Classes of errors that no event is to blame for: lost, stalled, full, ended. All are tried again."""
@@ -62,18 +65,35 @@ class PostgresTransaction:
         return [] if cursor.description is None else cursor.fetchall()
 
 
+def limit(connection: LogConnection) -> None:
+    """Let the server end a transaction that stalls while a projection of one's own is at it."""
+    sent(connection, "batch_begun", STALLED)
+    sent(connection, "statements_limited", STALLED)
+
+
 def write_own(connection: LogConnection, feed: Feed, events: Sequence[RecordedEvent]) -> None:
-    """Have a projection of one's own write events; NotWritten where it raises, and nothing stays.
+    """Have a projection of one's own write events, in a transaction with limits; raises as `loan` does."""
+    assert isinstance(feed.view, OwnTables)
+    with loan(connection, feed.generation) as transaction:
+        feed.view.write(transaction, events)
+
+
+@contextmanager
+def loan(connection: LogConnection, generation: int) -> Generator[PostgresTransaction]:
+    """Lend a transaction to a projection of one's own; NotWritten where it raises, and nothing stays.
 
     What no event is to blame for is a StorageError: a lost connection, a statement that takes too long, a
     stalled transaction that the server ended. Then the whole batch is done again.
     """
-    assert isinstance(feed.view, OwnTables)
     try:
         with connection.transaction(), _handed_over(connection):
-            feed.view.write(PostgresTransaction(connection, feed.generation), events)
-            # A program that swallowed an error of the server is told of it here.
-            connection.execute(b"SELECT")
+            yield PostgresTransaction(connection, generation)
+            # What it set would stay after the transaction, and change what we and others do by this
+            # connection. A program that swallowed an error of the server is told of it here.
+            with connection.pipeline():
+                for settings in ("user_reset", "role_reset", "settings_reset"):
+                    sent(connection, settings)
+                limit(connection)
     except Exception as exc:
         if connection.closed:
             raise translated(psycopg.OperationalError()) from exc

@@ -12,7 +12,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Final
 from uuid import uuid4
@@ -29,11 +29,11 @@ from onrecord.adapters.views.postgres.builds import (
     PostgresBuilds,
 )
 from onrecord.adapters.views.postgres.worker_thread import Tally, WorkerThread
-from onrecord.domain.errors import StorageError
+from onrecord.domain.errors import InvalidInput, StorageError
 from onrecord.projections.views.own_views import is_own
 from onrecord.projections.views.planning import Feeding, Part, wait_after
 from onrecord.projections.views.registry import VIEWS
-from onrecord.projections.views.view import View
+from onrecord.projections.views.view import Feed, View
 
 _LOG: Final = logging.getLogger("onrecord.worker")
 
@@ -64,7 +64,7 @@ class Worker:
         self._own = tuple(name for name, view in views.items() if is_own(view))
         most = threads + 2 + len(self._own)
         self._connections = Connections(address_of(url), most=most, wait=10.0, prepared=True)
-        self._threads, self._wakeups = threads, wakeups or Wakeups()
+        self._threads, self._wakeups, self._views = threads, wakeups or Wakeups(), views
         self._advance = PostgresAdvance(self._connections)
         self._builds = PostgresBuilds(self._connections, views)
         # Who knows projections of one's own alone takes no part from those who keep the maintained views.
@@ -73,6 +73,7 @@ class Worker:
             view: Parts(self._connections, self.name, view) for view in (*shared, *self._own)
         }
         self._feeding = Feeding()
+        self._tableless = set[str]()
         self._bell = Bell()
         self._begun = self._stopped = self._ended = False
         self._error: BaseException | None = None
@@ -137,11 +138,35 @@ class Worker:
 
     def _begin(self) -> None:
         self._builds.begin()
-        self._builds.make_tables()
         for parts in self._parts.values():
             parts.begin()
         self._look()
+        failures = self._make_tables(self._own)
+        if failures and len(failures) == len(self._views):
+            raise next(iter(failures.values()))
+        self._tableless.update(failures)
+        for name, failure in failures.items():
+            self._stop(name, failure)
         self._begun = True
+
+    def _make_tables(self, names: Collection[str]) -> dict[str, InvalidInput]:
+        """Have projections of one's own make their tables; return what is wrong with those that cannot."""
+        failures: dict[str, InvalidInput] = {}
+        for view in self._builds.tableless():
+            if view.name in names:
+                try:
+                    self._builds.make_tables(view)
+                except InvalidInput as error:
+                    failures[view.name] = error
+        return failures
+
+    def _make_tables_again(self, name: str) -> None:
+        """Have a projection make its tables that could not, and was resumed."""
+        failures = self._make_tables((name,))
+        if failures:
+            self._stop(name, failures[name])
+        else:
+            self._tableless.discard(name)
 
     def _work_in_threads(self) -> None:
         numbers = range(self._threads if MAINTAINED in self._parts else 0)
@@ -204,6 +229,9 @@ class Worker:
             parts.give_up_surplus(number, threads)
             lease = parts.lease(number, threads)
             feeds = {feed for feed in self._feeding.feeds if self._is_of(view, feed.view.name)}
+            if feeds and view in self._tableless:
+                self._make_tables_again(view)
+                return True
             busy = thread.turn(lease, frozenset(feeds))
             return busy | (_HOUSEKEEPER in lease.epochs and self._keep_house(view))
 
@@ -240,11 +268,34 @@ class Worker:
                 done = True
         for view, retired in feeding.retired:
             if self._is_of(of, view):
-                self._builds.sweep(view, retired)
-                done = True
+                done |= self._sweep(view, retired)
         if done:
             self._look()
         return done
+
+    def _sweep(self, view: str, retired: int) -> bool:
+        """Delete some rows of what is retired; whether there was anything to do.
+
+        A projection of one's own that raises is stopped, and not asked again until it is resumed.
+        """
+        if view in self._own and not self._feeds_of(view):
+            return False
+        try:
+            self._builds.sweep(view, retired)
+        except InvalidInput as error:
+            self._stop(view, error)
+        return True
+
+    def _feeds_of(self, view: str) -> list[Feed]:
+        """Return the builds of a view that are fed, the live one first."""
+        feeds = (feed for feed in self._feeding.feeds if feed.view.name == view)
+        return sorted(feeds, key=lambda feed: feed.generation)
+
+    def _stop(self, view: str, error: InvalidInput) -> None:
+        """Let a projection of one's own stand still that raised while no event was written."""
+        for feed in self._feeds_of(view)[:1]:
+            self._builds.stop(feed, f"{error}. Mend what fails, then resume the view")
+        self._look()
 
     def _leave(self) -> None:
         try:

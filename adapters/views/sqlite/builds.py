@@ -20,7 +20,7 @@ from onrecord.adapters.views.sqlite.feeding import (
 from onrecord.adapters.views.sqlite.file import ViewsFile, erase
 from onrecord.adapters.views.sqlite.tables import handed_over
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.views.own_views import OwnRows, OwnSink, OwnTables
+from onrecord.projections.views.own_views import OwnRows, OwnSink, OwnTables, method_errors
 from onrecord.projections.views.step import Failure, stands_still, why_it_stands_still
 from onrecord.projections.views.view import Feed, View
 
@@ -133,7 +133,10 @@ def begin_building(session: Session, view: View, now: int) -> None:
 
 def _begin_generation(session: Session, view: View, status: str, now: int) -> None:
     if isinstance(view, OwnTables):
-        with handed_over(session, _NO_GENERATION) as transaction:
+        with (
+            method_errors(view, "create_tables"),
+            handed_over(session, _NO_GENERATION) as transaction,
+        ):
             view.begin(transaction)
     session.run("begin_generation", view.name, view.revision, status, now)
 
@@ -203,7 +206,10 @@ def _are_swept(session: Session, view: View, number: int) -> bool:
     """Delete some rows of a generation; whether none were left. One's own tables are emptied at once."""
     match view:
         case OwnTables():
-            with handed_over(session, number) as transaction:
+            with (
+                method_errors(view, "delete_generation"),
+                handed_over(session, number) as transaction,
+            ):
                 view.sweep(transaction)
             return True
         case OwnSink():

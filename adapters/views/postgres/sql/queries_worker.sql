@@ -103,6 +103,18 @@ SELECT set_config('idle_in_transaction_session_timeout', $1, true),
 -- $1 milliseconds that one statement of a projection of one's own may take.
 SELECT set_config('statement_timeout', $1, true)
 
+-- name: user_reset
+-- Who the connection is of, whatever a projection of one's own made it.
+RESET SESSION AUTHORIZATION
+
+-- name: role_reset
+-- The role that goes with that.
+RESET ROLE
+
+-- name: settings_reset
+-- Settings of the session as it began. Those of the transaction are set again after it.
+RESET ALL
+
 -- name: checkpoints_moved
 -- How many moved: of view $1, generation $2, shard $3 and part $4 from $5 to $6, an element each. The
 -- lease is $7, its owner (null: none is needed), $8, its epochs, and $9, whose parts it is of. Who finds
