@@ -46,6 +46,7 @@ _NEEDS: Final[Mapping[type[Event], Need]] = {
     tools.ToolCallBegun: "open",
 }
 _OF_ANSWERS: Final = (events.MessageRecorded, events.ToolCallRecorded)
+_NAMING_VERSIONS: Final = frozenset({LineAdopted, HistoryCompacted, ContentRedacted, RequestSent})
 _WHY: Final[Mapping[Need, str]] = {
     "first": "the conversation has begun, and begins once: start another",
     "early": "only a new conversation can be a fork: choose another key",
@@ -149,7 +150,7 @@ def must_refer_back(event: Event, version: int) -> None:
 
 def names_versions(event: Event) -> bool:
     """Return whether an event is of a kind that names versions of its own conversation."""
-    return isinstance(event, LineAdopted | HistoryCompacted | ContentRedacted | RequestSent)
+    return type(event) in _NAMING_VERSIONS
 
 
 def _named(event: Event) -> Iterator[int]:

@@ -23,7 +23,7 @@ _COMPACT: Final = json.JSONEncoder(
     ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False
 )
 _CANONICAL: Final = json.JSONEncoder(
-    ensure_ascii=True, sort_keys=True, separators=(",", ":"), allow_nan=False
+    ensure_ascii=True, sort_keys=True, separators=(",", ":"), allow_nan=False, check_circular=False
 )
 
 

@@ -144,11 +144,9 @@ def draft(event: Event, stamp: Stamp) -> NewEvent:
 def once_of(event: Event) -> str | None:
     """Return the name of the fact that a conversation can hold only once, if the event is one."""
     match event:
-        case (
-            events.MessageRecorded(message_id=str() as message_id)
-            | events.SignalReceived(message_id=str() as message_id)
-        ):
-            return f"message:{message_id}"
+        # First, and whether or not it has an id: this is asked for each event, and most are messages.
+        case events.MessageRecorded() | events.SignalReceived():
+            return None if event.message_id is None else f"message:{event.message_id}"
         case events.ToolResultRecorded(line=None):
             name = f"result:{event.call_id}"
             return name if event.call is None else f"{name}@{event.call}"
