@@ -108,10 +108,7 @@ class Responses:
 
         A response that names no request answers the last one that was sent before it.
         """
-        closing = self.last().closing
-        if closing is None or str(closing.response) != response:
-            closing = self._closed().get(response)
-        return self._response(closing, asked)
+        return self._response(self._closing_of(response), asked)
 
     def is_of_another(self, response: str | None, asked: int, account: str | None) -> bool:
         """Whether a response was given to another account than this one; False: nobody told."""
@@ -222,6 +219,14 @@ class Responses:
             sent = self._requests[asked - 1]
         event = event_of(sent) if sent else None
         return Response(event if isinstance(event, RequestSent) else None, closing)
+
+    def _closing_of(self, response: str) -> ResponseCompleted | ResponseInterrupted | None:
+        if self._by_response is None:
+            # Where it is the last one, no other is read.
+            last = self.last().closing
+            if last is not None and str(last.response) == response:
+                return last
+        return self._closed().get(response)
 
     def _closed(self) -> dict[str, ResponseCompleted | ResponseInterrupted]:
         if self._by_response is None:
