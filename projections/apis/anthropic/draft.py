@@ -69,6 +69,9 @@ SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
 THINKING: Final = frozenset({"thinking", "redacted_thinking"})
 """Blocks that are valid only behind the prefix they were made under."""
 
+CALLER: Final = "caller"
+"""The member of a call that says who made it: the model itself, or code of its."""
+
 TOOLSET: Final = "mcp_toolset"
 """The tools of an MCP server; the request's `mcp_servers` say where that is."""
 
@@ -111,7 +114,8 @@ class AnthropicDraft(Draft):
 
     `types` are the types of all blocks that were encoded, but for plain text, and words for what
     else a rule looks for: "system" for an operator's note, "blank" for blank text, "empty" for a
-    message without content. A rule has nothing to do where what it looks for never occurs.
+    message without content, "caller" for a block that says who made it. A rule has nothing to do
+    where what it looks for never occurs.
     `container` is the id of the one that code goes on in, `skills` what it is given.
     """
 
@@ -185,7 +189,7 @@ def text_member(value: JsonObject, member: str) -> str | None:
 
 def code_of(value: JsonObject) -> str | None:
     """Return the id of the call whose code made this one, if code did."""
-    caller = value.get("caller")
+    caller = value.get(CALLER)
     return text_member(cast("JsonObject", caller), "tool_id") if isinstance(caller, dict) else None
 
 
@@ -270,7 +274,7 @@ def stopped_code(draft: AnthropicDraft) -> set[str | None]:
     waiting: set[str | None] = set()
     for message in draft.messages:
         for value in message.content:
-            if "caller" in value:
+            if CALLER in value:
                 waiting.add(code_of(value))
     for message in draft.messages:
         for piece in message.pieces:

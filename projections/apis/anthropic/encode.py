@@ -6,7 +6,6 @@ What is repaired here concerns one block: ids, marks, empty results, what cannot
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
 from typing import Any, Final, assert_never, cast
 
 from onrecord.domain.content import Document, Native, Reasoning, Text, ToolCall, ToolResult
@@ -16,7 +15,7 @@ from onrecord.projections.apis.answers import headline, words_for_nothing
 from onrecord.projections.apis.anthropic.draft import (
     API,
     AnthropicDraft,
-    Piece,
+    Message,
     is_blank,
     kind_of,
     text_block,
@@ -26,7 +25,7 @@ from onrecord.projections.apis.documents import Behind, texts_before
 from onrecord.projections.apis.draft import CallIds, IdForm
 from onrecord.projections.apis.foreign import Part, told_of, whole
 from onrecord.projections.apis.members import list_of
-from onrecord.projections.history.history import Block
+from onrecord.projections.history.history import Block, Turn
 
 # Results of the caller's tools, and the documents that follow them.
 
@@ -56,12 +55,13 @@ class Results:
             result["is_error"] = True
         return result
 
-    def following(self) -> list[Piece]:
-        """Return what follows the results of the round that is spelled, and begin the next."""
+    def follow(self, content: list[JsonObject], blocks: list[Block]) -> None:
+        """Add what follows the results of the round that is spelled, and begin the next."""
         if not self._behind.parts:
-            return []
+            return
         behind, self._behind = self._behind, self._none()
-        return list(map(Piece, behind.parts, behind.blocks))
+        content += behind.parts
+        blocks += behind.blocks
 
     def _none(self) -> Behind[JsonObject]:
         return Behind(self._draft.options.tags, text_block, self._draft.as_sent)
@@ -140,16 +140,20 @@ class Encoder:
         self._ids = CallIds(_IDS, draft.call_ids)
         self._results = Results(draft, self._ids)
 
-    def encode(self, blocks: Iterable[Block]) -> Iterator[Piece]:
-        """Yield the blocks of a turn; documents that results cannot hold follow the last of them."""
+    def encode(self, turn: Turn) -> Message:
+        """Return a turn as a message; documents that results cannot hold follow the last of them."""
+        content: list[JsonObject] = []
+        blocks: list[Block] = []
         before: Block | None = None
-        for block in blocks:
+        for block in turn.blocks:
             if block.mark not in _RESULTS:
-                yield from self._results.following()
+                self._results.follow(content, blocks)
             for value in self._encoded(block, before):
-                yield Piece(value, block)
+                content.append(value)
+                blocks.append(block)
             before = block
-        yield from self._results.following()
+        self._results.follow(content, blocks)
+        return Message(turn.role, content, blocks)
 
     def _encoded(self, block: Block, before: Block | None) -> list[JsonObject]:
         """Return the blocks that stand for a block; none where nothing of it can be told."""

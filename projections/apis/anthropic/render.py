@@ -17,6 +17,7 @@ from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import Api, Reader, UsagePlaces
 from onrecord.projections.apis.anthropic import read
 from onrecord.projections.apis.anthropic.draft import (
+    CALLER,
     SERVER_CALLS,
     THINKING,
     TOOLSET,
@@ -53,7 +54,7 @@ from onrecord.projections.apis.draft import present
 from onrecord.projections.apis.members import list_of
 from onrecord.projections.apis.request import Options, Request, nothing_to_send, outside
 from onrecord.projections.apis.tools import ANTHROPIC, skills_of
-from onrecord.projections.history.history import Block, History, Turn
+from onrecord.projections.history.history import History, Turn
 
 # Instructions and tools.
 
@@ -290,16 +291,15 @@ def _plain(turn: Turn) -> Message | None:
 
 
 def _encoded(turn: Turn, encoder: Encoder, draft: AnthropicDraft) -> Message:
-    content: list[JsonObject] = []
-    encoded: list[Block] = []
-    for value, block in encoder.encode(turn.blocks):
-        content.append(value)
-        encoded.append(block)
+    message = encoder.encode(turn)
+    for value in message.content:
         draft.types.add("blank" if is_blank(value) else kind_of(value))
+        if CALLER in value:
+            draft.types.add(CALLER)
     draft.types.add(turn.role)
-    if not content:
+    if not message.content:
         draft.types.add("empty")
-    return Message(turn.role, content, encoded)
+    return message
 
 
 def _obey(draft: AnthropicDraft) -> None:
@@ -332,7 +332,7 @@ def _size(draft: AnthropicDraft) -> int:
 
 def _is_called_by_code(draft: AnthropicDraft) -> bool:
     """Whether code called a tool, which may have gone without its calls (a turn recorded in part)."""
-    if "tool_use" not in draft.types:
+    if not draft.types.issuperset(("tool_use", CALLER)):
         return False
     return any(
         code_of(value) is not None

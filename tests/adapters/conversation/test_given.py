@@ -213,6 +213,7 @@ RESULT = (
     [
         [("document.extracted", f'{{"document":{DAMAGED}}}')],
         [CALL, ("tool_result.recorded", RESULT % DAMAGED)],
+        [CALL, ("tool_result.recorded", RESULT % '{"kind":"text","text":["Ada"]}')],
         [
             CALL,
             ("tool_result.recorded", RESULT % '{"kind":"text","text":"here"}'),
@@ -220,9 +221,9 @@ RESULT = (
             ("content.redacted", '{"version":5}'),
         ],
     ],
-    ids=["document", "result", "redacted"],
+    ids=["document", "result", "text", "redacted"],
 )
-def test_a_damaged_document_is_an_error_of_ours(bodies: list[tuple[str, str]]) -> None:
+def test_a_damaged_document_or_text_is_an_error_of_ours(bodies: list[tuple[str, str]]) -> None:
     chat = onrecord.connect("memory://").conversation("support/4711")
     chat.user("Look.")
     for name, body in bodies:
