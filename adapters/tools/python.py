@@ -28,7 +28,7 @@ from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerati
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
 
 from onrecord.adapters.inputs.arguments import kind_of
-from onrecord.adapters.tools.tool import Tool
+from onrecord.adapters.tools.tool import ApprovalRule, Tool
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, InvalidInput
 from onrecord.domain.jsontext import JsonObject
@@ -50,7 +50,7 @@ def tool(
     *,
     name: str | None = None,
     description: str | None = None,
-    needs_approval: bool | Callable[[JsonObject], bool] = False,
+    needs_approval: ApprovalRule = False,
     repeatable: bool = False,
     timeout: float | None = None,
 ) -> Tool: ...
@@ -61,7 +61,7 @@ def tool(
     *,
     name: str | None = None,
     description: str | None = None,
-    needs_approval: bool | Callable[[JsonObject], bool] = False,
+    needs_approval: ApprovalRule = False,
     repeatable: bool = False,
     timeout: float | None = None,
 ) -> Callable[[Callable[..., object]], Tool]: ...
@@ -71,7 +71,7 @@ def tool(
     *,
     name: str | None = None,
     description: str | None = None,
-    needs_approval: bool | Callable[[JsonObject], bool] = False,
+    needs_approval: ApprovalRule = False,
     repeatable: bool = False,
     timeout: float | None = None,
 ) -> Tool | Callable[[Callable[..., object]], Tool]:
@@ -99,7 +99,7 @@ def tool(
         description=_first_paragraph(function) if description is None else description,
         input_schema=called.schema(),
     )
-    made = Tool(definition, called, is_async=_is_async(function))
+    made = Tool(definition, called, is_async=_is_async(function), validate=called.validated)
     return made.with_options(needs_approval=needs_approval, repeatable=repeatable, timeout=timeout)
 
 
@@ -136,7 +136,7 @@ class _Called:
 
     def __call__(self, arguments: JsonObject, context: ToolCallContext) -> object:
         """Call it; InvalidArguments for what it does not take."""
-        values = self._validated(arguments)
+        values = self.validated(arguments)
         values.update(dict.fromkeys(self.contexts, context))
         positional: list[Any] = []
         for parameter in self.signature.parameters.values():
@@ -144,7 +144,8 @@ class _Called:
                 positional.append(values.pop(parameter.name))
         return self.function(*positional, **values)
 
-    def _validated(self, arguments: JsonObject) -> dict[str, Any]:
+    def validated(self, arguments: JsonObject) -> dict[str, Any]:
+        """Return the arguments, with defaults; InvalidArguments for what it does not take."""
         # A caller that is no runner may hand over anything.
         if not isinstance(cast("object", arguments), Mapping):
             raise InvalidArguments(f"the arguments are no JSON object but {kind_of(arguments)}")

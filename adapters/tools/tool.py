@@ -72,6 +72,9 @@ logger = logging.getLogger("onrecord")
 ToolCallable: TypeAlias = Callable[[JsonObject, ToolCallContext], object]
 """What a tool does: it gives its result, or something to await that gives it."""
 
+ApprovalRule: TypeAlias = bool | Callable[[dict[str, Any]], bool]
+"""Which calls wait for a person: all, none, or those for whose arguments a function returns true."""
+
 LONGEST: Final = 10_000
 """How many characters of a text are enough, where a tool is truncated."""
 
@@ -94,7 +97,8 @@ class Tool:
     with an `advice`, blank or not, is called once in an exchange: after that the model is told so.
     What one gives that `answers` is the answer. `timeout` is in seconds, None is that of the runner.
     A call that `needs_approval` waits for a person; one that is `repeatable` may be made again where
-    nobody knows whether it was made.
+    nobody knows whether it was made. `validate` returns the arguments as the function gets them, with
+    its defaults, and raises for those that it does not take; None where no signature is known.
     """
 
     definition: ToolDefinition
@@ -105,8 +109,9 @@ class Tool:
     advice: str | None = None
     answers: bool = False
     timeout: float | None = None
-    needs_approval: bool | Callable[[JsonObject], bool] = False
+    needs_approval: ApprovalRule = False
     repeatable: bool = False
+    validate: Callable[[JsonObject], dict[str, Any]] | None = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
@@ -156,14 +161,14 @@ class Tool:
     def with_options(
         self,
         *,
-        needs_approval: bool | Callable[[JsonObject], bool] | None = None,
+        needs_approval: ApprovalRule | None = None,
         repeatable: bool | None = None,
         timeout: float | None = None,
     ) -> Tool:
         """Return a tool whose calls a `ToolRunner` makes otherwise; what is left out stays as it is.
 
-        A call waits for a person where `needs_approval` is true, or is a function that returns true for
-        the arguments of the call. A `repeatable` call may be made again after the process died that made
+        A call waits for a person where `needs_approval` is true, or is a function (no coroutine function)
+        that returns true for the arguments as the tool gets them. A `repeatable` call may be made again after the process died that made
         it. `timeout` is in seconds, and wins over that of the runner.
         """
         changed = self if timeout is None else replace(self, timeout=seconds_given(timeout))
@@ -194,14 +199,19 @@ class Tool:
         return replace(self, call=call)
 
 
-def _approval_given(value: object) -> bool | Callable[[JsonObject], bool]:
+def _approval_given(value: object) -> ApprovalRule:
     """Return what says whether a call needs approval; InvalidContent for what cannot say so."""
     if isinstance(value, bool):
         return value
-    # A coroutine would be true, whatever it comes to.
-    if not callable(value) or iscoroutinefunction(value):
+    if not callable(value):
         raise InvalidContent("needs_approval is a truth value, or a function of the arguments")
-    return cast("Callable[[JsonObject], bool]", value)
+    # A coroutine would be true, whatever it comes to.
+    if iscoroutinefunction(value) or iscoroutinefunction(type(value).__call__):
+        raise InvalidContent(
+            "needs_approval is asynchronous: give a function that returns a truth value at once, "
+            "or True, so that a person is asked about each call"
+        )
+    return cast("ApprovalRule", value)
 
 
 def seconds_given(value: object) -> float:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, Literal, TypeAlias, assert_never
+import logging
+from collections.abc import Callable, Coroutine
+from copy import deepcopy
+from typing import Any, Final, Literal, TypeAlias, assert_never, cast
 
 from onrecord.adapters.conversation.approvals import denial, request_approval
 from onrecord.adapters.conversation.open_calls import OpenCall
@@ -13,6 +15,8 @@ from onrecord.adapters.tools.tool import Failed, Tool
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tool_context import ToolCallContext
 from onrecord.domain.tools import ToolDefinition
+
+logger = logging.getLogger("onrecord")
 
 APPROVED_LEASE: Final = 600.0
 """How many seconds a call may take that a person approved, unless the runner says otherwise."""
@@ -24,7 +28,7 @@ NextStep: TypeAlias = Literal["make", "wait", "ask", "ask again", "deny"]
 def next_step(opened: OpenCall, tool: Tool, now: int) -> NextStep:
     """Return what comes next of a call; `now` is the time of the store's clock in microseconds.
 
-    A function of `needs_approval` is asked only where it matters; what it raises is raised.
+    Where approval matters, raises what is wrong with the arguments.
     """
     state = opened.state
     match state.approval:
@@ -46,8 +50,35 @@ def next_step(opened: OpenCall, tool: Tool, now: int) -> NextStep:
 
 
 def _needs_approval(tool: Tool, opened: OpenCall) -> bool:
-    needs = tool.needs_approval
-    return needs if isinstance(needs, bool) else bool(needs(arguments_of(opened.call)))
+    rule = tool.needs_approval
+    if rule is False:
+        return False
+    arguments = arguments_of(opened.call)
+    # The rule decides about what the tool will get. What the model wrote may become something else:
+    # the text "true" becomes True, and what is left out has a default.
+    values = deepcopy(arguments) if tool.validate is None else tool.validate(arguments)
+    return rule is True or _is_person_needed(tool.name, rule, values)
+
+
+def _is_person_needed(
+    name: str, rule: Callable[[dict[str, Any]], bool], values: dict[str, Any]
+) -> bool:
+    """Return what a rule says of the arguments; True where it cannot say so."""
+    try:
+        needed = cast("object", rule(values))
+        if isinstance(needed, Coroutine):
+            cast("Coroutine[Any, Any, Any]", needed).close()
+            logger.warning("needs_approval of the tool %r is asynchronous: a person is asked", name)
+            return True
+        return bool(needed)
+    except Exception as exc:  # noqa: BLE001 - no error lets a call be made
+        # No message: it may quote the arguments.
+        logger.warning(
+            "needs_approval of the tool %r failed, so a person is asked: %s",
+            name,
+            type(exc).__name__,
+        )
+        return True
 
 
 def callable_now(stream: Stream, opened: OpenCall, tool: Tool, now: int) -> Tool | None:

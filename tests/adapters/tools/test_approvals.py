@@ -229,7 +229,7 @@ def test_a_function_of_the_arguments_says_which_calls_need_approval(
     runs = runner.run()
     assert [(run.call.id, run.output) for run in runs] == [
         ("call_1", "paid 7"),
-        ("call_3", "Error: KeyError: 'amount'"),
+        ("call_3", "Error: the arguments of 'pay' are not valid: amount: it is missing"),
     ]
     assert [call.id for call in runner.waiting] == ["call_2"]
     assert payments.made == [7]
