@@ -6,7 +6,6 @@ Each verb is that of `Conversation`, which says what it means, takes, gives and 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, ParamSpec, TypeVar
 from uuid import UUID
 
@@ -15,6 +14,7 @@ from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.conversation.conversation_log import ConversationLog
 from onrecord.adapters.conversation.conversation_tools import ConversationTools
 from onrecord.adapters.storage.steps import Steps
+from onrecord.adapters.streams.scopes import within_scopes
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -64,7 +64,7 @@ class AsyncConversation:
     @property
     async def conversation_id(self) -> UUID:
         """The conversation's id; asking for it makes one if the key is new."""
-        return await self._steps.run(lambda: self._conversation.conversation_id)
+        return await self._steps.run(within_scopes(lambda: self._conversation.conversation_id))
 
     # -- saying ------------------------------------------------------------------------------
 
@@ -157,14 +157,12 @@ class AsyncConversation:
         self, call_id: str, *, reason: str | None = None, actor: str | None = None
     ) -> None:
         """Let a call be made that waits for a person, as `Conversation.approve` does."""
-        await self._steps.run_in_thread(
-            partial(self._conversation.approve, call_id, reason=reason, actor=actor)
-        )
+        await self._run_in_thread(self._conversation.approve, call_id, reason=reason, actor=actor)
 
     async def deny(self, call_id: str, *, reason: str, actor: str | None = None) -> ResultDone:
         """Let a call that waits for a person not be made, as `Conversation.deny` does."""
-        return await self._steps.run_in_thread(
-            partial(self._conversation.deny, call_id, reason=reason, actor=actor)
+        return await self._run_in_thread(
+            self._conversation.deny, call_id, reason=reason, actor=actor
         )
 
     async def cancel(self, call_id: str) -> ResultDone:
@@ -301,8 +299,8 @@ class AsyncConversation:
         self, request: Mapping[str, Any] | bytes | str, *, api: str, model: str | None = None
     ) -> Done:
         """Record a request that goes by another way, as `Conversation.record_request` does."""
-        return await self._steps.run_in_thread(
-            partial(self._conversation.record_request, request, api=api, model=model)
+        return await self._run_in_thread(
+            self._conversation.record_request, request, api=api, model=model
         )
 
     async def record_response(
@@ -314,10 +312,8 @@ class AsyncConversation:
         model: str | None = None,
     ) -> Done:
         """Record a provider's answer that you have in hand, as `Conversation.record_response` does."""
-        return await self._steps.run_in_thread(
-            partial(
-                self._conversation.record_response, native, api=api, request=request, model=model
-            )
+        return await self._run_in_thread(
+            self._conversation.record_response, native, api=api, request=request, model=model
         )
 
     async def record(
@@ -329,7 +325,7 @@ class AsyncConversation:
     @property
     async def headers(self) -> dict[str, str]:
         """What binds one call of a recorded client, as `Conversation.headers` is: `await chat.headers`."""
-        return await self._steps.run(lambda: self._conversation.headers)
+        return await self._steps.run(within_scopes(lambda: self._conversation.headers))
 
     def recording(
         self, *, actor: str | None = None, on_behalf_of: str | None = None
@@ -338,7 +334,10 @@ class AsyncConversation:
         return self._conversation.recording(actor=actor, on_behalf_of=on_behalf_of)
 
     async def _run(self, verb: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._steps.run(partial(verb, *args, **kwargs))
+        return await self._steps.run(within_scopes(verb, *args, **kwargs))
+
+    async def _run_in_thread(self, verb: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._steps.run_in_thread(within_scopes(verb, *args, **kwargs))
 
 
 def conversation_of(conversation: AsyncConversation) -> Conversation:
@@ -358,7 +357,7 @@ class AsyncConversationTools:
         self, tools: Iterable[DeclaredTool], sources: Iterable[ToolSource] = ()
     ) -> Done:
         """Put other tools in force, as `ConversationTools.declare` does."""
-        return await self._steps.run(lambda: self._tools.declare(tools, sources))
+        return await self._steps.run(within_scopes(self._tools.declare, tools, sources))
 
     async def in_force(self, *, at: int | None = None) -> Declared:
         """Return the tools in force, as `ConversationTools.in_force` does."""
@@ -384,11 +383,10 @@ class AsyncConversationLog:
 
         Where the caller is cancelled they may be recorded or not: `head()` tells.
         """
-        return await self._steps.run(
-            lambda: self._log.append(
-                *events, expected_version=expected_version, causation_id=causation_id
-            )
+        append = within_scopes(
+            self._log.append, *events, expected_version=expected_version, causation_id=causation_id
         )
+        return await self._steps.run(append)
 
     def read(self, *, after: int = 0, until: int | None = None) -> AsyncIterator[RecordedEvent]:
         """Yield events with after < version <= until, in order: `async for event in log.read()`."""

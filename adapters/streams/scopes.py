@@ -7,10 +7,12 @@ import inspect
 import sys
 import threading
 import weakref
-from collections.abc import Iterable, Iterator
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass
+from functools import partial
 from types import CodeType, FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeAlias, TypeVar
 
 from onrecord.domain.new_events import NOBODY, Attribution
 
@@ -33,9 +35,12 @@ if TYPE_CHECKING:
 # `stream.headers`. A generator that is a context manager (`contextlib`) opens its scope for those
 # who use it.
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 _GENERATOR: Final = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 
-_INNERMOST: ContextVar[Scope | None] = ContextVar("onrecord.scope", default=None)
+_INNERMOST: ContextVar[_Link | None] = ContextVar("onrecord.scope", default=None)
 
 
 class Scope:
@@ -51,7 +56,7 @@ class Scope:
         self.stream = stream
         self.exchanges = exchanges
         self.attribution = attribution
-        self._outer: Scope | None = None
+        self._outer: _Link | None = None
         self._generator: int | None = None
         self._thread = 0
         self._task: weakref.ref[asyncio.Task[Any]] | None = None
@@ -93,7 +98,12 @@ class Scope:
         return self._is_over and not self.holds()
 
     @property
-    def outer(self) -> Scope | None:
+    def scope(self) -> Scope:
+        """The scope itself."""
+        return self
+
+    @property
+    def outer(self) -> _Link | None:
         """The scope around this one."""
         return self._outer
 
@@ -104,13 +114,46 @@ class Scope:
         return task is entered and threading.get_ident() == self._thread
 
 
+@dataclass(frozen=True, slots=True)
+class _Carried:
+    """A scope that held where a call was asked for, and holds in all that the call does."""
+
+    scope: Scope
+    outer: _Link | None
+
+    def holds(self) -> bool:
+        return True
+
+    def is_left(self) -> bool:
+        return False
+
+
+_Link: TypeAlias = Scope | _Carried
+
+
 def holding() -> Iterator[Scope]:
     """Yield the scopes that hold where this is asked, the innermost first."""
-    scope = _INNERMOST.get()
-    while scope is not None:
-        if scope.holds():
-            yield scope
-        scope = scope.outer
+    link = _INNERMOST.get()
+    while link is not None:
+        if link.holds():
+            yield link.scope
+        link = link.outer
+
+
+def within_scopes(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Callable[[], T]:
+    """Return a call that another thread, or another stack, makes: the scopes that hold here hold there.
+
+    The frames that ask are not to be seen there, so which generator asks is not, either.
+    """
+    made = partial(call, *args, **kwargs)
+    if _INNERMOST.get() is None:
+        return made
+    outer: _Link | None = None
+    for scope in reversed(tuple(holding())):
+        outer = _Carried(scope, outer)
+    context = copy_context()
+    context.run(_INNERMOST.set, outer)
+    return partial(context.run, made)
 
 
 def current() -> ExchangeRecorder | None:
