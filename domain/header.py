@@ -87,10 +87,7 @@ class ClientHeader(NamedTuple):
 
 def header_bytes(header: ClientHeader) -> bytes:
     """Return the canonical bytes of a client header: sorted ASCII JSON, absent fields left out."""
-    event, occurred_at = str(header.event_id), timestamp(header.occurred_at)
-    if header.causation_id or header.correlation_id or header.metadata:
-        return _canonical(header, event, occurred_at)
-    before, between, after = _frame(
+    actor, conversation, format_, end = _frame(
         header.tenant,
         header.conversation_id,
         header.type,
@@ -99,7 +96,14 @@ def header_bytes(header: ClientHeader) -> bytes:
         header.key_id,
         header.actor,
     )
-    return f"{before}{event}{between}{occurred_at}{after}".encode("ascii")
+    causation = _id_member("causation", header.causation_id)
+    correlation = _id_member("correlation", header.correlation_id)
+    metadata = _member("metadata", dict(header.metadata)) if header.metadata else ""
+    text = (
+        f'{actor}{causation}{conversation}{correlation}"event":"{header.event_id}",{format_}'
+        f'{metadata}"occurred_at":"{timestamp(header.occurred_at)}",{end}'
+    )
+    return text.encode("ascii")
 
 
 def parse_header(data: bytes) -> ClientHeader:
@@ -177,34 +181,23 @@ def _frame(
     codec: str,
     key_id: str | None,
     actor: str | None,
-) -> tuple[str, str, str]:
-    """Return what stands around an event's id and time: the same for most that a writer says."""
-    header = ClientHeader(
-        UUID(int=0), tenant, conversation_id, type_, schema_version, 0, codec, key_id, actor
+) -> tuple[str, str, str, str]:
+    """Return what most that a writer says shares, around the rest: the members are sorted by name."""
+    return (
+        "{" if actor is None else "{" + _member("actor", actor),
+        f'{_member("codec", codec)}"conversation":"{conversation_id}",',
+        f'"format":{FORMAT},' + ("" if key_id is None else _member("key", key_id)),
+        f'"schema":{schema_version},"tenant":"{tenant}",{_member("type", type_)[:-1]}}}',
     )
-    text = _canonical(header, "", "").decode("ascii")
-    before, rest = text.split('"event":"', 1)
-    between, after = rest.split('"occurred_at":"', 1)
-    return f'{before}"event":"', f'{between}"occurred_at":"', after
 
 
-def _canonical(header: ClientHeader, event: str, occurred_at: str) -> bytes:
-    members: dict[str, Any] = {
-        "actor": header.actor,
-        "causation": _text(header.causation_id),
-        "codec": header.codec,
-        "conversation": str(header.conversation_id),
-        "correlation": _text(header.correlation_id),
-        "event": event,
-        "format": FORMAT,
-        "key": header.key_id,
-        "metadata": dict(header.metadata) or None,
-        "occurred_at": occurred_at,
-        "schema": header.schema_version,
-        "tenant": str(header.tenant),
-        "type": header.type,
-    }
-    return jsontext.write_canonical({k: v for k, v in members.items() if v is not None})
+def _member(name: str, value: str | dict[str, str]) -> str:
+    """Return a member in canonical JSON, and a comma."""
+    return f'"{name}":{jsontext.write_canonical(value).decode("ascii")},'
+
+
+def _id_member(name: str, value: UUID | None) -> str:
+    return "" if value is None else f'"{name}":"{value}",'
 
 
 def timestamp(microseconds: int) -> str:
@@ -233,10 +226,6 @@ def _microseconds(text: str) -> int:
     if not _TIMESTAMP.fullmatch(text):
         raise ValueError("no time as it stands in headers")
     return microseconds_of(datetime.fromisoformat(text))
-
-
-def _text(value: UUID | None) -> str | None:
-    return None if value is None else str(value)
 
 
 def _uuid(text: str | None) -> UUID | None:

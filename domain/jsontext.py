@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, NoReturn, TypeAlias, cast
 
 from onrecord.domain.errors import MalformedJson
@@ -25,6 +25,27 @@ _COMPACT: Final = json.JSONEncoder(
 _CANONICAL: Final = json.JSONEncoder(
     ensure_ascii=True, sort_keys=True, separators=(",", ":"), allow_nan=False, check_circular=False
 )
+
+
+def _encoding(encoder: json.JSONEncoder, text_encoder: str) -> Callable[[Any], str]:
+    """Return what encodes as an encoder does, in C where there is that.
+
+    `JSONEncoder.encode` makes its part in C anew for each value, which takes as long as to write a
+    short one.
+    """
+    # Neither is in the type hints of the standard library.
+    made_in_c: Any = getattr(json.encoder, "c_make_encoder", None)
+    text_in_c: Any = getattr(json.encoder, text_encoder, None)
+    if made_in_c is None or text_in_c is None:
+        return encoder.encode
+    separators = encoder.key_separator, encoder.item_separator
+    options = encoder.sort_keys, encoder.skipkeys, encoder.allow_nan
+    chunks = made_in_c(None, encoder.default, text_in_c, None, *separators, *options)
+    return lambda value: "".join(chunks(value, 0))
+
+
+_compact: Final = _encoding(_COMPACT, "c_encode_basestring")
+_canonical: Final = _encoding(_CANONICAL, "c_encode_basestring_ascii")
 
 
 def read(text: bytes | str) -> Any:
@@ -49,7 +70,7 @@ def read_object(text: bytes | str) -> JsonObject:
 def write(value: Any) -> bytes:
     """Return the value as compact UTF-8 JSON, keys in their own order."""
     try:
-        text = _COMPACT.encode(value)
+        text = _compact(value)
     except RecursionError as exc:
         raise MalformedJson("nested too deeply to be written: flatten it") from exc
     except (TypeError, ValueError) as exc:
@@ -61,7 +82,7 @@ def write(value: Any) -> bytes:
 def write_canonical(value: Any) -> bytes:
     """Return the value as compact ASCII JSON with sorted keys, for what is hashed by meaning."""
     try:
-        return _CANONICAL.encode(value).encode("ascii")
+        return _canonical(value).encode("ascii")
     except (TypeError, ValueError, RecursionError) as exc:
         raise MalformedJson(f"not representable as JSON: {exc}") from exc
 

@@ -108,9 +108,11 @@ class Prefix:
 
         Instructions are text, a list of blocks, an API's own object of them, or None.
         """
-        self._hash = hashlib.sha256()
         self.blocks = 0
-        self._hash.update(encoded("system", _as_blocks(system)))
+        if system is None and not tools:
+            self._hash = _NOTHING_IN_FORCE.copy()
+            return
+        self._hash = hashlib.sha256(encoded("system", _as_blocks(system)))
         self._hash.update(encoded("tools", tools or []))
 
     def add(self, role: str, content: Any) -> None:
@@ -151,6 +153,10 @@ def canonical(value: Any) -> Any:
             return [canonical(item) for item in cast("Iterable[Any]", value)]
         case _:
             return value
+
+
+_NOTHING_IN_FORCE = hashlib.sha256(encoded("system", []) + encoded("tools", []))
+"""What many begin with: those digests that say what was said alone begin so, always."""
 
 
 def _as_blocks(content: Any) -> list[Any]:

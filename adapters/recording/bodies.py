@@ -247,6 +247,7 @@ class Reading:
         self._depth = 0
         self._whole: WireRequest | None = None
         self._is_read = False
+        self._prefixes: tuple[Prefix, Prefix] | None = None
 
     @property
     def sent(self) -> WireRequest:
@@ -256,12 +257,14 @@ class Reading:
 
     def whole(self) -> WireRequest | None:
         """Return all that the request asks; None where it makes no sense."""
-        self._tail = None
+        if self._tail is not None:
+            self._tail = self._prefixes = None
         if not self._is_read:
             self._is_read = True
             try:
-                read = self._read(self.outgoing.body)
-                self._whole = replace(read, compacts=self.outgoing.compacts)
+                read, compacts = self._read(self.outgoing.body), self.outgoing.compacts
+                is_read_so = read.compacts == compacts
+                self._whole = read if is_read_so else replace(read, compacts=compacts)
             except InvalidContent:
                 self._whole = None
         return self._whole
@@ -286,7 +289,7 @@ class Reading:
 
         None where it does not begin with these. Then, and once `whole` is asked for, all is read.
         """
-        self._tail = None
+        self._tail = self._prefixes = None
         last = self._bodies.of(state.last_id)
         before = None if last is None else last.parsed
         if last is None or before is None or before.sent.api != self.outgoing.api:
@@ -349,6 +352,11 @@ class Reading:
 
         The messages of a request for a summary are no beginning that others would share.
         """
+        if self._prefixes is None:
+            self._prefixes = self._run()
+        return self._prefixes
+
+    def _run(self) -> tuple[Prefix, Prefix]:
         if self._tail is not None:
             before = self._tail.before
             history, prefix = before.history.copy(), before.prefix.copy()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from onrecord.domain import jsontext
@@ -238,7 +239,7 @@ class _Cutting:
     ) -> None:
         self._digest = digest
         self._clean = clean
-        self._content_paths = {tuple(path.split("/")) for path in content_paths}
+        self._content_paths = _steps(frozenset(content_paths))
         self.places: list[str] = []
         self.leaves: list[str] = []
         self.stand_ins: dict[str, str] = {}
@@ -314,6 +315,12 @@ class _Cutting:
         self.leaves += _leaves(value)
         spelled = value if isinstance(value, str) else jsontext.write(value).decode()
         return stand_in(spelled, self._digest)
+
+
+@cache
+def _steps(paths: frozenset[str]) -> frozenset[_Path]:
+    """Return the paths step by step: a wire's are always the same ones."""
+    return frozenset(tuple(path.split("/")) for path in paths)
 
 
 def _is_named_secret(members: JsonObject) -> bool:

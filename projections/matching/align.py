@@ -54,6 +54,9 @@ def align(sent: Sequence[Unit], line: Sequence[RecordedUnit], gap: int | None = 
 
     Units before that place are the line's first, those from it on its last.
     """
+    if not line:  # All is new: most of a conversation's first requests go on from nothing.
+        is_said = any(not unit.is_blank for unit in sent)
+        return Alignment("extends" if is_said else "repeats", tuple(range(len(sent))))
     return _Aligning(sent, line, gap).alignment()
 
 

@@ -113,7 +113,7 @@ class Batches:
         by = bound.attribution(recorder, sending.headers.get(TRACEPARENT))
         requests = recorder.begin_batch(
             [
-                replace(outgoing_of(spoken, _sent_to(it.url, sending), it.body, recorder), by=by)
+                outgoing_of(spoken, _sent_to(it.url, sending), it.body, recorder, by)
                 for spoken, it in turns
             ]
         )

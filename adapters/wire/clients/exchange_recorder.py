@@ -7,7 +7,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, MutableMapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, assert_never
 from urllib.parse import unquote
 from uuid import UUID
@@ -182,7 +182,7 @@ class ExchangeRecorder:
             return recorded
         recorder = bound_recorder or bound.unbound_recorder()
         by = bound.attribution(recorder, sending.headers.get(TRACEPARENT))
-        going_out = replace(outgoing_of(sending.purpose.api, sending, body, recorder), by=by)
+        going_out = outgoing_of(sending.purpose.api, sending, body, recorder, by)
         after = self._after if bound.header is None else None
         request = recorder.begin(going_out, after=after)
         if after is not None:

@@ -21,6 +21,7 @@ from onrecord.adapters.wire.wires import WIRES, Purpose, endpoint_of
 from onrecord.domain import jsontext
 from onrecord.domain.errors import OnrecordError
 from onrecord.domain.jsontext import read_bounded_object
+from onrecord.domain.new_events import NOBODY, Attribution
 
 MARK: Final = "onrecord.request"
 """What a request is marked with that goes on for a turn: redirected, or sent anew."""
@@ -154,8 +155,10 @@ def _authorized(value: str) -> str:
 # A request as it is recorded: without its secrets, as it is about to go out.
 
 
-def outgoing_of(api: str, sending: Sending, body: bytes, recorder: Recorder) -> Outgoing:
-    """Return what is about to go out, without its secrets.
+def outgoing_of(
+    api: str, sending: Sending, body: bytes, recorder: Recorder, by: Attribution = NOBODY
+) -> Outgoing:
+    """Return what is about to go out, without its secrets; `by` is who sends it.
 
     What it shares with a body that had none is not looked through again.
     """
@@ -173,6 +176,7 @@ def outgoing_of(api: str, sending: Sending, body: bytes, recorder: Recorder) -> 
         account=None if account is None else digest(account).hex(),
         headers={name: sending.headers[name] for name in wire.headers if name in sending.headers},
         compacts=sending.purpose.compacts,
+        by=by,
     )
 
 

@@ -292,7 +292,8 @@ def building_without_binding(
 def _sending(request: httpx2.Request) -> Sending:
     target = request.url.raw_path.decode("ascii")
     extensions = extensions_of_call(request.extensions)
-    return Sending(request.method, target, request.headers, extensions)
+    # Once for all: each look at a header of httpx goes through all of them.
+    return Sending(request.method, target, dict(request.headers.items()), extensions)
 
 
 def _is_recorded(sending: Sending, request: httpx2.Request) -> bool:
