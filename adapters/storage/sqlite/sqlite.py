@@ -15,7 +15,13 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from onrecord.adapters.storage.append import Proof, keyed_digest, must_be_forgettable, prover_of
+from onrecord.adapters.storage.append import (
+    Proof,
+    keyed_digest,
+    must_be_apart,
+    must_be_forgettable,
+    prover_of,
+)
 from onrecord.adapters.storage.interrupts import releasing
 from onrecord.adapters.storage.sqlite import blobs
 from onrecord.adapters.storage.sqlite.actors import SqliteActors
@@ -196,15 +202,20 @@ class Sqlite:
     @releasing
     def open(self, tenant: UUID, key: str, conversation_id: UUID | None = None) -> UUID:
         """Return the id of the conversation of that key, made now if the key is new."""
-        if (known := self.find(tenant, key)) is not None:
-            return known
-        made, name = conversation_id or uuid7(), (tenant.bytes, self.digest(key))
+        name = tenant.bytes, self.digest(key)
+        if (known := self._row("select_key", *name)) is not None:
+            return UUID(bytes=known[0])
+        made = conversation_id or uuid7()
+        must_be_apart([Append(tenant, made, ())])
         # What is said there, or stored, is flushed behind it in the same log: no key is flushed alone.
         with self.file.writing(is_flushed=False) as session:
-            must_take(session, tenant, made)
-            session.run("insert_key", *name, made.bytes)
-            (stored_id,) = session.one("select_key", *name) or (made.bytes,)
-            return UUID(bytes=stored_id)
+            if conversation_id is not None:
+                must_take(session, tenant, made)
+            if session.one("insert_key", *name, made.bytes) is None:
+                # Another writer was quicker.
+                (stored_id,) = session.one("select_key", *name) or (made.bytes,)
+                return UUID(bytes=stored_id)
+        return made
 
     def find(self, tenant: UUID, key: str) -> UUID | None:
         """Return the id of the conversation of that key, or None."""

@@ -197,9 +197,9 @@ WHERE high - low = 1 AND exchange = ?2 AND exchange > 0;
 SELECT conversation_id FROM conversation_key WHERE tenant = ? AND digest = ?;
 
 -- name: insert_key
--- A name stands for one conversation until it is forgotten.
+-- A name stands for one conversation until it is forgotten: no row where it does already.
 INSERT INTO conversation_key (tenant, digest, conversation_id) VALUES (?, ?, ?)
-ON CONFLICT DO NOTHING;
+ON CONFLICT DO NOTHING RETURNING conversation_id;
 
 -- name: select_conversations
 -- The catalogue, the one that moved last first.
