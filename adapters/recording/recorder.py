@@ -274,6 +274,8 @@ class Recorder:
                 aside, is_reused = is_reused, True
                 continue
             request.version = request.done.last - len(answered)
+            if request.line is None:
+                self._states.sent(request.version)
             self._warn(match, reading.sent)
             self._keep(match, planned, event, request.done.first, request.version)
             bodies.keep(reading.body(planned.request))

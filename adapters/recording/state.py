@@ -7,7 +7,7 @@ requests it has in flight, it keeps in mind.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final, TypeAlias
@@ -43,6 +43,9 @@ from onrecord.projections.matching.sources import Source, sources_in
 
 _LATEST: Final = 64
 """How many of the last events are looked at for what a request of a side branch repeats."""
+
+_AT_ONCE: Final = 256
+"""How many events are read with the head. Where more came, they are read by themselves."""
 
 _Where: TypeAlias = tuple[int, tuple[tuple[UUID, int, UUID | None], ...]]
 """What was asked for: the version of the head's pointer, and the lineage."""
@@ -103,16 +106,16 @@ class StateReader:
     def __init__(self, stream: Stream) -> None:
         """Tell of a conversation; one thread at a time."""
         self._stream = stream
+        self._after: int | None = None
         self._in_force: dict[Pointer, tuple[_Where, Event | Unrecognised | Erased | None]] = {}
 
     def now(self) -> ConversationState:
         """Read the head, and what came after the last request; ConversationClosed if it is over."""
-        head = self._stream.head()
+        head, new_events = self._new()
         if head.closed:
             raise error_of("open")
         segments = self._stream.lineage(head.version, head)
-        backend = self._stream.backend
-        recorded = since_request(backend, segments)
+        recorded = since_request(self._stream.backend, segments, new_events)
         # What other lines say has no part in it, however much that is; the next request repeats it.
         items = [event.told() for event in recorded if line_of(event) is None]
         latest = [event.told() for event in recorded[-_LATEST:] if line_of(event) is not None]
@@ -137,6 +140,21 @@ class StateReader:
             tools=tools,
             sources=sources_in([*items, *latest]),
         )
+
+    def sent(self, version: int) -> None:
+        """Take note that a request of the main branch is recorded: the next state begins with it."""
+        self._after = version - 1
+
+    def _new(self) -> tuple[Head, Sequence[RecordedEvent]]:
+        """Return the head, and the events since the last request that is known here, in one read.
+
+        They tell the rest unless others sent a request that stands elsewhere, or too many came.
+        """
+        if self._stream.found() is None:
+            return Head(), ()
+        is_known = self._after is not None
+        new = self._stream.new_since(self._after or 0, _AT_ONCE if is_known else 0)
+        return new.head, new.events
 
     def in_force(
         self, head: Head, segments: tuple[LineSegment, ...]

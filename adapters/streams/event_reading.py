@@ -9,7 +9,7 @@ wherever they stand: they hold for all lines.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
@@ -128,23 +128,43 @@ def read_through(log: Log, segments: tuple[LineSegment, ...]) -> Iterator[Record
         yield from events_in(log, segment)
 
 
-def events_in(log: Log, segment: LineSegment, after: int = 0) -> Iterator[RecordedEvent]:
-    """Yield the events of a segment that come after a version, in order."""
-    start = max(after, segment.after)
-    recorded = log.read(segment.conversation_id, after=start, until=segment.until)
+def events_in(
+    log: Log, segment: LineSegment, after: int = 0, latest: Sequence[RecordedEvent] = ()
+) -> Iterator[RecordedEvent]:
+    """Yield the events of a segment that come after a version, in order.
+
+    The log is asked for those that are not among the `latest`: the last events of a conversation.
+    """
+    start, until, own = max(after, segment.after), segment.until, segment.conversation_id
+    if start >= until:
+        return iter(())
+    recorded: Iterator[RecordedEvent]
+    if _holds(latest, own, start + 1, until):
+        recorded = iter(latest[start + 1 - latest[0].version : until + 1 - latest[0].version])
+    else:
+        recorded = log.read(own, after=start, until=until)
     return recorded if segment.line is None else on_main(recorded, segment)
 
 
-def since_request(log: Log, segments: tuple[LineSegment, ...]) -> list[RecordedEvent]:
+def _holds(latest: Sequence[RecordedEvent], own: UUID, first: int, last: int) -> bool:
+    """Whether events of one conversation, read in order, have these versions of a conversation."""
+    is_own = bool(latest) and latest[0].conversation_id == own
+    return is_own and latest[0].version <= first and last <= latest[-1].version
+
+
+def since_request(
+    log: Log, segments: tuple[LineSegment, ...], latest: Sequence[RecordedEvent] = ()
+) -> list[RecordedEvent]:
     """Return the events from the last request of the main branch on; all, if none was sent.
 
     Where that request had not seen all that was before it, those from the last that it saw on.
+    The `latest` events are not read again.
     """
     recorded: list[RecordedEvent] = []
     for segment in reversed(segments):
-        sent = _last_request(log, segment)
+        sent = _last_request(log, segment, latest)
         after = min(sent.version, seen_by(sent.told()) or sent.version) - 1 if sent else 0
-        recorded = [*events_in(log, segment, after), *recorded]
+        recorded = [*events_in(log, segment, after, latest), *recorded]
         if sent:
             break
     return recorded
@@ -316,8 +336,15 @@ def _pointed(log: Log, segment: LineSegment, pointer: Pointer) -> RecordedEvent 
     return event if event is not None and event.version > segment.after else None
 
 
-def _last_request(log: Log, segment: LineSegment) -> RecordedEvent | None:
+def _last_request(
+    log: Log, segment: LineSegment, latest: Sequence[RecordedEvent] = ()
+) -> RecordedEvent | None:
     if segment.line is None:
+        # The head says which event it is.
+        version = 0 if segment.head is None else segment.head.request
+        is_read = _holds(latest, segment.conversation_id, version, segment.until)
+        if is_read and segment.has(version):
+            return latest[version - latest[0].version]
         return _pointed(log, segment, "request")
     sent = (event for event in events_in(log, segment) if event.type == _REQUEST)
     return max(sent, key=lambda event: event.version, default=None)

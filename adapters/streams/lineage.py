@@ -139,6 +139,8 @@ class Lineages:
     def _fork(self, version: int) -> ConversationForked | None:
         """Return what says that the conversation goes on from another one; None if nothing does."""
         fork: ConversationForked | None = None
+        if not version:
+            return None
         for recorded in self._log.read(self._id, until=min(version, BEGINNING)):
             event = recorded.event()
             if isinstance(event, ConversationForked) and refers_back(event, recorded.version):
