@@ -46,7 +46,8 @@ _NAMES: Final = (
     *("windowed", "loop.sqlite", "loop.postgres"),
     *("request.sqlite", "append.sqlite", "request.postgres", "append.postgres"),
     *("awaited.sqlite", "awaited.postgres"),
-    *("insert.postgres", "callers.postgres", "rendering", "capturing", "own_lists", "recorder"),
+    *("insert.postgres", "callers.postgres", "rendering", "capturing", "own_lists"),
+    *("recorder.sqlite", "recorder.postgres"),
     *("growth.log", "growth.views", "sharing", "projecting", "own_projecting", "scaling", "import"),
 )
 
@@ -104,7 +105,8 @@ def _parts(place: Workspace) -> Mapping[str, Part]:
         "rendering": partial(_program, place, "rendering"),
         "capturing": partial(_program, place, "capturing"),
         "own_lists": partial(_program, place, "own_lists"),
-        "recorder": partial(_program, place, "recorder"),
+        "recorder.sqlite": partial(_program, place, "recorder"),
+        "recorder.postgres": partial(_program, place, "recorder", place.database),
         "growth.log": partial(_lines, partial(growth.measures, place)),
         "growth.views": partial(_lines, partial(view_growth.measures, place)),
         "sharing": partial(_lines, partial(sharing.measures, place)),
@@ -120,10 +122,10 @@ def _lines(measures: Callable[[], Iterator[Measure]]) -> Iterator[Line]:
         yield measure.line()
 
 
-def _program(place: Workspace, name: str) -> Iterator[Line]:
-    """Yield the lines of a part that is a program of its own."""
+def _program(place: Workspace, name: str, *given: Callable[[], str]) -> Iterator[Line]:
+    """Yield the lines of a part that is a program of its own, which is given these arguments."""
     place.say(name)
-    command = [sys.executable, "-m", f"tests.bench.{name}"]
+    command = [sys.executable, "-m", f"tests.bench.{name}", *(make() for make in given)]
     run = subprocess.run(command, cwd=_ROOT, stdout=subprocess.PIPE, check=True, text=True)
     yield from map(json.loads, run.stdout.splitlines())
 

@@ -2,13 +2,15 @@
 
 `python -m tests.bench.recorder` prints a JSON line a measure: a chunk of a stream, wrapping a client,
 the durable prompt, the durable answer, and how many commits a call takes. The provider is a transport
-that answers from memory; the store is SQLite, on the disk of the folder for temporary files.
+that answers from memory; the store is SQLite, on the disk of the folder for temporary files. With the
+URL of an empty PostgreSQL database, only calls are measured, recorded there.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
+import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -43,14 +45,15 @@ _CHUNK_PACE: Final = Pace(rounds=9, each=3)
 _CALL_PACE: Final = Pace(rounds=9, each=5)
 _WRAP_PACE: Final = Pace(rounds=9, each=20)
 _OVER: Final = Aim(2)
+_OVER_POSTGRES: Final = Aim(2.5)
 _OVER_COMPUTING: Final = Aim(1.5)
 _FSYNC: Final = "one flush of the write-ahead log"
 
 
-def main() -> None:
-    """Print all measures."""
+def main(url: str | None = None) -> None:
+    """Print all measures, or those of calls that are recorded in a PostgreSQL database."""
     with tempfile.TemporaryDirectory() as folder:
-        for measure in measures(Path(folder)):
+        for measure in measures(Path(folder)) if url is None else postgres_measures(url):
             print(json.dumps(measure.line()), flush=True)
 
 
@@ -65,7 +68,20 @@ def measures(folder: Path) -> Iterator[Measure]:
         for service in services(_CHUNKS + _BEGINNING):
             yield _chunk(service, chat)
             yield _wrapping(service, chat)
-            yield from _calls(service, store, chat)
+            yield from _calls(service, store, chat, f"recorder.{service.api}", _OVER)
+
+
+def postgres_measures(url: str) -> Iterator[Measure]:
+    """Yield what recording a call in a PostgreSQL database costs, for each API in turn."""
+    with connect(url) as store:
+        numbers = itertools.count()
+
+        def chat() -> Conversation:
+            return store.conversation(f"bench/{next(numbers)}")
+
+        for service in services(_BEGINNING):
+            name = f"recorder.postgres.{service.api}"
+            yield from _calls(service, store, chat, name, _OVER_POSTGRES)
 
 
 def _chunk(service: Service, chat: Callable[[], Conversation]) -> Measure:
@@ -116,9 +132,10 @@ def _wrapping(service: Service, chat: Callable[[], Conversation]) -> Measure:
     return Measure(f"recorder.{service.api}.wrapping", "us", figures, aim=Aim(1000, "below"))
 
 
-def _calls(service: Service, store: Store, chat: Callable[[], Conversation]) -> Iterator[Measure]:
+def _calls(
+    service: Service, store: Store, chat: Callable[[], Conversation], name: str, aim: Aim
+) -> Iterator[Measure]:
     """Yield the cost of the commits of a call, and how many there are."""
-    name = f"recorder.{service.api}"
     recorded = _calling(service, lambda: chat().record(service.client()))
     sides = [
         Contender("recorded call", _FSYNC, recorded),
@@ -128,7 +145,7 @@ def _calls(service: Service, store: Store, chat: Callable[[], Conversation]) -> 
         ours, peer = take_turns(sides, _CALL_PACE)
     note = "a conversation's first, SDK included, no network"
     yield Measure(f"{name}.call", "ms", ours, peer, note=note)
-    yield Measure(f"{name}.call.over", "ms", _over(ours, peer), aim=_OVER, note=note)
+    yield Measure(f"{name}.call.over", "ms", _over(ours, peer), aim=aim, note=note)
     calls = _CALL_PACE.rounds * (_CALL_PACE.each + 1)
     commits = Figures("durable writes a call", "", [[len(writes) / calls]])
     yield Measure(f"{name}.commits", "writes", commits, aim=Aim(2))
@@ -136,7 +153,7 @@ def _calls(service: Service, store: Store, chat: Callable[[], Conversation]) -> 
         seconds = [taken for last, taken in writes if last == kind]
         figures = Figures(f"append of the {what}", _FSYNC, [seconds])
         yield Measure(f"{name}.{what}.append", "ms", figures)
-    yield _durable_prompt(service, chat())
+    yield _durable_prompt(service, chat(), name)
     timed = [replace(side, clock=computing) for side in sides]
     over = _over(*take_turns(timed, _CALL_PACE))
     yield Measure(f"{name}.call.processor", "ms", over, aim=_OVER_COMPUTING, note=note)
@@ -149,7 +166,7 @@ def _over(ours: Figures, peer: Figures) -> Figures:
     return Figures(f"{ours.what} less {peer.what}", ours.guarantees, more)
 
 
-def _durable_prompt(service: Service, chat: Conversation) -> Measure:
+def _durable_prompt(service: Service, chat: Conversation, name: str) -> Measure:
     """Measure all that a call waits for before it goes out: read, decide, append."""
     client = chat.record(service.client())
     made = tenancy_of(chat).recorders.of(stream_of(chat))
@@ -169,7 +186,7 @@ def _durable_prompt(service: Service, chat: Conversation) -> Measure:
         history += service.says(service.call(client, history))
     figures = Figures("the durable prompt", _FSYNC, [seconds])
     note = "own history, up to 100 messages of 1 KB"
-    return Measure(f"recorder.{service.api}.prompt", "ms", figures, note=note)
+    return Measure(f"{name}.prompt", "ms", figures, note=note)
 
 
 def _calling(service: Service, client: Callable[[], Any]) -> Callable[[int], Work]:
@@ -212,4 +229,4 @@ def _watched(store: Store) -> Generator[list[tuple[str, float]]]:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])
