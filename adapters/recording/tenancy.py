@@ -20,7 +20,7 @@ from onrecord.adapters.inputs.arguments import key_given
 from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.streams.lineage import beginning_of
 from onrecord.adapters.streams.stream import Stream
-from onrecord.domain.errors import InvalidInput
+from onrecord.domain.errors import InvalidInput, StorageReadOnly
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Backend
 from onrecord.domain.new_events import NOBODY, Attribution
@@ -116,8 +116,6 @@ def _folds_of(max_bytes: int) -> FoldCache | None:
 
 HEADER: Final = "onrecord-conversation"
 """The header that binds a call to a conversation; it is taken out before anything is sent."""
-
-_PROOF_SIZE: Final = 16
 
 _PART: Final = ";"
 """What stands in the header between the conversation's id and who acts."""
@@ -250,7 +248,8 @@ class Recorders:
         return name
 
     def _proof(self, name: str) -> str:
-        # Whoever chooses a name sees its digest, which must prove nothing. So the proof has a key of its
-        # own: the digest of what is no text (half a surrogate pair), and so nobody's name.
-        key = self._tenancy.backend.digest(f"\ud800{HEADER} {self._tenancy.tenant}")
-        return hmac.digest(key, name.encode(), "sha256")[:_PROOF_SIZE].hex()
+        # By no digest of a text: whoever chooses one, as a name or as a secret, may see its digest.
+        prove = self._tenancy.backend.prover(self._tenancy.tenant)
+        if prove is None:
+            raise StorageReadOnly("this role proves nothing for the tenant: connect as another role")
+        return prove(f"{HEADER} {name}".encode()).hex()

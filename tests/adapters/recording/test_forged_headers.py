@@ -1,5 +1,8 @@
 """Headers that bind a call are this store's own: nobody makes one out of what he may see."""
 
+import hmac
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -49,6 +52,28 @@ def test_an_actor_put_into_anothers_header_is_refused(
             clients.ask(client, extra_headers={HEADER: header})
     assert server.received == []
     assert store.conversation("talk").events() == []
+
+
+def test_a_digest_of_what_is_no_text_proves_nothing(
+    store: onrecord.Store, server: OpenAIServer, clients: Clients
+) -> None:
+    """A secret that is cut out of a request is shown by its digest, and may be any string of JSON."""
+    chat = store.conversation("talk")
+    chat.user("Hello")
+    spelled = json.dumps(f"\ud800{HEADER} {store.tenant}")
+    mine = store.conversation("mine")
+    mine.record_request(
+        b'{"model":"m","messages":[{"role":"user","content":"x"}],"api_key":%s}' % spelled.encode(),
+        api="openai-chat",
+    )
+    texts = b"".join(event.body or b"" for event in mine.events())
+    (shown,) = set(re.findall(rb"onrecord.cut:([0-9a-f]{32})", texts))
+    name = str(chat.conversation_id)
+    proof = hmac.digest(bytes.fromhex(shown.decode()), name.encode(), "sha256")[:16].hex()
+    client = store.record(clients.of(openai.OpenAI, server))
+    with pytest.raises(onrecord.NotRecorded):
+        clients.ask(client, extra_headers={HEADER: f"{name}.{proof}"})
+    assert server.received == []
 
 
 def test_a_name_that_spells_what_a_proof_is_of_proves_nothing(
