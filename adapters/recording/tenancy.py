@@ -6,7 +6,7 @@ import hmac
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from functools import cached_property
 from types import MappingProxyType
@@ -66,7 +66,7 @@ class Tenancy:
         self.default = self.names.attribution(actor, on_behalf_of)
         self.matrix = matrix
         self.recorders = Recorders(self)
-        self.folds = _folds_of(folds)
+        self.folds = _folds_of(folds, self.recorders.drop_texts)
 
     def drop_texts(self) -> None:
         """Keep nothing in memory that conversations say: what was folded, sent and rendered so far."""
@@ -104,12 +104,12 @@ class Tenancy:
         return ActorNames(self.backend, self.tenant)
 
 
-def _folds_of(max_bytes: int) -> FoldCache | None:
+def _folds_of(max_bytes: int, drop_others: Callable[[], None]) -> FoldCache | None:
     if not max_bytes:
         return None
     from onrecord.adapters.streams.folds import FoldCache
 
-    return FoldCache(max_bytes)
+    return FoldCache(max_bytes, drop_others)
 
 
 # The recorders of a store's conversations: one a conversation, however many clients record it.
@@ -251,5 +251,7 @@ class Recorders:
         # By no digest of a text: whoever chooses one, as a name or as a secret, may see its digest.
         prove = self._tenancy.backend.prover(self._tenancy.tenant)
         if prove is None:
-            raise StorageReadOnly("this role proves nothing for the tenant: connect as another role")
+            raise StorageReadOnly(
+                "this role proves nothing for the tenant: connect as another role"
+            )
         return prove(f"{HEADER} {name}".encode()).hex()

@@ -12,6 +12,7 @@ import threading
 import time
 import weakref
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 from uuid import UUID
 
@@ -58,9 +59,14 @@ class FoldCache:
     _erasure_state: tuple[UUID, int] | None
     _timer: threading.Timer | None
 
-    def __init__(self, max_bytes: int) -> None:
-        """Keep none yet; `max_bytes` 0 keeps none ever."""
+    def __init__(self, max_bytes: int, drop_others: Callable[[], None] = lambda: None) -> None:
+        """Keep none yet; `max_bytes` 0 keeps none ever.
+
+        `drop_others` drops what else holds text of the conversations: it is called where another
+        process erased something, and once no fold was used for a while.
+        """
         self.max_bytes: Final = max_bytes
+        self._drop_others = drop_others
         self._begin()
         _OPEN.add(self)
 
@@ -116,9 +122,13 @@ class FoldCache:
         with self._lock:
             is_first = drops == self._drops
             before, self._erasure_state = self._erasure_state, latest.erasure_state
-            if before not in (None, latest.erasure_state):
+            is_erased = before not in (None, latest.erasure_state)
+            if is_erased:
                 self.drop()
-            return self._drops if is_first else drops
+            after = self._drops if is_first else drops
+        if is_erased:
+            self._drop_others()
+        return after
 
     def drop(self) -> None:
         """Drop all at once, those that are in use too: they are not kept when they are put back."""
@@ -148,6 +158,7 @@ class FoldCache:
                     return
                 del self._entries[key]
                 self._size -= entry.size
+        self._drop_others()
 
     def _drop(self) -> threading.Timer | None:
         """Drop all, and tell the timer to end; return it."""

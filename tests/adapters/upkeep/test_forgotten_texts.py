@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
+from pathlib import Path
 from types import FunctionType, ModuleType
 
 import pytest
 
 import onrecord
+from onrecord.adapters.conversation.conversation import tenancy_of
+from onrecord.adapters.store import backend_of
+from onrecord.adapters.streams import folds as folds_module
 from onrecord.domain.events import RequestSent
 
 API = "anthropic-messages"
@@ -22,9 +26,9 @@ def store() -> Iterator[onrecord.Store]:
         yield store
 
 
-def texts_behind(*roots: object) -> Iterator[str]:
-    """The texts and bytes of all objects that can be reached, but by way of code."""
-    seen, waiting = {id(roots)}, list[object](roots)
+def texts_behind(*roots: object, stop: object = None) -> Iterator[str]:
+    """The texts and bytes of all objects that can be reached, but by way of code, or of `stop`."""
+    seen, waiting = {id(roots), id(stop)}, list[object](roots)
     while waiting:
         thing = waiting.pop()
         if id(thing) in seen or isinstance(thing, ModuleType | FunctionType | type):
@@ -75,6 +79,29 @@ def test_a_request_that_was_only_rendered_does_not_stay(store: onrecord.Store) -
     assert any(SECRET in text for text in texts_behind(store, chat))
     store.forget("secret", reason="asked for", actor="dpo")
     assert [text for text in texts_behind(store, chat) if SECRET in text] == []
+
+
+def test_what_another_process_forgot_goes_with_the_next_request(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'talks.db'}"
+    with onrecord.connect(url) as store, onrecord.connect(url) as another:
+        chat = spoken(store, "secret", SECRET)
+        another.forget("secret", reason="asked for", actor="dpo")
+        other = store.conversation("other")
+        other.user("hello")
+        other.request(API)
+        assert [text for text in texts_behind(store, chat) if SECRET in text] == []
+
+
+def test_what_nobody_used_for_a_while_goes(
+    store: onrecord.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat = spoken(store, "secret", SECRET)
+    folds = tenancy_of(chat).folds
+    assert folds is not None
+    monkeypatch.setattr(folds_module, "IDLE_SECONDS", 0)
+    folds.drop_idle()
+    gone_to_storage = texts_behind(chat, stop=backend_of(store))
+    assert [text for text in gone_to_storage if SECRET in text] == []
 
 
 def test_other_conversations_go_on(store: onrecord.Store) -> None:
