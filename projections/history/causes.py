@@ -189,13 +189,14 @@ def last_seen(version: int, request: events.RequestSent) -> int:
 def doubt_of(request: events.RequestSent) -> str:
     """Return why what was new to a request is not known exactly; empty where it is.
 
-    One that was rendered here is made of events. Of others each message was looked for in the
-    record, and what was not there was recorded with the request.
+    One that was rendered here is made of events. One that goes on from all that is recorded says
+    that, and what was not there was recorded with it. One that shares a part of it may lack some of
+    the rest, or say it otherwise.
     """
-    if request.recipe is None and request.relation == "view":
+    if request.recipe is None and request.relation in ("view", "branches"):
         return (
-            "the program rewrote or left out some of its messages: what is listed is what was new on "
-            "the branch, and the request may not say all of it"
+            "the program has a list of its own that is not what was recorded: what is listed is what "
+            "was new on the branch, and the request may say less, or something else"
         )
     return ""
 
