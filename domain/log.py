@@ -5,7 +5,7 @@ A backend has these verbs: adapters/storage holds some, tests/contract is the su
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
@@ -367,6 +367,10 @@ class Backend(Log, Catalogue, Blobs, Erasure, Protocol):
 
     def digest(self, text: str) -> bytes:
         """Return the keyed digest (16 bytes) of a name that must not stand in clear."""
+        ...
+
+    def prover(self, tenant: UUID | None) -> Callable[[bytes], bytes] | None:
+        """Return what proves a tenant's word, or the log's own; None where this role may not."""
         ...
 
     def clock(self) -> int:

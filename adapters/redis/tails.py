@@ -154,13 +154,9 @@ _WAIT: Final = ("BLOCK", round(PATIENT_SECONDS * 1000))
 
 
 class Followed(Backend, Protocol):
-    """A backend, what wakes up those who follow it in this process, and what proves its word."""
+    """A backend, and what wakes up those who follow it in this process."""
 
     wakeups: Wakeups
-
-    def prover(self, tenant: UUID | None) -> Proof | None:
-        """Return what proves a tenant's word, or the log's own; None where this role may not."""
-        ...
 
 
 def mark_key(incarnation: UUID) -> str:
