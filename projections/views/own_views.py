@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, cast
@@ -24,7 +24,15 @@ from onrecord.projections.views.projection import (
     TableProjection,
 )
 from onrecord.projections.views.step import NotWritten
-from onrecord.projections.views.view import Changes, EventBatch, Feed, Row, View, rows_json
+from onrecord.projections.views.view import (
+    Changes,
+    EventBatch,
+    Feed,
+    Row,
+    View,
+    rows_json,
+    storable,
+)
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _NAMES: Final[Mapping[object, str]] = {shape: name for name, shape in NAMES.items()}
@@ -65,15 +73,19 @@ class OwnRows(_Described):
 
     def wanted(self, batch: EventBatch) -> list[Row]:
         """Return the keys of the rows that folding has to know."""
-        with contained("wanted"):
-            names = dict.fromkeys(self.projection.wanted(batch))
-        return [self._key(batch, name) for name in names]
+        return [self._key(batch, name) for name in self._asked(batch)]
 
     def fold(self, batch: EventBatch, known: Sequence[Row]) -> Changes:
         """Return what a batch changes."""
         rows = {row["name"]: row["value"] for row in known}
         with contained("fold"):
-            changed = dict(_checked(self.projection.fold(batch, rows)))
+            changed = _checked(self.projection.fold(batch, rows))
+        new = changed.keys() - rows.keys()
+        if new and not new <= self._asked(batch).keys():
+            raise InvalidInput(
+                "`fold` of a projection returned a row that `wanted` did not ask for: what it was before "
+                "would be lost"
+            )
         put: list[Row] = []
         drop: list[Row] = []
         for name, value in changed.items():
@@ -84,9 +96,17 @@ class OwnRows(_Described):
                 put.append({**key, "tenant": str(batch.tenant), "value": value})
         return Changes(tuple(put), tuple(drop))
 
+    def _asked(self, batch: EventBatch) -> dict[str, None]:
+        """Return the names that it wants, each once."""
+        with contained("wanted"):
+            names = cast("object", self.projection.wanted(batch))
+            if isinstance(names, str | bytes) or not isinstance(names, Iterable):
+                raise InvalidInput(
+                    "`wanted` of a projection returns the names of rows: write [name] for a single one"
+                )
+            return dict.fromkeys(map(_row_name, cast("Iterable[object]", names)))
+
     def _key(self, batch: EventBatch, name: str) -> Row:
-        if not isinstance(cast("object", name), str) or not 0 < len(name) <= _LONGEST:
-            raise InvalidInput(f"the name of a row is a text of up to {_LONGEST} characters")
         return {"view": self.name, "conversation_id": str(batch.conversation_id), "name": name}
 
 
@@ -225,28 +245,60 @@ def _stored_name(kind: object) -> str:
     return name
 
 
-def _checked(changed: object) -> Mapping[str, Row | None]:
+def _checked(changed: object) -> dict[str, Row | None]:
     """Return what a fold gave, if it is what a fold gives."""
     if isinstance(changed, Mapping):
-        rows = cast("Mapping[object, object]", changed)
+        rows = dict(cast("Mapping[object, object]", changed))
         if all(value is None or isinstance(value, dict) for value in rows.values()):
-            _must_be_json([value for value in rows.values() if value is not None])
-            return cast("Mapping[str, Row | None]", changed)
+            for name, value in rows.items():
+                _row_name(name)
+                _must_be_json(value)
+            return cast("dict[str, Row | None]", rows)
     raise InvalidInput(
         "`fold` of a projection returns rows by name: JSON objects, or None to take one away"
     )
 
 
-def _must_be_json(values: Sequence[object]) -> None:
-    """Refuse rows that no database keeps, or that cannot be read again: they are nested as deep as is read."""
-    for value in values:
-        try:
-            from_json(rows_json((value,)), allow_inf_nan=False)
-        except (ValueError, TypeError, RecursionError) as exc:
-            raise InvalidInput(
-                "a row that `fold` of a projection returned is no JSON: it has texts, finite numbers, true, "
-                "false and None, in lists and dicts that hold each other fewer than 200 levels deep"
-            ) from exc
+def _row_name(name: object) -> str:
+    """Return the name of a row, if each database keeps it as it is: so no two names become one."""
+    if not isinstance(name, str) or not 0 < len(name) <= _LONGEST:
+        raise InvalidInput(f"the name of a row is a text of up to {_LONGEST} characters")
+    if storable(name) != name:
+        raise InvalidInput(
+            "the name of a row has a NUL or half a surrogate pair, which no row keeps"
+        )
+    return name
+
+
+def _must_be_json(value: object) -> None:
+    """Refuse a row that is not read again as it was written, or is nested deeper than is read."""
+    error: Exception | None = None
+    try:
+        [again] = from_json(rows_json((value,)), allow_inf_nan=False)
+        if again == value or _is_stored_as(value, again):
+            return
+    except (ValueError, TypeError, RecursionError) as exc:
+        error = exc
+    raise InvalidInput(
+        "a row that `fold` of a projection returned is no JSON: it has texts, finite numbers, true, false and "
+        "None, in lists and dicts that hold each other fewer than 200 levels deep. Members of dicts have names "
+        "without NUL and without half surrogate pairs"
+    ) from error
+
+
+def _is_stored_as(value: object, again: object) -> bool:
+    """Whether a value is kept as it is, but for characters of its texts that no database stores."""
+    if isinstance(value, str):
+        return storable(value) == again
+    if isinstance(value, list) and isinstance(again, list):
+        items, read = cast("list[object]", value), cast("list[object]", again)
+        return len(items) == len(read) and all(map(_is_stored_as, items, read))
+    if isinstance(value, dict) and isinstance(again, dict):
+        members, kept = cast("dict[object, object]", value), cast("dict[object, object]", again)
+        return members.keys() == kept.keys() and all(
+            _is_stored_as(member, kept[name]) for name, member in members.items()
+        )
+    return value == again
 
 
 @contextmanager

@@ -72,16 +72,16 @@ class RowProjection(NamedProjection):
     reads it. What is forgotten leaves the rows within `store.forget`.
     """
 
+    @abstractmethod
     def wanted(self, batch: EventBatch) -> Iterable[str]:
-        """Return the names of the rows of this conversation that folding its events has to know."""
-        del batch
-        return ()
+        """Return the names of the rows of this conversation that folding its events reads or changes."""
 
     @abstractmethod
     def fold(self, batch: EventBatch, rows: Mapping[str, Row]) -> Mapping[str, Row | None]:
         """Return the rows that these events change, by name; None takes one away.
 
-        `batch.events` are of one conversation, in order. `rows` are the wanted ones that are there. Folding
+        Each is a wanted one. What is read later is what is returned here, so a row has lists and no tuples,
+        and texts as names of members. `batch.events` are of one conversation, in order. `rows` are the wanted ones that are there. Folding
         events at once, or one after the other with the rows in between, gives the same.
         """
 

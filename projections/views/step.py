@@ -75,10 +75,14 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """What a view is about to fold, and the keys of the rows that it has to know for that."""
+    """What a view is about to fold, and the keys of the rows that it has to know for that.
+
+    Of the batches in `doubtful` it could not say which rows it has to know.
+    """
 
     batches: list[EventBatch]
     keys: list[Row]
+    doubtful: list[EventBatch]
 
 
 def step(feed: Feed, batches: Sequence[EventBatch], rows: Rows) -> list[Failure]:
@@ -94,25 +98,31 @@ def ask(feed: Feed, batches: Sequence[EventBatch], rows: Rows) -> Lookup:
     """Do the first half of a step, so that the rows of several views can be asked for at once."""
     waiting = rows.blocked(feed, [batch.conversation_id for batch in batches])
     free = [batch for batch in batches if batch.conversation_id not in waiting]
-    keys: list[Row] = []
+    lookup = Lookup([], [], [])
     for batch in free:
-        keys += _wanted(feed, batch)
-    return Lookup(free, keys)
+        try:
+            lookup.keys.extend(feed.view.wanted(batch))
+        except Exception:  # noqa: BLE001 - whatever a view raises: its event is looked for alone
+            lookup.doubtful.append(batch)
+        else:
+            lookup.batches.append(batch)
+    return lookup
 
 
 def finish(feed: Feed, lookup: Lookup, rows: Rows) -> list[Failure]:
     """Do the second half of a step: fold and write."""
-    if not lookup.batches:
-        return []
+    doubtful = lookup.doubtful
     try:
-        folded, doubtful = _folded(feed, lookup, rows)
-        rows.write(feed, _together(folded))
+        if lookup.batches:
+            folded, unfolded = _folded(feed, lookup, rows)
+            rows.write(feed, _together(folded))
+            doubtful = [*doubtful, *unfolded]
     except NotWritten as exc:
         if exc.event is not None:
             return _around(feed, lookup.batches, rows)
         doubtful = lookup.batches
     except Refused:
-        doubtful = lookup.batches
+        doubtful = [*doubtful, *lookup.batches]
     failures = (_one_by_one(feed, batch, rows) for batch in doubtful)
     return [failure for failure in failures if failure is not None]
 
@@ -167,13 +177,6 @@ def _waits(event: RecordedEvent, failures: Mapping[UUID, Failure]) -> bool:
 
 def _failure_at(event: RecordedEvent, error: Exception, tenant: UUID) -> Failure:
     return Failure(tenant, event, type(error).__name__, _told(error))
-
-
-def _wanted(feed: Feed, batch: EventBatch) -> list[Row]:
-    try:
-        return feed.view.wanted(batch)
-    except Exception:  # noqa: BLE001 - the same failure shows again where it is looked for
-        return []
 
 
 def _one_by_one(feed: Feed, batch: EventBatch, rows: Rows) -> Failure | None:

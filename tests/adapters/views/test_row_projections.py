@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
@@ -92,6 +95,10 @@ def test_an_event_that_a_fold_refuses_parks_its_conversation_alone(store: Store)
         ({"": {}}, "name of a row"),
         ({"a" * 501: {}}, "name of a row"),
         ({3: {}}, "name of a row"),
+        ({"a\0": {}}, "a NUL or half a surrogate pair"),
+        ({"\ud800": None}, "a NUL or half a surrogate pair"),
+        ({"never asked for": {}}, "`wanted` did not ask for"),
+        ({"never asked for": None}, "`wanted` did not ask for"),
     ],
 )
 def test_a_fold_that_gives_nonsense_is_told_so(store: Store, result: Any, why: str) -> None:
@@ -121,13 +128,23 @@ def _circular() -> dict[str, Any]:
         pytest.param([float("inf")], id="infinite"),
         pytest.param(object(), id="an object"),
         pytest.param(b"\xff", id="bytes"),
+        pytest.param(b"text", id="bytes that are text"),
+        pytest.param((1, 2), id="a tuple"),
+        pytest.param([(1, "\0")], id="a tuple beside a NUL"),
+        pytest.param({1}, id="a set"),
+        pytest.param(datetime(2026, 11, 23, tzinfo=UTC), id="a date"),
+        pytest.param(UUID(int=1), id="an id"),
+        pytest.param(Decimal(1), id="a decimal"),
+        pytest.param({1: "one"}, id="a member whose name is a number"),
+        pytest.param({"a\0": 1, "a\ufffd": 2}, id="a member whose name has a NUL"),
+        pytest.param({"a\ud800": 1}, id="a member whose name has half a pair"),
     ],
 )
 def test_a_row_that_is_no_json_is_parked_and_ends_nothing(store: Store, value: Any) -> None:
     class Odd(Lengths):
         def fold(self, batch: EventBatch, rows: Any) -> Any:
             good = super().fold(batch, rows)
-            return good if "good" in self.texts(batch) else {"a": {"value": value}}
+            return good if "good" in self.texts(batch) else {"o": {"value": value}}
 
     said(store, "bad", "one")
     said(store, "good", "good")
@@ -167,7 +184,7 @@ def test_what_would_end_a_thread_parks_its_event_and_ends_nothing(
             return texts
 
         def wanted(self, batch: EventBatch) -> list[str]:
-            return super().wanted(batch) if method == "wanted" else []
+            return super().wanted(batch) if method == "wanted" else ["o", "t"]
 
     said(store, "bad", "one")
     said(store, "good", "two")
@@ -178,15 +195,68 @@ def test_what_would_end_a_thread_parks_its_event_and_ends_nothing(
     assert rows(store) == [("good", "t", 3)]
 
 
-def test_what_no_database_stores_is_made_storable_or_parked(store: Store) -> None:
+def test_a_text_that_no_database_stores_is_made_storable(store: Store) -> None:
     class Odd(Lengths):
         def fold(self, batch: EventBatch, rows: Any) -> Any:
-            return {"a\0\ud800": {"length": 1, "text": "\0\ud800"}}
+            return {"o": {"length": 1, "texts": ["\0", {"text": "\ud800"}]}}
 
     said(store, "a", "one")
-    store.run(Odd())
-    ((key, _, length),) = rows(store)
-    assert (key, length) == ("a", 1)
+    assert store.run(Odd()).parked == 0
+    (row,) = store.views.rows("lengths")
+    assert row.value == {"length": 1, "texts": ["\ufffd", {"text": "?"}]}
+
+
+class ByText(Lengths):
+    """Adds up what is said by its whole text."""
+
+    def wanted(self, batch: EventBatch) -> list[str]:
+        return [word for text in self.texts(batch) for word in text.split()]
+
+    def fold(self, batch: EventBatch, rows: Any) -> Any:
+        changed = dict(rows)
+        for word in self.wanted(batch):
+            changed[word] = {"length": changed.get(word, {"length": 0})["length"] + 1}
+        return changed
+
+
+def test_names_that_no_database_stores_park_their_event_and_others_go_on(store: Store) -> None:
+    said(store, "bad", "a\0 a\ufffd")
+    said(store, "good", "two", "two")
+    with store.follow(ByText()) as following:
+        assert following.wait(20)
+    (parked,) = store.views.keeper.parked("lengths")
+    assert (parked.key, parked.kind) == ("bad", "InvalidInput")
+    assert "the name of a row has a NUL" in parked.error
+    assert rows(store) == [("good", "two", 2)]
+
+
+@pytest.mark.parametrize(
+    ("names", "why"),
+    [
+        ("o", "the names of rows"),
+        (b"o", "the names of rows"),
+        (None, "the names of rows"),
+        ([3], "the name of a row"),
+        (["o", "a\0"], "a NUL or half a surrogate pair"),
+    ],
+)
+def test_nonsense_that_is_wanted_parks_the_event_and_nothing_is_folded(
+    store: Store, names: Any, why: str
+) -> None:
+    class Odd(Lengths):
+        def wanted(self, batch: EventBatch) -> Any:
+            return names if "one" in self.texts(batch) else super().wanted(batch)
+
+        def fold(self, batch: EventBatch, rows: Any) -> Any:
+            return {} if "one" in self.texts(batch) else super().fold(batch, rows)
+
+    said(store, "bad", "one")
+    said(store, "good", "two")
+    assert store.run(Odd()).parked == 1
+    (parked,) = store.views.keeper.parked("lengths")
+    assert (parked.key, parked.kind) == ("bad", "InvalidInput")
+    assert why in parked.error
+    assert rows(store) == [("good", "t", 3)]
 
 
 def test_what_is_forgotten_leaves_the_rows_at_once(store: Store) -> None:
