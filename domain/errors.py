@@ -27,6 +27,7 @@
     ├── ApprovalNotAsked            no person is asked to grant or deny that call
     ├── AlreadyDecided              somebody else granted or denied the call first
     ├── TooManyModelCalls           the model was asked as often as it may be, and still calls tools
+    ├── AnswerNotRecorded           the loop of an agent asked, and no answer came into the conversation
     ├── NotRecorded                 the prompt could not be made durable, so no call was made
     ├── ViewStopped                 a view cannot be made anew before what stopped it is mended
     └── StorageError                the store cannot do it
@@ -230,10 +231,7 @@ class VersionConflict(OnrecordError):
 
 
 class RoundOpen(OnrecordError):
-    """Calls await their results, and the request was not to go without: record these first.
-
-    `awaited` are the ids of the calls.
-    """
+    """Calls (`awaited`, by id) await their results, and the request was not to go without."""
 
     def __init__(self, awaited: tuple[str, ...]) -> None:
         """Say how many calls there are, and their ids."""
@@ -285,10 +283,7 @@ class UnknownTool(OnrecordError):
 
 
 class TooManyModelCalls(OnrecordError):
-    """The model was asked as often as it may be since the last prompt, and still calls tools.
-
-    `code` is what Camunda's agents call it.
-    """
+    """The model was asked as often as it may be, and still calls tools; `code` is Camunda's word."""
 
     code = "MAXIMUM_NUMBER_OF_MODEL_CALLS_REACHED"
 
@@ -299,6 +294,10 @@ class TooManyModelCalls(OnrecordError):
         super().__init__(
             f"Maximum number of model calls reached (modelCalls: {model_calls}, limit: {limit})"
         )
+
+
+class AnswerNotRecorded(OnrecordError):
+    """The loop of an agent asked the model, and no answer was recorded on the main branch."""
 
 
 class ApprovalNotAsked(OnrecordError):

@@ -28,6 +28,7 @@
         ApprovalNotAsked
         AlreadyDecided
         TooManyModelCalls
+        AnswerNotRecorded
         NotRecorded
         ViewStopped
         StorageError
@@ -49,6 +50,7 @@ Some are errors of Python too: `InvalidInput` is a `ValueError`, `NotInstalled` 
 
 from onrecord.domain.errors import (
     AlreadyDecided,
+    AnswerNotRecorded,
     ApprovalNotAsked,
     ConversationClosed,
     ConversationForgotten,
@@ -93,6 +95,7 @@ from onrecord.domain.errors import (
 
 __all__ = [
     "AlreadyDecided",
+    "AnswerNotRecorded",
     "ApprovalNotAsked",
     "ConversationClosed",
     "ConversationForgotten",

@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from difflib import get_close_matches
 from itertools import takewhile
-from typing import Final
+from typing import Final, TypeGuard
 
 from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.conversation.tails import names_in_force
@@ -16,7 +16,14 @@ from onrecord.adapters.streams.lineage import Compaction, amendments, backwards
 from onrecord.adapters.tools.tool import Tool
 from onrecord.domain.content import Text, ToolResult
 from onrecord.domain.encoding import Erased, Unrecognised
-from onrecord.domain.events import Event, ToolCallRecorded, ToolResultRecorded
+from onrecord.domain.events import (
+    Event,
+    MessageRecorded,
+    ResponseCompleted,
+    ResponseInterrupted,
+    ToolCallRecorded,
+    ToolResultRecorded,
+)
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.tool_context import ToolCallContext
@@ -47,6 +54,30 @@ def _is_summarised(recorded: RecordedEvent, compaction: Compaction | None) -> bo
     if compaction is None or compaction.recorded.conversation_id != recorded.conversation_id:
         return False
     return recorded.version <= compaction.event.until
+
+
+def is_answered_since(conversation: Conversation, version: int) -> bool:
+    """Return whether a model, or the program for it, said anything on the main branch after a version.
+
+    That is no request, and no answer that a provider still makes in the background.
+    """
+    head = conversation.head()
+    if head.version == version:
+        return False
+    stream = stream_of(conversation)
+    lines = {None, *(segment.line for segment in stream.lineage(head.version, head))}
+    events = (recorded.event() for recorded in stream.read(after=version))
+    return any(_is_answer(event) and event.line in lines for event in events)
+
+
+def _is_answer(event: Event | Erased | Unrecognised) -> TypeGuard[Event]:
+    match event:
+        case ResponseInterrupted(reason=reason):
+            return reason != "deferred"
+        case MessageRecorded(role=role):
+            return role == "assistant"
+        case _:
+            return isinstance(event, ResponseCompleted | ToolCallRecorded)
 
 
 # Tools that give all they have the first time: called again in one exchange, they only say so.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
-from typing import Final
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from inspect import isawaitable
+from typing import Any, Final, cast
 
 from onrecord.adapters.conversation.conversation import Conversation
-from onrecord.adapters.tools.runner.exchange import open_exchange
+from onrecord.adapters.tools.runner.exchange import is_answered_since, open_exchange
 from onrecord.adapters.tools.runner.runner import Entries, ToolRun, ToolRunner
-from onrecord.domain.errors import TooManyModelCalls
+from onrecord.domain.errors import AnswerNotRecorded, InvalidInput, TooManyModelCalls
 from onrecord.domain.events import RequestSent, ResponseCompleted
 from onrecord.domain.tool_context import EMPTY
 
@@ -16,6 +17,13 @@ LIMIT: Final = 10
 """How often a model is asked within one exchange, unless somebody says otherwise."""
 
 _PAUSED: Final = "pause_turn"
+
+_UNRECORDED: Final = (
+    "the model was asked, and the main branch of this conversation has no answer: ask with "
+    "chat.record(client), or with store.record(client) and extra_headers=chat.headers, of this very "
+    "conversation; read a stream, or what runs in the background, to its end. "
+    "`onrecord show KEY --lines` lists answers on side branches"
+)
 
 
 def run_until_answered(
@@ -28,11 +36,13 @@ def run_until_answered(
     `ask` makes one call of the model with a recorded client. Calls that still await a result, as
     after a crash, are run first. Raises TooManyModelCalls, before the model is asked once more,
     where it was asked `limit` times since the last prompt: counted from the log, by whatever process.
+    AnswerNotRecorded where no answer came into the conversation; InvalidInput for a coroutine function.
     """
     runs = list(runner.run(context))
     while not (runner.waiting or _is_answered(runner, runs)):
-        _must_be_within(runner.conversation, limit)
-        ask()
+        version = _version_within(runner.conversation, limit)
+        _must_await_nothing(ask())
+        _must_be_answered(runner.conversation, version)
         ran = runner.run(context)
         if not ran and not _is_paused(runner.conversation):
             break
@@ -56,8 +66,9 @@ async def run_until_answered_async(
 
     runs = list(await runner.run_async(context))
     while not (runner.waiting or _is_answered(runner, runs)):
-        await to_thread(_must_be_within, runner.conversation, limit)
-        await ask()
+        version = await to_thread(_version_within, runner.conversation, limit)
+        await _awaitable(ask())
+        await to_thread(_must_be_answered, runner.conversation, version)
         ran = await runner.run_async(context)
         if not ran and not await to_thread(_is_paused, runner.conversation):
             break
@@ -71,10 +82,37 @@ def _is_answered(runner: ToolRunner, runs: Iterable[ToolRun]) -> bool:
     return any(called is not None and called.answers for called in ran)
 
 
-def _must_be_within(conversation: Conversation, limit: int) -> None:
+def _version_within(conversation: Conversation, limit: int) -> int:
+    """Return the version at which the model may be asked once more; else raise TooManyModelCalls."""
+    version = conversation.head().version
     requests = sum(isinstance(event, RequestSent) for event in open_exchange(conversation))
     if requests >= limit:
         raise TooManyModelCalls(requests, limit)
+    return version
+
+
+def _must_await_nothing(returned: object) -> None:
+    """Raise InvalidInput for what a coroutine function returns: nobody would await it."""
+    if not isawaitable(returned):
+        return
+    if isinstance(returned, Coroutine):
+        cast("Coroutine[Any, Any, Any]", returned).close()
+    raise InvalidInput("`ask` is asynchronous: write `await run_until_answered_async(runner, ask)`")
+
+
+def _awaitable(returned: Awaitable[object]) -> Awaitable[object]:
+    """Return what is awaited; InvalidInput for anything else."""
+    if isawaitable(cast("object", returned)):
+        return returned
+    raise InvalidInput(
+        "`ask` returned nothing to await: write `async def ask()`, or use run_until_answered"
+    )
+
+
+def _must_be_answered(conversation: Conversation, version: int) -> None:
+    """Raise AnswerNotRecorded where no answer came after a version."""
+    if not is_answered_since(conversation, version):
+        raise AnswerNotRecorded(_UNRECORDED)
 
 
 def _is_paused(conversation: Conversation) -> bool:

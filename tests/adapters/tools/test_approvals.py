@@ -302,8 +302,13 @@ def test_the_loop_asks_no_model_while_a_person_is_asked(chat: onrecord.Conversat
     asked(chat, ("pay", {"amount": 7}))
     payments, models = Payments(), list[str]()
     runner = payments.runner(chat)
-    assert onrecord.run_until_answered(runner, lambda: models.append("asked")) == ()
+
+    def ask() -> None:
+        models.append("asked")
+        chat.assistant("It is paid.")
+
+    assert onrecord.run_until_answered(runner, ask) == ()
     assert (models, [call.id for call in runner.waiting]) == ([], ["call_1"])
     chat.approve("call_1")
-    (run,) = onrecord.run_until_answered(runner, lambda: models.append("asked"))
+    (run,) = onrecord.run_until_answered(runner, ask)
     assert (run.output, models, runner.waiting) == ("paid 7", ["asked"], ())
