@@ -19,7 +19,7 @@ from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.conversation.conversation_tools import carried_since, persisted_entries
 from onrecord.adapters.conversation.open_calls import OpenCall, begin_call, open_calls
 from onrecord.adapters.conversation.tool_results import give_result
-from onrecord.adapters.inputs.arguments import several
+from onrecord.adapters.inputs.arguments import kind_of, several
 from onrecord.adapters.streams.results import Rejected, ResultDone
 from onrecord.adapters.streams.stream import Done
 from onrecord.adapters.tools.python import tool
@@ -90,7 +90,7 @@ class ToolRunner:
         lease: float | None = None,
         progress: Callable[[ToolCall, object], object] | None = None,
     ) -> None:
-        """Hold the tools; InvalidContent for two of one name, and for what is no tool."""
+        """Hold the tools; InvalidInput for two of one name, for no tool, and for no conversation."""
         self.conversation = _conversation(conversation)
         self.tools = _by_name(_tools(tools))
         self._context = ToolCallContext.of(context)
@@ -302,10 +302,15 @@ def _must_be_known(done: _Round) -> None:
 def _conversation(conversation: Conversation | AsyncConversation) -> Conversation:
     if isinstance(conversation, Conversation):
         return conversation
-    # Imported already: it gave the conversation.
-    from onrecord.adapters.asynchronous.conversation import conversation_of
+    # Imported already, where it gave the conversation: most programs await nothing.
+    from onrecord.adapters.asynchronous.conversation import AsyncConversation, conversation_of
 
-    return conversation_of(conversation)
+    if isinstance(cast("object", conversation), AsyncConversation):
+        return conversation_of(conversation)
+    raise InvalidInput(
+        "a runner runs the calls of a conversation, as store.conversation(key) returns it, "
+        f"not of {kind_of(conversation)}"
+    )
 
 
 def _missing(name: str, tools: tuple[str, ...]) -> Tool:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import onrecord
-from onrecord.domain.errors import InvalidContent
+from onrecord.domain.errors import InvalidContent, InvalidInput
 from tests.adapters.tools.conversations import again
 
 
@@ -39,6 +39,12 @@ def test_a_time_out_is_a_number_above_zero(chat: onrecord.Conversation, timeout:
 def test_what_is_no_list_of_tools_is_refused(chat: onrecord.Conversation, tools: Any) -> None:
     with pytest.raises(InvalidContent):
         onrecord.ToolRunner(chat, tools)
+
+
+@pytest.mark.parametrize("conversation", ["support/4711", None])
+def test_what_is_no_conversation_is_refused_in_words_that_say_so(conversation: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"store\.conversation\(key\)"):
+        onrecord.ToolRunner(conversation, [])
 
 
 def test_declaring_says_where_tools_come_from(chat: onrecord.Conversation) -> None:
