@@ -12,7 +12,6 @@ from uuid import UUID
 from onrecord.adapters.conversation.rendering import (
     OF_OTHER_SHAPE,
     ask,
-    recipe_of,
     request_from,
     sources_of,
 )
@@ -93,5 +92,5 @@ class _Current:
     def _request(self, segments: tuple[LineSegment, ...], history: History) -> RenderedRequest:
         backend, options = self.stream.backend, self.options
         request = request_from(backend, segments, history, options).copy()
-        recipe = recipe_of(options, segments[-1].until)
-        return RenderedRequest(request, recipe, sources_of(backend, lambda: segments, options))
+        sources = sources_of(backend, lambda: segments, options)
+        return RenderedRequest(request, segments[-1].until, sources)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, cast
 from uuid import UUID
@@ -24,6 +25,7 @@ from onrecord.adapters.wire.secrets import (
     without_digests,
 )
 from onrecord.adapters.wire.wires import wire_of
+from onrecord.domain import request_template
 from onrecord.domain.errors import InvalidInput, MalformedJson, OnrecordError, SecretMissing
 from onrecord.domain.jsontext import (
     JsonObject,
@@ -80,31 +82,32 @@ def options_given(matrix: Mapping[str, JsonObject], **wishes: Any) -> Options:
     Of `matrix`, which says by API what models take, they keep what is said of theirs.
     """
     try:
-        options = Options(**wishes)
-        return options.model_copy(update={"matrix": matrix.get(options.api)})
+        options = _options(**wishes)
+        said = matrix.get(options.api)
+        return options if said is None else options.model_copy(update={"matrix": said})
     except ValidationError as exc:
         wrong = str(exc.errors(include_url=False, include_input=False)[0]["loc"][0])
     wrong = "capability_override" if wrong == "capabilities" else wrong
     raise InvalidInput(f"{wrong} is not what a request takes: give {_TAKEN[wrong]}")
 
 
+def _options(**wishes: Any) -> Options:
+    """Return the options of these wishes: in a loop they are the same for each request."""
+    wishes["rules"] = request_template.RULES
+    try:
+        return _known_options(**wishes)
+    except TypeError:  # A wish has no hash: it is a capability override, or of the wrong kind.
+        return Options(**wishes)
+
+
+_known_options: Final = lru_cache(maxsize=64, typed=True)(Options)
+
+
 def ask(backend: Backend, segments: tuple[LineSegment, ...], options: Options) -> RenderedRequest:
     """Return the request that these segments of events make, under these options."""
-    recipe = recipe_of(options, segments[-1].until)
     request = request_of(backend, segments, options)
-    return RenderedRequest(request, recipe, sources_of(backend, lambda: segments, options))
-
-
-def recipe_of(options: Options, version: int) -> Recipe:
-    """Return the recipe of the request that a conversation makes at a version."""
-    renderer = renderer_digest(options.api)
-    return Recipe(
-        api=options.api,
-        version=version,
-        options=options.plain(),
-        renderer=renderer,
-        rules=options.rules,
-    )
+    sources = sources_of(backend, lambda: segments, options)
+    return RenderedRequest(request, segments[-1].until, sources)
 
 
 def sources_of(

@@ -278,7 +278,7 @@ class Reading:
         if self.rendered is not None:
             for read in (partial(self.tail, state), self.whole):
                 sent = read()
-                if sent is not None and goes_on(sent, state, self.rendered.recipe.version):
+                if sent is not None and goes_on(sent, state, self.rendered.version):
                     return Match("extends", parent=state.last_id)
             return None
         tail = self.tail(state)

@@ -61,6 +61,17 @@ class Options(Value):
         return self.model_dump(mode="json", exclude_defaults=True, exclude={"rules"})
 
 
+def recipe_of(options: Options, version: int) -> Recipe:
+    """Return the recipe of the request that a conversation makes at a version."""
+    return Recipe(
+        api=options.api,
+        version=version,
+        options=options.plain(),
+        renderer=renderer_digest(options.api),
+        rules=options.rules,
+    )
+
+
 def options_of(recipe: Recipe) -> Options:
     """Return the options by which a request was rendered; SchemaNewer where one is not known yet."""
     try:

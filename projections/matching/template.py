@@ -334,11 +334,19 @@ class RequestReplay:
 
 @dataclass(frozen=True)
 class RenderedRequest:
-    """A request, the recipe to make it again, and what reads the events that it was made of."""
+    """A request, the version it was made at, and what reads the events that it was made of."""
 
     request: Request
-    recipe: Recipe
+    version: int
     sources: Callable[[], tuple[Source, ...]]
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        """The recipe to make it again; made once, if at all: most requests are sent by other means."""
+        # Late: what joins bodies needs nothing that renders.
+        from onrecord.projections.apis.request import recipe_of
+
+        return recipe_of(self.request.options, self.version)
 
     @cached_property
     def parts(self) -> Mapping[str, bytes]:

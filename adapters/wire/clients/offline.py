@@ -348,11 +348,11 @@ class _Offline:
         """
         recorder, api = self._recorder, self._wire.api
         waiting, rendered = recorder.offline.last(api), self._rendered()
-        if waiting is not None and (rendered is None or rendered.recipe.version <= waiting):
+        if waiting is not None and (rendered is None or rendered.version <= waiting):
             return self._at(waiting)
         state = StateReader(self._stream).now()
         asked_at = state.head.request
-        if rendered is not None and rendered.recipe.version > asked_at:
+        if rendered is not None and rendered.version > asked_at:
             return self._as_rendered(rendered)
         last = state.last
         is_open = last is not None and state.last_version and not state.answered_at
@@ -364,8 +364,8 @@ class _Offline:
 
     def _rendered(self) -> RenderedRequest | None:
         """Return the newest request of the API that was rendered here."""
-        of_api = [r for r in self._recorder.remembered() if r.recipe.api == self._wire.api]
-        return max(reversed(of_api), key=lambda rendered: rendered.recipe.version, default=None)
+        of_api = [r for r in self._recorder.remembered() if r.request.api == self._wire.api]
+        return max(reversed(of_api), key=lambda rendered: rendered.version, default=None)
 
     def _as_rendered(self, rendered: RenderedRequest) -> Outgoing:
         """Return the request as far as it was rendered here: what else was sent nobody says."""

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import onrecord
-from onrecord.adapters.conversation.rendering import recipe_of, replays
+from onrecord.adapters.conversation.rendering import replays
 from onrecord.domain.events import RequestSent
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.request_template import LiteralSpan, Recipe, Template
-from onrecord.projections.apis.request import Options
+from onrecord.projections.apis.request import Options, recipe_of
 from onrecord.projections.matching.template import Outcome
 from tests.adapters.recorded_calls import Counting, Recorded
 from tests.adapters.recording.own_history import Anthropic, Program

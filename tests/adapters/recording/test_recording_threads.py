@@ -37,7 +37,7 @@ def test_a_request_is_rendered_while_another_is_looked_for(tmp_path: Path) -> No
     request = tab.render()
     asked = tab.asked
     meddling = Meddling(dict(request), request.options, request.report)
-    tab.recorder.remember(RenderedRequest(meddling, asked.recipe, asked.sources))
+    tab.recorder.remember(RenderedRequest(meddling, asked.version, asked.sources))
     body = jsontext.write({"messages": [{"role": "user", "content": "something else"}]})
     tab.recorder.begin(Outgoing(API, "/v1/messages", body, compacts=False))
     assert compared == [True]
