@@ -198,7 +198,7 @@ def plan(reading: Reading, state: ConversationState, match: Match) -> Plan:
     line = request if match.is_new else side.line if side else None
     outgoing, rendered, sent = reading.outgoing, reading.rendered, reading.sent
     events, blobs = _new_events(reading, sent, state, match, line)
-    seen = None if line or rendered is None else rendered.version
+    seen = None if line or rendered is None else rendered.recipe.version
 
     def request_event(template: Template, digests: Digests) -> RequestSent:
         return RequestSent(
@@ -230,7 +230,7 @@ def matching(body: bytes, rendered: Sequence[RenderedRequest]) -> RenderedReques
     Byte for byte, unless the SDK of the API spells what it sends otherwise.
     """
     for request in reversed(rendered):
-        name = known_api(request.request.api).messages
+        name = known_api(request.recipe.api).messages
         messages = request.parts.get(name)
         if messages is not None and b'"%s":%s' % (name.encode(), messages) in body:
             return request
@@ -239,13 +239,13 @@ def matching(body: bytes, rendered: Sequence[RenderedRequest]) -> RenderedReques
 
 def respelled(body: bytes, rendered: Sequence[RenderedRequest]) -> RenderedRequest | None:
     """Return the rendered request whose messages a body says as an SDK spells them."""
-    requests = [made for made in reversed(rendered) if respelling.by_sdk(made.request.api)]
+    requests = [made for made in reversed(rendered) if respelling.by_sdk(made.recipe.api)]
     with suppress(MalformedJson):
         sent = read_bounded_object(body) if requests else {}
         same = (
             request
             for request in requests
-            if respelling.is_respelled(request.request.api, sent, request.parts)
+            if respelling.is_respelled(request.recipe.api, sent, request.parts)
         )
         return next(same, None)
     return None

@@ -7,9 +7,9 @@ that one read does not hold it.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from operator import attrgetter
 from typing import Final
 from uuid import UUID
@@ -42,7 +42,6 @@ class Fold:
     missing: Missing
     found: NewSince
     segments: tuple[LineSegment, ...]
-    items: list[Told]
     growing: GrowingHistory
     exchanges: int
     is_amended: bool
@@ -73,16 +72,13 @@ class Fold:
         if self.window is not None:
             self.exchanges += head.exchange - before.exchange
         new = [event.told() for event in found.events]
-        self.items += new
+        self.growing.take(new)
+        self.size += size_of(new)
         self._note_starts(found.events)
         self.found = found._replace(events=[])
         self.segments = (*self.segments[:-1], _up_to(self.segments[-1], head))
         moved = first_kept(self.exchanges, self.window)
-        if moved != first:
-            return self._begin_at(log, moved)
-        self.growing.take(new)
-        self.size += size_of(new)
-        return True
+        return moved == first or self._begin_at(log, moved)
 
     def _note_starts(self, events: Iterable[RecordedEvent]) -> None:
         known = self.head.exchange
@@ -98,13 +94,13 @@ class Fold:
             return False
         start = self.starts.get(exchange) or log.exchange_start(own.conversation_id, exchange)
         self.starts = {number: at for number, at in self.starts.items() if number > exchange}
-        place = bisect_left(self.items, start, key=_version)
-        setters = _setters(self.items[:place], self.head, start)
-        if setters is None or place == len(self.items):
+        told = (item for item in self.growing.items if isinstance(item, Told))
+        before = list(takewhile(lambda item: item.version < start, told))
+        setters = _setters(before, self.head, start)
+        if setters is None or len(before) == len(self.growing.items):
             return False
-        self.items = [*setters, *self.items[place:]]
-        self.growing = GrowingHistory(self.items, self.missing)
-        self.size = size_of(self.items)
+        self.growing.begin_at(start, setters)
+        self.size -= size_of(before) - size_of(setters)
         return True
 
 
@@ -123,7 +119,6 @@ def fold(
         missing=missing,
         found=found._replace(events=[]),
         segments=segments,
-        items=items,
         growing=GrowingHistory(items, missing),
         exchanges=read.exchanges,
         is_amended=read.is_amended,

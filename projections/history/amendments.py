@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
@@ -141,6 +141,13 @@ class Presence:
             for start in [begun.get(conversation, 0)]
         )
         return missing - sum(_given_up(item, self._versions, begun) for item in self._adoptions)
+
+    def leave_out(self, gone: Collection[Item], items: Sequence[Item]) -> None:
+        """Go on as if some of all events so far, `items`, had not been among them."""
+        self._take(items)
+        for conversation, version in map(place_of, gone):
+            self._versions[conversation].discard(version)
+        self._count -= len(gone)
 
     def _take(self, items: Sequence[Item]) -> None:
         # Ids are dear to hash, and the events of a conversation mostly follow each other.

@@ -90,14 +90,17 @@ class Responses:
         requests: Sequence[Item] = (),
         closings: Sequence[Item] = (),
         rules: int | None = None,
+        before: int = 0,
     ) -> None:
         """Take what was sent and what closed responses, in order of version.
 
         `rules` is the number of the rules that held when the conversation began; None: not read.
+        `before` is how many requests were sent before the first of these, and count as sent.
         """
         self._requests = requests
         self._closings = closings
         self._rules = rules
+        self.before = before
         self._rules_by_request: list[int | None] | None = None
         self._by_response: dict[str, ResponseCompleted | ResponseInterrupted] | None = None
         self._by_request: dict[bytes, Item] | None = None
@@ -139,7 +142,8 @@ class Responses:
         if newest == 1:
             return 1
         rendered = self._rules_rendered()
-        first = next((rules for rules in rendered[asked:] if rules is not None), None)
+        later = rendered[max(0, asked - self.before) :]
+        first = next((rules for rules in later if rules is not None), None)
         if first is None:
             was_rendered = any(rules is not None for rules in rendered)
             first = newest if was_rendered or self._rules is None else self._rules
@@ -154,7 +158,8 @@ class Responses:
 
     def model_asked(self, asked: int) -> str | None:
         """Return the model that the last of so many requests asked; None: nobody told."""
-        return _plain_of(self._requests[asked - 1]).get("model") if asked else None
+        request = self._asked_last(asked)
+        return _plain_of(request).get("model") if request else None
 
     def last_asked(self, api: str) -> str | None:
         """Return the model that was asked last through an API; None: nobody told."""
@@ -215,8 +220,8 @@ class Responses:
     ) -> Response:
         request = closing.request if closing else None
         sent = self._named().get(request.bytes) if request else None
-        if sent is None and asked:
-            sent = self._requests[asked - 1]
+        if sent is None:
+            sent = self._asked_last(asked)
         event = event_of(sent) if sent else None
         return Response(event if isinstance(event, RequestSent) else None, closing)
 
@@ -227,6 +232,10 @@ class Responses:
             if last is not None and str(last.response) == response:
                 return last
         return self._closed().get(response)
+
+    def _asked_last(self, asked: int) -> Item | None:
+        """Return the last of so many requests; None where it is none of these."""
+        return self._requests[asked - self.before - 1] if asked > self.before else None
 
     def _closed(self) -> dict[str, ResponseCompleted | ResponseInterrupted]:
         if self._by_response is None:

@@ -24,6 +24,7 @@ from onrecord.projections.history.responses import (
     SAW_LESS,
     Item,
     Place,
+    Responses,
     event_of,
     place_of,
     seen_by,
@@ -74,6 +75,27 @@ class Rounds:
             is_own = isinstance(value, list | dict | set)
             vars(twin)[name] = value.copy() if is_own else value
         return twin
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether all that was asked has its answer, and nothing was said since the last one."""
+        is_open = self._is_out or self._calls or self._answers or self._results
+        return not (is_open or self._user_blocks or self._unseen or self._made)
+
+    def begin_at(self, version: int) -> bool:
+        """Go on as if nothing had been said before the prompt of a version, with which all was settled.
+
+        False where it may not come to the same; then this is as it was.
+        """
+        turns = enumerate(self._turns)
+        place = next((at for at, turn in turns if turn.blocks[0].version == version), None)
+        if place is None or self.notes or self.torn or self.has_prefills or self._paused:
+            return False
+        del self._turns[:place]
+        calls = self._known.items()
+        self._known = {call_id: call for call_id, call in calls if call.version > version}
+        self._answered &= self._known.keys()
+        return True
 
     def speak(self, block: Block) -> None:
         """Add a block of the assistant's."""
@@ -292,10 +314,15 @@ class Answers:
     """
 
     def __init__(self, rounds: Rounds, notes: list[Note]) -> None:
-        """Tell the rounds what was asked and answered, and note what is left out of an answer."""
+        """Tell the rounds what was asked and answered, and note what is left out of an answer.
+
+        `asked` and `closed` count the requests and the ends of answers so far.
+        """
         self.saw_less = False
-        self.requests: list[Item] = []
-        self.closings: list[Item] = []
+        self.asked = 0
+        self.closed = 0
+        self._requests: list[Item] = []
+        self._closings: list[Item] = []
         self._rounds = rounds
         self._notes = notes
         self._cut: ResponseInterrupted | None = None
@@ -305,7 +332,8 @@ class Answers:
         if body is None or body.startswith(SAW_LESS):
             self.saw_less = self.saw_less or seen_by(item) is not None
         self._rounds.ask()
-        self.requests.append(item)
+        self._requests.append(item)
+        self.asked += 1
         self._cut = None
 
     def complete(self, item: Item, body: bytes | None, at: UUID | None) -> None:
@@ -313,7 +341,7 @@ class Answers:
 
         `body` is searched for what matters; None: the event may say it.
         """
-        self.closings.append(item)
+        self._close(item)
         if self._cut or self._rounds.awaits_pause or _may_matter(body):
             event = event_of(item)
             if isinstance(event, ResponseCompleted):
@@ -326,8 +354,27 @@ class Answers:
         self._replace_cut(event)
         self._cut = event
         self._keep_unfinished(place_of(item)[1], event, at)
-        self.closings.append(item)
+        self._close(item)
         self._rounds.close_response()
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether no response broke off that may come again."""
+        return self._cut is None
+
+    def begin_at(self, asked: int, closed: int) -> None:
+        """Go on as if so many requests and ends of answers had not been there."""
+        del self._requests[: asked - self.asked + len(self._requests)]
+        del self._closings[: closed - self.closed + len(self._closings)]
+
+    def responses(self, rules: int | None) -> Responses:
+        """Return the responses so far; `rules` are those that held when the conversation began."""
+        before = self.asked - len(self._requests)
+        return Responses([*self._requests], [*self._closings], rules, before)
+
+    def _close(self, item: Item) -> None:
+        self._closings.append(item)
+        self.closed += 1
 
     def _complete(self, version: int, event: ResponseCompleted, at: UUID | None) -> None:
         self._keep_unfinished(version, event, at)
@@ -351,7 +398,7 @@ class Answers:
             value = partial_of(event.api, unfinished)
             if value and self._rounds.can_break_off():
                 content = {"kind": "native", "api": event.api, "value": value}
-                request_count = len(self.requests)
+                request_count = self.asked
                 self._rounds.speak(
                     Block(version, at, content, True, str(event.response), request_count)
                 )

@@ -1,6 +1,6 @@
 """The fold of events to turns: the main branch of a conversation as the model sees it.
 
-What is decided here (with rounds.py and responses.py), for every API alike:
+What is decided here (with fold.py, rounds.py and responses.py), for every API alike:
 
 - A tool's result is in time if no request was sent between the call and the result. All results of
   a round stand first in the user's turn, in the order of the calls. Where one is missing, a
@@ -16,46 +16,23 @@ What is decided here (with rounds.py and responses.py), for every API alike:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final
-from uuid import UUID
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 
-from onrecord.domain import events
-from onrecord.domain.content import Role
-from onrecord.domain.encoding import SHAPELESS, Erased, Unrecognised, name_of
-from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.encoding import name_of
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Told
-from onrecord.projections.api import says_it_failed
 from onrecord.projections.history.amendments import (
     AMENDS,
-    SUMMARY,
     Presence,
     amended,
     as_compacted,
     as_seen,
     taken_out,
-    without,
 )
-from onrecord.projections.history.history import Block, History, Missing, Note, Turn
-from onrecord.projections.history.responses import (
-    Item,
-    Place,
-    Responses,
-    event_of,
-    plain_of,
-    plain_of_event,
-    seen_by,
-)
-from onrecord.projections.history.rounds import Answers, Rounds, given_up
-from onrecord.projections.history.signals import signal_blocks
-from onrecord.projections.history.tool_names import given_names
-
-# Members of a body have a fixed order, `line` first (docs/format.md): these bytes tell without
-# reading the JSON.
-_IN_BLOBS: Final = ord("$")
-_ON_A_SIDE_BRANCH: Final = b'{"line":'
-_NONE: Final[Mapping[Place, list[JsonObject]]] = {}
+from onrecord.projections.history.fold import Fold
+from onrecord.projections.history.history import History, Missing, Turn
+from onrecord.projections.history.responses import Item, Place, place_of, seen_by
 
 
 def turns(recorded: Iterable[Item]) -> tuple[Turn, ...]:
@@ -76,319 +53,64 @@ def history(recorded: Iterable[Item], missing: Missing = "cancel") -> History:
 class GrowingHistory:
     """The history of events that may go on: what was taken in is not folded again.
 
-    It is at any time what `history` makes of all its events. One thread at a time.
+    It is at any time what `history` makes of all its `items`. One thread at a time.
     """
 
     def __init__(self, recorded: Iterable[Item], missing: Missing = "cancel") -> None:
         """Take in the first events, as `history` does; CorruptRecord where one has not its shape."""
-        self._items = list(recorded)
+        self.items = list(recorded)
         self._missing: Missing = missing
         self._fold, self._presence = self._folded()
 
     def take(self, recorded: Sequence[Item]) -> None:
         """Take in events that come behind all others; after an error it is of no use any more."""
-        self._items.extend(recorded)
+        self.items.extend(recorded)
         if any(map(_tells_of_others, recorded)):
             self._fold, self._presence = self._folded()
         else:
             self._fold.take_all(recorded)
 
+    def begin_at(self, version: int, before: Sequence[Told]) -> None:
+        """Go on as if the events began at the prompt of a version, behind some of those `before` it.
+
+        These set what is in force at the prompt. All events are of one conversation, as the log has them.
+        """
+        place = bisect_left(self.items, version, key=_version)
+        gone = [item for item in self.items[:place] if item not in before]
+        if self._fold.begin_at(version):
+            self._presence.leave_out(gone, self.items)
+            self.items = [*before, *self.items[place:]]
+        else:
+            self.items = [*before, *self.items[place:]]
+            self._fold, self._presence = self._folded()
+
     def history(self) -> History:
         """Return the history of all events so far; events that are taken in later do not change it."""
-        return self._fold.history(self._items, self._presence.left_out(self._items))
+        return self._fold.history(self.items, self._presence.left_out(self.items))
 
-    def _folded(self) -> tuple[_Fold, Presence]:
-        shown, redactions, compaction = self._items, set[Place](), None
+    def _folded(self) -> tuple[Fold, Presence]:
+        shown, redactions, compaction = self.items, set[Place](), None
         removed: Mapping[Place, list[JsonObject]] = {}
-        fold = _Fold(redactions, self._missing)
+        fold = Fold(redactions, self._missing)
         fold.take_all(shown)
         if fold.is_amended:
-            redactions, compaction = amended(self._items)
-            removed = taken_out(self._items, redactions) if redactions else removed
-            shown = self._items if compaction is None else as_compacted(self._items, compaction)
-            fold = _Fold(redactions, self._missing, removed=removed)
+            redactions, compaction = amended(self.items)
+            removed = taken_out(self.items, redactions) if redactions else removed
+            shown = self.items if compaction is None else as_compacted(self.items, compaction)
+            fold = Fold(redactions, self._missing, removed=removed)
             fold.take_all(shown)
         if fold.saw_less:
             ordered, unseen = as_seen(shown)
-            fold = _Fold(redactions, self._missing, unseen, removed)
+            fold = Fold(redactions, self._missing, unseen, removed)
             fold.take_all(ordered)
         return fold, Presence(compaction)
+
+
+def _version(item: Item) -> int:
+    return place_of(item)[1]
 
 
 def _tells_of_others(item: Item) -> bool:
     """Whether an event says how earlier ones are told, or in which order."""
     name = item.type if isinstance(item, Told) else name_of(item[1])
     return name in AMENDS or seen_by(item) is not None
-
-
-class _Fold:
-    """What the events said so far; `is_amended` says that one of them tells how others are told.
-
-    That is rare, as is a request that had not seen all that was before it (`saw_less`); then the
-    events are to be taken in otherwise: looking for it beforehand would cost all folds.
-    """
-
-    def __init__(
-        self,
-        redactions: set[Place],
-        missing: Missing,
-        notes: Iterable[Note] = (),
-        removed: Mapping[Place, list[JsonObject]] = _NONE,
-    ) -> None:
-        self.is_amended = False
-        # The conversation of the event that is taken in.
-        self._at: UUID | None = None
-        self._torn: set[Place] = set()
-        self._redacted = redactions
-        self._taken_out = removed
-        # Versions tell no two calls apart: those of a fork begin anew.
-        self._calls = 0
-        self._rounds = Rounds(missing)
-        self._notes = list(notes)
-        self._answers = Answers(self._rounds, self._notes)
-        self._requests = self._answers.requests
-        self._instructions: events.InstructionsSet | None = None
-        self._tools: events.ToolsDeclared | None = None
-        # Calls bear the names that their caller gave, as the tools do.
-        self._names: Mapping[str, str] = {}
-        self._has_made = False
-        self._rules: int | None = None
-
-    @property
-    def saw_less(self) -> bool:
-        """Whether a request had not seen all that was before it."""
-        return self._answers.saw_less
-
-    def take_all(self, items: Iterable[Item]) -> None:
-        """Take in events in order; CorruptRecord where one does not have its shape."""
-        try:
-            for item in items:
-                if not isinstance(item, Told):
-                    version, event = item
-                    self._at = None
-                    self._take(item, version, name_of(event), plain_of_event(event), True)
-                    continue
-                self._at = item.conversation_id
-                name, body = item.type, item.body or b""
-                if name in _LONG and not body.startswith(_ON_A_SIDE_BRANCH):
-                    self._take_long(item, name, body)
-                    continue
-                plain = plain_of(item)
-                if not isinstance(plain, dict):
-                    self._unread(item.version, plain)
-                elif name not in _FOLDED or self._redacted or "line" in plain:
-                    self._take(item, item.version, name, plain, True)
-                else:
-                    _FOLDED[name](self, item.version, plain, _IN_BLOBS in body)
-        except (KeyError, TypeError) as exc:
-            raise CorruptRecord(SHAPELESS) from exc
-
-    def history(self, items: list[Item], missing: int) -> History:
-        """Return all that was taken in; more may be taken in afterwards."""
-        last = items[-1] if items else None
-        rounds = self._rounds.copy()
-        awaited, closed_turns = rounds.awaited(), rounds.turns()
-        return History(
-            turns=closed_turns,
-            responses=Responses([*self._requests], [*self._answers.closings], self._rules),
-            instructions=self._instructions,
-            tools=self._tools,
-            notes=(*self._notes, *rounds.notes),
-            has_prefills=rounds.has_prefills,
-            left_out=missing,
-            as_of=last.recorded_at if isinstance(last, Told) else None,
-            torn=frozenset(self._torn | rounds.torn),
-            has_made=self._has_made,
-            awaited=awaited,
-        )
-
-    def _take(
-        self,
-        item: Item,
-        version: int,
-        name: str,
-        plain: JsonObject,
-        spilled: bool,
-    ) -> None:
-        self.is_amended = self.is_amended or name in AMENDS
-        if "line" in plain:
-            return
-        if name in _LONG:
-            self._take_long(item, name, None)
-        elif (self._at, version) in self._redacted:
-            self._leave_out("redacted", version, "the event was redacted")
-        elif fold_event := _FOLDED.get(name):
-            fold_event(self, version, plain, spilled)
-        elif name == _SUMMARY:
-            self._summarise(version, plain, spilled)
-        else:
-            self._take_whole(version, item)
-
-    def _take_long(self, item: Item, name: str, body: bytes | None) -> None:
-        if name == _REQUEST:
-            self._answers.ask(item, body)
-        else:
-            self._answers.complete(item, body, self._at)
-
-    def _take_whole(self, version: int, item: Item) -> None:
-        match event_of(item):
-            case events.InstructionsSet() as event:
-                self._instructions = event
-            case events.ToolsDeclared() as event:
-                self._tools, self._names = event, given_names(event)
-            case events.ResponseInterrupted() as event:
-                self._answers.break_off(item, event, self._at)
-            case events.ConversationStarted(rules=rules):
-                self._rules = rules
-            case _:
-                return
-
-    def message(self, version: int, plain: JsonObject, spilled: bool) -> None:
-        role: Role = plain["role"]
-        rounds, request_count = self._rounds, len(self._requests)
-        if role == "assistant":
-            response = plain.get("response")
-            for content in plain["content"]:
-                rounds.speak(Block(version, self._at, content, spilled, response, request_count))
-        elif role == "system":
-            for content in plain["content"]:
-                rounds.note(Block(version, self._at, content, spilled, None, request_count, "note"))
-        else:
-            for content in plain["content"]:
-                rounds.say(Block(version, self._at, content, spilled, None, request_count))
-
-    def part(self, version: int, plain: JsonObject, spilled: bool) -> None:
-        request_count = len(self._requests)
-        self._rounds.speak(
-            Block(version, self._at, plain["content"], spilled, plain["response"], request_count)
-        )
-
-    def call(self, version: int, plain: JsonObject, spilled: bool) -> None:
-        call_id: str = plain["call_id"]
-        self._calls += 1
-        call = Block(
-            version,
-            self._at,
-            plain["content"],
-            spilled,
-            plain.get("response"),
-            len(self._requests),
-            "call" if plain.get("awaited", True) else "unawaited",
-            self._calls,
-            call_id,
-            self._names.get(plain["name"], plain["name"]),
-        )
-        self._rounds.call(call, call_id)
-
-    def result(self, version: int, plain: JsonObject, spilled: bool) -> None:
-        call_id: str = plain["call_id"]
-        request_count = len(self._requests)
-        call, mark = self._rounds.call_of(call_id)
-        number, name = (call.call, call.name) if call else (None, None)
-        content = plain["content"]
-        if gone := self._taken_out.get((self._at, version)):
-            content = without(content, gone)
-        cancelled: bool = plain.get("cancelled", False)
-        if cancelled and _is_blank(content):
-            content = given_up(call_id)
-        is_error: bool = plain.get("is_error", False)
-        if content["kind"] == "native" and not is_error:
-            is_error = says_it_failed(content["api"], content["value"])
-        self._rounds.answer(
-            Block(
-                version,
-                self._at,
-                content,
-                spilled,
-                None,
-                request_count,
-                mark,
-                number,
-                call_id,
-                name,
-                is_error,
-                cancelled=cancelled,
-            ),
-            call_id,
-        )
-
-    def rejected(self, version: int, plain: JsonObject, spilled: bool) -> None:
-        if plain["reason"] == "cancelled":
-            why = "the call had been given up when this result of it came"
-            self._notes.append(Note("left out", "cancelled", version, why))
-        else:
-            why = "the call has its result already"
-            self._notes.append(Note("left out", "duplicate", version, why))
-
-    def signal(self, version: int, plain: JsonObject, spilled: bool) -> None:
-        for block in signal_blocks(version, self._at, plain, spilled, len(self._requests)):
-            self._rounds.say(block)
-
-    def promoted(self, version: int, plain: JsonObject, spilled: bool) -> None:
-        self._rounds.forgo()
-
-    def _summarise(self, version: int, plain: JsonObject, spilled: bool) -> None:
-        text = {"kind": "text", "text": SUMMARY + plain["summary"]}
-        self._rounds.say(Block(version, self._at, text, spilled, None, len(self._requests)))
-        why = f"its summary stands for what was said up to version {plain['until']}"
-        self._notes.append(Note("left out", "compacted", version, why))
-
-    def document(self, version: int, plain: JsonObject, spilled: bool) -> None:
-        if "path" in plain:
-            return  # The result before it holds the document.
-        api = plain.get("api")
-        self._has_made = self._has_made or api is not None
-        self._rounds.find(
-            Block(
-                version,
-                self._at,
-                plain["document"],
-                spilled,
-                asked=len(self._requests),
-                mark="document",
-                call_id=plain.get("call_id"),
-                name=plain.get("tool_name"),
-                made_by=api,
-            )
-        )
-
-    def _unread(self, version: int, event: Erased | Unrecognised) -> None:
-        match event:
-            case Erased():
-                self._leave_out("erased", version, "the event was erased")
-            case Unrecognised():
-                self._leave_out("unread", version, f"{event.type} is of a newer Onrecord")
-
-    def _leave_out(self, rule: str, version: int, why: str) -> None:
-        self._torn.add((self._at, version))
-        self._notes.append(Note("left out", rule, version, why))
-
-
-def _is_blank(result: JsonObject) -> bool:
-    """Whether a result of the caller's own is blank; not one in an API's JSON, nor a document."""
-    parts: list[JsonObject] | None = result.get("content")
-    if parts is None:
-        return False
-    return not any(part["kind"] != "text" or part["text"].strip() for part in parts)
-
-
-_REQUEST: Final = "request.sent"
-_SUMMARY: Final = "history.compacted"
-_LONG: Final = frozenset({_REQUEST, "response.completed"})
-"""Long events that turns can do without: on the main branch they are not read."""
-
-_FOLDED: Final[Mapping[str, Callable[[_Fold, int, JsonObject, bool], None]]] = {
-    "message.recorded": _Fold.message,
-    "reasoning.recorded": _Fold.part,
-    "tool_call.recorded": _Fold.call,
-    "tool_result.recorded": _Fold.result,
-    "tool_result.rejected": _Fold.rejected,
-    "signal.received": _Fold.signal,
-    "line.adopted": _Fold.promoted,
-    "server_tool_call.recorded": _Fold.part,
-    "server_tool_result.recorded": _Fold.part,
-    "compaction.recorded": _Fold.part,
-    "opaque.recorded": _Fold.part,
-    "document.extracted": _Fold.document,
-}
-"""What holds blocks of a turn, or says what is awaited of one."""
