@@ -7,7 +7,6 @@ request are read and folded. A request shares nothing with that fold, so its rec
 from __future__ import annotations
 
 from dataclasses import dataclass
-from uuid import UUID
 
 from onrecord.adapters.conversation.rendering import (
     OF_OTHER_SHAPE,
@@ -32,7 +31,8 @@ def ask_for(stream: Stream, at: int | None, options: Options, tenancy: Tenancy) 
     """Return the request of a conversation, as it is now or as it was at a version."""
     folds = tenancy.folds
     if at is None and folds is not None and (conversation_id := stream.found()) is not None:
-        return _Current(stream, conversation_id, options, folds).ask()
+        key = FoldKey(conversation_id, exchanges_of(options.window), options.missing)
+        return _Current(stream, key, options, folds).ask()
     head = stream.head()
     segments = stream.lineage(version_asked(head, at), head)
     return ask(stream.backend, segments, options)
@@ -43,14 +43,9 @@ class _Current:
     """What makes the request of all that was said in a conversation."""
 
     stream: Stream
-    conversation_id: UUID
+    key: FoldKey
     options: Options
     folds: FoldCache
-
-    @property
-    def key(self) -> FoldKey:
-        window = exchanges_of(self.options.window)
-        return FoldKey(self.conversation_id, window, self.options.missing)
 
     def ask(self) -> RenderedRequest:
         """Return the request, from the fold that is kept or from one that is kept from now on."""
@@ -91,6 +86,6 @@ class _Current:
 
     def _request(self, segments: tuple[LineSegment, ...], history: History) -> RenderedRequest:
         backend, options = self.stream.backend, self.options
-        request = request_from(backend, segments, history, options).copy()
+        request = request_from(backend, segments, history, options).own()
         sources = sources_of(backend, lambda: segments, options)
         return RenderedRequest(request, segments[-1].until, sources)

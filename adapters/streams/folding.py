@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
 from operator import attrgetter
 from typing import Final
 from uuid import UUID
@@ -94,8 +93,7 @@ class Fold:
             return False
         start = self.starts.get(exchange) or log.exchange_start(own.conversation_id, exchange)
         self.starts = {number: at for number, at in self.starts.items() if number > exchange}
-        told = (item for item in self.growing.items if isinstance(item, Told))
-        before = list(takewhile(lambda item: item.version < start, told))
+        before = self.growing.before(start)
         setters = _setters(before, self.head, start)
         if setters is None or len(before) == len(self.growing.items):
             return False

@@ -252,11 +252,18 @@ class Draft:
     # The request.
 
     def request(
-        self, arguments: Mapping[str, Any], body: Mapping[str, Any] | None = None
+        self,
+        arguments: Mapping[str, Any],
+        body: Mapping[str, Any] | None = None,
+        *,
+        is_own: bool = False,
     ) -> Request:
-        """Return the request of these arguments, with the report on all that was done."""
+        """Return the request of these arguments, with the report on all that was done.
+
+        `is_own` says that no event has a part in them.
+        """
         report = report_of([*self.history.notes, *self.notes], self.router.routes)
-        return Request(arguments, self.options, report, body)
+        return Request(arguments, self.options, report, body, is_own=is_own)
 
 
 def _part(plain: JsonObject) -> Part:

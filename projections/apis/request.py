@@ -174,7 +174,7 @@ class Request(Mapping[str, Any]):
     has it, plain JSON. `report` says what was repaired, left out, moved or translated.
     """
 
-    __slots__ = ("_arguments", "body", "options", "report")
+    __slots__ = ("_arguments", "_is_own", "body", "options", "report")
 
     def __init__(
         self,
@@ -182,11 +182,15 @@ class Request(Mapping[str, Any]):
         options: Options,
         report: Report,
         body: Mapping[str, Any] | None = None,
+        *,
+        is_own: bool = False,
     ) -> None:
         """Hold the arguments, of which none is absent, the options they follow, and the report.
 
         `body` is given where the SDK does not take what it sends: bytes for base64, or other names.
+        `is_own` says that nothing else has a part in what is held.
         """
+        self._is_own = is_own
         self._arguments = arguments
         self.body = arguments if body is None else body
         self.options = options
@@ -221,11 +225,15 @@ class Request(Mapping[str, Any]):
         """Return what the request is, without what it says."""
         return f"<Request {self.api}: {', '.join(self)}; {counted(len(self.report), 'note')}>"
 
+    def own(self) -> Request:
+        """Return a request that shares nothing with events: this one if it does not, else a copy."""
+        return self if self._is_own else self.copy()
+
     def copy(self) -> Request:
         """Return the same request; what it holds is shared with nothing."""
         if self.is_body:
-            return Request(_copied(dict(self._arguments)), self.options, self.report)
-        arguments, body = _copied((dict(self._arguments), dict(self.body)))
+            return Request(copied(dict(self._arguments)), self.options, self.report)
+        arguments, body = copied((dict(self._arguments), dict(self.body)))
         return Request(arguments, self.options, self.report, body)
 
     def body_parts(self) -> dict[str, bytes]:
@@ -233,7 +241,7 @@ class Request(Mapping[str, Any]):
         return {name: jsontext.write(value) for name, value in self.body.items()}
 
 
-def _copied(value: Any) -> Any:
+def copied(value: Any) -> Any:
     """Return plain JSON, which may hold bytes, as new objects."""
     try:
         # `deepcopy` takes fifteen times as long, and this is done for each request.

@@ -17,6 +17,7 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Told
 from onrecord.projections.api import says_it_failed
 from onrecord.projections.history.amendments import AMENDS, SUMMARY, without
+from onrecord.projections.history.answers import Answers
 from onrecord.projections.history.history import Block, History, Missing, Note
 from onrecord.projections.history.responses import (
     Item,
@@ -25,7 +26,7 @@ from onrecord.projections.history.responses import (
     plain_of,
     plain_of_event,
 )
-from onrecord.projections.history.rounds import Answers, Rounds, given_up
+from onrecord.projections.history.rounds import Rounds, given_up
 from onrecord.projections.history.signals import signal_blocks
 from onrecord.projections.history.tool_names import given_names
 

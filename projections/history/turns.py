@@ -1,6 +1,6 @@
 """The fold of events to turns: the main branch of a conversation as the model sees it.
 
-What is decided here (with fold.py, rounds.py and responses.py), for every API alike:
+What is decided here (with fold.py, rounds.py, answers.py and responses.py), for every API alike:
 
 - A tool's result is in time if no request was sent between the call and the result. All results of
   a round stand first in the user's turn, in the order of the calls. Where one is missing, a
@@ -69,6 +69,11 @@ class GrowingHistory:
             self._fold, self._presence = self._folded()
         else:
             self._fold.take_all(recorded)
+
+    def before(self, version: int) -> list[Told]:
+        """Return the events before a version; all are of one conversation, as the log has them."""
+        place = bisect_left(self.items, version, key=_version)
+        return [item for item in self.items[:place] if isinstance(item, Told)]
 
     def begin_at(self, version: int, before: Sequence[Told]) -> None:
         """Go on as if the events began at the prompt of a version, behind some of those `before` it.

@@ -17,6 +17,7 @@ from onrecord.domain.events import Event, InstructionsSet, RequestSent, ToolsDec
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import names
 from onrecord.projections.apis.request import Options, Request, render
+from onrecord.projections.history.turns import history
 from onrecord.projections.history.windows import exchanges_of
 from tests.contract.histories import Happening, Histories
 from tests.projections.apis import mixed_histories
@@ -27,6 +28,7 @@ from tests.projections.apis.openai_chat import chat_histories
 from tests.projections.apis.openai_responses import responses_histories
 from tests.projections.happenings import Story
 from tests.projections.mixed_happenings import within
+from tests.projections.recorded import recorded
 from tests.search import examples
 
 OWN = (
@@ -116,6 +118,25 @@ def test_who_empties_a_request_changes_no_later_one(
     again = rendered(histories, copies_of(events), options)
     assert again is not None
     assert again.body_parts() == body
+
+
+@each_kind
+@examples(200)
+@given(st.data())
+def test_who_empties_a_request_of_their_own_changes_nothing_of_what_it_was_made_of(
+    histories: Histories, data: st.DataObject
+) -> None:
+    _, events, options = drawn(histories, data)
+    if rendered(histories, events, options) is None:
+        return
+    story = Story()
+    story.events = events
+    folded = history(recorded(story), options.missing)
+    request = render(folded, options, histories.blobs).own()
+    body = request.body_parts()
+    empty(dict(request.body))
+    empty(dict(request))
+    assert render(folded, options, histories.blobs).body_parts() == body
 
 
 def copies_of(events: Sequence[tuple[int, Event]]) -> list[tuple[int, Event]]:

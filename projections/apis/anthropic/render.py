@@ -52,7 +52,7 @@ from onrecord.projections.apis.anthropic.repair import (
 )
 from onrecord.projections.apis.draft import present
 from onrecord.projections.apis.members import list_of
-from onrecord.projections.apis.request import Options, Request, nothing_to_send, outside
+from onrecord.projections.apis.request import Options, Request, copied, nothing_to_send, outside
 from onrecord.projections.apis.tools import ANTHROPIC, skills_of
 from onrecord.projections.history.history import History, Turn
 
@@ -226,11 +226,16 @@ _IN_PLAY: Final = SERVER_CALLS | THINKING | {"system", "blank", "empty"}
 """What lets one rule leave out what another rests on."""
 
 
+_TYPE_AND_TEXT: Final = 2
+"""How many members a block of text has, as most do; others hold lists, such as its citations."""
+
+
 def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Request:
     """Return the arguments `system`, `tools`, `messages` and `container`, those that there are.
 
     `blobs` holds the bytes of `needed_blobs`, by digest. Raises NothingToSend for a history without
-    turns, CorruptRecord where a blob is missing.
+    turns, CorruptRecord where a blob is missing. What is sent is copied as it is drafted, so that no
+    event has a part in the request.
     """
     draft = _draft(history, options, blobs)
     _obey(draft)
@@ -246,7 +251,7 @@ def render(history: History, options: Options, blobs: Mapping[str, bytes]) -> Re
         ],
         "container": _container(draft),
     }
-    return draft.request(present(arguments))
+    return draft.request(present(arguments), is_own=True)
 
 
 def _container(draft: AnthropicDraft) -> str | JsonObject | None:
@@ -258,11 +263,13 @@ def _container(draft: AnthropicDraft) -> str | JsonObject | None:
 
 def _draft(history: History, options: Options, blobs: Mapping[str, bytes]) -> AnthropicDraft:
     container = container_of(history, options)
-    skills = skills_of(history.tools.tools, read.NAME) if history.tools else []
+    skills: list[JsonObject] = []
+    if history.tools:
+        skills = copied(skills_of(history.tools.tools, read.NAME))
     draft = AnthropicDraft(history, options, blobs, container=container, skills=skills)
     encoder = Encoder(draft)
     draft.system = instructions_of(draft)
-    draft.tools = tools_of(draft)
+    draft.tools = copied(tools_of(draft))
     draft.messages = [_plain(turn) or _encoded(turn, encoder, draft) for turn in history.turns]
     draft.notes.extend(outside(history, options))
     return draft
@@ -278,15 +285,19 @@ def _plain(turn: Turn) -> Message | None:
         return None
     plain = block.plain
     if plain["kind"] == "text":
-        text = plain["text"]
-        value: JsonObject = {"type": "text", "text": text}
+        value: JsonObject = {"type": "text", "text": plain["text"]}
     elif plain["kind"] != "native" or plain["api"] != read.NAME:
         return None
     else:
-        value = plain["value"]
-        text = value.get("text")
-        if value.get("type") != "text" or MARK in value or not isinstance(text, str):
+        native: JsonObject = plain["value"]
+        if (
+            native.get("type") != "text"
+            or MARK in native
+            or not isinstance(native.get("text"), str)
+        ):
             return None
+        value = {**native} if len(native) == _TYPE_AND_TEXT else copied(native)
+    text: str = value["text"]
     return Message(role, [value], blocks) if text and not text.isspace() else None
 
 
@@ -299,7 +310,7 @@ def _encoded(turn: Turn, encoder: Encoder, draft: AnthropicDraft) -> Message:
     draft.types.add(turn.role)
     if not message.content:
         draft.types.add("empty")
-    return message
+    return Message(message.role, copied(message.content), message.blocks)
 
 
 def _obey(draft: AnthropicDraft) -> None:
