@@ -13,6 +13,7 @@ from onrecord.adapters.storage.postgres.connections import Connections
 from onrecord.adapters.views.ports import Naming, Parked, Progress, ViewStatus, Workforce, view_of
 from onrecord.adapters.views.postgres.advance import LeaseLost, PostgresAdvance, StrictViewStopped
 from onrecord.adapters.views.postgres.builds import LEASE, PostgresBuilds
+from onrecord.adapters.views.postgres.tables import TransactionEnded
 from onrecord.domain.errors import InvalidInput, ViewStopped
 from onrecord.projections.views.own_views import OwnTables
 from onrecord.projections.views.planning import Batch, Build, Part, Room, foremost
@@ -163,6 +164,10 @@ class PostgresKeeper:
         except StrictViewStopped as error:
             why = why_it_stands_still(error.failure)
             raise ViewStopped(f"{error.feed.view.name} was not rebuilt: {why}") from error
+        except TransactionEnded as error:
+            for feed in batch.feeds:
+                self._builds.abandon(feed.view.name, feed.generation)
+            raise ViewStopped(f"{batch.feeds[0].view.name} was not rebuilt: {error}") from error
         if came_to.stopped:
             view = batch.feeds[0].view.name
             raise ViewStopped(

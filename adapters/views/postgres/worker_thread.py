@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,6 +17,7 @@ from onrecord.adapters.views.postgres.advance import (
     StrictViewStopped,
 )
 from onrecord.adapters.views.postgres.builds import LEASE_SECONDS, Lease, PostgresBuilds
+from onrecord.adapters.views.postgres.tables import TransactionEnded
 from onrecord.domain.errors import StorageError
 from onrecord.projections.views.own_views import is_own
 from onrecord.projections.views.planning import Batch, Part, Room, foremost, trailing
@@ -95,9 +96,8 @@ _OVERRAN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class _Trouble:
-    """What a strict view could not fold, how often that was, and when it is tried again."""
+    """How often a view that stands still has failed, and when it is tried again."""
 
-    failure: Failure
     attempts: int
     due: float
 
@@ -181,6 +181,9 @@ class WorkerThread:
         except StrictViewStopped as error:
             self._stand_still(error.feed, error.failure)
             return True
+        except TransactionEnded as error:
+            self._stop(batch.feeds, str(error))
+            return True
         except StorageError:
             self._failed(batch, self._clock() - began)
             raise
@@ -220,7 +223,16 @@ class WorkerThread:
             self._builds.stop(feed, why)
             _tell_stopped(feed, why)
         wait = (retry_after(attempts) or SECOND) / SECOND
-        self._troubles[feed] = _Trouble(failure, attempts, self._clock() + wait)
+        self._troubles[feed] = _Trouble(attempts, self._clock() + wait)
+
+    def _stop(self, feeds: Iterable[Feed], why: str) -> None:
+        """Stop the builds of a projection of one's own."""
+        self.forget_positions()
+        for feed in feeds:
+            self._builds.stop(feed, why)
+            _tell_stopped(feed, why)
+            # Until it is known here that it is stopped.
+            self._troubles[feed] = _Trouble(1, self._clock() + LEASE_SECONDS)
 
     def _retry(self, lease: Lease, feeds: frozenset[Feed]) -> bool:
         """Try some of what is due; whether there was any, and so may be more."""
@@ -234,6 +246,9 @@ class WorkerThread:
             except LeaseLost:
                 self.forget_positions()
                 return False
+            except TransactionEnded as error:
+                self._stop((feed,), str(error))
+                return True
             has_tried = True
             for _, failure in came_to.parked:
                 _tell_parked(feed, failure)
