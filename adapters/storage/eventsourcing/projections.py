@@ -52,7 +52,6 @@ class ProjectionSink(EventSink):
         self.types = projection.topics
         self.projection = projection
         self._mapper = mapper or _mapper()
-        self._lock = threading.Lock()
 
     def __eq__(self, other: object) -> bool:
         """Whether it feeds the same projection."""
@@ -64,7 +63,7 @@ class ProjectionSink(EventSink):
 
     def deliver(self, events: Sequence[RecordedEvent]) -> None:
         """Have events processed, all of them or none; NotWritten says which one failed."""
-        with self._lock:
+        with _lock_of(self.projection.view):
             try:
                 self._process(events)
             except NotWritten as failed:
@@ -103,6 +102,12 @@ def _mapper() -> Mapper[Any]:
     for transcoding in (UUIDAsHex(), DecimalAsStr(), DatetimeAsISO()):
         transcoder.register(transcoding)
     return ConversationMapper(transcoder)
+
+
+def _lock_of(recorder: object) -> threading.Lock:
+    """Return the lock of a recorder, which all stores of a process share that feed it."""
+    lock: threading.Lock = vars(recorder).setdefault("_onrecord_lock", threading.Lock())
+    return lock
 
 
 # A recorder of the library has a transaction a call. What a batch of calls does is one transaction

@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -312,6 +314,30 @@ def test_what_was_erased_is_left_out(store: Store, view: Any) -> None:
     store.forget("a", reason="asked for")
     store.run(Prompts(view))
     assert view.prompts() == 1
+
+
+def test_two_stores_that_feed_one_projection_do_so_one_after_the_other() -> None:
+    both, met = threading.Barrier(2), list[str]()
+
+    class Meeting(Projection[Any]):
+        name = "Meeting"
+
+        @singledispatchmethod
+        def process_event(self, domain_event: Any, tracking: Tracking) -> None:
+            with suppress(threading.BrokenBarrierError):
+                both.wait(0.5)
+                met.append("inside")
+
+    projection = Meeting(InMemory())
+    with onrecord.connect("memory://") as one, onrecord.connect("memory://") as other:
+        asked(one, "a")
+        asked(other, "a")
+        threads = [threading.Thread(target=store.run, args=(projection,)) for store in (one, other)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert not met
 
 
 def test_two_sinks_of_one_projection_are_the_same() -> None:
