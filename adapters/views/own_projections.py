@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -53,8 +54,13 @@ def register_projection(projection: object, table: dict[str, View]) -> View:
     """Return a projection as a view of the table, to which it is added where it is not there yet."""
     own = _instance(projection)
     same_name = table.get(str(getattr(own, "name", None)))
-    if isinstance(same_name, OwnView) and is_of(same_name, own):
-        return same_name
+    if isinstance(same_name, OwnView):
+        if is_of(same_name, own, by_class=own is not projection and isinstance(projection, type)):
+            return same_name
+        raise InvalidInput(
+            f"there is a projection `{same_name.name}` already: pass the instance that you registered, or its "
+            "name; give another projection another name"
+        )
     view = view_of_own(own)
     register((view,), table)
     return view
@@ -114,10 +120,12 @@ class OwnProjections:
     def __init__(self, table: dict[str, View], runner: Callable[[View], Runner]) -> None:
         """Add to the table of a store's views; `runner` makes who folds one of them."""
         self._table, self._runner = table, runner
+        self._registering = threading.Lock()
 
     def register(self, projection: object) -> View:
         """Return a projection as a view, which the table knows from now on."""
-        return register_projection(projection, self._table)
+        with self._registering:
+            return register_projection(projection, self._table)
 
     def view(self, projection: OwnProjection | str) -> View:
         """Return a projection, or the one of that name, as a view; InvalidInput for a maintained view."""

@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Final, cast
 from uuid import UUID
 
 from pydantic_core import from_json
 
 from onrecord.domain.encoding import NAMES
-from onrecord.domain.erasures import COMPLETED, ErasureCompleted, decode_fact, is_marked
+from onrecord.domain.erasures import COMPLETED, SHAPES, ErasureCompleted, decode_fact, is_marked
 from onrecord.domain.errors import InvalidInput, StorageError
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.projection import (
@@ -36,6 +37,7 @@ from onrecord.projections.views.view import (
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _NAMES: Final[Mapping[object, str]] = {shape: name for name, shape in NAMES.items()}
+_STORED: Final = frozenset({*NAMES, *SHAPES})
 _LONGEST: Final = 500
 """Characters of a row's name."""
 
@@ -242,6 +244,11 @@ def _stored_name(kind: object) -> str:
         raise InvalidInput(
             "a type of events is a class such as onrecord.MessageRecorded, or a stored name"
         )
+    if name not in _STORED:
+        # Others may be topics of a program's own aggregates.
+        near = get_close_matches(name[:_LONGEST], _STORED, n=3, cutoff=0.8)
+        if near:
+            raise InvalidInput(f"there is no type of events `{name}`: maybe {' or '.join(near)}")
     return name
 
 
@@ -350,6 +357,7 @@ def _forgotten(event: RecordedEvent) -> UUID | None:
     return fact.conversation_id if isinstance(fact, ErasureCompleted) else None
 
 
-def is_of(view: OwnView, projection: NativeProjection) -> bool:
-    """Whether a view is this projection's."""
-    return view.projection == projection
+def is_of(view: OwnView, projection: NativeProjection, *, by_class: bool = False) -> bool:
+    """Whether a view is this projection's; `by_class`: or that of another instance of its class."""
+    same_class = type(view.projection) is type(projection)
+    return view.projection == projection or (by_class and same_class)

@@ -170,4 +170,7 @@ class LibraryProjection(Protocol):
 NativeProjection = RowProjection | TableProjection | EventSink
 """A projection of one of our classes."""
 
-OwnProjection = NativeProjection | LibraryProjection
+ProjectionClass = type[RowProjection] | type[TableProjection] | type[EventSink]
+"""The class of a projection, of which one is made without arguments."""
+
+OwnProjection = NativeProjection | LibraryProjection | ProjectionClass

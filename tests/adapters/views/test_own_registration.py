@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -91,8 +94,42 @@ def test_the_same_projection_may_be_named_again_and_another_may_not() -> None:
     with onrecord.connect("memory://") as store:
         projection = Heard()
         assert store.views.register(projection) == store.views.register(projection) == "heard"
-        with pytest.raises(InvalidInput, match="already"):
+        with pytest.raises(InvalidInput, match="already: pass the instance that you registered"):
             store.views.register(Heard())
+
+
+def test_a_projection_may_be_named_again_by_its_class() -> None:
+    with onrecord.connect("memory://") as store:
+        asked(store, "a")
+        assert store.run(Heard).position == store.run(Heard).position
+        assert heard(store) == [("a", 2)]
+        with pytest.raises(InvalidInput, match="already"):
+            store.run(type("Heard", (Heard,), {}))
+
+
+class Meeting(frozenset[str]):
+    """Types of events that are looked at by two threads at once, where nothing keeps them apart."""
+
+    both = threading.Barrier(2)
+
+    def __iter__(self) -> Iterator[str]:
+        with suppress(threading.BrokenBarrierError):
+            self.both.wait(0.5)
+        return super().__iter__()
+
+
+def test_two_threads_that_register_a_projection_at_once_have_the_same() -> None:
+    projection = Heard(types=Meeting())
+    with onrecord.connect("memory://") as store, ThreadPoolExecutor(2) as threads:
+        assert [*threads.map(store.views.register, [projection] * 2)] == ["heard", "heard"]
+
+
+@pytest.mark.parametrize("typo", ["signal.recieved", "mesage.recorded", "message.record"])
+def test_a_type_of_events_that_is_misspelt_is_told_what_is_near(typo: str) -> None:
+    with onrecord.connect("memory://") as store:
+        with pytest.raises(InvalidInput, match=r"maybe .*(signal\.received|message\.recorded)"):
+            store.views.register(Heard(types={typo}))
+        store.views.register(Heard(types={"approval.requested", "orders:Order.Created"}))
 
 
 def test_a_worker_keeps_a_projection_that_is_named_on_its_command_line(
