@@ -7,16 +7,24 @@ the others is lost.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
+from traceback import walk_tb
+from types import FrameType
 from typing import Final, Protocol
 from uuid import UUID
 
 from onrecord.domain.errors import CorruptRecord, OnrecordError
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.view import Changes, EventBatch, Feed, Row, View
+
+_CALLED: Final = sys.stdlib_module_names - {"__main__"} | {
+    *("onrecord", "eventsourcing", "apsw", "psycopg", "psycopg_pool", "pydantic", "pydantic_core")
+}
+"""Packages whose lines are not told where a line of the program's own called them."""
 
 _PLACE: Final = attrgetter("shard", "position")
 
@@ -223,18 +231,26 @@ def _together(folded: Sequence[Changes]) -> Changes:
 
 
 def _told(error: Exception) -> str:
-    """Return what may be shown of an error: our own words, else only where it was raised."""
+    """Return what may be shown of an error: our own words, else only where it was raised.
+
+    That is the innermost line of the program's own, where there is one: not of what it called.
+    """
     if isinstance(error, OnrecordError):
         return str(error)
     if isinstance(error, Refused):
         return f"the database refuses a value: {error}"
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None:
+    lines = list(walk_tb(error.__traceback__))
+    if not lines:
         return type(error).__name__
-    place = Path(trace.tb_frame.f_code.co_filename).name
-    return f"{type(error).__name__} at {place}:{trace.tb_lineno}"
+    own = [line for line in lines if _is_of_a_program(line[0])]
+    frame, number = (own or lines)[-1]
+    return f"{type(error).__name__} at {Path(frame.f_code.co_filename).name}:{number}"
+
+
+def _is_of_a_program(frame: FrameType) -> bool:
+    """Whether a line is of a program's own: not ours, of Python's library, or of a driver."""
+    package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+    return package not in _CALLED and frame.f_code.co_filename.endswith(".py")
 
 
 # What becomes of an event that a view cannot fold: when it is tried again, and when all stops.

@@ -20,7 +20,13 @@ from onrecord.adapters.views.sqlite.feeding import (
 from onrecord.adapters.views.sqlite.file import ViewsFile, erase
 from onrecord.adapters.views.sqlite.tables import handed_over
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.views.own_views import OwnRows, OwnSink, OwnTables, method_errors
+from onrecord.projections.views.own_views import (
+    OwnRows,
+    OwnSink,
+    OwnTables,
+    is_own,
+    method_errors,
+)
 from onrecord.projections.views.step import Failure, stands_still, why_it_stands_still
 from onrecord.projections.views.view import Feed, View
 
@@ -56,6 +62,11 @@ class State:
     def standstill(self, view: View) -> str | None:
         """Return why the generation that is read is fed no more, if it is not for a while only."""
         if self.stopped is None and self.live is not None and self.live.revision > view.revision:
+            if is_own(view):
+                return (
+                    f"its rows were made by revision {self.live.revision}, and the projection here has revision "
+                    f"{view.revision}: use the newer program, or rebuild it"
+                )
             return "a newer Onrecord made it: upgrade this one, or rebuild the view"
         return self.stopped
 

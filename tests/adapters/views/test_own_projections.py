@@ -251,6 +251,31 @@ def test_rows_of_another_revision_stay_until_a_rebuild_has_made_new_ones(store: 
         assert generations(other) == {2}
 
 
+def test_rows_of_a_later_revision_say_which_one_is_here(store: Store) -> None:
+    if _kind(store) == "memory":
+        pytest.skip("a store in memory has one program")
+    asked(store, "a")
+    store.run(Heard(revision=3))
+    with onrecord.connect(store.url) as other:
+        other.views.register(Heard(revision=2))
+        asked(other, "b")
+        with pytest.raises(ViewStopped, match=r"revision|another"):
+            other.run("heard")
+        (status,) = [one for one in other.views.keeper.status() if one.view == "heard"]
+        assert "Onrecord" not in str(status.stopped)
+
+
+def test_what_is_told_of_an_error_is_the_line_of_the_projection(store: Store) -> None:
+    def wrong(transaction: ProjectionTransaction) -> None:
+        transaction.execute("SELECT * FROM nowhere WHERE n = $1", 3)
+
+    asked(store, "a")
+    store.run(Heard(after=wrong))
+    (parked,) = store.views.keeper.parked("heard")
+    assert f" at {Path(__file__).name}:{wrong.__code__.co_firstlineno + 1}" in parked.error
+    assert "nowhere" not in parked.error
+
+
 def test_a_paused_projection_takes_nothing_until_it_is_resumed(store: Store) -> None:
     projection, keeper = Heard(), store.views.keeper
     asked(store, "a")
