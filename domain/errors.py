@@ -319,6 +319,18 @@ class AlreadyDecided(OnrecordError):
         self.decision = decision
 
 
+class CallTakenOver(OnrecordError):
+    """Another runner began these calls while this one made them; of two results the first one counts."""
+
+    def __init__(self, call_ids: tuple[str, ...]) -> None:
+        """Say what may have happened."""
+        self.call_ids = call_ids
+        super().__init__(
+            f"another runner began {', '.join(map(repr, call_ids))} while this one made it, for the "
+            "lease could not be renewed in time: the tool may have run twice"
+        )
+
+
 class NotRecorded(OnrecordError):
     """The prompt could not be made durable, so the call was not made."""
 

@@ -96,9 +96,13 @@ class ApprovalDecided(OfCall):
 
 
 class ToolCallBegun(OfCall):
-    """A runner is about to make a call: until the time `until` no other one makes it."""
+    """A runner is about to make a call: until the time `until` no other one makes it.
+
+    `renews` where the runner that began it is still making it: it takes more time, or no more.
+    """
 
     until: Count
+    renews: bool = False
 
 
 CallStep = ApprovalRequested | ApprovalDecided | ToolCallBegun

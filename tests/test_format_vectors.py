@@ -5,7 +5,7 @@ import json
 import re
 import struct
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from uuid import UUID
 
 import pytest
@@ -119,10 +119,19 @@ def test_the_vectors_show_what_is_easily_got_wrong() -> None:
     assert spelled.endswith(b'},"input_tokens":0}')
 
 
+def test_the_vectors_show_each_step_of_a_call() -> None:
+    bodies = [v["body"] for v in VECTORS if NAMES[v["header"]["type"]] in get_args(tools.CallStep)]
+    asked, decided, begun, renewed = bodies
+    assert asked["unsure"] is True
+    assert (decided["decision"], decided["number"], "unsure" in decided) == ("denied", 0, False)
+    assert (begun["number"], "renews" in begun) == (0, False)
+    assert (renewed["number"], renewed["renews"]) == (1, True)
+
+
 def test_what_is_left_out_is_at_the_default_that_the_page_says() -> None:
     said: dict[str, object] = {"awaited": True, "blocks": 0, "is_error": False}
     said |= {"cancelled": False, "relation": "extends", "interrupts": False}
-    said |= {"is_json": False, "rules": 1, "unsure": False}
+    said |= {"is_json": False, "rules": 1, "unsure": False, "renews": False}
     for shape in (*NAMES.values(), *VALUES.values()):
         for name, field in shape.model_fields.items():
             default = field.get_default(call_default_factory=True)

@@ -5,11 +5,15 @@ from pathlib import Path
 
 import pytest
 
+import onrecord
 from onrecord.adapters.demo.services.scenes import Answer, JsonObject
 from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.projections.apis.capabilities import Told
+from tests import postgres_server as postgres
+from tests.postgres_places import fresh_log
+from tests.postgres_server import VERSIONS
 from tests.shown_program import run_commands, run_program
-from tests.test_docs import ROOT, fences
+from tests.test_docs import ROOT, fences, run
 
 DOCS = ROOT / "docs"
 CAPABILITIES = DOCS / "capabilities.md"
@@ -57,7 +61,9 @@ def test_a_page_does_what_it_says(name: str, commands: int) -> None:
     assert run_commands(page) >= commands
 
 
-def test_the_runtime_of_the_docs_does_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def desk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A model that looks up a parcel and pays money back, and then answers, twice."""
     calls: tuple[JsonObject, ...] = (
         {"type": "tool_use", "id": "toolu_1", "name": "track", "input": {"parcel": "NW-20931"}},
         {"type": "tool_use", "id": "toolu_2", "name": "refund", "input": {"euros": 300}},
@@ -68,7 +74,28 @@ def test_the_runtime_of_the_docs_does_what_it_says(monkeypatch: pytest.MonkeyPat
     with DemoServer(scene) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         monkeypatch.setenv("ANTHROPIC_API_KEY", "not a key")
-        run_program(DOCS / "runtime.md")
+        yield
+
+
+@pytest.mark.usefixtures("desk")
+def test_the_runtime_of_the_docs_does_what_it_says() -> None:
+    run_program(DOCS / "runtime.md")
+
+
+@pytest.mark.usefixtures("desk")
+def test_on_postgresql_the_runtime_of_the_docs_needs_its_url_and_a_worker(tmp_path: Path) -> None:
+    """Without a worker nothing is in the views yet: the program's last line says so."""
+    url, page = fresh_log(VERSIONS[-1]), tmp_path / "runtime.md"
+    text = (DOCS / "runtime.md").read_text("utf-8")
+    usage = "[('claude-opus-4-5', 3)]"
+    assert (text.count("sqlite:///runtime.db"), text.count(usage)) == (1, 1)
+    page.write_text(text.replace("sqlite:///runtime.db", url).replace(usage, "[]"), "utf-8")
+    run_program(page)
+    run(f"onrecord worker --once --url {url}")
+    with onrecord.connect(url) as store:
+        used = store.views.usage_total()
+        assert str([(entry.model, entry.responses) for entry in used.entries]) == usage
+    postgres.server(VERSIONS[-1]).drop(url)
 
 
 def test_the_page_on_async_programs_does_what_it_says(service: None) -> None:

@@ -12,14 +12,11 @@ from onrecord.domain.content import ToolCall
 from onrecord.domain.errors import IdempotencyMismatch
 from onrecord.domain.events import Event
 from onrecord.domain.head import Head
-from onrecord.domain.log import Duplicate
+from onrecord.domain.log import Duplicate, NewEvent
 from onrecord.domain.new_events import Attribution
-from onrecord.domain.tools import ToolCallBegun
 from onrecord.projections.history.call_steps import CallState, call_states
 
 _UNTOUCHED: Final = CallState()
-GRACE = 5_000_000
-"""How long a runner may take to record a result after the time of the call, in microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,25 +49,17 @@ def _states(
     return call_states(stream.read(after=first))
 
 
-def begin_call(stream: Stream, begun: OpenCall, seconds: float) -> bool:
-    """Record that a call is about to be made, in so many seconds; False where another began it.
-
-    It is durable. No other runner makes the call before that time is over, by the store's clock.
-    """
-    now = stream.backend.clock()
-    until = now + int(seconds * 1_000_000) + GRACE
-    step = ToolCallBegun(
-        call_id=begun.call.id, call=begun.version, number=begun.state.begun, at=now, until=until
-    )
-    return recorded_once(stream, step)
-
-
 def recorded_once(stream: Stream, event: Event, by: Attribution | None = None) -> bool:
-    """Record what a conversation can hold once; False where another recorded it first.
+    """Record what a conversation can hold once; False where another recorded it first."""
+    return appended_once(stream, stream.draft(event, by=by))
 
-    What the log has already may be of another who did the very same: its id tells.
+
+def appended_once(stream: Stream, drafted: NewEvent) -> bool:
+    """Append what a conversation can hold once; False where another appended it first.
+
+    What the log has already may be of another who did the very same: its id tells. So it may be
+    appended again where nobody knows whether it was.
     """
-    drafted = stream.draft(event, by=by)
     try:
         done = stream.append_drafted((drafted,))
     except IdempotencyMismatch:

@@ -18,7 +18,7 @@ class CallState:
 
     `approval` is what became of the last question to a person; None where nobody was asked since the
     call was begun last. `requested_at` and `until` are in microseconds since 1970-01-01 UTC; up to
-    `until` whoever began the call is making it. `approvals` and `begun` count.
+    `until` whoever began the call is making it. `approvals` and `begun` count, `begun` renewals too.
     """
 
     approval: Literal["requested", "granted", "denied"] | None = None
@@ -38,7 +38,8 @@ class CallState:
             case ApprovalDecided():
                 self.approval, self.reason = step.decision, step.reason
             case ToolCallBegun():
-                self.approval = None
+                if not step.renews:  # Who goes on takes back neither a question nor its answer.
+                    self.approval = None
                 self.begun, self.until = step.number + 1, step.until
             case _:
                 assert_never(step)

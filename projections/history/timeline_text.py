@@ -330,8 +330,11 @@ def _step(event: CallStep) -> Told:
             return Told("record", "approval", f"{event.call_id} waits for a person")
         case ApprovalDecided():
             return Told("record", event.decision, with_reason(event.call_id, event.reason))
-        case ToolCallBegun():
+        case ToolCallBegun(renews=False):
             return Told("record", "begun", event.call_id)
+        case ToolCallBegun():
+            what = "goes on" if event.until > event.at else "was left unfinished"
+            return Told("record", "begun", f"{event.call_id} {what}")
         case _:
             assert_never(event)
 

@@ -1,7 +1,4 @@
-"""Onrecord: the verbatim record of what agents said and did.
-
-``onrecord.connect(url)`` gives a `Store`, which says the rest; `onrecord.errors` has the tree of its errors.
-"""
+"""Onrecord: the verbatim record of what agents said and did. `onrecord.connect(url)` gives a `Store`."""
 
 import os
 from typing import TYPE_CHECKING, Any
@@ -132,7 +129,7 @@ if TYPE_CHECKING:
     from onrecord.domain.log import Cursor, RecordedEvent, Subscription, Told
     from onrecord.domain.request_template import LiteralSpan, Recipe, SharedSpan, Template
     from onrecord.domain.tools import ApprovalDecided, ApprovalRequested, ToolCallBegun
-    from onrecord.errors import AlreadyDecided, ApprovalNotAsked
+    from onrecord.errors import AlreadyDecided, ApprovalNotAsked, CallTakenOver
     from onrecord.projections.apis.capabilities import Capabilities, CapabilityOverride
     from onrecord.projections.apis.declared_tools import Declared
     from onrecord.projections.apis.request import Options, Report, Request, Route
@@ -197,6 +194,7 @@ __all__ = [
     "Blob",
     "Block",
     "BuiltinTool",
+    "CallTakenOver",
     "Capabilities",
     "CapabilityOverride",
     "Cause",

@@ -27,6 +27,7 @@
         UnknownTool
         ApprovalNotAsked
         AlreadyDecided
+        CallTakenOver
         TooManyModelCalls
         AnswerNotRecorded
         NotRecorded
@@ -52,6 +53,7 @@ from onrecord.domain.errors import (
     AlreadyDecided,
     AnswerNotRecorded,
     ApprovalNotAsked,
+    CallTakenOver,
     ConversationClosed,
     ConversationForgotten,
     ConversationNotFound,
@@ -97,6 +99,7 @@ __all__ = [
     "AlreadyDecided",
     "AnswerNotRecorded",
     "ApprovalNotAsked",
+    "CallTakenOver",
     "ConversationClosed",
     "ConversationForgotten",
     "ConversationNotFound",

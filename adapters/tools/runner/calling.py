@@ -27,6 +27,7 @@ from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from onrecord.adapters.inputs.arguments import kind_of
 from onrecord.adapters.tools.runner.hidden_values import without_values
+from onrecord.adapters.tools.runner.leases import CallLease
 from onrecord.adapters.tools.tool import Failed, Tool
 from onrecord.domain.content import ToolCall
 from onrecord.domain.errors import InvalidInput
@@ -52,8 +53,8 @@ class Work:
     """A call to be made: of which tool, what it is told besides, and what its result's header keeps.
 
     `timeout` is in seconds. A call that names no tool has one that says so, and is not known. One
-    that `waits` is not made before those in front of it have their results. `begin` takes the call
-    for this runner; False where another has it.
+    that `waits` is not made before those in front of it have their results. `lease` is the right to
+    make it, which no other runner has then.
     """
 
     call: ToolCall
@@ -63,7 +64,7 @@ class Work:
     timeout: float | None = None
     is_known: bool = True
     waits: bool = False
-    begin: Callable[[], bool] | None = None
+    lease: CallLease | None = None
 
 
 MayBegin: TypeAlias = Callable[[Work, bool], bool]
@@ -155,6 +156,20 @@ def in_thread(function: Callable[[], T]) -> Future[T]:
     return future
 
 
+def _in_thread(work: Work, function: Callable[[Work], T]) -> Future[T]:
+    """Do as `in_thread`; the thread holds the lease too: it goes on though nobody waits for it."""
+    lease = work.lease
+    if lease is None:
+        return in_thread(partial(function, work))
+    lease.hold()
+
+    def run() -> T:
+        with lease.dropping():
+            return function(work)
+
+    return in_thread(run)
+
+
 # Calls of tools that are waited for: in this thread, or in threads of their own.
 
 
@@ -170,7 +185,7 @@ def outcomes(
     _must_block_no_loop(work)
     together = [at for at, each in enumerate(work) if parallel and not each.waits]
     begun = [at for at in together if may_begin(work[at], False)]
-    futures = {at: in_thread(partial(_call_here, work[at])) for at in begun}
+    futures = {at: _in_thread(work[at], _call_here) for at in begun}
     since = time.monotonic()
     for at, each in enumerate(work):
         if at in futures:
@@ -180,7 +195,7 @@ def outcomes(
         elif each.timeout is None:
             yield each, _call_here(each)
         else:
-            yield each, _waited_for(each, in_thread(partial(_call_here, each)), time.monotonic())
+            yield each, _waited_for(each, _in_thread(each, _call_here), time.monotonic())
 
 
 def _call_here(work: Work) -> Outcome:
@@ -299,7 +314,7 @@ async def _begun(work: Work) -> object:
     if work.tool.is_async:
         result = begin(work)
     else:
-        result = await asyncio.wrap_future(in_thread(partial(begin, work)))
+        result = await asyncio.wrap_future(_in_thread(work, begin))
     return await result if isawaitable(result) else result
 
 

@@ -5,21 +5,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Coroutine
 from copy import deepcopy
-from typing import Any, Final, Literal, TypeAlias, assert_never, cast
+from typing import Any, Literal, TypeAlias, assert_never, cast
 
 from onrecord.adapters.conversation.approvals import denial, request_approval
 from onrecord.adapters.conversation.open_calls import OpenCall
 from onrecord.adapters.streams.stream import Stream
 from onrecord.adapters.tools.runner.calling import arguments_of
+from onrecord.adapters.tools.runner.leases import LEASE
 from onrecord.adapters.tools.tool import Failed, Tool
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tool_context import ToolCallContext
 from onrecord.domain.tools import ToolDefinition
 
 logger = logging.getLogger("onrecord")
-
-APPROVED_LEASE: Final = 600.0
-"""How many seconds a call may take that a person approved, unless the runner says otherwise."""
 
 NextStep: TypeAlias = Literal["make", "wait", "ask", "ask again", "deny"]
 """What comes next of a call: `ask again` where it was begun and nobody knows whether it was made."""
@@ -31,21 +29,15 @@ def next_step(opened: OpenCall, tool: Tool, now: int) -> NextStep:
     Where approval matters, raises what is wrong with the arguments.
     """
     state = opened.state
-    match state.approval:
-        case "requested":
-            return "wait"
-        case "denied":
-            return "deny"
-        case "granted":
-            return "make"
-        case None:
-            pass
-        case _:
-            assert_never(state.approval)
+    if state.approval == "denied":
+        return "deny"
+    # Whoever began it may go on though a person was asked, and decided, meanwhile.
+    if state.approval == "requested" or now < state.until:
+        return "wait"
+    if state.approval == "granted":
+        return "make"
     if not state.begun:
         return "ask" if _needs_approval(tool, opened) else "make"
-    if now < state.until:
-        return "wait"
     return "make" if tool.repeatable else "ask again"
 
 
@@ -112,7 +104,7 @@ def lease_of(opened: OpenCall, lease: float | None) -> float | None:
     is_sole = lease is not None or opened.state.approval == "granted" or opened.state.begun
     if not is_sole or opened.state.approval == "denied":
         return None
-    return APPROVED_LEASE if lease is None else lease
+    return LEASE if lease is None else lease
 
 
 def _denied(definition: ToolDefinition, reason: str | None) -> Tool:

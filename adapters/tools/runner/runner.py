@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.conversation.conversation_tools import carried_since, persisted_entries
-from onrecord.adapters.conversation.open_calls import OpenCall, begin_call, open_calls
+from onrecord.adapters.conversation.open_calls import OpenCall, open_calls
 from onrecord.adapters.conversation.tool_results import give_result
 from onrecord.adapters.inputs.arguments import kind_of, several
 from onrecord.adapters.streams.results import Rejected, ResultDone
@@ -33,9 +33,10 @@ from onrecord.adapters.tools.runner.exchange import (
     open_exchange,
     unless_given,
 )
+from onrecord.adapters.tools.runner.leases import LEASE, CallLease, lease_given, renewals_of
 from onrecord.adapters.tools.tool import Failed, Tool, seconds_given
 from onrecord.domain.content import ToolCall
-from onrecord.domain.errors import InvalidContent, InvalidInput, UnknownTool
+from onrecord.domain.errors import CallTakenOver, InvalidContent, InvalidInput, UnknownTool
 from onrecord.domain.tool_context import EMPTY, ToolCallContext
 from onrecord.domain.tools import ToolDefinition
 
@@ -72,10 +73,11 @@ class ToolRunner:
     names what of it is kept, in the header of each result. `parallel` runs the calls of a round
     together; `timeout` is in seconds, for each call. A call that takes longer has failed; if it
     runs in a thread it goes on there, and what it gives is dropped. A model knows the tools that are
-    declared: where it was asked and none are in force, a UserWarning says so. With a `lease`, in
-    seconds, no two runners make one call, and no call takes longer (docs/tool-runner.md). `waiting` are
-    the calls that the last run left open, for a person or another runner. `progress` gets the
-    call and what a tool reports by `context.progress(value)`, in the thread of the tool.
+    declared: where it was asked and none are in force, a UserWarning says so. No two runners make
+    one call: each has a `lease`, in seconds, which is renewed as long as the tool runs; None is none
+    (docs/tool-runner.md). `waiting` are the calls that the last run left open, for a person or another
+    runner. `progress` gets the call and what a tool reports by `context.progress(value)`, in the
+    thread of the tool.
     """
 
     def __init__(
@@ -87,7 +89,7 @@ class ToolRunner:
         persist: Iterable[str] = (),
         parallel: bool = False,
         timeout: float | None = None,
-        lease: float | None = None,
+        lease: float | None = LEASE,
         progress: Callable[[ToolCall, object], object] | None = None,
     ) -> None:
         """Hold the tools; InvalidInput for two of one name, for no tool, and for no conversation."""
@@ -97,7 +99,7 @@ class ToolRunner:
         self._persist = tuple(several("persist", persist))
         self._parallel = parallel
         self._timeout = None if timeout is None else seconds_given(timeout)
-        self._lease = None if lease is None else seconds_given(lease)
+        self._lease = lease_given(lease)
         self._progress = progress
         self.waiting: tuple[ToolCall, ...] = ()
         self._carried = EMPTY
@@ -114,10 +116,15 @@ class ToolRunner:
 
         `context` is for these calls alone, and wins. Whatever a tool raises is a result. UnknownTool
         once the model has called tools that there are not too often, one behind the other.
+        CallTakenOver where another runner made one of the calls, too.
         """
         begun = self._round(context)
         results = outcomes(begun.work, self._may_begin, parallel=self._parallel)
-        runs = [self._record(begun, work, outcome) for work, outcome in results]
+        try:
+            runs = [self._record(begun, work, outcome) for work, outcome in results]
+        except BaseException:
+            _drop_leases(begun)
+            raise
         return self._ended(begun, runs)
 
     async def run_async(self, context: Entries = EMPTY) -> tuple[ToolRun, ...]:
@@ -137,6 +144,10 @@ class ToolRunner:
             # What ran is recorded, though a call before it is cancelled.
             for _, (work, outcome) in sorted(finished.items(), key=itemgetter(0)):
                 await asyncio.to_thread(self._record, begun, work, outcome)
+            await asyncio.to_thread(_drop_leases, begun)
+            raise
+        except Exception:
+            await asyncio.to_thread(_drop_leases, begun)
             raise
         return await asyncio.to_thread(self._ended, begun, runs)
 
@@ -174,23 +185,25 @@ class ToolRunner:
     ) -> Work:
         """Return a call as it is to be made, behind those before it."""
         call = opened.call
-        timeout = self._timeout if called.timeout is None else called.timeout
-        lease = lease_of(opened, self._lease)
-        if lease is not None:
-            timeout = lease if timeout is None else min(timeout, lease)
+        is_known = call.name in self.tools
         return Work(
             call,
             called,
             self._of_call(entries, call),
             metadata,
-            timeout,
-            is_known=call.name in self.tools,
+            self._timeout if called.timeout is None else called.timeout,
+            is_known=is_known,
             # Whether the first call of a tool that is called once gives a result is to be seen.
             waits=called.advice is not None and any(call.name == each.call.name for each in before),
-            begin=None
-            if lease is None
-            else partial(begin_call, stream_of(self.conversation), opened, lease),
+            lease=self._lease_on(opened) if is_known else None,
         )
+
+    def _lease_on(self, opened: OpenCall) -> CallLease | None:
+        seconds = lease_of(opened, self._lease)
+        if seconds is None:
+            return None
+        stream = stream_of(self.conversation)
+        return CallLease(stream, opened, seconds, renewals_of(stream.backend))
 
     def _of_call(self, entries: ToolCallContext, call: ToolCall) -> ToolCallContext:
         """Return the context of one call, whose progress goes to whoever asked for it."""
@@ -235,12 +248,13 @@ class ToolRunner:
         """Whether a call is made now: a signal may have cancelled it, or another runner have it."""
         if is_later and all(call.id != work.call.id for call in self.conversation.open_calls()):
             return False
-        return work.begin is None or work.begin()
+        return work.lease is None or work.lease.begin()
 
     def _ended(self, begun: _Round, runs: list[ToolRun]) -> tuple[ToolRun, ...]:
         """Return what was run; errors as `run`."""
         is_all = len(runs) == begun.opened
         self.waiting = () if is_all else tuple(self.conversation.open_calls())
+        _must_be_sole(begun)
         _must_be_known(begun)
         return tuple(runs)
 
@@ -251,6 +265,8 @@ class ToolRunner:
         except InvalidInput as exc:
             outcome = failure(work, exc)
             done = self._put(work, outcome)
+        if work.lease is not None:
+            work.lease.settle()
         if not (outcome.is_error or isinstance(done, Rejected)):
             begun.names_with_result.add(work.call.name)
         return ToolRun(work.call, outcome.output, outcome.is_error, done)
@@ -284,6 +300,20 @@ def _report(listen: Callable[[ToolCall, object], object], call: ToolCall, value:
         listen(call, value)
     except Exception as exc:  # noqa: BLE001 - a listener is no part of the call
         logger.warning("a listener to progress of %r failed: %s", call.name, type(exc).__name__)
+
+
+def _drop_leases(begun: _Round) -> None:
+    """Give up the calls that have no result: the next runner need not wait until their leases end."""
+    for work in begun.work:
+        if work.lease is not None:
+            work.lease.drop()
+
+
+def _must_be_sole(done: _Round) -> None:
+    """Raise CallTakenOver where another runner made one of the calls, too."""
+    lost = tuple(work.call.id for work in done.work if work.lease and work.lease.is_lost)
+    if lost:
+        raise CallTakenOver(lost)
 
 
 def _must_be_known(done: _Round) -> None:

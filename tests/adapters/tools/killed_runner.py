@@ -1,4 +1,4 @@
-"""A program that runs the tools of a conversation, and may be killed by one of them.
+"""A program that runs tools without leases, and may be killed by one of them.
 
 Its arguments: the store's URL, a file in which each call leaves a line, the number of the call that
 kills the process (0: none does), and `parallel` or `in-order`.
@@ -31,7 +31,7 @@ def main(url: str, file: Path, fatal: int, way: str) -> None:
         def recorded() -> list[str]:
             return [each.type for each in chat.log.read() if each.type == "tool_result.recorded"]
 
-        onrecord.ToolRunner(chat, [leave], parallel=way == "parallel").run()
+        onrecord.ToolRunner(chat, [leave], parallel=way == "parallel", lease=None).run()
 
 
 if __name__ == "__main__":

@@ -226,7 +226,8 @@ async def test_so_is_one_that_does_not_say_that_it_is_asynchronous(
     chat: onrecord.Conversation,
 ) -> None:
     asked(chat, ("look", {"parcel": "NW-1"}), ("hidden", {}))
-    runner = onrecord.ToolRunner(chat, [look, onrecord.tool(lambda: fail(), name="hidden")])
+    hidden = onrecord.tool(lambda: fail(), name="hidden", repeatable=True)
+    runner = onrecord.ToolRunner(chat, [look, hidden])
     with pytest.raises(InvalidInput, match=r"await runner\.run_async\(\)"):
         runner.run()
     assert [call.id for call in chat.open_calls()] == ["call_2"]

@@ -1,4 +1,4 @@
-"""Runners that compete for one conversation: each call has one result, and no other is lost.
+"""Runners without leases that compete: each call has one result, and no other is lost.
 
 Nothing keeps two of them from running one call: docs/tool-runner.md says so.
 """
@@ -65,7 +65,9 @@ def test_of_two_runners_that_run_a_call_at_once_one_result_counts(url: str, para
             return f"result {number}"
 
         with onrecord.connect(url) as store:
-            runner = onrecord.ToolRunner(store.conversation(KEY), [leave], parallel=parallel)
+            runner = onrecord.ToolRunner(
+                store.conversation(KEY), [leave], parallel=parallel, lease=None
+            )
             return [each.done for each in runner.run()]
 
     with ThreadPoolExecutor(2) as pool:
@@ -86,7 +88,7 @@ def test_another_result_of_a_call_is_kept_beside_the_history(url: str) -> None:
             return f"result {number} of {who}"
 
         with onrecord.connect(url) as store:
-            onrecord.ToolRunner(store.conversation(KEY), [leave], parallel=True).run()
+            onrecord.ToolRunner(store.conversation(KEY), [leave], parallel=True, lease=None).run()
 
     with ThreadPoolExecutor(2) as pool:
         for each in [pool.submit(run, "one"), pool.submit(run, "two")]:

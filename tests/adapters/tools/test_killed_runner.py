@@ -1,4 +1,4 @@
-"""A process that is killed amid a round: whoever runs next repeats no finished call, and loses none."""
+"""A process without leases that is killed amid a round: whoever runs next repeats no finished call, and loses none."""
 
 import os
 import signal

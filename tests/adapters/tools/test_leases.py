@@ -1,4 +1,4 @@
-"""Runners with a lease: one makes each call, and a call that a dead one began is never lost nor doubled."""
+"""Leases on calls: one runner makes each, and a call that a dead one began is never lost nor doubled."""
 
 import os
 import signal
@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 import onrecord
-from onrecord.adapters.conversation import open_calls as leases
 from onrecord.adapters.conversation.conversation import stream_of
+from onrecord.adapters.conversation.open_calls import open_calls
+from onrecord.domain.tools import ToolCallBegun
 from tests.adapters.tools import leased_runner
 from tests.adapters.tools.conversations import asked, told
 from tests.patience import PATIENCE
@@ -21,7 +22,7 @@ from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
 
 KEY = "support/4711"
-LONG = 600
+SHORT = "1"
 CALLS = 3
 
 
@@ -38,11 +39,13 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         server(kind).drop(place)
 
 
-def begin(url: str, file: Path, way: str, kind: str, lease: float = LONG) -> subprocess.Popen[str]:
+def begin(
+    url: str, file: Path, way: str, kind: str, lease: str = "default"
+) -> subprocess.Popen[str]:
     root = str(Path(__file__).parents[3])
     path = os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])
     return subprocess.Popen(
-        [sys.executable, str(leased_runner.__file__), url, str(file), str(lease), way, kind],
+        [sys.executable, str(leased_runner.__file__), url, str(file), lease, way, kind],
         env={**os.environ, "PYTHONPATH": path},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -92,6 +95,61 @@ def test_a_call_that_another_process_makes_is_left_to_it(url: str, tmp_path: Pat
     assert lines(file) == {"begun 1": 1}
 
 
+def begun_events(url: str) -> list[ToolCallBegun]:
+    with onrecord.connect(url) as store:
+        events = (each.event() for each in store.conversation(KEY).events())
+        return [event for event in events if isinstance(event, ToolCallBegun)]
+
+
+def wait_until_over(url: str, until: int) -> None:
+    with onrecord.connect(url) as store:
+        backend = stream_of(store.conversation(KEY)).backend
+        while backend.clock() < until:
+            time.sleep(0.05)
+
+
+def amid_a_call_that_outlasts_its_lease(
+    url: str, file: Path, kind: str = "plain"
+) -> subprocess.Popen[str]:
+    """A process amid its first call, whose first lease is over."""
+    process = begin(url, file, "waits", kind, SHORT)
+    while not lines(file):
+        assert process.poll() is None
+    wait_until_over(url, begun_events(url)[0].until)
+    return process
+
+
+def test_a_call_that_outlasts_its_lease_is_left_to_the_process_that_makes_it(
+    url: str, tmp_path: Path
+) -> None:
+    file, other = tmp_path / "lines", tmp_path / "other"
+    first = amid_a_call_that_outlasts_its_lease(url, file, "repeatable")
+    try:
+        assert run(url, other, kind="repeatable") == f"{CALLS - 1} 1"
+        assert lines(other) == {"begun 2": 1, "begun 3": 1}
+        with onrecord.connect(url) as store:
+            assert store.conversation(KEY).approvals() == ()
+    finally:
+        out, _ = first.communicate("go on", timeout=PATIENCE)
+    assert out.strip() == "1 0"
+    assert lines(file) == {"begun 1": 1}
+    first_of, *renewals = (each for each in begun_events(url) if each.call_id == "call_1")
+    assert not first_of.renews
+    assert renewals and all(each.renews for each in renewals)
+
+
+def test_the_lease_of_a_process_that_is_killed_after_it_was_renewed_runs_out(
+    url: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "lines"
+    process = amid_a_call_that_outlasts_its_lease(url, file, "repeatable")
+    process.kill()
+    process.communicate(timeout=PATIENCE)
+    wait_until_over(url, begun_events(url)[-1].until)
+    assert run(url, file, kind="repeatable") == f"{CALLS} 0"
+    assert lines(file) == {"begun 1": 2, "begun 2": 1, "begun 3": 1}
+
+
 def test_what_a_killed_process_began_is_left_alone_as_long_as_its_lease_lasts(
     url: str, tmp_path: Path
 ) -> None:
@@ -107,14 +165,13 @@ def test_what_a_killed_process_began_is_left_alone_as_long_as_its_lease_lasts(
 
 def killed_and_over(url: str, file: Path, kind: str = "plain") -> None:
     """A process died amid the first call, and its lease is over."""
-    process = begin(url, file, "dies", kind, lease=1)
+    process = begin(url, file, "dies", kind, SHORT)
     process.communicate(timeout=PATIENCE)
     assert process.returncode == -signal.SIGKILL
     with onrecord.connect(url) as store:
-        stream = stream_of(store.conversation(KEY))
-        (state,) = [each.state for each in leases.open_calls(stream) if each.state.begun]
-        while stream.backend.clock() < state.until:
-            time.sleep(0.05)
+        opened = open_calls(stream_of(store.conversation(KEY)))
+    (state,) = [each.state for each in opened if each.state.begun]
+    wait_until_over(url, state.until)
 
 
 def test_a_repeatable_call_of_a_killed_process_is_made_again_after_its_lease(

@@ -70,11 +70,24 @@ def test_a_call_that_gets_no_thread_has_failed_and_the_others_are_recorded(
 
     monkeypatch.setattr(threading.Thread, "start", few)
     asked(chat, *CALLS)
-    onrecord.ToolRunner(chat, [track, look], parallel=True).run()
+    onrecord.ToolRunner(chat, [track, look], parallel=True, lease=None).run()
     assert told(chat) == [
         ("call_1", "NW-1 found", False),
         ("call_2", "Error: can't start new thread", True),
     ]
+
+
+def test_a_lease_that_gets_no_thread_runs_out_and_the_call_is_made(
+    chat: onrecord.Conversation, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def none(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", none)
+    asked(chat, ("track", {"parcel": "NW-1"}))
+    onrecord.ToolRunner(chat, [track]).run()
+    assert told(chat) == [("call_1", "NW-1 found", False)]
+    assert "there is no thread to be had" in caplog.text
 
 
 @pytest.mark.parametrize("parallel", [False, True])

@@ -238,7 +238,7 @@ def test_what_ends_a_program_passes_and_is_no_result(
         return "went on"
 
     asked(chat, ("track", {"parcel": "NW-1"}), ("end", {}), ("track", {"parcel": "NW-2"}))
-    runner = onrecord.ToolRunner(chat, [track, end], **way)
+    runner = onrecord.ToolRunner(chat, [track, end], lease=None, **way)
     with pytest.raises(exception):
         runner.run()
     assert [call for call, _, _ in told(chat)] == ["call_1"]
@@ -372,9 +372,11 @@ def test_a_second_runner_s_result_is_kept_beside_the_first(chat: onrecord.Conver
     asked(chat, ("race", {}))
 
     def race() -> str:
-        onrecord.ToolRunner(chat, [onrecord.tool(lambda: "the other", name="race")]).run()
+        onrecord.ToolRunner(
+            chat, [onrecord.tool(lambda: "the other", name="race")], lease=None
+        ).run()
         return "mine"
 
-    (run,) = onrecord.ToolRunner(chat, [race]).run()
+    (run,) = onrecord.ToolRunner(chat, [race], lease=None).run()
     assert isinstance(run.done, onrecord.Rejected)
     assert told(chat) == [("call_1", "the other", False)]

@@ -247,6 +247,14 @@ EACH: Sequence[tuple[Event, tuple[str, str, str]]] = (
         ToolCallBegun(call_id="call_1", call=3, number=0, at=1, until=2),
         ("record", "begun", "call_1"),
     ),
+    (
+        ToolCallBegun(call_id="call_1", call=3, number=1, at=2, until=3, renews=True),
+        ("record", "begun", "call_1 goes on"),
+    ),
+    (
+        ToolCallBegun(call_id="call_1", call=3, number=2, at=3, until=3, renews=True),
+        ("record", "begun", "call_1 was left unfinished"),
+    ),
 )
 
 
