@@ -1,7 +1,7 @@
 """The loop of an agent, awaited: tools of both kinds side by side, and what ran is never lost."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,13 +11,21 @@ from onrecord.adapters.asynchronous.conversation import conversation_of
 from onrecord.domain.content import ToolCall
 from tests.adapters.tools.conversations import asked, told
 from tests.patience import PATIENCE
+from tests.postgres_places import fresh_log
+from tests.postgres_server import VERSIONS, server
 
 KEY = "support/4711"
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return "memory://" if request.param == "memory" else f"sqlite:///{tmp_path / 'talks.db'}"
+@pytest.fixture(params=["memory", "sqlite", VERSIONS[-1]])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    kind = str(request.param)
+    if kind in ("memory", "sqlite"):
+        yield "memory://" if kind == "memory" else f"sqlite:///{tmp_path / 'talks.db'}"
+        return
+    place = fresh_log(kind)
+    yield place
+    server(kind).drop(place)
 
 
 def model(
