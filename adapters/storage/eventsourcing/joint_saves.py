@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, Final, Generic, NamedTuple, ParamSpec, TypeVar, cast
 from uuid import UUID
 
@@ -10,8 +11,10 @@ from eventsourcing.application import Application
 from eventsourcing.domain import MutableOrImmutableAggregate
 from eventsourcing.persistence import Recording
 
+from onrecord.adapters.asynchronous.conversation import AsyncConversation, conversation_of
 from onrecord.adapters.conversation.conversation import Conversation, stream_of, tenancy_of
 from onrecord.adapters.storage.eventsourcing.recorders import Appender, LogApplicationRecorder
+from onrecord.adapters.storage.steps import steps_of
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.log import Append, Verdict
 
@@ -23,6 +26,9 @@ _VERBS: Final = (
     *("annotate", "compact", "edit_message", "retract_answer", "set_tool_context", "end"),
 )
 """Those that record by one append. Others may record twice, and a transaction holds one append."""
+_OTHER_VERB: Final = (
+    f"what is recorded with a save is said by one of a conversation's verbs: {', '.join(_VERBS)}"
+)
 
 
 class SavedTogether(NamedTuple, Generic[T]):
@@ -71,6 +77,25 @@ def save_together(
     return SavedTogether(recordings, said[0])
 
 
+async def save_together_async(
+    application: Application[UUID],
+    aggregates: Sequence[MutableOrImmutableAggregate[UUID]],
+    verb: Callable[P, Awaitable[T]],
+    /,
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> SavedTogether[T]:
+    """Do as `save_together` with a verb of an `AsyncConversation`, without holding up the event loop.
+
+    A thread saves, for the library's `save` waits in its own way. Where the caller is cancelled, both are
+    recorded or neither is.
+    """
+    conversation = conversation_of(_awaited_conversation_of(verb))
+    method: Callable[P, T] = getattr(conversation, verb.__name__)
+    save = partial(save_together, application, aggregates, method, *args, **kwargs)
+    return await steps_of(stream_of(conversation).backend).run_in_thread(save)
+
+
 class _Appends(NamedTuple):
     """What a stream appends by, from a function."""
 
@@ -84,9 +109,14 @@ def _conversation_of(verb: Callable[..., object]) -> Conversation:
     owner: object = getattr(verb, "__self__", None)
     if isinstance(owner, Conversation) and verb.__name__ in _VERBS:
         return owner
-    raise InvalidInput(
-        f"what is recorded with a save is said by one of a conversation's verbs: {', '.join(_VERBS)}"
-    )
+    raise InvalidInput(_OTHER_VERB)
+
+
+def _awaited_conversation_of(verb: Callable[..., object]) -> AsyncConversation:
+    owner: object = getattr(verb, "__self__", None)
+    if isinstance(owner, AsyncConversation) and verb.__name__ in _VERBS:
+        return owner
+    raise InvalidInput(_OTHER_VERB)
 
 
 def _must_be_one_log(application: Application[UUID], conversation: Conversation) -> None:
