@@ -42,9 +42,9 @@ class AsyncReading:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End the transaction."""
+        """End the transaction; it ends though the caller is cancelled meanwhile."""
         try:
-            await self._steps.run(partial(self._leave, kind, error, trace))
+            await self._steps.run_to_end(partial(self._leave, kind, error, trace))
         finally:
             self._steps.close()
 

@@ -173,13 +173,13 @@ class ThreadSteps:
         A step that has not begun as its caller is cancelled never begins. One that has begun goes on to
         its end, and the next one waits for that.
         """
-        from asyncio import get_running_loop
-        from contextvars import copy_context
+        return await self._asked_for(step)
 
-        executor = self._thread()
-        # A context of its own: who acts, and the trace that it belongs to, are in it.
-        run: Callable[[], T] = partial(copy_context().run, step)
-        return await get_running_loop().run_in_executor(executor, run)
+    async def run_to_end(self, step: Callable[[], T]) -> T:
+        """Do as `run`; though its caller is cancelled before the step has begun, it is run."""
+        from asyncio import shield
+
+        return await shield(self._asked_for(step))
 
     async def run_in_thread(self, step: Callable[[], T]) -> T:
         """Return what a step gives, as `run` does."""
@@ -206,6 +206,15 @@ class ThreadSteps:
         """Leave the thread to the parent: what a forked child does first."""
         self._executor: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
+
+    def _asked_for(self, step: Callable[[], T]) -> Future[T]:
+        from asyncio import get_running_loop
+        from contextvars import copy_context
+
+        executor = self._thread()
+        # A context of its own: who acts, and the trace that it belongs to, are in it.
+        run: Callable[[], T] = partial(copy_context().run, step)
+        return get_running_loop().run_in_executor(executor, run)
 
     def _thread(self) -> ThreadPoolExecutor:
         # Two loops may ask first at once: two threads would have no order.
