@@ -129,7 +129,7 @@ if TYPE_CHECKING:
     from onrecord.domain.log import Cursor, RecordedEvent, Subscription, Told
     from onrecord.domain.request_template import LiteralSpan, Recipe, SharedSpan, Template
     from onrecord.domain.tools import ApprovalDecided, ApprovalRequested, ToolCallBegun
-    from onrecord.errors import AlreadyDecided, ApprovalNotAsked, CallTakenOver
+    from onrecord.errors import AlreadyDecided, AnswerNotRecorded, ApprovalNotAsked, CallTakenOver
     from onrecord.projections.apis.capabilities import Capabilities, CapabilityOverride
     from onrecord.projections.apis.declared_tools import Declared
     from onrecord.projections.apis.request import Options, Report, Request, Route
@@ -175,6 +175,7 @@ __all__ = [
     "Actor",
     "AlreadyDecided",
     "AnnotationAdded",
+    "AnswerNotRecorded",
     "ApprovalDecided",
     "ApprovalNotAsked",
     "ApprovalRequested",

@@ -52,7 +52,7 @@ _NAMES: Final = {
     "onrecord.domain.header": "ClientHeader Root",
     "onrecord.domain.log": "Cursor RecordedEvent Subscription Told",
     "onrecord.domain.request_template": "LiteralSpan Recipe SharedSpan Template",
-    "onrecord.errors": "AlreadyDecided ApprovalNotAsked CallTakenOver",
+    "onrecord.errors": "AlreadyDecided AnswerNotRecorded ApprovalNotAsked CallTakenOver",
     "onrecord.domain.tools": "ApprovalDecided ApprovalRequested ToolCallBegun",
     "onrecord.projections.apis.capabilities": "Capabilities CapabilityOverride",
     "onrecord.projections.apis.declared_tools": "Declared",
