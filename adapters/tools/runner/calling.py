@@ -286,8 +286,8 @@ async def outcomes_async(
     """Yield what calls give, in their order; one by one, or all begun together that do not wait.
 
     One by one, those that nobody awaits any more by then are not made, nor are those that another
-    runner makes. `finished` has, by their places, the calls that are over and were not yielded yet: whoever
-    is cancelled finds there what ran.
+    runner makes. `finished` has, by their places, the calls that are over, until the next one is asked for:
+    whoever is cancelled finds there what ran.
     """
     import asyncio
 
@@ -297,11 +297,14 @@ async def outcomes_async(
     try:
         for at, each in enumerate(work):
             if at in tasks:
-                result = await tasks[at]
-                del finished[at]
-                yield each, result
+                await tasks[at]
             elif at not in together and await asyncio.to_thread(may_begin, each, at > 0):
-                yield each, await _call_async(each)
+                await _kept(finished, at, each)
+            else:
+                continue
+            yield finished[at]
+            # Not before: who is cancelled while it is recorded finds it there.
+            del finished[at]
     finally:
         for task in tasks.values():
             task.cancel()

@@ -59,6 +59,7 @@ class CallLease:
         self._seconds = seconds
         self._renewals = renewals
         self._number = opened.state.begun
+        self._until = 0
         self._holders = 1
         self._by = stream.attribution()  # The thread that renews it knows nothing of scopes.
         self._unsure: NewEvent | None = None
@@ -69,6 +70,10 @@ class CallLease:
         """Record that the call is about to be made, durably; False where another runner began it."""
         if not self._holders or not self._takes(self._seconds, renews=False):
             return False
+        while self._stream.backend.clock() >= self._until:
+            # It waited for its turn to write until its time was over: another may have begun the call.
+            if not self._takes(self._seconds, renews=True):
+                return False
         self._renewals.add(self, self._seconds / _PART)
         if not self._holders:  # The task was cancelled meanwhile.
             self._end()
@@ -142,12 +147,13 @@ class CallLease:
             self._unsure = None
             self._number += 1
         now = self._stream.backend.clock()
+        self._until = now + int(seconds * 1_000_000)
         step = ToolCallBegun(
             call_id=self._opened.call.id,
             call=self._opened.version,
             number=self._number,
             at=now,
-            until=now + int(seconds * 1_000_000),
+            until=self._until,
             renews=renews,
         )
         self._unsure = self._stream.draft(step, by=self._by)

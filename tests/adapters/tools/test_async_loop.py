@@ -1,7 +1,9 @@
 """The loop of an agent, awaited: tools of both kinds side by side, and what ran is never lost."""
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -96,6 +98,37 @@ def test_what_ran_is_recorded_though_the_loop_is_cancelled(url: str) -> None:
             assert told(conversation_of(chat)) == [("call_2", "done", False)]
             assert [call.id for call in await chat.open_calls()] == ["call_1"]
             assert times == []
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_what_ran_is_recorded_though_it_is_cancelled_while_that_waits_for_a_thread(
+    url: str, parallel: bool
+) -> None:
+    async def main() -> None:
+        async with onrecord.connect_async(url) as store:
+            chat = store.conversation(KEY)
+            asked(conversation_of(chat), ("pay", {}))
+            is_free, is_paid = threading.Event(), asyncio.Event()
+            loop = asyncio.get_running_loop()
+            loop.set_default_executor(ThreadPoolExecutor(1))
+
+            async def pay() -> str:
+                loop.run_in_executor(None, is_free.wait, PATIENCE)  # The only thread is busy.
+                is_paid.set()
+                return "paid"
+
+            runner = onrecord.ToolRunner(chat, [pay], parallel=parallel)
+            task = asyncio.ensure_future(runner.run_async())
+            await asyncio.wait_for(is_paid.wait(), PATIENCE)
+            for _ in range(5):
+                await asyncio.sleep(0)  # The call is over, and what it gave is to be recorded.
+            task.cancel()
+            is_free.set()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert told(conversation_of(chat)) == [("call_1", "paid", False)]
 
     asyncio.run(main())
 
