@@ -180,6 +180,7 @@ class AsyncViews:
         *,
         conversation: str | UUID | None = None,
         actor: str | None = None,
+        on_behalf_of: str | None = None,
         type: str | None = None,
         model: str | None = None,
         tool: str | None = None,
@@ -193,6 +194,7 @@ class AsyncViews:
             lambda views: views.audit(
                 conversation=conversation,
                 actor=actor,
+                on_behalf_of=on_behalf_of,
                 type=type,
                 model=model,
                 tool=tool,

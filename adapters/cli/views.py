@@ -167,6 +167,9 @@ def audit(
     context: typer.Context,
     conversation: ConversationOption = None,
     actor: Actor = None,
+    on_behalf_of: Annotated[
+        str | None, typer.Option(metavar="NAME", help="For whom it was done, by name.")
+    ] = None,
     type_: Annotated[
         str | None, typer.Option("--type", metavar="TYPE", help="Such as `tool_call.recorded`.")
     ] = None,
@@ -183,7 +186,7 @@ def audit(
 
     Erasures too: who and why, how much, and which forks stay. Piped: time, the actor's
     name (once it is forgotten, the first digits of its digest), key, version, type, model, tool,
-    what an erasure says.
+    what an erasure says, for whom it was done.
 
     Example: `onrecord audit --actor ann --since 2026-11-01`
     """
@@ -194,6 +197,7 @@ def audit(
         lambda views, id_of: views.audit(
             conversation=id_of(conversation),
             actor=actor,
+            on_behalf_of=on_behalf_of,
             type=type_,
             model=model,
             tool=tool,

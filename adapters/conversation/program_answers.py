@@ -21,6 +21,7 @@ from onrecord.adapters.streams.stream import Done, Stream, append_first
 from onrecord.domain import conversation, jsontext
 from onrecord.domain.content import ToolCall
 from onrecord.domain.errors import InvalidContent
+from onrecord.domain.head import Head
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import NewEvent
 from onrecord.domain.new_events import lasting_id
@@ -113,20 +114,34 @@ class _Answer:
         ids = [
             lasting_id(self._seed, b"e:%d" % n) if self._seed else None for n in range(len(events))
         ]
+        # Their names are written once nothing refuses the answer.
+        who = stream.attribution()
+        nameless = who._replace(names=())
         drafted = tuple(
-            stream.draft(event, event_id=id_) for event, id_ in zip(events, ids, strict=True)
+            stream.draft(event, event_id=id_, by=nameless)
+            for event, id_ in zip(events, ids, strict=True)
         )
-        return self._known(drafted) or append_first(stream, drafted, expected_version)
+        head, has_names = stream.head(), not stream.names.are_kept(who)
+        known = self._known(drafted, head, has_names=has_names)
+        if known is not None:
+            return known
+        if expected_version in (None, head.version):
+            stream.names.keep(who)
+        done = append_first(stream, drafted, expected_version, nameless)
+        stream.names.keep(who)
+        return done
 
-    def _known(self, drafted: tuple[NewEvent, ...]) -> Done | None:
-        """Return where the same answer is recorded whose calls are open; None where none of them is.
+    def _known(self, drafted: tuple[NewEvent, ...], head: Head, *, has_names: bool) -> Done | None:
+        """Return where the same answer is recorded: looked for where its calls are open, or names are new.
 
-        InvalidContent where it is another call that has the id.
+        InvalidContent where it is another call that has the id, IdempotencyMismatch where the message
+        id stands for something else.
         """
-        if {call.id for call in self._calls}.isdisjoint(self._stream.head().open_calls):
-            return None
-        known = recorded_before(self._stream, drafted) if self._seed else None
-        if known is None:
+        is_open = not {call.id for call in self._calls}.isdisjoint(head.open_calls)
+        known: Done | None = None
+        if self._seed and head.version and (is_open or has_names):
+            known = recorded_before(self._stream, drafted)
+        if is_open and known is None:
             raise InvalidContent("a call of one of these ids is open: give another id, or none")
         return known
 

@@ -65,11 +65,21 @@ def reason_given(value: object) -> str:
     return cast("str", value)
 
 
+LONGEST_NAME: Final = 500
+"""Characters of the name of somebody who acts."""
+
+
 def name_given(what: str, value: object) -> str:
-    """Return the name of somebody; InvalidContent if it is blank or no text."""
-    if not text_given(what, value).strip():
+    """Return the name of somebody; InvalidContent if it is blank, too long or no text."""
+    name = text_given(what, value)
+    if not name.strip():
         raise InvalidContent(f"{what} has a name that is not blank: leave it out, or say who it is")
-    return cast("str", value)
+    if len(name) > LONGEST_NAME:
+        raise InvalidContent(
+            f"{what} has a name of {len(name):,} characters, and it may have {LONGEST_NAME}: name it by "
+            "something shorter, such as an id"
+        )
+    return name
 
 
 def id_given(what: str, value: object) -> UUID:

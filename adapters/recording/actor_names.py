@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
-from typing import Final
+from array import array
+from bisect import bisect_left, insort
 from uuid import UUID
 
 from onrecord.adapters.inputs.arguments import name_given
 from onrecord.domain.log import Backend
 from onrecord.domain.new_events import NOBODY, Attribution
 
-_KNOWN_AT_MOST: Final = 10_000
-"""How many names a store knows to be kept; the others it keeps again, which changes nothing."""
-
 
 class ActorNames:
     """The names of a tenant's actors; safe to share between threads.
 
     A name is written before the first event that bears its digest, and once in a store that is
-    open: so one that was forgotten meanwhile is not written again by what goes on in its name.
-    What this store forgot it never writes again. What another process forgot it does write again
-    where more names than it keeps in mind acted since the name was written here.
+    open: so one that was forgotten meanwhile, by whomever, is not written again by what goes on in
+    its name.
     """
 
     def __init__(self, backend: Backend, tenant: UUID) -> None:
         """Keep names in the directory of a log."""
         self._backend = backend
         self._tenant = tenant
-        self._known: OrderedDict[str, None] = OrderedDict()
-        self._forgotten: set[str] = set()  # All of them: few are, and none may come back.
+        # The first 64 bits of each digest, sorted: a million names are 8 MB, and none comes back.
+        self._known = array("Q")
         self._lock = threading.Lock()
 
     def attribution(self, actor: str | None, on_behalf_of: str | None) -> Attribution:
@@ -47,21 +43,34 @@ class ActorNames:
             if not (who.bears(digest) and self._is_new(digest)):
                 continue
             self._backend.actors().keep(self._tenant, bytes.fromhex(digest), name)
-            with self._lock:
-                self._known[digest] = None
-                if len(self._known) > _KNOWN_AT_MOST:
-                    self._known.popitem(last=False)
+            self.leave(digest)
 
     def leave(self, digest: str) -> None:
-        """Write the name of a digest no more, in this store: it was forgotten."""
+        """Write the name of a digest no more, in this store: it is kept, or was forgotten."""
+        beginning = _beginning(digest)
         with self._lock:
-            self._forgotten.add(digest)
+            if not self._is_known(beginning):
+                insort(self._known, beginning)
+
+    def are_kept(self, who: Attribution) -> bool:
+        """Whether there is no name to be written of those who act."""
+        return not any(who.bears(digest) and self._is_new(digest) for digest, _ in who.names)
 
     def _is_new(self, digest: str) -> bool:
-        return digest not in self._known and digest not in self._forgotten
+        with self._lock:
+            return not self._is_known(_beginning(digest))
+
+    def _is_known(self, beginning: int) -> bool:
+        """Whether a digest begins so; the lock is held."""
+        place = bisect_left(self._known, beginning)
+        return place < len(self._known) and self._known[place] == beginning
 
     def _digested(self, what: str, name: str | None) -> tuple[str, str] | None:
         """Return the digest of a name, and the name; None for None."""
         if name is None:
             return None
         return self._backend.digest(name_given(what, name)).hex(), name
+
+
+def _beginning(digest: str) -> int:
+    return int(digest[:16], 16)

@@ -40,14 +40,20 @@ def _hit(entry: Hit, name: str) -> tuple[Cell, ...]:
 
 
 def _deed(entry: AuditEntry, name: str) -> tuple[Cell, ...]:
-    actor = entry.actor_name or (None if entry.actor is None else entry.actor[:_ACTOR_DIGITS])
+    actor = _person(entry.actor_name, entry.actor)
+    served = _person(entry.on_behalf_of_name, entry.on_behalf_of)
     what = (entry.type, entry.model, entry.tool)
     erasure = entry.erasure
     if erasure is None:
-        return entry.recorded_at, actor, name, entry.version, *what, None
+        return entry.recorded_at, actor, name, entry.version, *what, None, served
     # The stream of an erasure has no name: what was erased is meant.
     erased = str(erasure.conversation_id)
-    return entry.recorded_at, actor, erased, entry.version, *what, _erasure_text(erasure)
+    return entry.recorded_at, actor, erased, entry.version, *what, _erasure_text(erasure), served
+
+
+def _person(name: str | None, digest: str | None) -> str | None:
+    """Return the name of somebody, or the first digits of its digest once it is forgotten."""
+    return name or (None if digest is None else digest[:_ACTOR_DIGITS])
 
 
 def _erasure_text(erasure: ErasureDeed) -> str:
@@ -147,6 +153,7 @@ DEEDS: Final = Listing(
         Column("model", Kind.NAME),
         Column("tool", Kind.NAME, is_extra=True),
         Column("erasure", Kind.TEXT),
+        Column("on behalf of"),
     ),
     _deed,
     _erasure,

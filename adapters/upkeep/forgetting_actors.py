@@ -41,7 +41,9 @@ def _digest_of(backend: Backend, erasing: Erasing, name: str) -> bytes:
     if _DIGEST.fullmatch(name):
         digests.append(bytes.fromhex(name))
     kept = backend.actors().names(erasing.tenant, digests)
-    digest = next((each for each in digests if each in kept), None) or _by_id(backend, name)
+    digest = next((each for each in digests if each in kept), None) or _by_id(
+        backend, erasing.tenant, name
+    )
     if digest is None:
         raise InvalidInput(
             "no such name of an actor is kept: it was forgotten, or nobody acted by it"
@@ -49,9 +51,10 @@ def _digest_of(backend: Backend, erasing: Erasing, name: str) -> bytes:
     return digest
 
 
-def _by_id(backend: Backend, text: str) -> bytes | None:
-    """Return the digest of the name that is erased by an id, as a list of erasures has it."""
+def _by_id(backend: Backend, tenant: UUID, text: str) -> bytes | None:
+    """Return the digest of a tenant's name that is erased by an id, as a list of erasures has it."""
     if not _ID.fullmatch(text):
         return None
-    id_ = UUID(text).bytes
-    return next((row.digest for row in backend.actors().stored() if row.actor_id == id_), None)
+    place = tenant.bytes, UUID(text).bytes
+    stored = backend.actors().stored()
+    return next((row.digest for row in stored if (row.tenant, row.actor_id) == place), None)

@@ -272,6 +272,7 @@ class Views:
         *,
         conversation: str | UUID | None = None,
         actor: str | None = None,
+        on_behalf_of: str | None = None,
         type: str | None = None,
         model: str | None = None,
         tool: str | None = None,
@@ -282,11 +283,13 @@ class Views:
     ) -> Page[AuditEntry]:
         """Return who did what and when, and nothing of what was said; the latest first.
 
-        `type` is the stored name of an event, such as `tool_call.recorded`.
+        `actor` is who did it and `on_behalf_of` for whom, by name. `type` is the stored name of an event,
+        such as `tool_call.recorded`.
         """
         filters: Row = {
             "conversation_id": self._id(conversation),
             "actor": self._digested(actor),
+            "on_behalf_of": self._digested(on_behalf_of, "on_behalf_of"),
             "type": text_if_given("type", type),
             "model": text_if_given("model", model),
             "tool": text_if_given("tool", tool),
@@ -340,8 +343,8 @@ class Views:
             raise ConversationNotFound("no conversation has that key: list them to see which do")
         return conversation_id
 
-    def _digested(self, actor: str | None) -> str | None:
-        name = text_if_given("actor", actor)
+    def _digested(self, actor: str | None, what: str = "actor") -> str | None:
+        name = text_if_given(what, actor)
         return None if name is None else self._backend.digest(name).hex()
 
 
@@ -353,7 +356,7 @@ def with_keys(log: Log, tenant: UUID, parked: Sequence[Parked]) -> list[Parked]:
 
 def _digests(row: Row) -> Iterator[str]:
     """Yield the digests of actors that a row has; anybody may have written what is none."""
-    for digest in (row.get("actor"), *row.get("participants", ())):
+    for digest in (row.get("actor"), row.get("on_behalf_of"), *row.get("participants", ())):
         if isinstance(digest, str) and _DIGEST.fullmatch(digest):
             yield digest
 
@@ -361,8 +364,9 @@ def _digests(row: Row) -> Iterator[str]:
 def _named(row: Row, names: Mapping[str, str]) -> Row:
     """Return the names of a row's actors, where it has any."""
     named: Row = {}
-    if "actor" in row:
-        named["actor_name"] = names.get(row["actor"] or "")
+    for member in ("actor", "on_behalf_of"):
+        if member in row:
+            named[f"{member}_name"] = names.get(row[member] or "")
     if "participants" in row:
         named["participant_names"] = [names[each] for each in row["participants"] if each in names]
     return named

@@ -39,7 +39,7 @@ class Audit:
     """The view `audit`: one row an event, by conversation and version."""
 
     name: str = "audit"
-    revision: int = 1
+    revision: int = 2
     strict: bool = True
     types: frozenset[str] = frozenset()
 
@@ -82,7 +82,7 @@ class AuditEntry:
     """Something that was done: an event, without what was said in it.
 
     `actor` is the keyed digest of who did it, as `backend.digest` gives it, in hex; `actor_name` is
-    the name until that is forgotten. `api` and
+    the name until that is forgotten. `on_behalf_of` and its name are of whom it was done for. `api` and
     `model` are of requests and responses, `tool` of calls, `erasure` of erasures, whose
     `conversation_id` is that of their own stream. `key` is the conversation's: None of erasures, and
     once it was forgotten. Times are in microseconds since 1970-01-01 UTC.
@@ -101,6 +101,8 @@ class AuditEntry:
     erasure: ErasureDeed | None = None
     key: str | None = None
     actor_name: str | None = None
+    on_behalf_of: str | None = None
+    on_behalf_of_name: str | None = None
 
     @property
     def recorded_time(self) -> datetime:
@@ -156,6 +158,7 @@ def _key(batch: EventBatch, version: int) -> Row:
 
 def _row(batch: EventBatch, event: RecordedEvent) -> Row:
     header, fact = event.client_header(), _fact(batch, event)
+    served = header.on_behalf_of
     return {
         "tenant": str(batch.tenant if fact is None else fact.tenant),
         **_key(batch, event.version),
@@ -167,6 +170,7 @@ def _row(batch: EventBatch, event: RecordedEvent) -> Row:
         "type": event.type,
         **_NOT_TOLD,
         "erasure": None if fact is None else _erasure(fact),
+        "on_behalf_of": None if served is None else storable(served),
     }
 
 

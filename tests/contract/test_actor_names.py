@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 import pytest
 
 import onrecord
-from onrecord.adapters.recording import actor_names
+from onrecord.adapters.recording.actor_names import ActorNames
 from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.store import Store, backend_of
 from onrecord.domain.actors import actor_id
@@ -153,18 +153,15 @@ def test_a_forgotten_name_is_not_written_again_by_what_goes_on(store: Store) -> 
     assert kept(store, "ana") == []
 
 
-def test_a_forgotten_name_stays_away_however_many_names_act_since(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(actor_names, "_KNOWN_AT_MOST", 3)
-    chat = store.conversation("talk", actor="ana")
-    chat.user("Hello")
-    store.forget_actor("ana", **BECAUSE)
-    others = [f"actor {number}" for number in range(5)]
-    for name in others:
-        store.conversation("talk", actor=name).user("Hello from me")
-    chat.user("Still here")
-    assert kept(store, "ana", *others) == others
+def test_a_name_that_another_store_forgot_stays_away_however_many_names_act_since() -> None:
+    with onrecord.connect("memory://") as ours:
+        names = ActorNames(backend_of(ours), ours.tenant)  # Of another store of the same log.
+        names.keep(names.attribution("ana", None))
+        ours.forget_actor("ana", **BECAUSE)
+        for number in range(20_000):
+            names.keep(names.attribution(f"actor {number}", None))
+        names.keep(names.attribution("ana", "actor 1"))
+        assert kept(ours, "ana", "actor 0", "actor 19999") == ["actor 0", "actor 19999"]
 
 
 def test_a_store_that_is_opened_later_writes_the_name_of_whoever_acts_anew(
@@ -206,6 +203,17 @@ def test_a_name_is_its_tenants_own(backend: Backend, tmp_path: Path) -> None:
         store.conversation("talk", actor="ana").user("Hello")
     ours.forget_actor("ana", **BECAUSE)
     assert (kept(ours, "ana"), kept(theirs, "ana")) == ([], ["ana"])
+
+
+def test_an_id_of_another_tenants_name_erases_nothing(backend: Backend, tmp_path: Path) -> None:
+    ours, theirs = opened(backend, tmp_path), opened(backend, tmp_path, tenant=uuid4())
+    theirs.conversation("talk", actor="ana").user("Hello")
+    id_ = actor_id(theirs.tenant, backend.digest("ana"))
+    with pytest.raises(InvalidInput, match="no such name"):
+        ours.forget_actor(str(id_), **BECAUSE)
+    assert (ours.erasures(), kept(theirs, "ana")) == ([], ["ana"])
+    theirs.forget_actor(str(id_), **BECAUSE)
+    assert kept(theirs, "ana") == []
 
 
 class Death(BaseException):
@@ -268,6 +276,32 @@ def test_a_name_that_was_changed_is_a_fault(backend: Backend, tmp_path: Path) ->
 
 
 def test_a_name_may_hold_any_character(store: Store) -> None:
-    for name in ("a\0b", "Ж 名 👋", "x" * 10_000):
+    for name in ("a\0b", "Ж 名 👋", "x" * 500):
         store.conversation("talk", actor=name).user("Hello")
         assert kept(store, name) == [name]
+
+
+def test_a_name_that_is_too_long_is_refused_and_nothing_is_recorded(store: Store) -> None:
+    for who in ({"actor": "x" * 501}, {"actor": "ana", "on_behalf_of": "é" * 501}):
+        with pytest.raises(InvalidContent, match="501 characters, and it may have 500"):
+            store.conversation("talk", **who).user("Hello")
+    assert list(store.conversations()) == []
+    assert kept(store, "ana") == []
+
+
+def test_an_answer_of_a_program_that_is_refused_leaves_no_name_of_who_gave_it(store: Store) -> None:
+    store.conversation("talk").user("Hello")
+    call = onrecord.AssistantCall("track", {"id": 1}, id="call_1")
+    store.conversation("talk").assistant("Hi", calls=[call], message_id="m1")
+    chat = store.conversation("talk", actor="ana", on_behalf_of="bob")
+    version = chat.head().version
+    with pytest.raises(InvalidContent, match="is open"):
+        chat.assistant(None, calls=[call])
+    with pytest.raises(onrecord.IdempotencyMismatch):
+        chat.assistant("Something else", message_id="m1")
+    with pytest.raises(onrecord.VersionConflict):
+        chat.assistant("Hello", expected_version=version - 1)
+    assert (chat.head().version, kept(store, "ana", "bob")) == (version, [])
+    assert chat.assistant("Hi", calls=[call], message_id="m1").last == version
+    chat.assistant("Hello", expected_version=version)
+    assert kept(store, "ana", "bob") == ["ana", "bob"]

@@ -83,6 +83,18 @@ def test_filters_take_part_of_a_view(command: Command) -> None:
     assert command("calls", "--status", "failed").columns == []
 
 
+def test_the_audit_shows_and_finds_for_whom_something_was_done(command: Command, url: str) -> None:
+    with onrecord.connect(url) as store:
+        store.conversation("support/4713", on_behalf_of="mia").user("And now?")
+    served = command("audit", "--on-behalf-of", "mia")
+    assert [(row[1], row[2], row[-1]) for row in served.columns] == [
+        ("ann", "support/4713", "mia")
+    ] * 2
+    (entry, _) = command("audit", "--on-behalf-of", "mia", "--json").document["entries"]
+    assert entry["on_behalf_of_name"] == "mia"
+    assert command("audit", "-c", "support/4711").columns[0][-1] == ""
+
+
 def test_a_conversation_is_named_by_its_id_too(command: Command) -> None:
     (entry, _) = command("audit", "-c", "support/4712", "--json").document["entries"]
     assert len(command("audit", "-c", entry["conversation"]).columns) == 2

@@ -28,7 +28,7 @@ class Fragile:
     """The audit view, whose fold fails at events of some conversations, or at some versions."""
 
     strict: bool = False
-    revision: int = 1
+    revision: int = AUDIT.revision
     name: str = "audit"
     types: frozenset[str] = frozenset()
     conversations: set[UUID] = field(default_factory=set[UUID])

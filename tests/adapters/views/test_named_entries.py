@@ -17,10 +17,13 @@ from onrecord.adapters.streams.lineage import keys_of
 from onrecord.adapters.views.ports import Parked
 from onrecord.adapters.views.reading import with_keys
 from onrecord.domain.log import RecordedEvent
+from onrecord.projections.views.registry import VIEWS
 from tests.adapters.found_results import call
+from tests.adapters.views.workers import caught_up
 from tests.contract.places import PLACES
+from tests.databases import url_of
 from tests.factories import OTHER_TENANT, appending, prompt, started
-from tests.sqlite_by_hand import Unruled
+from tests.sqlite_by_hand import ByHand, Unruled
 
 T = TypeVar("T")
 
@@ -181,3 +184,40 @@ def test_a_datetime_of_an_entry_asks_for_what_came_since(store: onrecord.Store) 
     later = store.views.audit(since=last.recorded_time)
     assert last in list(later)
     assert isinstance(last.conversation_id, UUID)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "memory", "postgres"])
+def test_the_audit_says_and_finds_for_whom_something_was_done(kind: str, tmp_path: Path) -> None:
+    for url in url_of(kind, tmp_path):
+        with closing(onrecord.connect(url, actor="bot")) as store:
+            store.conversation("a", on_behalf_of="ana").user("Where is it?")
+            store.conversation("b").user("And mine?")
+            if kind == "postgres":
+                caught_up(url, {"audit": VIEWS["audit"]})
+            served = list(store.views.audit(on_behalf_of="ana"))
+            assert [(each.key, each.actor_name) for each in served] == [("a", "bot")] * 2
+            digest = backend_of(store).digest("ana").hex()
+            assert {(each.on_behalf_of, each.on_behalf_of_name) for each in served} == {
+                (digest, "ana")
+            }
+            (other, _) = store.views.audit(conversation="b")
+            assert (other.on_behalf_of, other.on_behalf_of_name) == (None, None)
+            assert not store.views.audit(on_behalf_of="bot")
+            store.forget_actor("ana", reason="asked to", actor="eve")
+            assert {each.on_behalf_of_name for each in store.views.audit(on_behalf_of="ana")} == {
+                None
+            }
+            assert store.verify(views=True).faults == ()
+
+
+def test_the_audit_of_a_store_from_before_is_made_again_with_for_whom(tmp_path: Path) -> None:
+    place = tmp_path / "log.db"
+    with closing(onrecord.connect(f"sqlite:///{place}")) as store:
+        store.conversation("a", actor="bot", on_behalf_of="ana").user("Where is it?")
+        assert len(store.views.audit()) == 2
+    by_hand = ByHand.open(tmp_path / "log.db-views")
+    by_hand.run("UPDATE view_audit SET on_behalf_of = NULL")
+    by_hand.run("UPDATE generation SET revision = 1 WHERE view = 'audit'")
+    by_hand.close()
+    with closing(onrecord.connect(f"sqlite:///{place}")) as store:
+        assert {each.on_behalf_of_name for each in store.views.audit()} == {"ana"}

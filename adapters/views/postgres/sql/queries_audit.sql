@@ -10,10 +10,10 @@ JOIN {log}.view_audit AS v
 -- $1 generation, $2 the rows as a JSON array, $3 shard, $4 part: for views that keep their rows so.
 INSERT INTO {log}.view_audit
 SELECT $1, r.tenant, r.conversation_id, r.version, r.shard, r.position, r.recorded_at,
-    r.occurred_at, r.actor, r.type, r.api, r.model, r.tool, r.erasure
+    r.occurred_at, r.actor, r.type, r.api, r.model, r.tool, r.erasure, r.on_behalf_of
 FROM jsonb_to_recordset($2::jsonb) AS r (tenant uuid, conversation_id uuid, version bigint,
     shard smallint, position bigint, recorded_at bigint, occurred_at bigint, actor text, type text,
-    api text, model text, tool text, erasure jsonb)
+    api text, model text, tool text, erasure jsonb, on_behalf_of text)
 WHERE $3::smallint IS NOT NULL AND $4::smallint IS NOT NULL
 ON CONFLICT (generation, conversation_id, version) DO UPDATE
 SET api = excluded.api, model = excluded.model, tool = excluded.tool
@@ -40,6 +40,7 @@ WHERE v.generation = $1 AND v.tenant = $2
         OR v.conversation_id = ($3::jsonb ->> 'conversation_id')::uuid
         OR v.erasure ->> 'conversation_id' = $3::jsonb ->> 'conversation_id')
     AND ($3::jsonb ->> 'actor' IS NULL OR v.actor = $3::jsonb ->> 'actor')
+    AND ($3::jsonb ->> 'on_behalf_of' IS NULL OR v.on_behalf_of = $3::jsonb ->> 'on_behalf_of')
     AND ($3::jsonb ->> 'type' IS NULL OR v.type = $3::jsonb ->> 'type')
     AND ($3::jsonb ->> 'model' IS NULL OR v.model = $3::jsonb ->> 'model')
     AND ($3::jsonb ->> 'tool' IS NULL OR v.tool = $3::jsonb ->> 'tool')

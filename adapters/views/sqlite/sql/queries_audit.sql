@@ -4,7 +4,8 @@
 -- ?1 generation, ?2 the keys as a JSON array. Without CROSS the generation's rows would be read first.
 SELECT json_object('tenant', tenant, 'conversation_id', v.conversation_id, 'version', v.version,
   'shard', shard, 'position', position, 'recorded_at', recorded_at, 'occurred_at', occurred_at,
-  'actor', actor, 'type', v.type, 'api', api, 'model', model, 'tool', tool, 'erasure', json(erasure))
+  'actor', actor, 'type', v.type, 'api', api, 'model', model, 'tool', tool, 'erasure', json(erasure),
+  'on_behalf_of', on_behalf_of)
 FROM json_each(?2) AS k CROSS JOIN view_audit AS v ON generation = ?1
   AND v.conversation_id = k.value ->> 'conversation_id' AND v.version = k.value ->> 'version';
 
@@ -13,7 +14,8 @@ FROM json_each(?2) AS k CROSS JOIN view_audit AS v ON generation = ?1
 INSERT INTO view_audit
 SELECT ?1, value ->> 'tenant', value ->> 'conversation_id', value ->> 'version', value ->> 'shard',
   value ->> 'position', value ->> 'recorded_at', value ->> 'occurred_at', value ->> 'actor',
-  value ->> 'type', value ->> 'api', value ->> 'model', value ->> 'tool', value ->> 'erasure'
+  value ->> 'type', value ->> 'api', value ->> 'model', value ->> 'tool', value ->> 'erasure',
+  value ->> 'on_behalf_of'
 FROM json_each(?2) WHERE ?3 IS NOT NULL AND ?4 IS NOT NULL
 ON CONFLICT (generation, conversation_id, version) DO UPDATE
 SET api = excluded.api, model = excluded.model, tool = excluded.tool;
@@ -36,13 +38,15 @@ UPDATE view_audit SET api = NULL, model = NULL, tool = NULL WHERE conversation_i
 -- ?1 generation, ?2 tenant, ?3 the filters and ?4 the key after which it goes on, JSON objects, ?5 limit.
 SELECT json_object('tenant', tenant, 'conversation_id', conversation_id, 'version', version,
   'shard', shard, 'position', position, 'recorded_at', recorded_at, 'occurred_at', occurred_at,
-  'actor', actor, 'type', type, 'api', api, 'model', model, 'tool', tool, 'erasure', json(erasure))
+  'actor', actor, 'type', type, 'api', api, 'model', model, 'tool', tool, 'erasure', json(erasure),
+  'on_behalf_of', on_behalf_of)
 FROM view_audit
 WHERE generation = ?1 AND tenant = ?2
   AND position < coalesce(?4 ->> 'position', 9223372036854775807)
   AND (?3 ->> 'conversation_id' IS NULL OR conversation_id = ?3 ->> 'conversation_id'
     OR erasure ->> 'conversation_id' = ?3 ->> 'conversation_id')
   AND (?3 ->> 'actor' IS NULL OR actor = ?3 ->> 'actor')
+  AND (?3 ->> 'on_behalf_of' IS NULL OR on_behalf_of = ?3 ->> 'on_behalf_of')
   AND (?3 ->> 'type' IS NULL OR type = ?3 ->> 'type')
   AND (?3 ->> 'model' IS NULL OR model = ?3 ->> 'model')
   AND (?3 ->> 'tool' IS NULL OR tool = ?3 ->> 'tool')
