@@ -151,6 +151,12 @@ def family_of(module: str, error: str) -> Callable[[], type[Exception] | None]:
     return lambda: getattr(sys.modules.get(module), error, None)
 
 
+def no_answers(events: Sequence[JsonObject]) -> int:
+    """Return 0: nobody can tell how many answers these events are of."""
+    del events
+    return 0
+
+
 @dataclass(frozen=True, slots=True)
 class Wire:
     """How an API's wire is read.
@@ -171,7 +177,8 @@ class Wire:
     imported. `batches` reads batches, if they are recorded. `is_respelled` is True if the SDK writes
     a request differently from what it was given (respelling.py).
 
-    Of what a program hands over: `answer_members` are those of an envelope that only answers of this
+    Of what a program hands over: `answers_among` counts the answers that events of a stream are of, 0
+    or 1 where they are of one. `answer_members` are those of an envelope that only answers of this
     API have; None where the reader keeps no others. `sdk_arguments` has the members that only the
     SDK's functions take, no request, and whose they are. `model_prefix` is what a name of a model
     may begin with, where the path says it already.
@@ -192,8 +199,25 @@ class Wire:
     batches: BatchWire | None = None
     is_respelled: bool = False
     answer_members: frozenset[str] | None = None
+    answers_among: Callable[[Sequence[JsonObject]], int] = no_answers
     sdk_arguments: Mapping[str, str] = field(default_factory=dict[str, str])
     model_prefix: str = ""
+
+
+def answer_count(
+    begins: Callable[[JsonObject], bool], ends: Callable[[JsonObject], bool]
+) -> Callable[[Sequence[JsonObject]], int]:
+    """Return what counts answers: one begins anew only behind the end of the one before."""
+
+    def count(events: Sequence[JsonObject]) -> int:
+        answers, is_over = 0, True
+        for event in events:
+            if is_over and begins(event):
+                answers, is_over = answers + 1, False
+            is_over = is_over or ends(event)
+        return answers
+
+    return count
 
 
 # What a service says when it does not answer, as an event.

@@ -94,6 +94,7 @@ _WIRE: Final = part_of(
         "batches": optional(part_of(BatchWire, {})),
         "is_respelled": BOOL,
         "answer_members": optional(must_be("frozenset of str", _are_texts)),
+        "answers_among": CALLABLE,
         "sdk_arguments": mapping_of(TEXT),
         "model_prefix": TEXT,
     },

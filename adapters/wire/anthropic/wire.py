@@ -24,6 +24,7 @@ from onrecord.adapters.wire.api import (
     Endpoint,
     ResultsWire,
     Wire,
+    answer_count,
     as_object,
     creation_reader,
     family_of,
@@ -274,5 +275,9 @@ WIRE: Final = Wire(
         *("x-amzn-bedrock-guardrailidentifier", "x-amzn-bedrock-guardrailversion"),
     ),
     family=family_of("anthropic", "AnthropicError"),
+    answers_among=answer_count(
+        lambda event: event.get("type") == "message_start",
+        lambda event: event.get("type") == "message_stop",
+    ),
     batches=BATCHES,
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 from urllib.parse import unquote
 
-from onrecord.adapters.wire.api import Endpoint, Wire, family_of
+from onrecord.adapters.wire.api import Endpoint, Wire, answer_count, family_of
 from onrecord.adapters.wire.bedrock.stream import API, ConverseStream, event_of, read_body
 from onrecord.adapters.wire.eventstream import FRAMES
 from onrecord.adapters.wire.requests import RequestEvents, Result, WireRequest, required_objects
@@ -137,4 +137,7 @@ WIRE: Final = Wire(
     ),
     family=family_of("botocore.exceptions", "BotoCoreError"),
     is_respelled=True,
+    answers_among=answer_count(
+        lambda event: "messageStart" in event, lambda event: "messageStop" in event
+    ),
 )

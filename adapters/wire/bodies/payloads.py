@@ -179,8 +179,11 @@ def _of_chunks(chunks: Sequence[object], wire: Wire) -> Payload:
     if all(isinstance(chunk, str) for chunk in chunks):
         text = "".join(cast("Sequence[str]", chunks))
         return _of_bytes(text.encode("utf-8", "surrogatepass"), wire)
-    kind = next(iter(wire.streams))
-    return Payload(b"".join(_spelled(_event(chunk), kind) for chunk in chunks), kind)
+    kind, events = next(iter(wire.streams)), [_event(chunk) for chunk in chunks]
+    count = wire.answers_among(events)
+    if count > 1:
+        raise InvalidContent(f"these are {count} answers of {wire.api}: record each by itself")
+    return Payload(b"".join(_spelled(event, kind) for event in events), kind)
 
 
 def _event(chunk: object) -> JsonObject:

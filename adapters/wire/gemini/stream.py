@@ -7,6 +7,7 @@ The parts of a candidate's chunks follow each other; of all other members the la
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, Final, cast
 
 from onrecord.adapters.wire.answer import Anomaly, Answer, Interruption, Loss, named
@@ -23,7 +24,7 @@ from onrecord.adapters.wire.gemini.parts import API
 from onrecord.adapters.wire.stream_reader import Decoder, broken_off, index_or
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.jsontext import JsonObject, read_bounded, read_bounded_object
-from onrecord.projections.apis.members import list_of, objects
+from onrecord.projections.apis.members import list_of, nonempty_text, objects
 
 _CANDIDATES: Final = "candidates"
 _COUNTS: Final = "usageMetadata"
@@ -313,3 +314,15 @@ def _stray(received: bytes) -> JsonObject | None:
     except MalformedJson:
         return None
     return error if "error" in error else None
+
+
+def answers_among(chunks: Sequence[JsonObject]) -> int:
+    """Return how many responses chunks are of: another begins under another name, behind an end."""
+    count, last, is_over = 0, None, True
+    for chunk in chunks:
+        name, candidates = nonempty_text(chunk.get("responseId")), objects(chunk.get(_CANDIDATES))
+        if candidates and is_over and (not count or name != last):
+            count += 1
+        if candidates:
+            last, is_over = name, all(map(finish_reason, candidates))
+    return count

@@ -30,7 +30,7 @@ from onrecord.adapters.wire.gemini.parts import (
     object_in,
     text_in,
 )
-from onrecord.adapters.wire.gemini.stream import ContentStream, read_body
+from onrecord.adapters.wire.gemini.stream import ContentStream, answers_among, read_body
 from onrecord.adapters.wire.requests import RequestEvents, Result, WireRequest, required_objects
 from onrecord.adapters.wire.stream_reader import EVENT_STREAM
 from onrecord.domain import jsontext
@@ -326,4 +326,5 @@ WIRE: Final = Wire(
     answer_members=frozenset({"candidates", "promptFeedback", "usageMetadata", "modelVersion"}),
     sdk_arguments={"config": "google-genai"},
     model_prefix="models/",
+    answers_among=answers_among,
 )

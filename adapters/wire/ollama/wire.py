@@ -7,7 +7,7 @@ from itertools import takewhile
 from typing import Final
 
 from onrecord.adapters.wire.answer import text_or_none
-from onrecord.adapters.wire.api import Endpoint, Wire, family_of
+from onrecord.adapters.wire.api import Endpoint, Wire, answer_count, family_of
 from onrecord.adapters.wire.blocks import UnnamedCalls
 from onrecord.adapters.wire.ollama.stream import API, ChatStream, blocks_of, event_of, read_body
 from onrecord.adapters.wire.requests import (
@@ -137,4 +137,7 @@ WIRE: Final = Wire(
     family=family_of("ollama", "ResponseError"),
     is_respelled=True,
     answer_members=frozenset({"done"}),
+    answers_among=answer_count(
+        lambda line: "message" in line, lambda line: line.get("done") is True
+    ),
 )

@@ -7,6 +7,7 @@ index, and raise where a server leaves one out. Order and shapes of chunks: plat
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, cast
 
 from onrecord.adapters.wire.answer import Anomaly, Answer, Interruption, Loss, named
@@ -15,6 +16,7 @@ from onrecord.adapters.wire.openai_chat.calls import FUNCTION, Calls, GrowingCon
 from onrecord.adapters.wire.openai_chat.merging import Elements, Members, Shape, Text, says
 from onrecord.adapters.wire.stream_reader import DONE, EventReader, ServerSentEvent, index_or
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.apis.members import members_of, objects
 
 _PADDING: Final = "obfuscation"
 """A member of chunks that hides their length, and says nothing."""
@@ -130,3 +132,27 @@ def _choice(members: JsonObject, *, came_whole: bool) -> Choice:
         return Choice({}, members, came_whole)
     others = {name: value for name, value in members.items() if name != bringing}
     return Choice(cast("JsonObject", message), others, came_whole)
+
+
+def answers_among(events: Sequence[JsonObject]) -> int:
+    """Return how many completions events are of: whole ones, and those that say more behind their end."""
+    ended: set[int] = set()
+    count = 0
+    for event in events:
+        choices = objects(event.get("choices"))
+        if any("message" in choice and "delta" not in choice for choice in choices):
+            count, ended = count + 1, set()
+            continue
+        begun = {index_or(choice.get("index"), 0) for choice in choices if _says(choice)}
+        if not count or begun & ended:
+            count, ended = count + 1, set()
+        ended |= {
+            index_or(choice.get("index"), 0) for choice in choices if choice.get("finish_reason")
+        }
+    return count
+
+
+def _says(choice: JsonObject) -> bool:
+    """Whether a choice's delta says something."""
+    delta = members_of(choice.get("delta"))
+    return bool(delta.get("content") or delta.get("tool_calls"))

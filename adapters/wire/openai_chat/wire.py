@@ -22,7 +22,7 @@ from onrecord.adapters.wire.api import (
 from onrecord.adapters.wire.blocks import UnnamedCalls
 from onrecord.adapters.wire.forms import lines_of
 from onrecord.adapters.wire.openai_chat.answers import API, blocks_of, event_of, read_body
-from onrecord.adapters.wire.openai_chat.stream import CompletionStream
+from onrecord.adapters.wire.openai_chat.stream import CompletionStream, answers_among
 from onrecord.adapters.wire.openai_responses.answers import error_code
 from onrecord.adapters.wire.openai_responses.answers import read_body as read_response
 from onrecord.adapters.wire.openai_responses.wire import FAMILY, HEADERS, TOOL_TEXTS
@@ -278,4 +278,5 @@ WIRE: Final = Wire(
     family=FAMILY,
     batches=BATCHES,
     answer_members=frozenset({"choices", "prompt_filter_results"}),
+    answers_among=answers_among,
 )

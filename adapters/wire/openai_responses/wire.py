@@ -7,7 +7,7 @@ from itertools import takewhile
 from typing import Any, Final, cast
 
 from onrecord.adapters.wire.answer import text_or_none
-from onrecord.adapters.wire.api import Endpoint, Wire, family_of
+from onrecord.adapters.wire.api import Endpoint, Wire, answer_count, family_of
 from onrecord.adapters.wire.openai_responses.answers import API, read_body
 from onrecord.adapters.wire.openai_responses.kinds import (
     Speaker,
@@ -155,6 +155,8 @@ FAMILY: Final = family_of("openai", "OpenAIError")
 
 # The wire.
 
+_ENDS: Final = ("response.completed", "response.failed", "response.incomplete")
+
 WIRE: Final = Wire(
     api=API,
     streams={EVENT_STREAM: ResponseStream},
@@ -182,4 +184,8 @@ WIRE: Final = Wire(
     held_by_provider={"prompt": "a stored prompt"},
     headers=HEADERS,
     family=FAMILY,
+    answers_among=answer_count(
+        lambda event: event.get("type") == "response.created",
+        lambda event: event.get("type") in _ENDS,
+    ),
 )
