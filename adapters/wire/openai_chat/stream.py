@@ -141,11 +141,11 @@ def answers_among(events: Sequence[JsonObject]) -> int:
     for event in events:
         choices = objects(event.get("choices"))
         if any("message" in choice and "delta" not in choice for choice in choices):
-            count, ended = count + 1, set()
+            count, ended = count + 1, set[int]()
             continue
         begun = {index_or(choice.get("index"), 0) for choice in choices if _says(choice)}
         if not count or begun & ended:
-            count, ended = count + 1, set()
+            count, ended = count + 1, set[int]()
         ended |= {
             index_or(choice.get("index"), 0) for choice in choices if choice.get("finish_reason")
         }
