@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Final, Self, TypeVar
 
 from onrecord.adapters.storage.steps import Steps
+from onrecord.domain.errors import StorageUnavailable
 from onrecord.domain.log import RecordedEvent, Subscription
 
 T = TypeVar("T")
@@ -44,7 +45,9 @@ class AsyncSubscription:
 
     async def __aenter__(self) -> Self:
         """Begin to follow the log."""
-        await self._steps.run(self._follow)
+        async with self._turn:
+            if not self._is_over:
+                await self._run(self._follow)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -57,10 +60,11 @@ class AsyncSubscription:
 
     async def __anext__(self) -> RecordedEvent:
         """Return the next event, waiting for it; end the iteration once stopped."""
-        # One task after the other: two that read at once would read the same.
+        # One task after the other: two that read at once would read the same, and two
+        # that began at once would follow twice.
         async with self._turn:
             while not (self._next or self._is_over):
-                await self._steps.run(self._fetch)
+                await self._run(self._fetch)
             if self._is_over:
                 raise StopAsyncIteration
             return self._next.popleft()
@@ -76,6 +80,14 @@ class AsyncSubscription:
     def _is_over(self) -> bool:
         subscription = self._subscription
         return self._is_stopped or (subscription is not None and subscription.is_over)
+
+    async def _run(self, step: Callable[[], object]) -> None:
+        try:
+            await self._steps.run(step)
+        except StorageUnavailable:
+            # Whoever stops this takes its thread away, or the store's connections.
+            if not self._is_over:
+                raise
 
     def _follow(self) -> Subscription:
         if self._subscription is None:

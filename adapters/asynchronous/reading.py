@@ -8,6 +8,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Literal, Self
 
+from onrecord.adapters.asynchronous.thread_scopes import enter_in_thread, leave_in_thread
 from onrecord.adapters.storage.steps import ThreadSteps
 from onrecord.domain.errors import InvalidInput
 from onrecord.projections.views.projection import ProjectionTransaction
@@ -22,18 +23,13 @@ class AsyncReading:
     def __init__(self, read: Callable[[], AbstractContextManager[ProjectionTransaction]]) -> None:
         """Read nothing yet."""
         self._read = read
-        self._steps = ThreadSteps()
+        self._thread = ThreadSteps()
         self._scope: AbstractContextManager[ProjectionTransaction] | None = None
         self._lent: ProjectionTransaction | None = None
 
     async def __aenter__(self) -> Self:
         """Begin the transaction."""
-        try:
-            await self._steps.run(self._enter)
-        except BaseException as error:
-            # A task that is cancelled here leaves a thread that may have begun.
-            await self.__aexit__(type(error), error, error.__traceback__)
-            raise
+        await enter_in_thread(self._thread, self._enter, lambda _: self._leave(None, None, None))
         return self
 
     async def __aexit__(
@@ -42,11 +38,8 @@ class AsyncReading:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End the transaction; it ends though the caller is cancelled meanwhile."""
-        try:
-            await self._steps.run_to_end(partial(self._leave, kind, error, trace))
-        finally:
-            self._steps.close()
+        """End the transaction."""
+        await leave_in_thread(self._thread, partial(self._leave, kind, error, trace))
 
     @property
     def database(self) -> Literal["sqlite", "postgresql"]:
@@ -60,7 +53,7 @@ class AsyncReading:
 
     async def execute(self, statement: str, *parameters: object) -> list[tuple[Any, ...]]:
         """Run one statement and return its rows, as `ProjectionTransaction.execute` does."""
-        return await self._steps.run(partial(self._transaction.execute, statement, *parameters))
+        return await self._thread.run(partial(self._transaction.execute, statement, *parameters))
 
     @property
     def _transaction(self) -> ProjectionTransaction:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from collections.abc import AsyncIterator, Callable, Generator, Iterable
 from datetime import timedelta
 from functools import cached_property, partial
@@ -16,6 +17,7 @@ from uuid import UUID
 from onrecord.adapters.app import FOLDS, connect
 from onrecord.adapters.asynchronous.conversation import AsyncConversation
 from onrecord.adapters.asynchronous.iteration import AsyncSubscription, awaited_each
+from onrecord.adapters.asynchronous.thread_scopes import enter_in_thread
 from onrecord.adapters.asynchronous.views import AsyncFollowing, AsyncViews
 from onrecord.adapters.storage.steps import ThreadSteps, steps_of
 from onrecord.adapters.store import GRACE, Store, backend_of, is_beside_redis
@@ -96,17 +98,10 @@ class Connecting:
             await self._store.close()
 
     async def _opened(self) -> AsyncStore:
-        opening = asyncio.get_running_loop().run_in_executor(None, self._connect)
-        try:
-            return AsyncStore(await asyncio.shield(opening))
-        except asyncio.CancelledError:
-            opening.add_done_callback(_close_unused)
-            raise
-
-
-def _close_unused(opening: asyncio.Future[Store]) -> None:
-    if not opening.cancelled() and opening.exception() is None:
-        opening.result().close()
+        thread = ThreadSteps()
+        store = await enter_in_thread(thread, self._connect, Store.close)
+        thread.close()
+        return AsyncStore(store)
 
 
 class AsyncStore:
@@ -119,6 +114,8 @@ class AsyncStore:
         """Await the verbs of an open store."""
         self._store = store
         self._steps = steps_of(backend_of(store))
+        self._closing: asyncio.Task[None] | None = None
+        self._lock = threading.Lock()
         self._is_closed = False
         self.url = store.url
         self.tenant = store.tenant
@@ -168,23 +165,25 @@ class AsyncStore:
 
         Where the caller is cancelled it goes on, and is finished in any case.
         """
-        return await asyncio.to_thread(self._store.forget, which, reason=reason, actor=actor)
+        return await self._steps.run_long(
+            partial(self._store.forget, which, reason=reason, actor=actor)
+        )
 
     async def forget_actor(
         self, name_or_digest: str, *, reason: str, actor: str | None = None
     ) -> ForgetResult:
         """Erase the name of an actor, for good, as `Store.forget_actor` does."""
-        return await asyncio.to_thread(
-            self._store.forget_actor, name_or_digest, reason=reason, actor=actor
+        return await self._steps.run_long(
+            partial(self._store.forget_actor, name_or_digest, reason=reason, actor=actor)
         )
 
     async def erasures(self, which: str | UUID | None = None) -> list[ErasureEntry]:
         """Return the erasures of one conversation, or of all, the last one first."""
-        return await asyncio.to_thread(self._store.erasures, which)
+        return await self._steps.run_long(partial(self._store.erasures, which))
 
     async def resume_erasures(self) -> int:
         """Finish the erasures that a program began and did not live to finish; return how many."""
-        return await asyncio.to_thread(self._store.resume_erasures)
+        return await self._steps.run_long(self._store.resume_erasures)
 
     async def verify(
         self,
@@ -198,13 +197,13 @@ class AsyncStore:
 
         `progress` is called in another thread.
         """
-        return await asyncio.to_thread(
-            self._store.verify, which, roots=roots, views=views, progress=progress
+        return await self._steps.run_long(
+            partial(self._store.verify, which, roots=roots, views=views, progress=progress)
         )
 
     async def sweep(self, older_than: timedelta = GRACE, *, rewrite: bool = True) -> SweepResult:
         """Delete documents that no event refers to, as `Store.sweep` does."""
-        return await asyncio.to_thread(self._store.sweep, older_than, rewrite=rewrite)
+        return await self._steps.run_long(partial(self._store.sweep, older_than, rewrite=rewrite))
 
     async def cursors(self) -> list[Cursor]:
         """Return where the log ends, shard by shard."""
@@ -221,16 +220,16 @@ class AsyncStore:
 
     def follow(self, projection: OwnProjection | str) -> AsyncFollowing:
         """Return a scope in which a projection is kept up to date, as `Store.follow` does: `async with`."""
-        return AsyncFollowing(partial(self._store.follow, projection))
+        return AsyncFollowing(partial(self._store.follow, projection), self._steps)
 
     async def run(self, projection: OwnProjection | str) -> ViewStatus:
         """Fold what the log has now into a projection of one's own, and return how that stands."""
-        return await asyncio.to_thread(self._store.run, projection)
+        return await self._steps.run_long(partial(self._store.run, projection))
 
     @cached_property
     def views(self) -> AsyncViews:
         """Return the views: what was folded of the log for lists, searches, sums and audits."""
-        return AsyncViews(self._store)
+        return AsyncViews(self._store, self._steps)
 
     def relay(self) -> Relay | None:
         """Return what fills the live tails of the Redis beside this store; None without one.
@@ -243,6 +242,20 @@ class AsyncStore:
         """Let go of files and connections, once the verbs that were begun in this loop are done."""
         if self._is_closed:
             return
-        self._is_closed = True
+        closing, loop = self._closing, asyncio.get_running_loop()
+        # A loop that ends cancels what closes, and a task of one loop is not awaited in another.
+        if closing is None or closing.done() or closing.get_loop() is not loop:
+            closing = self._closing = loop.create_task(self._drain_and_close())
+        # Whoever asks may be cancelled: the store is closed all the same.
+        await asyncio.shield(closing)
+
+    async def _drain_and_close(self) -> None:
         await self._steps.drain()
-        await asyncio.to_thread(self._store.close)
+        await asyncio.to_thread(self._close_once)
+
+    def _close_once(self) -> None:
+        # Two loops may close at once.
+        with self._lock:
+            if not self._is_closed:
+                self._store.close()
+                self._is_closed = True

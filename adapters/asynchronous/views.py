@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-import threading
 from collections.abc import Callable
 from datetime import date, datetime
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 from uuid import UUID
 
 from onrecord.adapters.asynchronous.reading import AsyncReading
+from onrecord.adapters.asynchronous.thread_scopes import enter_in_thread, leave_in_thread
+from onrecord.adapters.storage.steps import Steps, ThreadSteps
 from onrecord.adapters.store import Store
 from onrecord.adapters.views.following import PAUSE
 from onrecord.domain.errors import InvalidInput
@@ -40,14 +42,15 @@ T = TypeVar("T")
 class AsyncViews:
     """The views of a tenant's conversations, as `Views`. Get it as `store.views`; safe to share."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, steps: Steps) -> None:
         """Await the pages of a store's views."""
         self._store = store
+        self._steps = steps
 
     @property
     async def keeper(self) -> AsyncKeeper:
         """Return who says how the views stand, pauses, retries and rebuilds them."""
-        return AsyncKeeper(await asyncio.to_thread(lambda: self._views.keeper))
+        return AsyncKeeper(await self._steps.run_long(lambda: self._views.keeper), self._steps)
 
     async def conversations(
         self,
@@ -231,50 +234,47 @@ class AsyncViews:
 
     def follow(self, projection: OwnProjection | str) -> AsyncFollowing:
         """Return a scope in which a projection is kept up to date, as `Views.follow` does: `async with`."""
-        return AsyncFollowing(lambda: self._views.follow(projection))
+        return AsyncFollowing(lambda: self._views.follow(projection), self._steps)
 
     @property
     def _views(self) -> Views:
         return self._store.views
 
     async def _page(self, page: Callable[[Views], T]) -> T:
-        return await asyncio.to_thread(lambda: page(self._views))
+        return await self._steps.run_long(lambda: page(self._views))
 
 
 class AsyncFollowing:
     """A projection that is kept up to date while an `async with` lasts, as `Following`."""
 
-    def __init__(self, follow: Callable[[], Following]) -> None:
+    def __init__(self, follow: Callable[[], Following], steps: Steps) -> None:
         """Follow by a thread of this process, from where the scope is entered."""
         self._follow = follow
+        self._steps = steps
+        self._thread = ThreadSteps()
         self._following: Following | None = None
 
     async def __aenter__(self) -> Self:
         """Begin."""
-        entering = asyncio.ensure_future(asyncio.to_thread(lambda: self._follow().__enter__()))
-        try:
-            self._following = await asyncio.shield(entering)
-        except asyncio.CancelledError:
-            # Its thread goes on, and what it begins is to end.
-            entering.add_done_callback(_end)
-            raise
+        enter = partial(_entered, self._follow)
+        self._following = await enter_in_thread(self._thread, enter, _end)
         return self
 
     async def __aexit__(self, *_: object) -> None:
         """Stop, and return once the batch at hand is done."""
-        await asyncio.to_thread(self._entered.__exit__, None, None, None)
+        await leave_in_thread(self._thread, partial(_end, self._entered))
 
     @property
     async def status(self) -> ViewStatus:
         """Return how the projection stands."""
-        return await asyncio.to_thread(lambda: self._entered.status)
+        return await self._steps.run_long(lambda: self._entered.status)
 
     async def wait(self, seconds: float | None = None) -> bool:
         """Return once what the log has now is folded, as `Following.wait` does."""
-        following, ends = self._entered, await asyncio.to_thread(self._entered.ends)
+        following, ends = self._entered, await self._steps.run_long(self._entered.ends)
         try:
             async with asyncio.timeout(seconds):
-                while not await asyncio.to_thread(following.has_come_to, ends):
+                while not await self._steps.run_long(partial(following.has_come_to, ends)):
                     await asyncio.sleep(PAUSE)
         except TimeoutError:
             return False
@@ -287,47 +287,50 @@ class AsyncFollowing:
         return self._following
 
 
-def _end(entering: asyncio.Future[Following]) -> None:
-    if not entering.cancelled() and entering.exception() is None:
-        following = entering.result()
-        threading.Thread(target=following.__exit__, args=(None, None, None), daemon=True).start()
+def _entered(follow: Callable[[], Following]) -> Following:
+    return follow().__enter__()
+
+
+def _end(following: Following) -> None:
+    following.__exit__(None, None, None)
 
 
 class AsyncKeeper:
     """Who keeps the views of a store, as `Keeper`."""
 
-    def __init__(self, keeper: Keeper) -> None:
+    def __init__(self, keeper: Keeper, steps: Steps) -> None:
         """Await the verbs of a keeper."""
         self._keeper = keeper
+        self._steps = steps
 
     async def status(self) -> list[ViewStatus]:
         """Return how each view stands, by name."""
-        return await asyncio.to_thread(self._keeper.status)
+        return await self._steps.run_long(self._keeper.status)
 
     async def at_work(self) -> Workforce | None:
         """Return who works at the views now; None where they need nobody."""
-        return await asyncio.to_thread(self._keeper.at_work)
+        return await self._steps.run_long(self._keeper.at_work)
 
     async def parked(self, view: str | None = None) -> list[Parked]:
         """Return the parked events of a view, or of all, by view and position."""
-        return await asyncio.to_thread(self._keeper.parked, view)
+        return await self._steps.run_long(partial(self._keeper.parked, view))
 
     async def pause(self, view: str) -> None:
         """Let a view stand still until it is resumed; it can still be read."""
-        await asyncio.to_thread(self._keeper.pause, view)
+        await self._steps.run_long(partial(self._keeper.pause, view))
 
     async def resume(self, view: str) -> None:
         """Let a view that was paused, or that stopped by itself, go on from where it stands."""
-        await asyncio.to_thread(self._keeper.resume, view)
+        await self._steps.run_long(partial(self._keeper.resume, view))
 
     async def retry(self, view: str, conversation: UUID | None = None) -> int:
         """Have parked events tried again without delay, as `Keeper.retry` does."""
-        return await asyncio.to_thread(self._keeper.retry, view, conversation)
+        return await self._steps.run_long(partial(self._keeper.retry, view, conversation))
 
     async def rebuild(self, view: str, progress: Progress | None = None) -> None:
         """Make a view anew, as `Keeper.rebuild` does; `progress` is called in another thread."""
-        await asyncio.to_thread(self._keeper.rebuild, view, progress)
+        await self._steps.run_long(partial(self._keeper.rebuild, view, progress))
 
     async def abandon(self, view: str) -> bool:
         """Drop what an unfinished rebuild has made; return whether there was one."""
-        return await asyncio.to_thread(self._keeper.abandon, view)
+        return await self._steps.run_long(partial(self._keeper.abandon, view))

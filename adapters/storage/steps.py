@@ -26,6 +26,7 @@ from onrecord.domain.errors import StorageUnavailable
 
 if TYPE_CHECKING:
     from asyncio import Future
+    from concurrent.futures import Future as Submitted
     from concurrent.futures import ThreadPoolExecutor
 
     from onrecord.domain.log import Backend
@@ -44,7 +45,11 @@ class Steps(Protocol):
         ...
 
     async def run_in_thread(self, step: Callable[[], T]) -> T:
-        """Return what a step gives that holds locks while it waits, or works for long."""
+        """Return what a step gives that holds locks while it waits."""
+        ...
+
+    async def run_long(self, step: Callable[[], T]) -> T:
+        """Return what a step gives that works for long, in a thread, while the others go on."""
         ...
 
     async def drain(self) -> None:
@@ -116,6 +121,7 @@ class LoopSteps:
     def __init__(self) -> None:
         """Have none under way yet."""
         self._under_way: set[Future[None]] = set()
+        self._long = _LongSteps()
 
     async def run(self, step: Callable[[], T]) -> T:
         """Return what a step gives; where it waits, the loop goes on."""
@@ -133,17 +139,16 @@ class LoopSteps:
 
     async def drain(self) -> None:
         """Return once the steps of this loop are done that were under way; other loops look to theirs."""
-        from asyncio import get_running_loop, wait
-
-        loop = get_running_loop()
-        if ends := [end for end in tuple(self._under_way) if end.get_loop() is loop]:
-            await wait(ends)
+        await _ends(self._under_way)
+        await self._long.drain()
 
     async def run_in_thread(self, step: Callable[[], T]) -> T:
         """Return what a step gives, which waits in a thread, by connections of threads."""
-        from asyncio import to_thread
+        return await self._long.run(step)
 
-        return await to_thread(step)
+    async def run_long(self, step: Callable[[], T]) -> T:
+        """Return what a step gives, as `run_in_thread` does."""
+        return await self._long.run(step)
 
     def apart(self) -> LoopSteps:
         """Return others, which `drain` does not wait for."""
@@ -153,7 +158,51 @@ class LoopSteps:
         """Do nothing: there is nothing of its own."""
 
 
-# Run by a thread.
+# Run by threads.
+
+
+class _LongSteps:
+    """Steps that each take a thread of the loop's pool, in no order."""
+
+    def __init__(self) -> None:
+        self._under_way: set[Future[Any]] = set()
+
+    async def run(self, step: Callable[[], T]) -> T:
+        """Return what a step gives.
+
+        A step that has not begun as its caller is cancelled never begins; one that has goes on to its end.
+        """
+        from asyncio import CancelledError, get_running_loop, shield
+        from contextvars import copy_context
+
+        context, is_given_up = copy_context(), False
+
+        def work() -> T:
+            # Nobody sees what is given for a step that was given up.
+            return cast("T", None) if is_given_up else context.run(step)
+
+        working = get_running_loop().run_in_executor(None, work)
+        self._under_way.add(working)
+        working.add_done_callback(self._under_way.discard)
+        try:
+            # A future that is cancelled is done, though its thread is not: `drain` waits for the thread.
+            return await shield(working)
+        except CancelledError:
+            is_given_up = True
+            raise
+
+    async def drain(self) -> None:
+        """Return once the steps of this loop are done that were under way."""
+        await _ends(self._under_way)
+
+
+async def _ends(under_way: Iterable[Future[Any]]) -> None:
+    from asyncio import get_running_loop, wait
+
+    loop = get_running_loop()
+    if ends := [end for end in tuple(under_way) if end.get_loop() is loop]:
+        await wait(ends)
+
 
 CLOSED: Final = "the store is closed: connect again"
 
@@ -164,6 +213,7 @@ class ThreadSteps:
     def __init__(self) -> None:
         """Start no thread yet."""
         self._closed = False
+        self._long = _LongSteps()
         self.begin_anew()
         _ALL.add(self)
 
@@ -173,21 +223,30 @@ class ThreadSteps:
         A step that has not begun as its caller is cancelled never begins. One that has begun goes on to
         its end, and the next one waits for that.
         """
-        return await self._asked_for(step)
+        from asyncio import wrap_future
 
-    async def run_to_end(self, step: Callable[[], T]) -> T:
-        """Do as `run`; though its caller is cancelled before the step has begun, it is run."""
-        from asyncio import shield
+        return await wrap_future(self.submit(step))
 
-        return await shield(self._asked_for(step))
+    def submit(self, step: Callable[[], T]) -> Submitted[T]:
+        """Have a step run once those before it are done, whether anybody waits for it or not."""
+        from contextvars import copy_context
+
+        # A context of its own: who acts, and the trace that it belongs to, are in it.
+        run: Callable[[], T] = partial(copy_context().run, step)
+        return self._thread().submit(run)
 
     async def run_in_thread(self, step: Callable[[], T]) -> T:
         """Return what a step gives, as `run` does."""
         return await self.run(step)
 
+    async def run_long(self, step: Callable[[], T]) -> T:
+        """Return what a step gives, in another thread: the steps that come after it need not wait."""
+        return await self._long.run(step)
+
     async def drain(self) -> None:
-        """Return once the steps that were asked for are done."""
+        """Return once the steps that were asked for are done; the long ones of this loop, too."""
         await self.run(_nothing)
+        await self._long.drain()
 
     def apart(self) -> ThreadSteps:
         """Return steps of another thread."""
@@ -206,15 +265,6 @@ class ThreadSteps:
         """Leave the thread to the parent: what a forked child does first."""
         self._executor: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
-
-    def _asked_for(self, step: Callable[[], T]) -> Future[T]:
-        from asyncio import get_running_loop
-        from contextvars import copy_context
-
-        executor = self._thread()
-        # A context of its own: who acts, and the trace that it belongs to, are in it.
-        run: Callable[[], T] = partial(copy_context().run, step)
-        return get_running_loop().run_in_executor(executor, run)
 
     def _thread(self) -> ThreadPoolExecutor:
         # Two loops may ask first at once: two threads would have no order.

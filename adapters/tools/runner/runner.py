@@ -111,6 +111,12 @@ class ToolRunner:
         """Put the tools in force, with where they come from: requests tell models of them."""
         return self.conversation.tools.declare(self.tools.values())
 
+    async def declare_async(self) -> Done:
+        """Do as `declare` without blocking the loop."""
+        import asyncio
+
+        return await asyncio.to_thread(self.declare)
+
     def run(self, context: Entries = EMPTY) -> tuple[ToolRun, ...]:
         """Run each call that awaits a result, record what it gave, in the order of the calls.
 
