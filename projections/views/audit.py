@@ -98,10 +98,10 @@ class AuditEntry:
     api: str | None
     model: str | None
     tool: str | None
+    on_behalf_of: str | None
     erasure: ErasureDeed | None = None
     key: str | None = None
     actor_name: str | None = None
-    on_behalf_of: str | None = None
     on_behalf_of_name: str | None = None
 
     @property

@@ -94,7 +94,8 @@ def test_a_projection_that_blocks_holds_up_no_view(url: str) -> None:
 def test_what_a_stalled_transaction_wrote_is_gone_and_it_is_stopped_in_the_end(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("onrecord.adapters.views.postgres.advance._STALLED", "50")
+    for module in ("advance", "tables"):
+        monkeypatch.setattr(f"onrecord.adapters.views.postgres.{module}.STALLED", "50")
     monkeypatch.setattr("onrecord.adapters.views.postgres.worker_thread.LEASE_SECONDS", 0.1)
     monkeypatch.setattr("onrecord.adapters.views.postgres.worker._RECONNECT_SECONDS", 0.01)
     projection = Heard(after=lambda _: time.sleep(0.2))
@@ -113,7 +114,8 @@ def test_what_a_stalled_transaction_wrote_is_gone_and_it_is_stopped_in_the_end(
 def test_a_statement_that_waits_for_a_lock_is_given_up_and_parks_nothing(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("onrecord.adapters.views.postgres.advance._STALLED", "200")
+    for module in ("advance", "tables"):
+        monkeypatch.setattr(f"onrecord.adapters.views.postgres.{module}.STALLED", "200")
     with onrecord.connect(url) as store:
         projection = Heard()
         asked(store, "a")

@@ -9,6 +9,7 @@ import pytest
 
 from onrecord.adapters.views.sqlite import builds, feeding
 from onrecord.domain.errors import InvalidInput, ViewStopped
+from onrecord.projections.views.audit import AUDIT
 from onrecord.projections.views.step import CIRCUIT, LAST_ATTEMPT
 from tests.adapters.views.sqlite_places import SECOND, Fragile, Opened, in_memory, opened
 
@@ -302,7 +303,7 @@ def test_a_view_whose_fold_is_another_by_now_is_rebuilt_when_it_is_read(
     for _ in range(3):
         store.said("Hello")
     before = store.page()
-    newer = Fragile(revision=2)
+    newer = Fragile(revision=AUDIT.revision + 1)
     monkeypatch.setattr(builds, "MOST_EVENTS", 2)
     assert store.page(newer).rows == before.rows
     store.said("And?")
@@ -310,7 +311,7 @@ def test_a_view_whose_fold_is_another_by_now_is_rebuilt_when_it_is_read(
     while store.page(newer).behind:
         pass
     (standing,) = [found for found in store.views.status() if found.view == "audit"]
-    assert (standing.generation, standing.revision, standing.behind) == (2, 2, 0)
+    assert (standing.generation, standing.revision, standing.behind) == (2, newer.revision, 0)
     assert store.positions(newer) == list(range(8, 0, -1))
 
 
@@ -318,7 +319,7 @@ def test_an_older_release_leaves_what_a_newer_one_made(
     store: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.said("Hello")
-    newer = Fragile(revision=2)
+    newer = Fragile(revision=AUDIT.revision + 1)
     assert store.page(newer).behind == 0
     store.said("And?")
     older = store.page()
@@ -339,11 +340,11 @@ def test_an_older_release_does_not_switch_what_a_newer_one_makes(
         store.said("Hello")
     store.page()
     monkeypatch.setattr(builds, "MOST_EVENTS", 2)
-    store.page(Fragile(revision=2))
+    store.page(Fragile(revision=AUDIT.revision + 1))
     store.said("And?")
     assert [store.page().behind for _ in range(3)] == [0, 0, 0]
     (standing,) = [found for found in store.views.status() if found.view == "audit"]
-    assert (standing.generation, standing.revision, standing.building) == (1, 1, 2)
+    assert (standing.generation, standing.revision, standing.building) == (1, AUDIT.revision, 2)
 
 
 def test_a_parked_event_that_is_erased_waits_no_more(

@@ -19,7 +19,7 @@ from tests.adapters.views.workers import Failing, Stepping, asked, caught_up, ch
 from tests.patience import join, until
 
 VIEWS = {"audit": AUDIT}
-NEXT = {"audit": replace(AUDIT, revision=2)}
+NEXT = {"audit": replace(AUDIT, revision=AUDIT.revision + 1)}
 
 
 def test_a_view_that_nobody_began_says_so(url: str, connections: Connections) -> None:
@@ -86,7 +86,9 @@ def test_a_release_with_another_revision_leaves_the_live_rows_alone_until_it_reb
     assert "onrecord rebuild audit" in told
     PostgresKeeper(connections, NEXT).rebuild("audit")
     assert folded(url) == {conversation: [1, 2]}
-    assert asked(url, "SELECT number, revision FROM onrecord.generation") == [(2, 2)]
+    assert asked(url, "SELECT number, revision FROM onrecord.generation") == [
+        (2, AUDIT.revision + 1)
+    ]
     newer.close()
 
 

@@ -23,7 +23,7 @@ _ODD: Row = {
 }
 """Columns that are no numbers; for the others any value does."""
 
-_OF_THE_LOG = frozenset(("key", "actor_name", "participant_names"))
+_OF_THE_LOG = frozenset(("key", "actor_name", "on_behalf_of_name", "participant_names"))
 """What the log adds to the rows of a page, where the entry says what it is without: the view has no such column."""
 
 KINDS: dict[type[Any], Callable[[Row], object]] = {

@@ -31,7 +31,7 @@ from onrecord.domain.errors import ViewStopped
 from onrecord.domain.events import MessageRecorded
 from onrecord.eventsourcing import ConversationEvent, ProjectionSink
 from tests.adapters.views.own_projections import STORES, Unwritable, asked, opened
-from tests.patience import kill, until
+from tests.patience import PATIENCE, kill, until
 from tests.postgres_server import VERSIONS, server
 
 ROOT = Path(__file__).parents[4]
@@ -336,7 +336,7 @@ def test_two_stores_that_feed_one_projection_do_so_one_after_the_other() -> None
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join()
+            thread.join(PATIENCE)
     assert not met
 
 
