@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, Generic, NamedTuple, ParamSpec, TypeVar, cast
 from uuid import UUID
 
 from eventsourcing.application import Application
-from eventsourcing.domain import MutableOrImmutableAggregate
+from eventsourcing.domain import BaseAggregate, MutableOrImmutableAggregate
 from eventsourcing.persistence import Recording
 
 from onrecord.adapters.asynchronous.conversation import AsyncConversation, conversation_of
@@ -29,6 +30,9 @@ _VERBS: Final = (
 _OTHER_VERB: Final = (
     f"what is recorded with a save is said by one of a conversation's verbs: {', '.join(_VERBS)}"
 )
+
+_PROBE: Final = "onrecord/one-log"
+"""A text whose digest tells logs apart."""
 
 
 class SavedTogether(NamedTuple, Generic[T]):
@@ -55,8 +59,9 @@ def save_together(
     `verb` is that of a conversation, such as `chat.tool_result`; its arguments follow. Both are one
     transaction of one database, which is durable when this returns. If the conversation has what is
     said already, the aggregates are saved alone. If the application conflicts, that is IntegrityError of
-    the library; if the conversation does, the verb's own error. Then nothing is recorded. InvalidInput
-    where the application records elsewhere, or the verb is another.
+    the library; if the conversation does, the verb's own error. Then nothing is recorded, and the
+    aggregates have what is to be saved as before. InvalidInput where the application records
+    elsewhere, or the verb is another.
     """
     conversation = _conversation_of(verb)
     _must_be_one_log(application, conversation)
@@ -70,10 +75,13 @@ def save_together(
         )
         said.append(method(*args, **kwargs))
 
-    recordings = application.save(*aggregates, beside=say)
+    with _keeping_what_is_pending(aggregates):
+        recordings = application.save(*aggregates, beside=say)
     if not said:
-        # No aggregate had anything new, or `save` is one that does not pass on what it is given.
-        raise InvalidInput("nothing was recorded: the application's save takes no `beside`")
+        raise InvalidInput(
+            "nothing was said: the application's own `save` does not pass `**kwargs` on to the "
+            "library's, so the aggregates were saved alone"
+        )
     return SavedTogether(recordings, said[0])
 
 
@@ -94,6 +102,25 @@ async def save_together_async(
     method: Callable[P, T] = getattr(conversation, verb.__name__)
     save = partial(save_together, application, aggregates, method, *args, **kwargs)
     return await steps_of(stream_of(conversation).backend).run_in_thread(save)
+
+
+@contextmanager
+def _keeping_what_is_pending(aggregates: Iterable[object]) -> Generator[None]:
+    """Where an error comes, give aggregates their pending events back, which a save takes out first.
+
+    Else who mends what was refused, and saves again, would record the words alone. What was recorded
+    after all conflicts when it is saved again.
+    """
+    mutable = [
+        cast("BaseAggregate[UUID]", each) for each in aggregates if isinstance(each, BaseAggregate)
+    ]
+    pending = [(each.pending_events, tuple(each.pending_events)) for each in mutable]
+    try:
+        yield
+    except BaseException:
+        for events, before in pending:
+            events[:] = before
+        raise
 
 
 class _Appends(NamedTuple):
@@ -130,6 +157,3 @@ def _must_be_one_log(application: Application[UUID], conversation: Conversation)
     # The key of digests is each log's own.
     if store.digest(_PROBE) != stream_of(conversation).backend.digest(_PROBE):
         raise InvalidInput("application and conversation are in two logs: give both the same URL")
-
-
-_PROBE: Final = "onrecord/one-log"

@@ -136,6 +136,18 @@ def test_nothing_is_saved_where_the_conversation_has_ended(
     assert not is_there(refunds, refund)
 
 
+def test_what_was_refused_can_be_mended_and_saved_again_with_the_aggregate(
+    refunds: Refunds, chat: Conversation
+) -> None:
+    refund = Refund(1)
+    with pytest.raises(InvalidInput):
+        save_together(refunds, [refund], chat.user, "  ")
+    assert not is_there(refunds, refund)
+    saved = save_together(refunds, [refund], chat.user, "Refund it.")
+    assert len(saved.recordings) == 1
+    assert is_there(refunds, refund)
+
+
 def test_an_aggregate_is_saved_alone_where_the_conversation_has_the_words_already(
     refunds: Refunds, chat: Conversation
 ) -> None:
