@@ -8,6 +8,7 @@ from bisect import bisect_left, insort
 from uuid import UUID
 
 from onrecord.adapters.inputs.arguments import name_given
+from onrecord.domain.actors import actor_id
 from onrecord.domain.log import Backend
 from onrecord.domain.new_events import NOBODY, Attribution
 
@@ -26,6 +27,7 @@ class ActorNames:
         self._tenant = tenant
         # The first 64 bits of each digest, sorted: a million names are 8 MB, and none comes back.
         self._known = array("Q")
+        self._forgotten = set[str]()
         self._lock = threading.Lock()
 
     def attribution(self, actor: str | None, on_behalf_of: str | None) -> Attribution:
@@ -43,10 +45,18 @@ class ActorNames:
             if not (who.bears(digest) and self._is_new(digest)):
                 continue
             self._backend.actors().keep(self._tenant, bytes.fromhex(digest), name)
-            self.leave(digest)
+            self._note(digest)
+            if digest in self._forgotten:
+                # Another thread forgot it after the look, and perhaps before the write. No lock may be
+                # held over both: a step that a loop drives waits for the log.
+                self._backend.forget(actor_id(self._tenant, bytes.fromhex(digest)))
 
-    def leave(self, digest: str) -> None:
-        """Write the name of a digest no more, in this store: it is kept, or was forgotten."""
+    def forget(self, digest: str) -> None:
+        """Write the name of a digest no more, in this store: it is about to be erased."""
+        self._forgotten.add(digest)
+        self._note(digest)
+
+    def _note(self, digest: str) -> None:
         beginning = _beginning(digest)
         with self._lock:
             if not self._is_known(beginning):

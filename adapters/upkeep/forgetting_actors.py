@@ -31,7 +31,7 @@ def forget_actor(
     """
     digest = _digest_of(backend, erasing, name_given("an actor", name_or_digest))
     # First: what goes on in this name meanwhile is not to write it again.
-    names.leave(digest.hex())
+    names.forget(digest.hex())
     erasing.forget(actor_id(erasing.tenant, digest), actor, reason, digest.hex())
 
 

@@ -153,6 +153,26 @@ def test_a_forgotten_name_is_not_written_again_by_what_goes_on(store: Store) -> 
     assert kept(store, "ana") == []
 
 
+def test_a_name_that_is_forgotten_between_the_look_and_the_write_of_a_thread_stays_away(
+    backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened(backend, tmp_path).conversation("first", actor="ana").user("Hello")
+    store = opened(backend, tmp_path)  # It has not written the name yet.
+    directory = type(backend.actors())
+    keep, forgotten = directory.keep, list[str]()
+
+    def forget_first(self: Any, tenant: UUID, digest: bytes, name: str) -> None:
+        if not forgotten:
+            forgotten.append(name)
+            store.forget_actor("ana", **BECAUSE)
+        keep(self, tenant, digest, name)
+
+    monkeypatch.setattr(directory, "keep", forget_first)
+    store.conversation("second", actor="ana").user("Hello")
+    assert forgotten == ["ana"]
+    assert kept(store, "ana") == []
+
+
 def test_a_name_that_another_store_forgot_stays_away_however_many_names_act_since() -> None:
     with onrecord.connect("memory://") as ours:
         names = ActorNames(backend_of(ours), ours.tenant)  # Of another store of the same log.
