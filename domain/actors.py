@@ -15,6 +15,15 @@ def actor_id(tenant: UUID, digest: bytes) -> UUID:
     return uuid5(tenant, f"onrecord actor {digest.hex()}")
 
 
+def name_of(directory: ActorDirectory, tenant: UUID, digest: str) -> str | None:
+    """Return the name that a digest in hex is of; None where none is kept, and for what is no digest."""
+    try:
+        known = bytes.fromhex(digest)
+    except ValueError:  # A header of another system's: it may say anything.
+        return None
+    return directory.names(tenant, (known,)).get(known)
+
+
 class ActorName(NamedTuple):
     """A row of the directory of actors, as it is stored: what it holds may be anything."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -12,6 +12,7 @@ from onrecord.adapters.streams.event_reading import line_of
 from onrecord.adapters.streams.lineage import Lineages, LineSegment, amendments, backwards
 from onrecord.adapters.streams.stream import Stream
 from onrecord.domain import events
+from onrecord.domain.actors import name_of
 from onrecord.domain.errors import CorruptRecord, InvalidContent
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.history.causes import (
@@ -62,7 +63,7 @@ class _Explaining:
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
         self._log = stream.backend
-        self._name_of = cache(self._name)
+        self._name_of = cache(partial(name_of, self._log.actors(), stream.tenant))
 
     def explain(self, version: int, *, to_start: bool) -> Explanation:
         recorded = next(self._stream.read(after=version - 1, until=version), None)
@@ -193,13 +194,6 @@ class _Explaining:
         """Yield the events before one, on any line and in what it was forked from, the last first."""
         lineages = Lineages(self._log, behind.conversation_id)
         yield from backwards(self._log, lineages.whole(behind.version - 1))
-
-    def _name(self, digest: str) -> str | None:
-        try:
-            known = bytes.fromhex(digest)
-        except ValueError:  # Another's header: that is no digest of ours.
-            return None
-        return self._log.actors().names(self._stream.tenant, (known,)).get(known)
 
 
 def _sent(recorded: RecordedEvent) -> _Sent | None:

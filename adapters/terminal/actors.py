@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from onrecord.domain.actors import name_of
 from onrecord.domain.log import Backend, RecordedEvent
 from onrecord.projections.history.causes import Actor, actors_of
 
@@ -20,9 +21,7 @@ class ShownActors:
 
     def __init__(self, backend: Backend, tenant: UUID) -> None:
         """Look names up in the directory of a log."""
-        self._directory = backend.actors()
-        self._tenant = tenant
-        self._name = cache(self._looked_up)
+        self._name = cache(partial(name_of, backend.actors(), tenant))
         self._by_version: dict[int, Actor | None] = {}
 
     def noted(self, recorded: Iterable[RecordedEvent]) -> Iterator[RecordedEvent]:
@@ -45,10 +44,3 @@ class ShownActors:
             "on_behalf_of": served and served.digest,
             "on_behalf_of_name": served and served.name,
         }
-
-    def _looked_up(self, digest: str) -> str | None:
-        try:
-            known = bytes.fromhex(digest)
-        except ValueError:  # Another's header: that is no digest of ours.
-            return None
-        return self._directory.names(self._tenant, (known,)).get(known)
