@@ -32,14 +32,14 @@ def ask_for(stream: Stream, at: int | None, options: Options, tenancy: Tenancy) 
     folds = tenancy.folds
     if at is None and folds is not None and (conversation_id := stream.found()) is not None:
         key = FoldKey(conversation_id, exchanges_of(options.window), options.missing)
-        return _Current(stream, key, options, folds).ask()
+        return _CurrentRequest(stream, key, options, folds).ask()
     head = stream.head()
     segments = stream.lineage(version_asked(head, at), head)
     return ask(stream.backend, segments, options)
 
 
 @dataclass(frozen=True, slots=True)
-class _Current:
+class _CurrentRequest:
     """What makes the request of all that was said in a conversation."""
 
     stream: Stream

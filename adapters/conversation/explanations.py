@@ -56,10 +56,10 @@ def explain(stream: Stream, version: int, *, to_start: bool) -> Explanation:
     InvalidContent where there is no such version. Reads from the event back to its request and to
     the one before; to the start, back to the beginning.
     """
-    return _Explaining(stream).explain(version, to_start=to_start)
+    return _Explainer(stream).explain(version, to_start=to_start)
 
 
-class _Explaining:
+class _Explainer:
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
         self._log = stream.backend

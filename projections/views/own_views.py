@@ -43,7 +43,7 @@ _LONGEST: Final = 500
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Described:
+class _NamedView:
     """What each projection of one's own says of itself."""
 
     name: str
@@ -53,7 +53,7 @@ class _Described:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _WithoutRows(_Described):
+class _RowlessView(_NamedView):
     """What is folded of events whose projection keeps what it makes of them: nothing but the events."""
 
     def wanted(self, batch: EventBatch) -> list[Row]:
@@ -68,7 +68,7 @@ class _WithoutRows(_Described):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OwnRows(_Described):
+class OwnRows(_NamedView):
     """A `RowProjection` as a view: its rows are in one table with those of others, each with the name."""
 
     projection: RowProjection
@@ -80,7 +80,7 @@ class OwnRows(_Described):
     def fold(self, batch: EventBatch, known: Sequence[Row]) -> Changes:
         """Return what a batch changes."""
         rows = {row["name"]: row["value"] for row in known}
-        with contained("fold"):
+        with as_invalid_input("fold"):
             changed = _checked(self.projection.fold(batch, rows))
         new = changed.keys() - rows.keys()
         if new and not new <= self._asked(batch).keys():
@@ -100,7 +100,7 @@ class OwnRows(_Described):
 
     def _asked(self, batch: EventBatch) -> dict[str, None]:
         """Return the names that it wants, each once."""
-        with contained("wanted"):
+        with as_invalid_input("wanted"):
             names = cast("object", self.projection.wanted(batch))
             if isinstance(names, str | bytes) or not isinstance(names, Iterable):
                 raise InvalidInput(
@@ -124,7 +124,7 @@ def queries_of(view: View) -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OwnTables(_WithoutRows):
+class OwnTables(_RowlessView):
     """A `TableProjection` as a view."""
 
     projection: TableProjection
@@ -159,7 +159,7 @@ class OwnTables(_WithoutRows):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OwnSink(_WithoutRows):
+class OwnSink(_RowlessView):
     """An `EventSink` as a view."""
 
     projection: EventSink
@@ -309,7 +309,7 @@ def _is_stored_as(value: object, again: object) -> bool:
 
 
 @contextmanager
-def contained(method: str) -> Generator[None]:
+def as_invalid_input(method: str) -> Generator[None]:
     """Make an InvalidInput of what a method raises that is no Exception: it ends nothing but its event.
 
     KeyboardInterrupt stays what it is: whoever is at the keyboard means the process.
@@ -340,7 +340,7 @@ def method_errors(view: View, method: str) -> Generator[None]:
 
 def _call(method: Callable[..., object], *arguments: object) -> None:
     """Call a method that returns nothing; what comes back is a generator or a coroutine, and did nothing."""
-    with contained(method.__name__):
+    with as_invalid_input(method.__name__):
         result = method(*arguments)
     if result is not None:
         raise InvalidInput(

@@ -31,7 +31,7 @@ from eventsourcing.projection import Projection
 from onrecord.adapters.storage.eventsourcing.stored_events import ConversationMapper
 from onrecord.domain.erasures import is_operators
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.views.own_views import contained
+from onrecord.projections.views.own_views import as_invalid_input
 from onrecord.projections.views.projection import EventSink
 from onrecord.projections.views.step import NotWritten
 
@@ -91,7 +91,7 @@ class ProjectionSink(EventSink):
     def _process_one(self, event: RecordedEvent, state: bytes, tracking: Tracking) -> None:
         stored = StoredEvent(event.conversation_id, event.version, event.type, state)
         try:
-            with contained("process_event"):
+            with as_invalid_input("process_event"):
                 self.projection.process_event(self._mapper.to_domain_event(stored), tracking)
         except Exception as error:
             raise NotWritten(error, event) from error

@@ -77,7 +77,7 @@ class Connecting:
         return connection
 
 
-class Owned(Protocol):
+class LoopResource(Protocol):
     """What a loop has of its own. It is used in that loop, and closed there, or once that is gone."""
 
     closed: bool
@@ -87,29 +87,29 @@ class Owned(Protocol):
         ...
 
 
-OwnedT = TypeVar("OwnedT", bound=Owned)
+LoopResourceT = TypeVar("LoopResourceT", bound=LoopResource)
 
 
-class EventLoops(Generic[OwnedT]):
+class EventLoops(Generic[LoopResourceT]):
     """What the event loops of a process have, one each. Safe to share between their threads."""
 
-    def __init__(self, new: Callable[[], OwnedT]) -> None:
+    def __init__(self, new: Callable[[], LoopResourceT]) -> None:
         """Make what a loop has when it first asks; it is closed when the loop ends."""
         self._new = new
         self._lock = threading.Lock()
-        self._owned: dict[AbstractEventLoop, OwnedT] = {}
+        self._owned: dict[AbstractEventLoop, LoopResourceT] = {}
         self._ends: dict[AbstractEventLoop, AsyncGenerator[None]] = {}
         self._closed = False
 
-    async def own(self) -> OwnedT:
+    async def own(self) -> LoopResourceT:
         """Return what the loop that runs has."""
         loop = asyncio.get_running_loop()
-        owned = self._owned.get(loop)
-        if owned is None or owned.closed:
-            owned = self._begin(loop)
-            end = self._ends[loop] = _until_the_loop_ends(owned)
+        resource = self._owned.get(loop)
+        if resource is None or resource.closed:
+            resource = self._begin(loop)
+            end = self._ends[loop] = _until_the_loop_ends(resource)
             await anext(end)
-        return owned
+        return resource
 
     def close(self) -> None:
         """Close what all loops have; asking afterwards is an error."""
@@ -117,10 +117,10 @@ class EventLoops(Generic[OwnedT]):
             self._closed = True
             all_owned, self._owned = self._owned, {}
             self._ends = {}
-        for loop, owned in all_owned.items():
-            _close(loop, owned)
+        for loop, resource in all_owned.items():
+            _close(loop, resource)
 
-    def _begin(self, loop: AbstractEventLoop) -> OwnedT:
+    def _begin(self, loop: AbstractEventLoop) -> LoopResourceT:
         with self._lock:
             if self._closed:
                 raise StorageUnavailable(CLOSED)
@@ -131,21 +131,21 @@ class EventLoops(Generic[OwnedT]):
             return self._owned[loop]
 
 
-async def _until_the_loop_ends(owned: Owned) -> AsyncGenerator[None]:
+async def _until_the_loop_ends(resource: LoopResource) -> AsyncGenerator[None]:
     # A loop that ends closes its generators, as asyncio.run sees to; tasks are gone by then.
     try:
         yield
     finally:
-        owned.close()
+        resource.close()
 
 
-def _close(loop: AbstractEventLoop, owned: Owned) -> None:
+def _close(loop: AbstractEventLoop, resource: LoopResource) -> None:
     if loop.is_running() and _running_loop() is not loop:
         # It may close in this moment; then nothing runs there any more.
         with suppress(RuntimeError):
-            loop.call_soon_threadsafe(owned.close)
+            loop.call_soon_threadsafe(resource.close)
             return
-    owned.close()
+    resource.close()
 
 
 def _running_loop() -> AbstractEventLoop | None:

@@ -73,7 +73,7 @@ def _is_person_needed(
         return True
 
 
-def callable_now(stream: Stream, opened: OpenCall, tool: Tool, now: int) -> Tool | None:
+def tool_to_call(stream: Stream, opened: OpenCall, tool: Tool, now: int) -> Tool | None:
     """Return what to call for an open call; None where nothing is to be called yet.
 
     Where a person is to be asked, that is recorded.

@@ -24,7 +24,7 @@ from onrecord.adapters.streams.results import Rejected, ResultDone
 from onrecord.adapters.streams.stream import Done
 from onrecord.adapters.tools.python import tool
 from onrecord.adapters.tools.runner.calling import Outcome, Work, failure, outcomes, outcomes_async
-from onrecord.adapters.tools.runner.decisions import callable_now, lease_of
+from onrecord.adapters.tools.runner.decisions import lease_of, tool_to_call
 from onrecord.adapters.tools.runner.exchange import (
     MOST_IN_A_ROW,
     given_in_exchange,
@@ -173,7 +173,7 @@ class ToolRunner:
         work: list[Work] = []
         for each in opened:
             named = self._called(each.call.name, names_with_result)
-            called = callable_now(stream, each, named, now)
+            called = tool_to_call(stream, each, named, now)
             if called is not None:
                 work.append(self._work(each, called, entries, metadata, work))
         before = (

@@ -18,7 +18,7 @@ from onrecord.domain.errors import InvalidContent, MalformedJson
 from onrecord.domain.events import AnswerPart, ResponseCompleted, ResponseInterrupted
 from onrecord.domain.jsontext import JsonObject, read_bounded
 
-NOBODY: Final = UUID(int=0)
+NO_REQUEST: Final = UUID(int=0)
 """The request that an answer names before it is known which one it answers."""
 
 _PIECE: Final = 1024 * 1024
@@ -58,7 +58,7 @@ def _recording(payload: Payload, wire: Wire, credentials: Credentials, folder: P
     def close(recording: Conclusion, _failed: bool) -> None:
         recordings.append(recording)
 
-    attempt = Attempt(wire, NOBODY, None, lambda: credentials, close, folder)
+    attempt = Attempt(wire, NO_REQUEST, None, lambda: credentials, close, folder)
     headers = {"content-type": payload.content_type}
     if payload.request_id is not None:
         headers["request-id"] = payload.request_id
@@ -80,7 +80,7 @@ def _failure(payload: Payload, credentials: Credentials) -> Conclusion | None:
         return None
     if members is None:
         return None
-    failed = attempt_failed(payload.status or 0, jsontext.write(members), request=NOBODY)
+    failed = attempt_failed(payload.status or 0, jsontext.write(members), request=NO_REQUEST)
     update = {"status": payload.status, "error": credentials.out_of_error(failed.error)}
     return (failed.model_copy(update=update),), {}
 

@@ -21,7 +21,7 @@ import onrecord
 from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.conversation.open_calls import OpenCall, open_calls
 from onrecord.adapters.conversation.tool_results import give_result
-from onrecord.adapters.tools.runner.decisions import callable_now, lease_of
+from onrecord.adapters.tools.runner.decisions import lease_of, tool_to_call
 from onrecord.adapters.tools.runner.leases import LEASE, CallLease, LeaseRenewals
 from onrecord.domain.errors import AlreadyDecided, ApprovalNotAsked
 from onrecord.domain.tools import ApprovalDecided, ToolCallBegun
@@ -79,7 +79,7 @@ class Runtimes(RuleBasedStateMachine):
         """Do what is to be done of the call as it was seen."""
         runtime = data.draw(st.sampled_from(sorted(self.looked)))
         opened, now = self.looked.pop(runtime)
-        called = callable_now(self.stream, opened, self.tool, now)
+        called = tool_to_call(self.stream, opened, self.tool, now)
         seconds = lease_of(opened, LEASE)
         if called is None:
             return
