@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 from uuid import uuid4
 
 from onrecord.adapters.storage.interrupts import Bell
@@ -34,6 +34,8 @@ from onrecord.projections.views.own_views import is_own
 from onrecord.projections.views.planning import Feeding, Part, wait_after
 from onrecord.projections.views.registry import VIEWS
 from onrecord.projections.views.view import Feed, View
+
+AnswerT = TypeVar("AnswerT")
 
 _LOG: Final = logging.getLogger("onrecord.worker")
 
@@ -113,17 +115,26 @@ class Worker:
         return sum(parts.losses for parts in self._parts.values())
 
     def ends(self) -> dict[int, int]:
-        """Return the last position of each shard."""
-        return self._builds.ends()
+        """Return the last position of each shard; raises what ended the work, if anything did."""
+        return self._asked(self._builds.ends)
 
     def has_come_to(self, ends: Mapping[int, int]) -> bool:
-        """Whether every view that is fed has come to these positions of the shards, by whomever."""
+        """Whether every view that is fed has come to these positions, by whomever; errors as `ends`."""
         if not self._begun:
             return False
-        positions = self._builds.positions(self._feeding.feeds)
+        positions = self._asked(lambda: self._builds.positions(self._feeding.feeds))
         return all(
             at >= ends[place.shard] for place, feeds in positions.items() for at in feeds.values()
         )
+
+    def _asked(self, question: Callable[[], AnswerT]) -> AnswerT:
+        try:
+            return question()
+        except StorageError:
+            # The end of the work closes the connections under whoever asks: he is told why it ended.
+            if self._error is not None:
+                raise self._error from None
+            raise
 
     def _keep_at_work(self) -> None:
         try:

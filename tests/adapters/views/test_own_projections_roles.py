@@ -9,6 +9,7 @@ import pytest
 import onrecord
 from onrecord import ProjectionTransaction
 from onrecord.adapters.storage.postgres.postgres import migrate
+from onrecord.adapters.views.postgres.worker import Worker
 from onrecord.domain.errors import InvalidInput, StorageReadOnly
 from tests.adapters.storage.postgres.test_postgres import as_role
 from tests.adapters.views.own_projections import Heard, Lengths, Mailbox, asked, heard
@@ -73,3 +74,12 @@ def test_a_role_that_only_appends_keeps_no_projection(url: str) -> None:
         pytest.raises(StorageReadOnly, match="admit_worker"),
     ):
         store.run(Lengths())
+
+
+def test_a_worker_that_could_not_begin_tells_so_to_whoever_asks_it_later(url: str) -> None:
+    queried(url, "SELECT onrecord.admit(%s)", ROLE)
+    worker = Worker(as_role(url, ROLE))
+    with pytest.raises(StorageReadOnly, match="admit_worker"):
+        worker.run()
+    with pytest.raises(StorageReadOnly, match="admit_worker"):
+        worker.ends()
