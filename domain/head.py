@@ -14,8 +14,8 @@ from typing import Final, Literal, NamedTuple
 
 from onrecord.domain import events
 from onrecord.domain.encoding import Unrecognised
-from onrecord.domain.erasures import COMPLETED
 from onrecord.domain.events import Event
+from onrecord.domain.operators import COMPLETED
 
 Pointer = Literal["instructions", "tools", "request", "adopted", "amended"]
 """What a head points at: the version of the last event that set it."""

@@ -14,10 +14,10 @@ from uuid import UUID
 from onrecord.domain.admission import Need, Refused
 from onrecord.domain.content import Blob
 from onrecord.domain.encoding import Erased, Unrecognised, decode
-from onrecord.domain.erasures import Erasure
 from onrecord.domain.events import Event
 from onrecord.domain.head import Effect, Head, Pointer
 from onrecord.domain.header import ClientHeader, parse_header, time_of
+from onrecord.domain.operators import Erasure
 
 if TYPE_CHECKING:
     from datetime import datetime

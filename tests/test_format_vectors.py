@@ -13,9 +13,9 @@ from pydantic import BaseModel
 
 from onrecord.domain import content, encoding, events, header, jsontext, tools
 from onrecord.domain.encoding import NAMES, VERSIONS, Unrecognised
-from onrecord.domain.erasures import SHAPES
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.new_events import Stamp, draft
+from onrecord.domain.operators import SHAPES
 from onrecord.domain.request_template import (
     BlobSpan,
     ContentSpan,

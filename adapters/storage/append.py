@@ -16,7 +16,6 @@ from uuid import UUID
 
 from onrecord.domain.admission import Refused, Standing
 from onrecord.domain.content import Blob
-from onrecord.domain.erasures import is_apart, is_operators
 from onrecord.domain.errors import CorruptRecord, StorageReadOnly
 from onrecord.domain.head import Head, advance
 from onrecord.domain.header import body_digest, leaf, recorded_header
@@ -30,6 +29,7 @@ from onrecord.domain.log import (
     Recorded,
     RecordedEvent,
 )
+from onrecord.domain.operators import is_apart, is_operators
 
 KEPT_FOR_OPERATORS: Final = (
     "such ids and events are kept for what operators do to the store: give the conversation another "

@@ -17,12 +17,12 @@ from onrecord.domain import jsontext
 from onrecord.domain.admission import Standing, closes, need_of, why_refused
 from onrecord.domain.content import Blob
 from onrecord.domain.encoding import Erased
-from onrecord.domain.erasures import is_marked, is_operators
 from onrecord.domain.errors import InvalidExport, OnrecordError
 from onrecord.domain.events import ConversationStarted
 from onrecord.domain.header import SALT_SIZE, body_digest, leaf, parse_header, recorded_header
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
+from onrecord.domain.operators import is_marked, is_operators
 
 # The members of a line of an export, each taken only if it is of its kind.
 #

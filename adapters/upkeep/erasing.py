@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from onrecord.domain.erasures import erasure_id, operators_of
 from onrecord.domain.errors import CorruptRecord, StorageError, StorageReadOnly
 from onrecord.domain.log import Backend, RecordedEvent
+from onrecord.domain.operators import erasure_id, operators_of
 from onrecord.projections.history.erasure_records import ErasureEntry, erasure_entry
 
 if TYPE_CHECKING:

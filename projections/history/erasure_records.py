@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from onrecord.domain.erasures import (
+from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.log import RecordedEvent
+from onrecord.domain.operators import (
     ErasureCompleted,
     ErasureIntended,
     decode_fact,
     erasure_id,
     operators_of,
 )
-from onrecord.domain.errors import CorruptRecord
-from onrecord.domain.log import RecordedEvent
 
 
 @dataclass(frozen=True, slots=True)

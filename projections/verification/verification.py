@@ -14,7 +14,6 @@ from uuid import UUID
 from onrecord.domain import events
 from onrecord.domain.admission import Standing, need_of, why_refused
 from onrecord.domain.encoding import NAMES, VERSIONS, Erased, Unrecognised
-from onrecord.domain.erasures import is_apart, is_operators
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.events import Event
 from onrecord.domain.head import (
@@ -30,6 +29,7 @@ from onrecord.domain.header import CODEC, ClientHeader, body_digest, leaf, recor
 from onrecord.domain.inventory import StoredEvent, StoredHead
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.new_events import once_of
+from onrecord.domain.operators import is_apart, is_operators
 
 Happened: TypeAlias = Event | Unrecognised | Erased
 """What an event tells, as far as it can be told."""

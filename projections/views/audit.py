@@ -13,14 +13,6 @@ from datetime import datetime
 from typing import Final, assert_never
 from uuid import UUID
 
-from onrecord.domain.erasures import (
-    ErasureCompleted,
-    ErasureFact,
-    ErasureIntended,
-    decode_fact,
-    is_operators,
-    operators_of,
-)
 from onrecord.domain.events import (
     ContentRedacted,
     RequestSent,
@@ -31,6 +23,14 @@ from onrecord.domain.events import (
 )
 from onrecord.domain.header import time_of
 from onrecord.domain.log import RecordedEvent
+from onrecord.domain.operators import (
+    ErasureCompleted,
+    ErasureFact,
+    ErasureIntended,
+    decode_fact,
+    is_operators,
+    operators_of,
+)
 from onrecord.projections.views.view import Changes, EventBatch, Row, members_in, storable
 
 

@@ -13,9 +13,9 @@ from uuid import UUID
 from pydantic_core import from_json
 
 from onrecord.domain.encoding import NAMES
-from onrecord.domain.erasures import COMPLETED, SHAPES, ErasureCompleted, decode_fact, is_marked
 from onrecord.domain.errors import InvalidInput, StorageError
 from onrecord.domain.log import RecordedEvent
+from onrecord.domain.operators import COMPLETED, SHAPES, ErasureCompleted, decode_fact, is_marked
 from onrecord.projections.views.projection import (
     EventSink,
     NativeProjection,

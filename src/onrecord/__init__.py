@@ -94,7 +94,6 @@ if TYPE_CHECKING:
     from onrecord.adapters.wire.clients.binding import Unbound, require_recording
     from onrecord.domain.content import Blob, Reasoning, ToolCall, ToolResult
     from onrecord.domain.encoding import Erased, Unrecognised
-    from onrecord.domain.erasures import ErasureCompleted, ErasureIntended
     from onrecord.domain.events import (
         AnnotationAdded,
         AttemptFailed,
@@ -127,6 +126,7 @@ if TYPE_CHECKING:
     from onrecord.domain.head import Head
     from onrecord.domain.header import ClientHeader, Root
     from onrecord.domain.log import Cursor, RecordedEvent, Subscription, Told
+    from onrecord.domain.operators import ErasureCompleted, ErasureIntended
     from onrecord.domain.request_template import LiteralSpan, Recipe, SharedSpan, Template
     from onrecord.domain.tools import ApprovalDecided, ApprovalRequested, ToolCallBegun
     from onrecord.errors import AlreadyDecided, AnswerNotRecorded, ApprovalNotAsked, CallTakenOver

@@ -39,7 +39,7 @@ _NAMES: Final = {
     "onrecord.adapters.wire.clients.binding": "Unbound require_recording",
     "onrecord.domain.content": "Blob Reasoning ToolCall ToolResult",
     "onrecord.domain.encoding": "Erased Unrecognised",
-    "onrecord.domain.erasures": "ErasureCompleted ErasureIntended",
+    "onrecord.domain.operators": "ErasureCompleted ErasureIntended",
     "onrecord.domain.events": (
         "AnnotationAdded AttemptFailed CompactionRecorded ContentRedacted ContextCarried "
         "ConversationEnded ConversationForked ConversationStarted DocumentExtracted Event "

@@ -13,8 +13,8 @@ from onrecord.adapters.settings import NO_TENANT
 from onrecord.adapters.storage.eventsourcing.operators import BackendRecorder
 from onrecord.adapters.storage.sqlite.sqlite import Sqlite
 from onrecord.adapters.store import Store, backend_of
-from onrecord.domain.erasures import INTENDED, erasure_id, operators_of
 from onrecord.domain.errors import StorageUnavailable
+from onrecord.domain.operators import INTENDED, erasure_id, operators_of
 
 
 def test_a_store_with_a_damaged_erasure_opens(tmp_path: Path) -> None:

@@ -15,7 +15,9 @@ from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.store import Store
 from onrecord.adapters.transfer.export import export
 from onrecord.adapters.transfer.importing import import_file
-from onrecord.domain.erasures import (
+from onrecord.domain.errors import InvalidExport, StorageReadOnly
+from onrecord.domain.log import Append, Backend, NewEvent
+from onrecord.domain.operators import (
     COMPLETED,
     INTENDED,
     ErasureCompleted,
@@ -25,8 +27,6 @@ from onrecord.domain.erasures import (
     erasure_id,
     operators_of,
 )
-from onrecord.domain.errors import InvalidExport, StorageReadOnly
-from onrecord.domain.log import Append, Backend, NewEvent
 from tests.factories import BECAUSE, OTHER_TENANT, TENANT, appending, drafted, raw_event, started
 
 KEY = "support/4711"

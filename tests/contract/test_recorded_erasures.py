@@ -16,7 +16,6 @@ from eventsourcing.persistence import StoredEvent
 from onrecord.adapters.recording.spool import Spool
 from onrecord.adapters.storage.eventsourcing.operators import BackendRecorder, Erasure, Operators
 from onrecord.adapters.store import Store, backend_of, spool_of
-from onrecord.domain.erasures import INTENDED, erasure_id, operators_of
 from onrecord.domain.errors import (
     ConversationNotFound,
     InvalidContent,
@@ -24,6 +23,7 @@ from onrecord.domain.errors import (
     StorageReadOnly,
 )
 from onrecord.domain.log import Backend
+from onrecord.domain.operators import INTENDED, erasure_id, operators_of
 from tests.contract.places import MemoryPlace, Place
 from tests.factories import BECAUSE, TENANT
 from tests.patience import PATIENCE

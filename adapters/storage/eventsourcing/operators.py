@@ -34,7 +34,9 @@ from onrecord.adapters.storage.eventsourcing.stored_events import (
 )
 from onrecord.adapters.storage.eventsourcing.subscriptions import NotificationSubscription
 from onrecord.adapters.storage.subscription import Wakeups
-from onrecord.domain.erasures import (
+from onrecord.domain.errors import CorruptRecord, InvalidInput
+from onrecord.domain.log import BEFORE_FIRST, Backend, RecordedEvent
+from onrecord.domain.operators import (
     COMPLETED,
     INTENDED,
     SCHEMA_VERSION,
@@ -44,8 +46,6 @@ from onrecord.domain.erasures import (
     erasure_id,
     operators_of,
 )
-from onrecord.domain.errors import CorruptRecord, InvalidInput
-from onrecord.domain.log import BEFORE_FIRST, Backend, RecordedEvent
 from onrecord.projections.history.erasure_records import erasure_entry
 
 # A recorder of the `eventsourcing` library on a backend that is open, whichever it is.

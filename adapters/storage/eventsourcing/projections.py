@@ -29,8 +29,8 @@ from eventsourcing.persistence import (
 from eventsourcing.projection import Projection
 
 from onrecord.adapters.storage.eventsourcing.stored_events import ConversationMapper
-from onrecord.domain.erasures import is_operators
 from onrecord.domain.log import RecordedEvent
+from onrecord.domain.operators import is_operators
 from onrecord.projections.views.own_views import as_invalid_input
 from onrecord.projections.views.projection import EventSink
 from onrecord.projections.views.step import NotWritten

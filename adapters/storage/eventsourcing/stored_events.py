@@ -21,7 +21,6 @@ from uuid_utils.compat import uuid7
 
 from onrecord.domain.admission import Refused, need_of
 from onrecord.domain.encoding import NAMES, VERSIONS, Unrecognised, decode, encode, name_of
-from onrecord.domain.erasures import is_operators
 from onrecord.domain.events import Event
 from onrecord.domain.head import effect_of
 from onrecord.domain.header import (
@@ -34,6 +33,7 @@ from onrecord.domain.header import (
 )
 from onrecord.domain.log import Append, Forgotten, NewEvent, Recorded, Verdict
 from onrecord.domain.new_events import blobs_of, once_of
+from onrecord.domain.operators import is_operators
 
 OTHER_CODEC: Final = "eventsourcing"
 """Says that a body is the state that a mapper of the library made, in whatever form."""

@@ -11,15 +11,15 @@ import pytest
 
 from onrecord.adapters.storage.eventsourcing.operators import Erasure, Operators, OperatorsMapper
 from onrecord.adapters.storage.memory.memory import Memory
-from onrecord.domain.erasures import (
+from onrecord.domain.errors import CorruptRecord, InvalidInput
+from onrecord.domain.head import Head
+from onrecord.domain.operators import (
     ErasureCompleted,
     ErasureFact,
     ErasureIntended,
     decode_fact,
     erasure_id,
 )
-from onrecord.domain.errors import CorruptRecord, InvalidInput
-from onrecord.domain.head import Head
 from tests.factories import TENANT
 
 ERASED = UUID("018f0000-0000-7000-8000-000000000009")

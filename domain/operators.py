@@ -1,4 +1,4 @@
-"""How a store erases, and what is recorded of it, in the operators' stream of its tenant.
+"""What operators do to a store, recorded in the operators' stream of its tenant, and how it erases.
 
 The operators' stream holds what people did to the store rather than in a conversation. It is a
 tenant of the log by itself (`operators_of`), in the shard of the tenant that it is about: so no
