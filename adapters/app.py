@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -69,33 +69,74 @@ def connect(
     subscriptions hear of other processes' appends (docs/postgresql.md); without it, it is
     `$ONRECORD_LISTEN_URL`. Statements are then not prepared.
     """
+    environment = settings()
+    party = environment.tenant if tenant is None else id_given("a tenant", tenant)
+    open_store = _opened(
+        url,
+        actor=actor,
+        on_behalf_of=on_behalf_of,
+        capability_file=capability_file,
+        redis=redis,
+        listen=listen,
+        folds=folds,
+    )
+    return _resumed(open_store(party))
+
+
+def connect_tenants(url: str | None = None) -> tuple[Store, Callable[[UUID], Store]]:
+    """Return the store at an URL, and what makes those of other tenants on the same backend.
+
+    Closing the first one closes the backend. Arguments and errors are those of `connect`.
+    """
+    tenant = settings().tenant
+    open_store = _opened(url)
+    return _resumed(open_store(tenant)), open_store
+
+
+def _resumed(store: Store) -> Store:
+    """Return a store in which the erasures are finished that another program did not live to finish."""
+    try:
+        store.resume_erasures()
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def _opened(
+    url: str | None,
+    *,
+    actor: str | None = None,
+    on_behalf_of: str | None = None,
+    capability_file: str | os.PathLike[str] | None = None,
+    redis: str | None = None,
+    listen: str | None = None,
+    folds: int = FOLDS,
+) -> Callable[[UUID], Store]:
+    """Open the backend at an URL, and return what makes the store of a tenant on it."""
     environment, most_folds = settings(), folds_given(folds)
     matrix = matrix_given(capability_file)
-    party = environment.tenant if tenant is None else id_given("a tenant", tenant)
     place = environment.url if url is None else text_given("a store's URL", url)
     beside = _beside(environment.redis if redis is None else text_given("a Redis's URL", redis))
     direct = environment.listen if listen is None else text_given("the database's own URL", listen)
     backend = _backend(place, beside, direct)
     where = shown(place)
-    spool = Spool(spool_folder(where, backend.digest("spool").hex(), party))
-    store = Store(
-        backend,
-        where,
-        spool=spool,
-        tenant=party,
-        actor=environment.actor if actor is None else actor,
-        on_behalf_of=on_behalf_of,
-        matrix=matrix,
-        accelerator=_accelerator(beside, backend),
-        views=lambda: _views(place, backend, party, direct),
-        folds=most_folds,
-    )
-    try:
-        store.resume_erasures()  # What another program did not live to erase.
-    except BaseException:
-        store.close()
-        raise
-    return store
+
+    def store_of(tenant: UUID) -> Store:
+        return Store(
+            backend,
+            where,
+            spool=Spool(spool_folder(where, backend.digest("spool").hex(), tenant)),
+            tenant=tenant,
+            actor=environment.actor if actor is None else actor,
+            on_behalf_of=on_behalf_of,
+            matrix=matrix,
+            accelerator=_accelerator(beside, backend),
+            views=lambda: _views(place, backend, tenant, direct),
+            folds=most_folds,
+        )
+
+    return store_of
 
 
 def is_there(url: str | None = None) -> bool:

@@ -15,6 +15,7 @@ from onrecord.adapters.cli import (
     history_commands,
     process_models,
     request_commands,
+    serve,
     tool_commands,
     transfer,
     upkeep,
@@ -116,6 +117,7 @@ GROUPS: Final[Mapping[str, Sequence[Callable[..., None]]]] = {
         upkeep.forget_actor,
         upkeep.sweep,
     ),
+    "Serve it over HTTP": (serve.serve,),
     "Keep the views up to date": (
         view_keeping.views,
         worker.worker,

@@ -1,0 +1,69 @@
+"""`onrecord serve`: the store over HTTP."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from onrecord.adapters.cli.program import Url
+from onrecord.adapters.terminal import output
+
+if TYPE_CHECKING:
+    from onrecord.adapters.gateway.server import Address
+
+_PORT: Final = 4180
+
+
+def serve(
+    context: typer.Context,
+    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The port; 0 is any that is free.")
+    ] = _PORT,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Answer to this Host alone, and to loopback names. May be given several times.",
+            show_default=False,
+        ),
+    ] = None,
+    url: Url = None,
+) -> None:
+    """Serve the store over HTTP: to runtimes in any language, until Ctrl-C or SIGTERM.
+
+    Programs of this machine need no key until the first one is issued; all others need one.
+    `/openapi.json` describes what there is to ask.
+
+    Example: `onrecord serve --url sqlite:///support.db`
+    """
+    from onrecord.adapters.app import connect_tenants
+    from onrecord.domain.errors import NotInstalled
+
+    try:
+        from onrecord.adapters.gateway.gateway import serve_store
+        from onrecord.adapters.gateway.server import Address
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("onrecord"):
+            raise
+        raise NotInstalled("onrecord serve", error.name, "serve") from error
+    store, open_store = connect_tenants(url or context.obj)
+    if not _is_loopback(host):
+        output.note("Whoever reaches this address needs a key: `onrecord keys issue` makes one.")
+    serve_store(
+        store, open_store, Address(host, port), hosts=allow_host or (), started=_say_started
+    )
+
+
+def _say_started(address: Address) -> None:
+    host = f"[{address.host}]" if ":" in address.host else address.host
+    output.note(f"Onrecord answers at http://{host}:{address.port}")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

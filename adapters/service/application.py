@@ -1,0 +1,251 @@
+"""The ASGI application: the routes of the table, each behind the door and within the limits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final
+from urllib.parse import unquote
+from uuid import UUID
+
+from pydantic import BaseModel, ValidationError
+from starlette.applications import Starlette
+from starlette.convertors import Convertor, register_url_convertor
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route as StarletteRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from onrecord.adapters.service.access import Access
+from onrecord.adapters.service.bodies import Limits, body_of
+from onrecord.adapters.service.doors import Door
+from onrecord.adapters.service.parameters import PATH_PARAMETERS
+from onrecord.adapters.service.problems import (
+    FORBIDDEN,
+    INVALID,
+    MALFORMED,
+    NO_METHOD,
+    NOT_FOUND,
+    OVERLOADED,
+    TOO_MANY,
+    Problem,
+    problem_of,
+    response_of,
+)
+from onrecord.adapters.service.route import Call, Empty, Route
+from onrecord.adapters.service.tenants import Tenants
+
+ACTOR: Final = "onrecord-actor"
+ON_BEHALF_OF: Final = "onrecord-on-behalf-of"
+
+_SMALLEST_PACKED: Final = 1024
+"""Answers of fewer bytes are not worth packing."""
+
+
+@dataclass(slots=True)
+class OpenRequests:
+    """The requests that are being answered, in all and of each key: what is too many is refused."""
+
+    most: int
+    total: int = 0
+    of_keys: Counter[UUID] = field(default_factory=Counter[UUID])
+
+    def enter(self, key: UUID | None) -> None:
+        """Count one; Problem where there are too many."""
+        if self.total >= self.most:
+            raise Problem(OVERLOADED)
+        if key is not None and self.of_keys[key] >= max(1, self.most // 2):
+            raise Problem(TOO_MANY)
+        self.total += 1
+        if key is not None:
+            self.of_keys[key] += 1
+
+    def leave(self, key: UUID | None) -> None:
+        """Count one less."""
+        self.total -= 1
+        if key is not None:
+            self.of_keys[key] -= 1
+            if not self.of_keys[key]:
+                del self.of_keys[key]
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What the routes are answered with."""
+
+    tenants: Tenants
+    door: Door
+    limits: Limits
+    open_requests: OpenRequests
+
+
+def application(
+    service: Service,
+    routes: Iterable[Route[Any, Any]],
+    mounted: Mapping[str, ASGIApp] | None = None,
+) -> ASGIApp:
+    """Return the application that has these routes; `mounted` are others, by how their paths begin."""
+    app = Starlette(
+        routes=[_mounted(service, route) for route in routes],
+        middleware=[Middleware(GZipMiddleware, minimum_size=_SMALLEST_PACKED)],
+        exception_handlers={HTTPException: _http_problem, Exception: _failure},
+        lifespan=partial(_lifespan, service),
+    )
+    return _Entry(app, mounted or {})
+
+
+@asynccontextmanager
+async def _lifespan(service: Service, app: Starlette) -> AsyncGenerator[None]:
+    del app
+    try:
+        yield
+    finally:
+        await service.tenants.close()
+
+
+class _Entry:
+    """Hands requests on by how their path begins, and matches paths as they were sent.
+
+    A key may hold a slash, percent-encoded: a path that was decoded first would end there.
+    """
+
+    def __init__(self, app: ASGIApp, mounted: Mapping[str, ASGIApp]) -> None:
+        self._app = app
+        self._mounted = mounted
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        raw = scope.get("raw_path") or scope["path"].encode()
+        path = raw.decode("latin-1")
+        for prefix, app in self._mounted.items():
+            if path.startswith(prefix):
+                await app(scope, receive, send)
+                return
+        await self._app({**scope, "path": path}, receive, send)
+
+
+class _Segment(Convertor[str]):
+    """One segment of a path, as it was sent."""
+
+    regex = "[^/]+"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("segment", _Segment())
+
+
+def _mounted(service: Service, route: Route[Any, Any]) -> StarletteRoute:
+    path = route.path.replace("}", ":segment}")
+    endpoint = partial(_answer, service, route)
+    return StarletteRoute(path, endpoint, methods=[route.method], name=route.name)
+
+
+async def _answer(service: Service, route: Route[Any, Any], request: Request) -> Response:
+    """Return what a route answers, or the problem that came up."""
+    try:
+        return await _answered(service, route, request)
+    except Exception as error:  # noqa: BLE001 - each error is a problem that is told
+        return response_of(problem_of(error), request.url.path)
+
+
+async def _answered(service: Service, route: Route[Any, Any], request: Request) -> Response:
+    access = Access(service.tenants.tenant, "read", "anybody")
+    if route.role is not None:
+        access = await service.door.access(request)
+        if not access.allows(route.role):
+            raise Problem(FORBIDDEN, f"this needs a key to {route.role}")
+    service.open_requests.enter(access.key_id)
+    try:
+        call = await _call(service, route, request, access)
+        if route.media_type == "text/event-stream":
+            return await route.answers(call)
+        async with asyncio.timeout(service.limits.answer_seconds):
+            return await route.answers(call)
+    finally:
+        service.open_requests.leave(access.key_id)
+
+
+async def _call(
+    service: Service, route: Route[Any, Any], request: Request, access: Access
+) -> Call[Any, Any]:
+    path = {name: _parameter(name, value) for name, value in request.path_params.items()}
+    query = _query(route.query, request)
+    body: BaseModel = Empty()
+    if route.takes_body:
+        body = route.body.model_validate_json(await body_of(request, service.limits))
+    tenant = access.tenant if route.role is None else service.door.tenant(request, access)
+    tenants = service.tenants
+    return Call(
+        request=request,
+        access=access,
+        tenant=tenant,
+        store=await tenants.of(tenant),
+        backend=tenants.backend,
+        steps=tenants.steps,
+        actor=_name(request, ACTOR) or (None if access.key_id is None else access.name),
+        on_behalf_of=_name(request, ON_BEHALF_OF),
+        path=path,
+        query=query,
+        body=body,
+    )
+
+
+def _name(request: Request, header: str) -> str | None:
+    """Return the name in a header, which is percent-encoded where it is not ASCII."""
+    given = request.headers.get(header)
+    if given is None:
+        return None
+    try:
+        return unquote(given, errors="strict")
+    except UnicodeDecodeError:
+        raise Problem(MALFORMED, f"{header} is no UTF-8") from None
+
+
+def _parameter(name: str, raw: str) -> object:
+    """Return a parameter of the path, read by its own rule."""
+    try:
+        text = unquote(raw, errors="strict")
+    except UnicodeDecodeError:
+        raise Problem(MALFORMED, f"{name} in the path is no UTF-8") from None
+    try:
+        return PATH_PARAMETERS[name].adapter.validate_python(text)
+    except ValidationError as error:
+        why = error.errors(include_url=False, include_context=False, include_input=False)
+        raise Problem(INVALID, f"{name} in the path: {why[0]['msg']}") from None
+
+
+def _query(kind: type[BaseModel], request: Request) -> BaseModel:
+    """Return the query, looked through; a name that is given twice has a list of values."""
+    given = request.query_params
+    values = {
+        name: given[name] if len(each := given.getlist(name)) == 1 else each
+        for name in given.keys()  # noqa: SIM118 - of a multi-mapping
+    }
+    return kind.model_validate(values)
+
+
+async def _http_problem(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    kind = {404: NOT_FOUND, 405: NO_METHOD}.get(status, MALFORMED)
+    response = response_of(Problem(kind), request.url.path)
+    if isinstance(error, HTTPException) and error.headers:
+        response.headers.update(error.headers)
+    return response
+
+
+async def _failure(request: Request, error: Exception) -> Response:
+    return response_of(problem_of(error), request.url.path)

@@ -1,0 +1,69 @@
+"""The bodies of requests, read within limits of size and time."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.requests import ClientDisconnect, Request
+
+from onrecord.adapters.service.problems import (
+    MALFORMED,
+    TOO_LARGE,
+    TOO_SLOW,
+    WRONG_MEDIA_TYPE,
+    Problem,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the service takes on: bytes of a body, seconds, and requests at once.
+
+    `open_requests` and `tails` are of the process; one key has at most half of each.
+    """
+
+    body: int = 64 << 20
+    body_seconds: float = 60.0
+    answer_seconds: float = 60.0
+    open_requests: int = 512
+    tails: int = 2_000
+
+
+_JSON: Final = "application/json"
+
+
+async def body_of(request: Request, limits: Limits, *, is_json: bool = True) -> bytes:
+    """Return the whole body; Problem where it is too large, too slow, or of another kind."""
+    if is_json:
+        _must_be_json(request)
+    announced = request.headers.get("content-length", "0")
+    if not announced.isdecimal():
+        raise Problem(MALFORMED, "Content-Length is no number")
+    if int(announced) > limits.body:
+        raise Problem(TOO_LARGE, f"at most {limits.body:,} bytes are taken", limit=limits.body)
+    try:
+        async with asyncio.timeout(limits.body_seconds):
+            return await _read(request, limits.body)
+    except TimeoutError:
+        raise Problem(TOO_SLOW) from None
+    except ClientDisconnect:
+        raise Problem(MALFORMED, "the body was cut") from None
+
+
+async def _read(request: Request, most: int) -> bytes:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > most:
+            raise Problem(TOO_LARGE, f"at most {most:,} bytes are taken", limit=most)
+    return bytes(body)
+
+
+def _must_be_json(request: Request) -> None:
+    kind = request.headers.get("content-type", _JSON).partition(";")[0].strip().lower()
+    if kind != _JSON:
+        raise Problem(WRONG_MEDIA_TYPE, "send application/json")
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise Problem(WRONG_MEDIA_TYPE, "send the body as it is, not compressed")

@@ -1,0 +1,150 @@
+"""The OpenAPI 3.1 document, made from the table of routes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from http import HTTPStatus
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from onrecord.adapters.service.parameters import PATH_PARAMETERS
+from onrecord.adapters.service.problems import PROBLEM_TYPES
+from onrecord.adapters.service.route import Empty, Model, Route
+from onrecord.domain.jsontext import JsonObject
+
+_SCHEMAS: Final = "#/components/schemas/{model}"
+_OF_ANY: Final = (400, 404, 408, 413, 415, 421, 422, 429, 500, 503)
+_OF_KEYED: Final = (401, 403)
+_NAME: Final = re.compile(r"{(\w+)}")
+
+
+class ProblemMember(Model):
+    """What is wrong with one member of what was given."""
+
+    pointer: str
+    detail: str
+
+
+class ProblemDetails(BaseModel):
+    """A problem, as RFC 9457 has it."""
+
+    type: str
+    title: str
+    status: int
+    detail: str | None = None
+    instance: str | None = None
+    errors: list[ProblemMember] | None = None
+
+
+def document(routes: Iterable[Route[Any, Any]], version: str) -> JsonObject:
+    """Return the document that describes these routes."""
+    table = tuple(routes)
+    paths: dict[str, dict[str, Any]] = {}
+    for route in table:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Onrecord",
+            "version": version,
+            "description": "The verbatim record of what agents said and did.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/"}],
+        "paths": paths,
+        "components": {
+            "schemas": _schemas(table),
+            "securitySchemes": {
+                "key": {"type": "http", "scheme": "bearer", "description": "ork_<id>_<secret>"}
+            },
+        },
+    }
+
+
+def _operation(route: Route[Any, Any]) -> JsonObject:
+    operation: JsonObject = {
+        "operationId": route.name,
+        "summary": route.summary,
+        "parameters": [*_path_parameters(route), *_query_parameters(route)],
+        "responses": _responses(route),
+        "security": [] if route.role is None else [{"key": []}, {}],
+    }
+    if route.role is not None:
+        operation["description"] = f"Needs a key to {route.role}."
+    if route.takes_body:
+        content = {"application/json": {"schema": _reference(route.body)}}
+        operation["requestBody"] = {"required": True, "content": content}
+    return operation
+
+
+def _path_parameters(route: Route[Any, Any]) -> Iterator[JsonObject]:
+    for name in _NAME.findall(route.path):
+        parameter = PATH_PARAMETERS[name]
+        yield {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "description": parameter.description,
+            "schema": parameter.adapter.json_schema(),
+        }
+
+
+def _query_parameters(route: Route[Any, Any]) -> Iterator[JsonObject]:
+    schema = route.query.model_json_schema(ref_template=_SCHEMAS)
+    required = schema.get("required", [])
+    for name, member in schema.get("properties", {}).items():
+        description = member.pop("description", None)
+        yield {
+            "name": name,
+            "in": "query",
+            "required": name in required,
+            **({"description": description} if description else {}),
+            "schema": member,
+        }
+
+
+def _responses(route: Route[Any, Any]) -> JsonObject:
+    answer: JsonObject = {"schema": {"type": "string"}}
+    if route.answer is not None:
+        answer = {"schema": _reference(route.answer)}
+    statuses = {*_OF_ANY, *route.statuses, *(_OF_KEYED if route.role is not None else ())}
+    problem = {"application/problem+json": {"schema": _reference(ProblemDetails)}}
+    return {
+        str(route.status): {
+            "description": HTTPStatus(route.status).phrase,
+            "content": {route.media_type: answer},
+        },
+        **{str(status): _other(status, problem) for status in sorted(statuses)},
+    }
+
+
+def _other(status: int, problem: JsonObject) -> JsonObject:
+    if status == HTTPStatus.NOT_MODIFIED:
+        return {"description": "The client has it already."}
+    named = [kind.name for kind in PROBLEM_TYPES.values() if kind.status == status]
+    return {
+        "description": f"{HTTPStatus(status).phrase}: {', '.join(named)}",
+        "content": problem,
+    }
+
+
+def _reference(model: type[BaseModel]) -> JsonObject:
+    return {"$ref": _SCHEMAS.format(model=model.__name__)}
+
+
+def _schemas(routes: tuple[Route[Any, Any], ...]) -> JsonObject:
+    taken = [route.body for route in routes if route.body is not Empty]
+    given = [route.answer for route in routes if route.answer is not None]
+    models = [*_in_mode(taken, "validation"), *_in_mode([*given, ProblemDetails], "serialization")]
+    _, schema = models_json_schema(models, ref_template=_SCHEMAS)
+    schemas: JsonObject = schema["$defs"]
+    return schemas
+
+
+def _in_mode(
+    models: Iterable[type[BaseModel]], mode: Literal["validation", "serialization"]
+) -> Iterator[tuple[type[BaseModel], Literal["validation", "serialization"]]]:
+    return ((model, mode) for model in dict.fromkeys(models))

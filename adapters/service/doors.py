@@ -1,0 +1,120 @@
+"""Who may come in: keys, where the request comes from, and by which name it calls the service."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from ipaddress import ip_address
+from typing import Final
+from uuid import UUID
+
+from starlette.requests import Request
+
+from onrecord.adapters.service.access import Access, Keyring
+from onrecord.adapters.service.problems import (
+    FORBIDDEN,
+    MALFORMED,
+    UNAUTHENTICATED,
+    WRONG_HOST,
+    Problem,
+)
+from onrecord.adapters.storage.steps import Steps
+
+TENANT: Final = "onrecord-tenant"
+"""The header by which a key for all tenants names one."""
+
+_LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
+_FORWARDED: Final = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
+
+
+class Door:
+    """Looks at each request before anything else does.
+
+    As long as no key was ever issued, programs of this machine need none: they come from a loopback
+    address, call the service by a loopback name, so that no web page reaches it by a name of its own
+    (DNS rebinding), and nobody forwarded them. From the first key on, each request needs one.
+    """
+
+    def __init__(
+        self, keyring: Keyring, steps: Steps, tenant: UUID, hosts: Collection[str] = ()
+    ) -> None:
+        """Look into a keyring; `hosts` are the names that the service is called by, none for any."""
+        self._keyring = keyring
+        self._steps = steps
+        self._tenant = tenant
+        self._hosts = frozenset(host.lower() for host in hosts)
+        self._is_keyed = False
+
+    async def access(self, request: Request) -> Access:
+        """Return what whoever asks may do; Problem where that is nothing."""
+        self._must_be_called_right(request)
+        token = _token(request)
+        if token is None:
+            await self._must_be_open(request)
+            return Access(self._tenant, "operate", "this machine")
+        access = await self._steps.run(lambda: self._keyring.access(token))
+        if access is None:
+            raise Problem(UNAUTHENTICATED, "the key is unknown, expired or revoked")
+        return access
+
+    def tenant(self, request: Request, access: Access) -> UUID:
+        """Return the tenant that a request is for; Problem where the key is not for it."""
+        named = request.headers.get(TENANT)
+        if named is None:
+            return access.tenant
+        try:
+            tenant = UUID(named)
+        except ValueError:
+            raise Problem(MALFORMED, f"{TENANT} is no UUID") from None
+        if tenant != access.tenant and not access.all_tenants:
+            raise Problem(FORBIDDEN, "the key is for one tenant, and not for that one")
+        return tenant
+
+    def _must_be_called_right(self, request: Request) -> None:
+        """Raise where the Host is none that the service has; there must be exactly one."""
+        hosts = request.headers.getlist("host")
+        if len(hosts) != 1:
+            raise Problem(MALFORMED, "a request names one Host")
+        name = _without_port(hosts[0].lower())
+        if self._hosts and name not in self._hosts | _LOOPBACK_NAMES:
+            raise Problem(WRONG_HOST)
+
+    async def _must_be_open(self, request: Request) -> None:
+        if _is_local(request) and not await self._needs_key():
+            return
+        raise Problem(
+            UNAUTHENTICATED,
+            "send Authorization: Bearer with a key: `onrecord keys issue` makes one",
+        )
+
+    async def _needs_key(self) -> bool:
+        # A key that was issued once is never not issued: it need not be looked for again.
+        self._is_keyed = self._is_keyed or await self._steps.run(self._keyring.is_used)
+        return self._is_keyed
+
+
+def _token(request: Request) -> str | None:
+    given = request.headers.getlist("authorization")
+    if not given:
+        return None
+    scheme, _, token = given[0].partition(" ")
+    if len(given) > 1 or scheme.lower() != "bearer" or not token.strip():
+        raise Problem(UNAUTHENTICATED, "Authorization is `Bearer` and one key")
+    return token.strip()
+
+
+def _is_local(request: Request) -> bool:
+    """Whether a program of this machine asks, by a name of this machine, and forwards nobody."""
+    client = request.client
+    if client is None or any(name in request.headers for name in _FORWARDED):
+        return False
+    try:
+        is_near = ip_address(client.host).is_loopback
+    except ValueError:
+        return False
+    return is_near and _without_port(request.headers["host"].lower()) in _LOOPBACK_NAMES
+
+
+def _without_port(host: str) -> str:
+    if host.startswith("["):
+        return host.partition("]")[0] + "]"
+    return host.partition(":")[0]

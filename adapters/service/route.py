@@ -1,0 +1,117 @@
+"""What a route is: an entry of the one table that the service and its OpenAPI document are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Generic, Literal, TypeVar
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict
+from starlette.requests import Request
+from starlette.responses import Response
+
+from onrecord.adapters.asynchronous.store import AsyncStore
+from onrecord.adapters.service.access import Access, Role
+from onrecord.adapters.storage.steps import Steps
+from onrecord.domain.log import Backend
+
+
+class Model(BaseModel):
+    """What comes or goes as JSON: no member is unknown."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Empty(Model):
+    """Nothing is taken."""
+
+
+QueryT = TypeVar("QueryT", bound=BaseModel)
+BodyT = TypeVar("BodyT", bound=BaseModel)
+
+MediaType = Literal[
+    "application/json", "application/octet-stream", "text/event-stream", "text/plain"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[QueryT, BodyT]):
+    """A request that may be answered: who asks, and what was given, looked through.
+
+    `store` is that of the `tenant`, on a `backend` that it shares with those of others; what is asked
+    of the backend is a step of `steps`. `path` has the parameters of the path by name. `actor` and
+    `on_behalf_of` are who acts, by name.
+    """
+
+    request: Request
+    access: Access
+    tenant: UUID
+    store: AsyncStore
+    backend: Backend
+    steps: Steps
+    actor: str | None
+    on_behalf_of: str | None
+    path: Mapping[str, Any]
+    query: QueryT
+    body: BodyT
+
+
+@dataclass(frozen=True, slots=True)
+class Route(Generic[QueryT, BodyT]):
+    """A method and a path, what they take and give, and the function that answers.
+
+    `role` is what a key needs, None where anybody may ask. `answer` is the model of the body of a
+    2xx answer; without one, the answer is bytes of `media_type`. `statuses` are those that it may
+    answer beside `status` and those that any route may.
+    """
+
+    method: Literal["GET", "POST", "PUT", "DELETE"]
+    path: str
+    name: str
+    summary: str
+    role: Role | None
+    query: type[QueryT]
+    body: type[BodyT]
+    answers: Callable[[Call[QueryT, BodyT]], Awaitable[Response]]
+    answer: type[BaseModel] | None = None
+    media_type: MediaType = "application/json"
+    status: int = 200
+    statuses: tuple[int, ...] = ()
+
+    @property
+    def takes_body(self) -> bool:
+        """Whether a body is read."""
+        return self.body is not Empty
+
+
+_JSON: Final = "application/json"
+
+
+def answered(
+    model: BaseModel, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return the answer that has a model as its body; members at their defaults are in it."""
+    body = model.__pydantic_serializer__.to_json(model)
+    return Response(body, status, headers, media_type=_JSON)
+
+
+def etag(*parts: object) -> str:
+    """Return the entity tag of what these parts say whole: it never changes under them.
+
+    It is weak, for answers may be packed (RFC 9110, 8.8.1).
+    """
+    named = "-".join(str(part) for part in parts)
+    return f'W/"{named}"'
+
+
+def is_known(request: Request, tag: str) -> bool:
+    """Whether the client has what a tag stands for (RFC 9110, 13.1.2)."""
+    known = request.headers.get("if-none-match", "")
+    tags = {each.strip() for each in known.split(",")}
+    return tag in tags or "*" in tags
+
+
+def not_modified(tag: str) -> Response:
+    """Return the answer for a client that has it already."""
+    return Response(status_code=304, headers={"etag": tag})

@@ -1,0 +1,94 @@
+"""A service that answers on a port of its own, in a thread of the test."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import urllib3
+import uvicorn
+from urllib3.util import Timeout
+
+from onrecord.adapters.app import connect_tenants
+from onrecord.adapters.gateway.gateway import service_app, service_of
+from onrecord.adapters.service.access import Keyring
+from onrecord.adapters.service.bodies import Limits
+from tests.patience import PATIENCE
+
+
+@dataclass(frozen=True)
+class Served:
+    """Where a service answers."""
+
+    url: str
+    pool: urllib3.PoolManager
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        json: Any = None,
+        *,
+        key: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+    ) -> urllib3.BaseHTTPResponse:
+        """Return the answer to a request; nothing is repeated, and no redirect is followed."""
+        sent = dict(headers or {})
+        if key is not None:
+            sent["authorization"] = f"Bearer {key}"
+        given = {} if json is None else {"json": json}
+        return self.pool.request(
+            method,
+            self.url + path,
+            headers=sent,
+            body=body,
+            retries=False,
+            redirect=False,
+            timeout=Timeout(PATIENCE),
+            **given,
+        )
+
+
+@contextmanager
+def served(
+    url: str = "memory://",
+    *,
+    keyring: Keyring | None = None,
+    hosts: tuple[str, ...] = (),
+    limits: Limits | None = None,
+) -> Generator[Served]:
+    """Serve the store at an URL; it is closed in the end."""
+    store, open_store = connect_tenants(url)
+    app = service_app(service_of(store, open_store, keyring=keyring, hosts=hosts, limits=limits))
+    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, access_log=False)
+    server = uvicorn.Server(config)
+    started = threading.Event()
+
+    async def run() -> None:
+        serving = asyncio.ensure_future(server.serve())
+        while not (server.started or serving.done()):
+            await asyncio.sleep(0.01)
+        started.set()
+        await serving
+
+    thread = threading.Thread(target=asyncio.run, args=(run(),))
+    thread.start()
+    try:
+        assert started.wait(PATIENCE)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        with urllib3.PoolManager() as pool:
+            yield Served(f"http://127.0.0.1:{port}", pool)
+    finally:
+        server.should_exit = True
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
+
+
+TENANT = UUID(int=0xA)
+OTHER = UUID(int=0xB)
