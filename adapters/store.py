@@ -46,8 +46,6 @@ ClientT = TypeVar("ClientT")
 GRACE: Final = timedelta(hours=24)
 """How long a document may wait for the event that refers to it."""
 
-_MICROSECOND: Final = timedelta(microseconds=1)
-
 
 class Store:
     """The conversations of one tenant. Safe to share between threads; close it when done.
@@ -78,7 +76,6 @@ class Store:
         """
         self._backend = backend
         self.url = url
-        self._spool = spool
         self.tenant = tenant
         self._actor = actor
         self._erasing = Erasing(backend, tenant, erase=self._erase, forks=self._staying)
@@ -131,9 +128,8 @@ class Store:
 
         if unbound not in ("record", "refuse"):
             raise InvalidInput('unbound is "record" or "refuse"')
-        return tee.record(
-            client, Binding(self._tenancy.recorders, unbound=unbound, splice=bool(splice))
-        )
+        binding = Binding(self._tenancy.recorders, unbound=unbound, splice=bool(splice))
+        return tee.record(client, binding)
 
     def get(self, which: str | UUID) -> Conversation:
         """Return the conversation of a key, or of an id, which is a UUID: a text is always a key.
@@ -278,7 +274,7 @@ class Store:
             raise InvalidInput("older_than is a time that has passed: give it as 0 or more")
         self._erasing.must_be_allowed()
         self.resume_erasures()
-        swept = self._backend.sweep_blobs(older_than // _MICROSECOND)
+        swept = self._backend.sweep_blobs(older_than // timedelta(microseconds=1))
         rewritten = self._rewrite() if rewrite else ()
         return SweepResult(swept, rewritten, self._residue(), clock_doubts(self._backend))
 
@@ -331,9 +327,9 @@ class Store:
 
     def _erase(self, conversation_id: UUID) -> int:
         """Take away what a conversation says, wherever it is; it may have been taken away before."""
-        self._spool.forget(conversation_id)
+        self._tenancy.spool.forget(conversation_id)
         erased = self._backend.forget(conversation_id)
-        self._spool.forget(conversation_id)  # An answer may have come meanwhile.
+        self._tenancy.spool.forget(conversation_id)  # An answer may have come meanwhile.
         self._tenancy.drop_texts()
         if self._accelerator is not None:
             self._accelerator.forget(conversation_id)
@@ -396,4 +392,9 @@ def is_beside_redis(store: Store) -> bool:
 
 def spool_of(store: Store) -> Spool:
     """Return where a store's unstored answers wait: for what is built on both, not for its users."""
-    return store._spool  # pyright: ignore[reportPrivateUsage]  # its own module's
+    return store._tenancy.spool  # pyright: ignore[reportPrivateUsage]  # its own module's
+
+
+def tenancy_of(store: Store) -> Tenancy:
+    """Return what a store's conversations share: for what is built on both, not for its users."""
+    return store._tenancy  # pyright: ignore[reportPrivateUsage]  # its own module's

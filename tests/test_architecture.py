@@ -48,6 +48,7 @@ ABOUT_SIX_SDKS = (
     "adapters/wire/clients/record.py",  # Their clients.
     "adapters/demo/",  # A story with each of them, and the command that tells it.
     "adapters/cli/commands.py",
+    "adapters/proxy/upstreams.py",  # Their companies' servers.
 )
 """What is about the SDKs of the APIs that are built in: another API has no place in it."""
 

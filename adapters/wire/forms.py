@@ -43,6 +43,11 @@ def is_of_batch(headers: Mapping[str, str], stream: object) -> bool:
     return _OF_A_BATCH.search(_head(cast("Iterable[bytes]", stream))) is not None
 
 
+def begins_batch(headers: Mapping[str, str], head: bytes) -> bool:
+    """Whether a form whose beginning was read holds the requests of a batch."""
+    return _is_form(headers) and _OF_A_BATCH.search(head) is not None
+
+
 def lines_of(form: bytes) -> Iterator[bytes]:
     """Yield the lines of the file in a form, from their first word on; none that is blank.
 

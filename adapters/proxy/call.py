@@ -1,0 +1,175 @@
+"""One request to the proxy: what is recorded of it, and that it is sent."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+import aiohttp
+
+from onrecord.adapters.proxy.address import Address, has_odd_segment
+from onrecord.adapters.proxy.asgi import Header, Receive, Scope, Send
+from onrecord.adapters.proxy.binding import Tenant
+from onrecord.adapters.proxy.endpoints import why_unrecorded
+from onrecord.adapters.proxy.exchange import Outbound, exchange
+from onrecord.adapters.proxy.headers import WARNING, by_name, passed_on
+from onrecord.adapters.proxy.refusals import Refusal
+from onrecord.adapters.proxy.request_body import RequestBody, unpacked
+from onrecord.adapters.proxy.upstreams import Upstream
+from onrecord.adapters.wire.bodies.attempt import AnswerRecorder
+from onrecord.adapters.wire.clients.recorded_async import opened
+from onrecord.adapters.wire.clients.sending import Sending
+from onrecord.adapters.wire.forms import begins_batch
+from onrecord.domain.errors import (
+    ConversationClosed,
+    ConversationForgotten,
+    InvalidContent,
+    InvalidInput,
+    MalformedJson,
+    NotRecorded,
+)
+
+logger = logging.getLogger("onrecord")
+
+Unrecorded: TypeAlias = Literal["pass", "refuse"]
+"""What becomes of a request that asks a model something and cannot be recorded."""
+
+_FORM_HEAD: Final = 64 * 1024
+_AGAIN: Final = (b"retry-after", b"5")
+_UPGRADE: Final = ((b"upgrade", b"HTTP/1.1"), (b"connection", b"upgrade"))
+
+UPGRADE_REFUSED: Final = Refusal(
+    426, "what goes over a websocket is not recorded: call the API over HTTP instead", *_UPGRADE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What becomes of requests that cannot be recorded, and how long one may be that can."""
+
+    unrecorded: Unrecorded
+    longest: int
+
+    def warning(self, why: str, status: int = 403) -> Header:
+        """Return the header that says why something is not recorded; Refusal where it must be."""
+        if self.unrecorded == "refuse":
+            raise Refusal(status, f"{why}: it is not recorded, and only what is recorded passes")
+        logger.warning("a request passes that is not recorded: %s", why)
+        return WARNING, f"not recorded: {why}".encode()
+
+
+class _Prepared(NamedTuple):
+    """A request as it is sent: its body, what records the answer, and what is added to that."""
+
+    body: bytes | AsyncIterator[bytes]
+    recorder: AnswerRecorder | None = None
+    added: tuple[Header, ...] = ()
+
+
+class Call:
+    """One request of a tenant's, to one provider."""
+
+    def __init__(
+        self,
+        tenant: Tenant,
+        upstream: Upstream,
+        address: Address,
+        scope: Scope,
+        receive: Receive,
+        policy: Policy,
+    ) -> None:
+        """Read a request; Refusal where it is not one to be sent."""
+        if has_odd_segment(address.path):
+            raise Refusal(400, "the path may be read as another one: write it without dots")
+        self._own = by_name(scope["headers"])
+        if "upgrade" in self._own:
+            raise UPGRADE_REFUSED
+        self._tenant = tenant
+        self._upstream = upstream
+        self._address = address
+        self._policy = policy
+        self._body = RequestBody(receive)
+        self._headers = passed_on(scope["headers"])
+        passed = {name: self._own[name] for name in (name.lower() for name, _ in self._headers)}
+        path = f"/{address.path}"
+        target = f"{path}?{address.query}" if address.query else path
+        self._sending = Sending(scope["method"], target, passed)
+
+    async def answered(self, session: aiohttp.ClientSession, send: Send) -> None:
+        """Send the request and hand its answer on, as long as the program is there."""
+        await _while_there(self._sent(session, send), self._body.gone())
+
+    async def _sent(self, session: aiohttp.ClientSession, send: Send) -> None:
+        body, recorder, added = await self._prepared()
+        sending = self._sending
+        length = None if isinstance(body, bytes) else self._own.get("content-length")
+        outbound = Outbound(
+            self._upstream, sending.method, sending.target, self._headers, body, length
+        )
+        await exchange(session, outbound, recorder, send, added)
+
+    async def _prepared(self) -> _Prepared:
+        """Record what is to be recorded before the request is sent."""
+        sending = self._sending
+        if not (sending.is_recorded and self._upstream.speaks(sending.purpose.api)):
+            why = why_unrecorded(sending)
+            return self._passing(() if why is None else (self._policy.warning(why),))
+        if sending.kind == "upload" and not begins_batch(
+            sending.headers, await self._body.head(_FORM_HEAD)
+        ):
+            return self._passing()
+        body = await self._body.hold(self._policy.longest)
+        if body is None:
+            why = f"the request is longer than {self._policy.longest} bytes"
+            return self._passing((self._policy.warning(why, 413),))
+        read = unpacked(body, sending.headers.get("content-encoding"), self._policy.longest)
+        if read is None:
+            return _Prepared(body, None, (self._policy.warning("its coding is not known", 400),))
+        try:
+            return _Prepared(body, await self._opened(read))
+        except (InvalidContent, MalformedJson):
+            why = "the body is no request of the API that its path names"
+            return _Prepared(body, None, (self._policy.warning(why, 400),))
+
+    def _passing(self, added: tuple[Header, ...] = ()) -> _Prepared:
+        return _Prepared(self._pieces(), None, added)
+
+    def _pieces(self) -> bytes | AsyncIterator[bytes]:
+        has_body = {"content-length", "transfer-encoding"} & self._own.keys()
+        return self._body.pieces() if has_body else b""
+
+    async def _opened(self, body: bytes) -> AnswerRecorder | None:
+        """Return what records the answer, the request being durable; Refusal where it is not.
+
+        InvalidContent or MalformedJson where the body is none that can be recorded.
+        """
+        bound = self._tenant.bound(self._address, self._own)
+        attempt = partial(self._tenant.exchanges.attempt, bound, self._sending, body)
+        try:
+            return await opened(attempt)
+        except NotRecorded as exc:
+            cause = exc.__cause__
+            if isinstance(cause, (InvalidContent, MalformedJson)):
+                raise cause from exc
+            if isinstance(cause, (ConversationClosed, ConversationForgotten, InvalidInput)):
+                raise Refusal(400, str(cause)) from exc
+            logger.exception("a request could not be recorded, and was not sent")
+            why = "the request was not sent, for it could not be recorded first: try again"
+            raise Refusal(503, why, _AGAIN) from exc
+
+
+async def _while_there(work: Awaitable[None], gone: Awaitable[None]) -> None:
+    """Do work until somebody is gone; whoever is cancelled amid it waits for its end."""
+    working, watching = asyncio.ensure_future(work), asyncio.ensure_future(gone)
+    try:
+        await asyncio.wait((working, watching), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        working.cancel()
+        watching.cancel()
+        await asyncio.wait((working, watching))
+    if not working.cancelled():
+        working.result()

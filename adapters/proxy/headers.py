@@ -1,0 +1,75 @@
+"""Which headers pass: all but those of one connection, and those that are for the proxy itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from onrecord.adapters.proxy.asgi import Header
+from onrecord.adapters.proxy.refusals import Refusal
+from onrecord.adapters.recording.tenancy import HEADER
+
+CONVERSATION: Final = "x-onrecord-conversation"
+"""The header that names a conversation by its key."""
+
+WARNING: Final = b"x-onrecord-warning"
+"""The header of an answer that says what was not recorded."""
+
+_OWN: Final = ("x-onrecord-",)
+_CONNECTION: Final = b"connection"
+_HOP_BY_HOP: Final = frozenset(
+    (_CONNECTION, b"keep-alive", b"te", b"trailer", b"transfer-encoding", b"upgrade")
+)
+"""The headers of one connection (RFC 9110, 7.6.1), with all that begin so: `proxy-`."""
+
+_PROXY: Final = b"proxy-"
+_MADE_ANEW: Final = frozenset((b"host", b"content-length", b"expect"))
+
+
+def passed_on(headers: Iterable[Header]) -> list[tuple[str, str]]:
+    """Return the headers of a request that go to the provider, in order; Refusal where one cannot."""
+    kept = _end_to_end(headers)
+    texts = [(_text(name), _text(value)) for name, value in kept if name not in _MADE_ANEW]
+    return [(name, value) for name, value in texts if not _is_own(name)]
+
+
+def handed_back(headers: Iterable[Header]) -> list[Header]:
+    """Return the headers of an answer that go to the program, as they came."""
+    return list(_end_to_end(headers))
+
+
+def by_name(headers: Iterable[Header]) -> Mapping[str, str]:
+    """Return headers by their names in small letters; those that come twice are joined."""
+    table: dict[str, str] = {}
+    for raw_name, raw_value in headers:
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+        table[name] = f"{table[name]}, {value}" if name in table else value
+    return table
+
+
+def _end_to_end(headers: Iterable[Header]) -> Iterator[Header]:
+    pairs = [(bytes(name), bytes(value)) for name, value in headers]
+    named = {
+        word.strip().lower()
+        for name, value in pairs
+        if name.lower() == _CONNECTION
+        for word in value.split(b",")
+    }
+    for name, value in pairs:
+        lower = name.lower()
+        if lower in _HOP_BY_HOP or lower in named or lower.startswith(_PROXY):
+            continue
+        yield name, value
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode()  # It is encoded so again.
+    except UnicodeDecodeError:
+        raise Refusal(
+            400, "a header is not UTF-8: it would not reach the provider as it is"
+        ) from None
+
+
+def _is_own(name: str) -> bool:
+    return name.lower() == HEADER or name.lower().startswith(_OWN)

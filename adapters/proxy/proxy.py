@@ -1,0 +1,114 @@
+"""The recording proxy, an ASGI application: `/<key>/<provider>/<path>` goes to that provider.
+
+Bytes, status and headers pass as they are, both ways; the key is taken out. What a client that is
+recorded in process records is recorded here, by the same recorder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Final, Protocol
+
+import aiohttp
+
+from onrecord.adapters.proxy.address import address_of
+from onrecord.adapters.proxy.asgi import Receive, Scope, Send
+from onrecord.adapters.proxy.binding import Tenants
+from onrecord.adapters.proxy.call import UPGRADE_REFUSED, Call, Policy, Unrecorded
+from onrecord.adapters.proxy.exchange import new_session
+from onrecord.adapters.proxy.refusals import Refusal, refuse
+from onrecord.adapters.proxy.request_body import ProgramGone
+from onrecord.adapters.proxy.upstreams import BUILT_IN, Upstream
+from onrecord.adapters.store import Store
+
+LONGEST: Final = 64 * 1024**2
+"""How many bytes of a request are held to be recorded: documents come in requests."""
+
+_DENIAL: Final = "websocket.http.response"
+
+
+class Door(Protocol):
+    """Who may come in."""
+
+    async def opened(self, token: str) -> Store | None:
+        """Return the store of a key's tenant; None where it is no key, or may not write."""
+        ...
+
+
+class Proxy:
+    """Hands requests on to providers, and records the turns among them. Close it when done."""
+
+    def __init__(
+        self,
+        door: Door,
+        upstreams: Mapping[str, Upstream] = BUILT_IN,
+        *,
+        unrecorded: Unrecorded = "pass",
+        longest: int = LONGEST,
+    ) -> None:
+        """Let in whom the door lets in, to these providers.
+
+        What asks a model something and cannot be recorded passes with a header that warns, or is
+        refused. A turn of more bytes than `longest` is such a request.
+        """
+        self._door = door
+        self._upstreams = upstreams
+        self._policy = Policy(unrecorded, longest)
+        self._tenants = Tenants()
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        match scope["type"]:
+            case "http":
+                await self._answer(scope, receive, send)
+            case "websocket":
+                await _deny(scope, receive, send)
+            case _:
+                raise ValueError("only requests are answered: `close` ends what is open")
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        address = address_of(scope)
+        upstream = None if address is None else self._upstreams.get(address.provider)
+        shape = upstream.apis[0] if upstream is not None and upstream.apis else ""
+        try:
+            if address is None:
+                raise Refusal(404, "the path is /<key>/<provider>/<the provider's own path>")
+            store = await self._door.opened(address.key)
+            if store is None:
+                raise Refusal(401, "the key in the path is not good, or may not write")
+            if upstream is None:
+                raise Refusal(404, "no provider has the name in the path")
+            tenant = self._tenants.of(store)
+            call = Call(tenant, upstream, address, scope, receive, self._policy)
+            with suppress(ProgramGone):
+                await call.answered(self._open_session(), send)
+        except Refusal as refusal:
+            await refuse(send, refusal, shape)
+
+    def _open_session(self) -> aiohttp.ClientSession:
+        """Return what requests go out by, made when the first one does: it wants the loop."""
+        if self._session is None:
+            self._session = new_session()
+        return self._session
+
+
+async def _deny(scope: Scope, receive: Receive, send: Send) -> None:
+    """Refuse a websocket so that programs fall back at once: by status 426, where that can be said."""
+    await receive()
+    if _DENIAL not in scope.get("extensions", {}):
+        await send({"type": "websocket.close"})
+        return
+
+    async def send_denial(message: dict[str, object] | object) -> None:
+        assert isinstance(message, dict)
+        await send({**message, "type": f"websocket.{message['type']}"})
+
+    await refuse(send_denial, UPGRADE_REFUSED, "openai-responses")
