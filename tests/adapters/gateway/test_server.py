@@ -1,0 +1,50 @@
+"""`onrecord serve` as a process: it says where it answers, and ends well when it is told to."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+import urllib3
+
+import onrecord
+from tests.adapters.cli.command import PROGRAM
+from tests.patience import PATIENCE
+
+
+@pytest.mark.parametrize("told_by", [signal.SIGINT, signal.SIGTERM])
+def test_what_was_said_is_kept_when_the_server_is_told_to_end(
+    tmp_path: Path, told_by: signal.Signals
+) -> None:
+    url = f"sqlite:///{tmp_path / 'log.db'}"
+    with subprocess.Popen(
+        (*PROGRAM, "--url", url, "serve", "--port", "0"), stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        place = re.search(r"http://\S+", process.stderr.readline())
+        assert place is not None
+        path = f"{place[0]}/v1/conversations/a/prompts"
+        said = urllib3.request("POST", path, json={"text": "Hallo"}, timeout=PATIENCE)
+        assert said.status == 201
+        process.send_signal(told_by)
+        assert process.wait(PATIENCE) == 0
+        assert process.stderr.read() == ""
+    with onrecord.connect(url) as store:
+        assert [turn.text for turn in store.get("a").history()] == ["Hallo"]
+
+
+def test_an_address_that_is_taken_is_said_in_one_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        url = f"sqlite:///{tmp_path / 'log.db'}"
+        command = (*PROGRAM, "--url", url, "serve", "--port", port)
+        ended = subprocess.run(
+            command, check=False, capture_output=True, text=True, timeout=PATIENCE
+        )
+    assert ended.returncode == 1
+    assert re.search(rf"127\.0\.0\.1:{port}", ended.stderr)
+    assert len(ended.stderr.splitlines()) == 1
