@@ -271,8 +271,7 @@ class Conversation(ConversationRecording):
 
     def events(self, *, after: int = 0, until: int | None = None) -> list[RecordedEvent]:
         """Return the events with after < version <= until, in order."""
-        first, last = version_given(after), version_if_given(until)
-        return list(self._stream.read(after=first, until=last))
+        return self._stream.events(version_given(after), version_if_given(until))
 
     def history(self, *, at: int | None = None, since: int = 0) -> tuple[Turn, ...]:
         """Return what was said, by turns: all, or only what is new since a version.
@@ -281,10 +280,9 @@ class Conversation(ConversationRecording):
         All results of a round are in one turn of the user's, in the order of their calls. `at` is
         the version to tell it at.
         """
-        from onrecord.adapters.conversation.history_queries import main_branch, turns_since
+        from onrecord.adapters.conversation.history_queries import turns_since
 
-        segments = main_branch(self._stream, at)
-        return turns_since(self._stream.backend, segments, version_given(since))
+        return turns_since(self._stream, at, version_given(since))
 
     def blob(self, blob: Blob) -> bytes:
         """Return the bytes of a blob of this conversation, or of one that it was forked from."""

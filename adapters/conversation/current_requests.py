@@ -20,6 +20,8 @@ from onrecord.adapters.streams.folding import AT_ONCE, Fold, fold, may_go_on
 from onrecord.adapters.streams.folds import FoldCache, FoldKey
 from onrecord.adapters.streams.lineage import LineSegment
 from onrecord.adapters.streams.stream import Stream
+from onrecord.adapters.telemetry import names
+from onrecord.adapters.telemetry.operations import operation
 from onrecord.domain.log import NewSince
 from onrecord.projections.apis.request import Options
 from onrecord.projections.history.history import History
@@ -29,6 +31,13 @@ from onrecord.projections.matching.template import RenderedRequest
 
 def ask_for(stream: Stream, at: int | None, options: Options, tenancy: Tenancy) -> RenderedRequest:
     """Return the request of a conversation, as it is now or as it was at a version."""
+    with operation(names.REQUEST, stream.key) as observed:
+        rendered = _asked(stream, at, options, tenancy)
+        observed.at(rendered.version)
+    return rendered
+
+
+def _asked(stream: Stream, at: int | None, options: Options, tenancy: Tenancy) -> RenderedRequest:
     folds = tenancy.folds
     if at is None and folds is not None and (conversation_id := stream.found()) is not None:
         key = FoldKey(conversation_id, exchanges_of(options.window), options.missing)

@@ -25,6 +25,8 @@ from onrecord.adapters.streams.event_reading import (
 )
 from onrecord.adapters.streams.lineage import LineSegment, amendments, parted
 from onrecord.adapters.streams.stream import Stream
+from onrecord.adapters.telemetry import names
+from onrecord.adapters.telemetry.operations import operation
 from onrecord.domain.blobs import referenced, restore
 from onrecord.domain.content import Native
 from onrecord.domain.encoding import Erased, Unrecognised, read_stored
@@ -133,7 +135,15 @@ def pieces_of(
 # What is new in a conversation: its turns since a version, as a model is told them.
 
 
-def turns_since(
+def turns_since(stream: Stream, at: int | None, since: int) -> tuple[Turn, ...]:
+    """Return the turns of what came after a version, as `_turns_since` does; told at a version."""
+    with operation(names.READ, stream.key) as observed:
+        segments = main_branch(stream, at)
+        observed.at(segments[-1].until if segments else 0)
+        return _turns_since(stream.backend, segments, since)
+
+
+def _turns_since(
     backend: Backend, segments: tuple[LineSegment, ...], since: int
 ) -> tuple[Turn, ...]:
     """Return the turns of what came after a version, whole; reads back to the prompt before it.

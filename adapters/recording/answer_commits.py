@@ -7,17 +7,36 @@ processes agree.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from onrecord.adapters.streams.lineage import last_pointed, lineage
-from onrecord.adapters.streams.stream import Done, append_to
+from onrecord.adapters.streams.stream import Done, Stream, append_to
+from onrecord.adapters.telemetry import names
+from onrecord.adapters.telemetry.operations import operation
 from onrecord.domain.encoding import Unrecognised, decode, encode
 from onrecord.domain.errors import IdempotencyMismatch, VersionConflict
 from onrecord.domain.head import effect_of
 from onrecord.domain.log import Append, Log, NewEvent, RecordedEvent
 
+if TYPE_CHECKING:
+    from onrecord.adapters.recording.state import OpenRequest
+
 _TRIES: Final = 16
+
+
+def store_answer(stream: Stream, answer: Append, request: OpenRequest) -> Done:
+    """Record what a request was answered, as `record_answer`; on its side branch if it is on one.
+
+    One that expects a version is recorded there or not at all.
+    """
+    with operation(names.APPEND, stream.key) as observed:
+        if request.line is None and answer.expected_version is None:
+            done = record_answer(stream.backend, answer, request.request, request.version)
+        else:
+            done = append_to(stream.backend, answer)
+        observed.at(done.last)
+    return done
 
 
 def record_answer(log: Log, answer: Append, request: UUID, version: int) -> Done:

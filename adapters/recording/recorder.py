@@ -15,7 +15,7 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
-from onrecord.adapters.recording.answer_commits import record_answer
+from onrecord.adapters.recording.answer_commits import store_answer
 from onrecord.adapters.recording.bodies import Reading, RecentBodies
 from onrecord.adapters.recording.deferred_answers import DeferredAnswers, find_among
 from onrecord.adapters.recording.match import Matcher
@@ -51,7 +51,7 @@ from onrecord.adapters.recording.state import (
 from onrecord.adapters.recording.tenancy import REMEMBERED
 from onrecord.adapters.recording.unstored import PendingAppend
 from onrecord.adapters.streams.results import with_call_versions
-from onrecord.adapters.streams.stream import Done, Stream, append_first, append_to, stored_again
+from onrecord.adapters.streams.stream import Done, Stream, append_first, stored_again
 from onrecord.adapters.wire.answer import Conclusion, is_oversized
 from onrecord.adapters.wire.blob_bytes import pieces_of
 from onrecord.adapters.wire.requests import WireRequest
@@ -209,9 +209,7 @@ class Recorder:
             self._put({}, answer)
             drafted = answer.drafted(request)
             append = Append(stream.tenant, stream.conversation_id, drafted, at)
-            if request.line is None and at is None:
-                return record_answer(stream.backend, append, request.request, request.version)
-            return append_to(stream.backend, append)
+            return store_answer(stream, append, request)
 
         done = stored_again(record)
         self._deferred.note(_place_of(request), answer.events(request))
@@ -223,13 +221,7 @@ class Recorder:
         stream = self.stream
         drafted = tuple(stream.draft(event, request.request, by=request.by) for event in events)
         append = Append(stream.tenant, stream.conversation_id, drafted)
-
-        def write() -> None:
-            if request.line is None:
-                record_answer(stream.backend, append, request.request, request.version)
-            else:
-                append_to(stream.backend, append)
-
+        write = partial(store_answer, stream, append, request)
         self.spool.store(stream.backend, PendingAppend(append, blobs), write)
 
     def _record(
@@ -273,7 +265,7 @@ class Recorder:
                 # has a line of its own.
                 aside, is_reused = is_reused, True
                 continue
-            request.version = request.done.last - len(answered)
+            request.version, request.model = request.done.last - len(answered), reading.sent.model
             if request.line is None:
                 self._states.sent(request.version)
             self._warn(match, reading.sent)

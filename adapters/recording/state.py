@@ -80,10 +80,10 @@ class OpenRequest:
 
     `request` is the id of its event, which has that `version` once it is recorded; `line` the side
     line that it is on, if any; `by` is who sent it, and so whose its answer is; `done` what the log
-    said of all that was recorded with it.
+    said of all that was recorded with it; `model` the one that it asks, if it names one.
     """
 
-    __slots__ = ("__weakref__", "by", "done", "line", "request", "version")
+    __slots__ = ("__weakref__", "by", "done", "line", "model", "request", "version")
 
     def __init__(
         self, request: UUID, line: UUID | None, version: int = 0, by: Attribution = NOBODY
@@ -94,6 +94,7 @@ class OpenRequest:
         self.version = version
         self.by = by
         self.done: Done | None = None
+        self.model: str | None = None
 
 
 IN_FLIGHT: WeakValueDictionary[UUID, OpenRequest] = WeakValueDictionary()

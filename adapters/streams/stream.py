@@ -14,6 +14,8 @@ from uuid_utils.compat import uuid7
 
 from onrecord.adapters.streams.event_reading import blob_among, has_blob, owners_of, read_through
 from onrecord.adapters.streams.lineage import Lineages, LineSegment
+from onrecord.adapters.telemetry import names
+from onrecord.adapters.telemetry.operations import operation
 from onrecord.domain.admission import Refused, error_of
 from onrecord.domain.content import Blob
 from onrecord.domain.conversation import start
@@ -246,13 +248,15 @@ class Stream:
 
         A conversation owns what its events refer to: a fork takes a copy of what its origin has.
         """
-        request = Append(self.tenant, self.conversation_id, drafted, expected_version)
-        try:
-            done = append_to(self._appends, request)
-        except DocumentMissing:
-            if not self._takes_from_origin(drafted):
-                raise
-            done = append_to(self._appends, request)
+        with operation(names.APPEND, self.key) as observed:
+            request = Append(self.tenant, self.conversation_id, drafted, expected_version)
+            try:
+                done = append_to(self._appends, request)
+            except DocumentMissing:
+                if not self._takes_from_origin(drafted):
+                    raise
+                done = append_to(self._appends, request)
+            observed.at(done.last)
         self._begun = True
         return done
 
@@ -294,7 +298,7 @@ class Stream:
         """
         # Late: `import onrecord` needs neither.
         from onrecord.adapters.streams.scopes import attribution_in, holding
-        from onrecord.adapters.streams.tracing import current_trace
+        from onrecord.adapters.telemetry.tracing import current_trace
 
         return attribution_in(self, holding(), self.holder).traced(current_trace())
 
@@ -355,6 +359,13 @@ class Stream:
         self._spool.settle(self.backend)
         if self.found() is not None:
             yield from self.backend.read(self.conversation_id, after=after, until=until)
+
+    def events(self, after: int, until: int | None) -> list[RecordedEvent]:
+        """Return events with after < version <= until, in order."""
+        with operation(names.READ, self.key) as observed:
+            events = list(self.read(after=after, until=until))
+            observed.at(events[-1].version if events else after)
+        return events
 
     def read_through(self, until: int) -> Iterator[RecordedEvent]:
         """Yield the events up to a version, on any line; those of what it was forked from first."""

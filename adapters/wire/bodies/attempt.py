@@ -14,6 +14,7 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
+from onrecord.adapters.telemetry.model_calls import UNOBSERVED, CallObserver
 from onrecord.adapters.wire.answer import Answer, Conclusion, Loss, events_of, shortened
 from onrecord.adapters.wire.api import AnswerStream, Wire, attempt_failed
 from onrecord.adapters.wire.blob_bytes import BlobBytes, beginning
@@ -111,11 +112,12 @@ class Attempt(AnswerRecorder):
         close: Callable[[Conclusion, bool], None],
         folder: Path,
         limits: Limits = LIMITS,
+        observer: CallObserver = UNOBSERVED,
     ) -> None:
         """Begin to wait for what the request is answered.
 
         What it went out with is asked for where it may come back: not in what a model says. What
-        is too long to be held goes to files in a folder.
+        is too long to be held goes to files in a folder. `observer` is told of chunks and the end.
         """
         super().__init__()
         self._wire = wire
@@ -127,6 +129,7 @@ class Attempt(AnswerRecorder):
         self._request_id: str | None = None
         self._folder = folder
         self._limits = limits
+        self._observer = observer
         self._body = AnswerBody(folder, limits)
         self._stream: AnswerStream | None = None
         self._is_stream = self._may_be_stream = self._is_unreadable = False
@@ -180,6 +183,7 @@ class Attempt(AnswerRecorder):
         """Take the next bytes in; return whether they end the response, which is not closed yet."""
         if self.is_closed:
             return False
+        self._observer.chunk()
         is_over = False
         try:
             for read in self._body.feed(chunk):
@@ -250,8 +254,10 @@ class Attempt(AnswerRecorder):
 
     def _hand_over(self, recording: Conclusion, *, failed: bool) -> None:
         """Have a recording stored. The request was sent: no error of that goes into its call."""
+        observing = self._observer.answered(recording[0], is_stream=self.is_stream)
         try:
-            self._close(recording, failed)
+            with observing:
+                self._close(recording, failed)
         except Exception:
             logger.critical("an answer could not be recorded", exc_info=True)
 

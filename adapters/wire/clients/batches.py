@@ -27,7 +27,7 @@ from onrecord.adapters.recording.batch_records import (
 )
 from onrecord.adapters.recording.recorder import Recorder
 from onrecord.adapters.recording.tenancy import Recorders
-from onrecord.adapters.streams.tracing import TRACEPARENT
+from onrecord.adapters.telemetry.tracing import TRACEPARENT
 from onrecord.adapters.wire.answer import Conclusion, closing_event, shortened
 from onrecord.adapters.wire.api import BatchEntry, BatchResult, BatchStatus, BatchWire, ResultsWire
 from onrecord.adapters.wire.bodies.attempt import AnswerRecorder, Attempt, without_secrets

@@ -15,7 +15,7 @@ from onrecord.adapters.recording.recorder import Recorder
 from onrecord.adapters.recording.spool import RecordingWarning
 from onrecord.adapters.recording.tenancy import HEADER, Recorders
 from onrecord.adapters.streams.scopes import Scope, attribution_in, holding
-from onrecord.adapters.streams.tracing import current_trace, trace_in
+from onrecord.adapters.telemetry.tracing import current_trace, trace_in
 from onrecord.adapters.wire.clients.conversation_wire import ConversationWire
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.new_events import NOBODY, Attribution, Trace

@@ -16,7 +16,8 @@ from onrecord.adapters.recording.deferred_answers import DeferredAnswers
 from onrecord.adapters.recording.plan import respelled
 from onrecord.adapters.recording.recorder import Recorder
 from onrecord.adapters.recording.state import OpenRequest
-from onrecord.adapters.streams.tracing import TRACEPARENT
+from onrecord.adapters.telemetry.model_calls import ModelCall, observed
+from onrecord.adapters.telemetry.tracing import TRACEPARENT
 from onrecord.adapters.wire.answer import Conclusion, closing_event, is_still_made
 from onrecord.adapters.wire.bodies.attempt import AnswerRecorder, Attempt
 from onrecord.adapters.wire.bodies.credentials import Credentials
@@ -129,7 +130,8 @@ class ExchangeRecorder:
         else:
             recorded.recorder.resume(recorded.begun)
         credentials = sending.credentials(body, recorded.api, recorded.recorder.digest)
-        return self._attempt(recorded, body, count, credentials, extensions)
+        call = _model_call(recorded, sending, count)
+        return self._attempt(recorded, body, call, credentials, extensions)
 
     def _reading(self, bound: CallBinding, sending: Sending) -> Attempt | None:
         """Return what records the answer that a request reads; None where nothing awaits it.
@@ -193,7 +195,7 @@ class ExchangeRecorder:
         self,
         recorded: _RecordedRequest,
         body: bytes,
-        count: int,
+        call: ModelCall,
         credentials: Callable[[], Credentials],
         extensions: MutableMapping[str, Any],
     ) -> Attempt:
@@ -201,13 +203,21 @@ class ExchangeRecorder:
             if closing_event(recording) is not None:
                 extensions.pop(MARK, None)  # Sent once more, it asks once more.
             if failed:
-                self._may_be_retried(recorded, body, count)
+                self._may_be_retried(recorded, body, call.resends)
             self._deferred.note(recorded, recording[0])
             recorded.recorder.conclude(request, recording)
 
         request = recorded.begun
         wire, folder = WIRES[recorded.api], recorded.recorder.spool.folder
-        return Attempt(wire, request.request, request.line, credentials, close, folder)
+        return Attempt(
+            wire,
+            request.request,
+            request.line,
+            credentials,
+            close,
+            folder,
+            observer=observed(call),
+        )
 
     def _may_be_retried(self, recorded: _RecordedRequest, body: bytes, count: int) -> None:
         with self._lock:
@@ -232,6 +242,20 @@ def _caller(bound: CallBinding, recorder: Recorder | None) -> _Caller:
     if recorder is None:
         return None, NOBODY
     return recorder.stream.conversation_id, bound.attribution(recorder).without_trace()
+
+
+def _model_call(recorded: _RecordedRequest, sending: Sending, count: int) -> ModelCall:
+    """Return what is told of a call whose request is recorded; `count` is which retry it is."""
+    begun = recorded.begun
+    return ModelCall(
+        api=recorded.api,
+        path=sending.path,
+        conversation=recorded.recorder.stream.key,
+        version=begun.version,
+        model=begun.model,
+        resends=count,
+        traceparent=sending.headers.get(TRACEPARENT),
+    )
 
 
 def _attempt_key(caller: _Caller, body: bytes, count: int) -> _AttemptKey:

@@ -15,8 +15,8 @@ from opentelemetry import trace
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 
 import onrecord
-from onrecord.adapters.streams import tracing
-from onrecord.adapters.streams.tracing import trace_in
+from onrecord.adapters.telemetry import tracing
+from onrecord.adapters.telemetry.tracing import trace_in
 from onrecord.domain.new_events import Trace
 from tests.adapters.openai_clients import HELLO, MODEL, Clients
 from tests.adapters.openai_server import OpenAIServer, Says
