@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from urllib.parse import unquote
 from weakref import WeakKeyDictionary
 
 from onrecord.adapters.proxy.address import Address
-from onrecord.adapters.proxy.headers import CONVERSATION
-from onrecord.adapters.proxy.refusals import Refusal
-from onrecord.adapters.recording.tenancy import HEADER, Recorders, Tenancy
+from onrecord.adapters.proxy.grouping import EXPLICIT, Group, group_of
+from onrecord.adapters.proxy.known_histories import KnownHistories
+from onrecord.adapters.recording.tenancy import HEADER, Tenancy
 from onrecord.adapters.store import Store, tenancy_of
+from onrecord.adapters.wire.bodies.attempt import AnswerRecorder
 from onrecord.adapters.wire.clients.binding import Binding, CallBinding
 from onrecord.adapters.wire.clients.conversation_wire import ConversationWire
-from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder
-from onrecord.domain.errors import InvalidInput
+from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder, conversation_of
+from onrecord.adapters.wire.clients.sending import Sending
+from onrecord.adapters.wire.wires import WIRES
+from onrecord.domain.errors import InvalidInput, MalformedJson
+from onrecord.domain.jsontext import JsonObject, read_bounded_object
 
 
 class Tenant:
@@ -22,26 +28,60 @@ class Tenant:
     def __init__(self, store: Store) -> None:
         """Record into a store."""
         self._tenancy: Tenancy = tenancy_of(store)
-        self.exchanges = ExchangeRecorder(Binding(self._recorders))
+        self._exchanges = ExchangeRecorder(Binding(self._tenancy.recorders))
+        self._known = KnownHistories(self._tenancy)
 
-    @property
-    def _recorders(self) -> Recorders:
-        return self._tenancy.recorders
+    def attempt(
+        self, address: Address, own: Mapping[str, str], sending: Sending, body: bytes
+    ) -> AnswerRecorder | None:
+        """Return what records the answer to a request, the request being durable by then.
 
-    def bound(self, address: Address, own: Mapping[str, str]) -> CallBinding:
-        """Return what binds a request; `own` are its headers before ours were taken out.
-
-        Refusal where it names a conversation by what is no key.
+        `own` are its headers before ours were taken out. None where there is nothing to record.
+        Raises NotRecorded where it could not be made durable, InvalidInput where it names a
+        conversation by what is no key.
         """
-        key = address.conversation or own.get(CONVERSATION)
-        wire = None if key is None else self._wire(key)
-        return CallBinding(self._recorders, own.get(HEADER), wire, "record")
+        recorder = self._exchanges.attempt(self._bound(address, own, sending, body), sending, body)
+        conversation_id = conversation_of(sending)
+        if conversation_id is not None:
+            self._known.note(conversation_id)
+        return recorder
 
-    def _wire(self, key: str) -> ConversationWire:
-        try:
-            return ConversationWire(self._tenancy.stream(key), self._recorders)
-        except InvalidInput as exc:
-            raise Refusal(400, f"the conversation is named by no key: {exc}") from exc
+    def _bound(
+        self, address: Address, own: Mapping[str, str], sending: Sending, body: bytes
+    ) -> CallBinding:
+        """Return what binds a request, in the order of docs/proxy.md."""
+        if EXPLICIT not in own and address.conversation is not None:
+            return self._binding(address.conversation)
+        if EXPLICIT not in own and HEADER in own:
+            return CallBinding(self._tenancy.recorders, own[HEADER], None, "record")
+        group = _group(address, own, sending, body)
+        return self._binding(group.key or self._found(group, sending, body))
+
+    def _binding(self, key: str | None) -> CallBinding:
+        recorders = self._tenancy.recorders
+        wire = None if key is None else ConversationWire(self._tenancy.stream(key), recorders)
+        return CallBinding(recorders, None, wire, "record")
+
+    def _found(self, group: Group, sending: Sending, body: bytes) -> str | None:
+        """Return the key of the conversation that is known to have what a request goes on from."""
+        if group.response is not None:
+            return self._known.of_response(group.response)
+        if not sending.is_turn:
+            return None
+        with suppress(InvalidInput):  # It makes no sense: it has a conversation of its own.
+            wire = WIRES[sending.purpose.api]
+            return self._known.of_history(wire.read_request(body, unquote(sending.path)))
+        return None
+
+
+def _group(address: Address, own: Mapping[str, str], sending: Sending, body: bytes) -> Group:
+    """Return what a request says that it is of."""
+    if sending.kind == "answer":
+        return Group("response", response=unquote(sending.path.rstrip("/").rpartition("/")[2]))
+    members: JsonObject = {}
+    with suppress(MalformedJson):
+        members = read_bounded_object(body)
+    return group_of(own, members, address.provider)
 
 
 class Tenants:

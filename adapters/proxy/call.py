@@ -147,10 +147,11 @@ class Call:
 
         InvalidContent or MalformedJson where the body is none that can be recorded.
         """
-        bound = self._tenant.bound(self._address, self._own)
-        attempt = partial(self._tenant.exchanges.attempt, bound, self._sending, body)
+        attempt = partial(self._tenant.attempt, self._address, self._own, self._sending, body)
         try:
             return await opened(attempt)
+        except InvalidInput as exc:
+            raise Refusal(400, str(exc)) from exc
         except NotRecorded as exc:
             cause = exc.__cause__
             if isinstance(cause, (InvalidContent, MalformedJson)):

@@ -9,9 +9,6 @@ from onrecord.adapters.proxy.asgi import Header
 from onrecord.adapters.proxy.refusals import Refusal
 from onrecord.adapters.recording.tenancy import HEADER
 
-CONVERSATION: Final = "x-onrecord-conversation"
-"""The header that names a conversation by its key."""
-
 WARNING: Final = b"x-onrecord-warning"
 """The header of an answer that says what was not recorded."""
 

@@ -31,8 +31,11 @@ _DENIAL: Final = "websocket.http.response"
 class Door(Protocol):
     """Who may come in."""
 
-    async def opened(self, token: str) -> Store | None:
-        """Return the store of a key's tenant; None where it is no key, or may not write."""
+    async def opened(self, token: str, scope: Scope) -> Store | None:
+        """Return the store of a key's tenant; None where it is no key, or may not write.
+
+        `scope` says whence and by which name the request came.
+        """
         ...
 
 
@@ -81,7 +84,7 @@ class Proxy:
         try:
             if address is None:
                 raise Refusal(404, "the path is /<key>/<provider>/<the provider's own path>")
-            store = await self._door.opened(address.key)
+            store = await self._door.opened(address.key, scope)
             if store is None:
                 raise Refusal(401, "the key in the path is not good, or may not write")
             if upstream is None:

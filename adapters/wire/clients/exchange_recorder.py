@@ -238,6 +238,12 @@ class ExchangeRecorder:
         return None
 
 
+def conversation_of(sending: Sending) -> UUID | None:
+    """Return the conversation that a turn which is being sent is recorded in; None for no turn."""
+    recorded: _RecordedRequest | None = sending.extensions.get(MARK)
+    return None if recorded is None else recorded.recorder.stream.conversation_id
+
+
 def _caller(bound: CallBinding, recorder: Recorder | None) -> _Caller:
     if recorder is None:
         return None, NOBODY

@@ -28,7 +28,7 @@ class OneDoor:
     def __init__(self, store: Store) -> None:
         self.store = store
 
-    async def opened(self, token: str) -> Store | None:
+    async def opened(self, token: str, scope: Scope) -> Store | None:
         return self.store if token == KEY else None
 
 

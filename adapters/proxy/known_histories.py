@@ -1,0 +1,177 @@
+"""The conversations of a tenant by what was said in them, for requests that name none.
+
+All is read from the log, each event once: what another process of the proxy recorded is found as
+well, and so is what was recorded before this one began.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, Final, TypeAlias
+from uuid import UUID
+
+from onrecord.adapters.recording.plan import has_answers
+from onrecord.adapters.recording.tenancy import Tenancy
+from onrecord.adapters.streams.event_reading import line_of
+from onrecord.adapters.streams.lineage import beginning_of
+from onrecord.adapters.wire.requests import WireRequest
+from onrecord.domain.encoding import Erased, Unrecognised
+from onrecord.domain.events import (
+    Event,
+    MessageRecorded,
+    OpaqueRecorded,
+    ReasoningRecorded,
+    RequestSent,
+    ResponseCompleted,
+    ResponseInterrupted,
+    ServerToolCallRecorded,
+    ToolCallRecorded,
+)
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.matching.units import Piece, Unit, digests_of, unit_of, unit_of_piece
+
+_LATEST: Final = 256
+"""How many of the conversations that moved last are looked at, and events of each."""
+
+_KEPT: Final = 16 * 1024
+"""How many answers, and responses, are kept in mind."""
+
+_Answer: TypeAlias = tuple[str, str]
+"""What an answer is known by: the digest of what was said before it, and of a block of it."""
+
+
+class KnownHistories:
+    """Finds the conversation that a request goes on from; safe to share between threads."""
+
+    def __init__(self, tenancy: Tenancy) -> None:
+        """Look among the conversations of a tenant."""
+        self._tenancy = tenancy
+        self._lock = threading.Lock()
+        self._read_until: OrderedDict[UUID, int] = OrderedDict()
+        self._asked: OrderedDict[tuple[UUID, UUID | None], str] = OrderedDict()
+        self._moved: OrderedDict[UUID, None] = OrderedDict()
+        self._by_answer: OrderedDict[_Answer, UUID] = OrderedDict()
+        self._by_response: OrderedDict[str, UUID] = OrderedDict()
+
+    def note(self, conversation_id: UUID) -> None:
+        """Take note that something is being said in a conversation: it is looked at first."""
+        with self._lock:
+            _keep(self._moved, conversation_id, None, _LATEST)
+
+    def of_response(self, provider_id: str) -> str | None:
+        """Return the key of the conversation of a response, by the provider's id; None for none."""
+        with self._lock:
+            for read in (self._read_moved, self._read_latest):
+                read()
+                key = self._key(self._by_response.get(provider_id))
+                if key is not None:
+                    return key
+        return None
+
+    def of_history(self, sent: WireRequest) -> str | None:
+        """Return the key of the conversation that has the longest beginning of a request.
+
+        That is one up to an answer, for others may begin with the same words. None where no
+        conversation has such a beginning, or where the model said nothing yet.
+        """
+        if not has_answers(sent.pieces):
+            return None
+        with self._lock:
+            for read in (self._read_moved, self._read_latest):
+                read()
+                for answer in _answers_in(sent):
+                    key = self._key(self._by_answer.get(answer))
+                    if key is not None:
+                        return key
+        return None
+
+    def _read_moved(self) -> None:
+        """Read what came in the conversations that this process recorded in."""
+        for conversation_id in list(self._moved):
+            if self._read(conversation_id, self._read_until.get(conversation_id, 0)):
+                del self._moved[conversation_id]
+
+    def _read_latest(self) -> None:
+        """Read what came in the conversations that moved last, whoever recorded it."""
+        catalogue = self._tenancy.backend.conversations(self._tenancy.tenant)
+        for entry in list(islice(catalogue, _LATEST)):
+            known = self._read_until.get(entry.conversation_id, 0)
+            if entry.head.version > known:
+                self._read(entry.conversation_id, max(known, entry.head.version - _LATEST))
+
+    def _read(self, conversation_id: UUID, after: int) -> bool:
+        """Take in what came in a conversation; return whether an answer came last."""
+        is_answered = False
+        for recorded in self._tenancy.backend.read(conversation_id, after=after):
+            event = recorded.event()
+            if not isinstance(event, Unrecognised | Erased):
+                is_answered = self._take(recorded, event)
+            _keep(self._read_until, conversation_id, recorded.version, _KEPT)
+        return is_answered
+
+    def _take(self, recorded: RecordedEvent, event: Event) -> bool:
+        """Take in an event; return whether it ends an answer."""
+        conversation_id = recorded.conversation_id
+        place = conversation_id, line_of(recorded)
+        if isinstance(event, RequestSent):
+            _keep(self._asked, place, event.history or "", _KEPT)
+            return False
+        history = self._asked.get(place)
+        if history:
+            for unit in _units_of(event):
+                for name in _names(unit):
+                    _keep(self._by_answer, (history, name), conversation_id, _KEPT)
+        if not isinstance(event, ResponseCompleted | ResponseInterrupted):
+            return False
+        if event.provider_id is not None:
+            _keep(self._by_response, event.provider_id, conversation_id, _KEPT)
+        self._asked.pop(place, None)
+        return True
+
+    def _key(self, conversation_id: UUID | None) -> str | None:
+        """Return the key of a conversation; None where it was forgotten."""
+        if conversation_id is None:
+            return None
+        return beginning_of(self._tenancy.backend, conversation_id).key
+
+
+def _answers_in(sent: WireRequest) -> Iterator[_Answer]:
+    """Yield what the answers in a request are known by, the last one first."""
+    digests, begins = digests_of(sent.pieces), 0
+    places: list[tuple[int, Piece]] = []
+    for place, piece in enumerate(sent.pieces):
+        if piece.role == "assistant":
+            places.append((begins, piece))
+        else:
+            begins = place + 1
+    for begin, piece in reversed(places):
+        for name in _names(unit_of_piece(sent.api, piece)):
+            yield digests[begin], name
+
+
+def _units_of(event: Event) -> Iterable[Unit]:
+    """Return the units of an event that the model said; none of any other."""
+    match event:
+        case MessageRecorded(role="assistant"):
+            return [unit_of("assistant", content) for content in event.content]
+        case ToolCallRecorded():
+            return [unit_of("assistant", event.content, event.call_id)]
+        case ReasoningRecorded() | ServerToolCallRecorded() | OpaqueRecorded():
+            return [unit_of("assistant", event.content)]
+        case _:
+            return ()
+
+
+def _names(unit: Unit) -> tuple[str, ...]:
+    return () if unit.is_blank else (unit.says, *unit.ids)
+
+
+def _keep(entries: OrderedDict[Any, Any], key: object, value: object, most: int) -> None:
+    """Keep an entry as the last one; of more than so many the first goes."""
+    entries[key] = value
+    entries.move_to_end(key)
+    while len(entries) > most:
+        entries.popitem(last=False)

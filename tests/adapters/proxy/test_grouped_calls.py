@@ -1,0 +1,177 @@
+"""Requests that name no conversation find theirs by what they say, across restarts too."""
+
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import anthropic
+import openai
+import pytest
+
+import onrecord
+from onrecord import Store
+from onrecord.adapters.demo.services.scenes import Answer, JsonObject, PlainAnswer
+from onrecord.adapters.demo.services.server import DemoServer
+from tests.adapters.demo.demo_client import HELLO, MODEL
+from tests.adapters.proxy.proxied import PROVIDER_KEY, Proxied, at, proxied
+from tests.adapters.recorded_calls import said
+
+SESSION = {"x-claude-code-session-id": "5e55"}
+
+
+def telling() -> Any:
+    """A model that says something else each time."""
+    numbers = count(1)
+
+    def script(_: JsonObject) -> Answer:
+        return Answer(content=({"type": "text", "text": f"Answer {next(numbers)}."},))
+
+    return script
+
+
+@contextmanager
+def calling(store: Store) -> Generator[tuple[Proxied, anthropic.Anthropic]]:
+    with (
+        DemoServer(telling()) as server,
+        proxied(store, at(server.url)) as proxy,
+        anthropic.Anthropic(
+            api_key=PROVIDER_KEY, base_url=proxy.base("anthropic"), max_retries=0
+        ) as client,
+    ):
+        yield proxy, client
+
+
+def asked(client: anthropic.Anthropic, messages: Any = HELLO, **more: Any) -> Any:
+    create: Any = client.messages.create
+    return create(model=MODEL, max_tokens=64, messages=messages, **more)
+
+
+def went_on(reply: Any, text: str = "And then?") -> list[JsonObject]:
+    return [*HELLO, said(reply), {"role": "user", "content": text}]
+
+
+def test_what_goes_on_from_an_answer_is_of_its_conversation(store: Store) -> None:
+    with calling(store) as (proxy, client):
+        reply = asked(client)
+        asked(client, went_on(reply))
+        texts = [turn.text for turn in proxy.only().history()]
+    assert texts == ["Hello", "Answer 1.", "And then?", "Answer 2."]
+
+
+def test_programs_that_begin_alike_are_kept_apart_by_their_answers(store: Store) -> None:
+    with calling(store) as (proxy, client):
+        replies = [asked(client) for _ in range(9)]
+        for reply in replies:
+            asked(client, went_on(reply))
+        keys = proxy.keys()
+    histories = [store.get(key).history() for key in keys]
+    assert len(histories) == 9
+    assert sorted(history[1].text for history in histories) == [
+        f"Answer {number}." for number in range(1, 10)
+    ]
+    assert {len(history) for history in histories} == {4}
+
+
+def test_an_edited_prompt_begins_another_conversation(store: Store) -> None:
+    with calling(store) as (proxy, client):
+        reply = asked(client)
+        edited = [{"role": "user", "content": "Hi"}, *went_on(reply)[1:]]
+        asked(client, edited)
+        assert len(proxy.keys()) == 2
+
+
+def test_a_conversation_is_found_that_another_process_recorded(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'log.db'}"
+    with onrecord.connect(url) as store, calling(store) as (_, client):
+        reply = asked(client)
+    with onrecord.connect(url) as store, calling(store) as (proxy, client):
+        asked(client, went_on(reply))
+        assert len(proxy.only().history()) == 4
+
+
+def test_a_conversation_that_was_forgotten_is_not_found(store: Store) -> None:
+    with calling(store) as (proxy, client):
+        reply = asked(client)
+        asked(client, went_on(reply))
+        store.forget(proxy.only().conversation_id, reason="asked to", actor="ana")
+        asked(client, went_on(reply))
+        (listed,) = [one for one in store.conversations() if one.key]
+    assert (listed.key or "").startswith("unbound/")
+
+
+def test_a_conversation_of_another_tenant_is_not_found(store: Store, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'log.db'}"
+    with calling(store) as (_, client):
+        reply = asked(client)
+    with (
+        onrecord.connect(url, tenant=UUID(int=7)) as theirs,
+        calling(theirs) as (proxy, client),
+    ):
+        asked(client, went_on(reply))
+        assert proxy.only().history()[0].text == "Hello"
+        assert len(list(store.conversations())) == 1
+
+
+def test_a_session_of_claude_code_is_a_conversation_and_its_agents_have_their_own(
+    store: Store,
+) -> None:
+    with calling(store) as (proxy, client):
+        asked(client, extra_headers=SESSION)
+        asked(client, extra_headers={**SESSION, "x-claude-code-agent-id": "a1"})
+        assert proxy.keys() == ["claude-code/5e55", "claude-code/5e55/a1"]
+
+
+def test_a_side_call_of_a_session_is_beside_its_history(store: Store) -> None:
+    with calling(store) as (proxy, client):
+        reply = asked(client, extra_headers=SESSION)
+        title = [{"role": "user", "content": "Write a title of five words."}]
+        asked(client, title, extra_headers=SESSION)
+        asked(client, went_on(reply), extra_headers=SESSION)
+        texts = [turn.text for turn in proxy.only().history()]
+    assert texts == ["Hello", "Answer 1.", "And then?", "Answer 3."]
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_a_response_is_gone_on_from_by_its_id(tmp_path: Path, *, is_restarted: bool) -> None:
+    url = f"sqlite:///{tmp_path / 'log.db'}"
+    with DemoServer([], openai=lambda _, __: PlainAnswer(text="Good day.")) as server:
+        with onrecord.connect(url) as store:
+            first = responded(store, server)
+            if not is_restarted:
+                gone_on_by_id(store, server, first)
+        if is_restarted:
+            with onrecord.connect(url) as store:
+                gone_on_by_id(store, server, first)
+
+
+def responded(store: Store, server: DemoServer, **more: Any) -> str:
+    with (
+        proxied(store, at(server.url)) as proxy,
+        openai.OpenAI(api_key=PROVIDER_KEY, base_url=proxy.base("openai", "/v1")) as client,
+    ):
+        create: Any = client.responses.create
+        return str(create(model="gpt-5", input="Hello", **more).id)
+
+
+def gone_on_by_id(store: Store, server: DemoServer, first: str) -> None:
+    with suppress(openai.BadRequestError):  # The demo's service holds nothing.
+        responded(store, server, previous_response_id=first)
+    (listed,) = store.conversations()
+    types = [event.type for event in store.get(listed.conversation_id).events()]
+    assert types.count("request.sent") == 2
+
+
+def test_a_session_goes_where_its_header_says_and_reaches_no_provider(store: Store) -> None:
+    with (
+        DemoServer(telling()) as server,
+        proxied(store, at(server.url)) as proxy,
+        anthropic.Anthropic(api_key=PROVIDER_KEY, base_url=proxy.base("anthropic")) as client,
+    ):
+        asked(client, extra_headers={"X-Onrecord-Conversation": "a", **SESSION})
+        (received,) = server.requests
+        assert proxy.keys() == ["a"]
+        assert "x-onrecord-conversation" not in received.headers
+        assert received.headers["x-claude-code-session-id"] == "5e55"
