@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from onrecord.adapters.cli.program import Url
+from onrecord.adapters.telemetry.logs import LogFormat, log_config
 from onrecord.adapters.terminal import output
 
 if TYPE_CHECKING:
@@ -30,15 +31,23 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    log_format: Annotated[
+        LogFormat, typer.Option(help="Lines for people, or a line of JSON for each.")
+    ] = "text",
+    access_log: Annotated[
+        bool, typer.Option("--access-log", help="Log a line for each request, too.")
+    ] = False,
     url: Url = None,
 ) -> None:
     """Serve the store over HTTP: to runtimes in any language, until Ctrl-C or SIGTERM.
 
     Programs of this machine need no key until the first one is issued; all others need one.
-    `/openapi.json` describes what there is to ask.
+    `/openapi.json` describes what there is to ask. Logs have no content, no keys and no queries.
 
     Example: `onrecord serve --url sqlite:///support.db`
     """
+    from logging.config import dictConfig
+
     from onrecord.adapters.app import connect_tenants
     from onrecord.domain.errors import NotInstalled
 
@@ -49,11 +58,17 @@ def serve(
         if error.name is None or error.name.startswith("onrecord"):
             raise
         raise NotInstalled("onrecord serve", error.name, "serve") from error
+    dictConfig(log_config(log_format))
     store, open_store = connect_tenants(url or context.obj)
     if not _is_loopback(host):
         output.note("Whoever reaches this address needs a key: `onrecord keys issue` makes one.")
     serve_store(
-        store, open_store, Address(host, port), hosts=allow_host or (), started=_say_started
+        store,
+        open_store,
+        Address(host, port),
+        hosts=allow_host or (),
+        access_log=access_log,
+        started=_say_started,
     )
 
 

@@ -42,8 +42,10 @@ def serve_store(
     address: Address,
     *,
     hosts: Collection[str] = (),
+    access_log: bool = False,
     started: Callable[[Address], None],
 ) -> None:
     """Serve a store at an address until the process is told to end, then close it."""
     service = service_of(store, open_store, hosts=hosts)
-    serve(service_app(service), address, started=started, ending=lambda: None)
+    app = service_app(service)
+    serve(app, address, access_log=access_log, started=started, ending=lambda: None)

@@ -39,18 +39,20 @@ def serve(
     app: ASGIApp,
     address: Address,
     *,
+    access_log: bool = False,
     started: Callable[[Address], None],
     ending: Callable[[], None],
 ) -> None:
     """Serve an application until SIGINT or SIGTERM; answers that are under way are finished.
 
-    `started` is told where it listens. `ending` is called when it is told to end: what would be
-    answered for ever has to stop then. InvalidInput where nobody can listen at the address.
+    The program's own loggers take its lines; `access_log` has one for each request. `started` is told
+    where it listens. `ending` is called when it is told to end: what would be answered for ever has to
+    stop then. InvalidInput where nobody can listen at the address.
     """
     config = uvicorn.Config(
         app,
         log_config=None,
-        access_log=False,
+        access_log=access_log,
         server_header=False,
         date_header=False,
         proxy_headers=False,

@@ -108,9 +108,10 @@ def error_of(error: BaseException) -> dict[str, Any]:
 
 
 def log_config(log_format: LogFormat) -> dict[str, Any]:
-    """Return the configuration of a server's logs, as `logging.config.dictConfig` and uvicorn take it.
+    """Return the configuration of a server's logs, as `logging.config.dictConfig` takes it.
 
-    All go to standard error, those of Onrecord and of uvicorn, none of them twice.
+    All go to standard error, none of them twice: what Onrecord, asyncio and aiohttp say, the faults
+    that uvicorn has, and a line for each request where these are asked for.
     """
     formatter = JsonFormatter if log_format == "json" else TextFormatter
     handler = {
@@ -119,14 +120,20 @@ def log_config(log_format: LogFormat) -> dict[str, Any]:
         "filters": ["masking"],
         "stream": "ext://sys.stderr",
     }
-    logger = {"handlers": ["lines"], "level": "INFO", "propagate": False}
+    loggers = {
+        name: {"handlers": ["lines"], "level": level, "propagate": False}
+        for name, level in (
+            *(("onrecord", "INFO"), (_ACCESS, "INFO")),
+            *(("uvicorn", "WARNING"), ("asyncio", "WARNING"), ("aiohttp", "WARNING")),
+        )
+    }
     return {
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"line": {"()": formatter}},
         "filters": {"masking": {"()": Masking}},
         "handlers": {"lines": handler},
-        "loggers": {name: logger for name in ("onrecord", "uvicorn", "asyncio", _ACCESS)},
+        "loggers": loggers,
     }
 
 
