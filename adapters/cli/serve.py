@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
@@ -37,12 +37,27 @@ def serve(
     access_log: Annotated[
         bool, typer.Option("--access-log", help="Log a line for each request, too.")
     ] = False,
+    upstream: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=URL",
+            help="Let the proxy reach this provider too, or this one elsewhere. May be given "
+            "several times.",
+            show_default=False,
+        ),
+    ] = None,
+    unrecorded: Annotated[
+        Literal["pass", "refuse"],
+        typer.Option(help="What becomes of a request to the proxy that cannot be recorded."),
+    ] = "pass",
     url: Url = None,
 ) -> None:
     """Serve the store over HTTP: to runtimes in any language, until Ctrl-C or SIGTERM.
 
     Programs of this machine need no key until the first one is issued; all others need one.
-    `/openapi.json` describes what there is to ask. Logs have no content, no keys and no queries.
+    `/openapi.json` describes what there is to ask. A program is recorded whose base URL is
+    `/proxy/<key>/<provider>`; without keys that is `/proxy/local/anthropic`, say. Logs have no
+    content, no keys and no queries.
 
     Example: `onrecord serve --url sqlite:///support.db`
     """
@@ -52,13 +67,16 @@ def serve(
     from onrecord.domain.errors import NotInstalled
 
     try:
-        from onrecord.adapters.gateway.gateway import serve_store
+        from onrecord.adapters.gateway.gateway import Proxying, serve_store
         from onrecord.adapters.gateway.server import Address
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("onrecord"):
             raise
         raise NotInstalled("onrecord serve", error.name, "serve") from error
     dictConfig(log_config(log_format))
+    from onrecord.adapters.proxy.upstreams import upstreams_given
+
+    proxying = Proxying(upstreams_given(upstream or ()), unrecorded)
     store, open_store = connect_tenants(url or context.obj)
     if not _is_loopback(host):
         output.note("Whoever reaches this address needs a key: `onrecord keys issue` makes one.")
@@ -68,6 +86,7 @@ def serve(
         Address(host, port),
         hosts=allow_host or (),
         access_log=access_log,
+        proxying=proxying,
         started=_say_started,
     )
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from starlette.types import ASGIApp
 
+from onrecord.adapters.gateway.mounted_proxy import PATH, ProxyDoor
 from onrecord.adapters.gateway.server import Address, serve
+from onrecord.adapters.proxy.call import Unrecorded
+from onrecord.adapters.proxy.proxy import Proxy
+from onrecord.adapters.proxy.upstreams import BUILT_IN, Upstream
 from onrecord.adapters.service.access import Keyring, NoKeys
 from onrecord.adapters.service.application import OpenRequests, Service, application
 from onrecord.adapters.service.bodies import Limits
@@ -31,9 +36,20 @@ def service_of(
     return Service(tenants, door, bounds, OpenRequests(bounds.open_requests))
 
 
-def service_app(service: Service) -> ASGIApp:
-    """Return the application that has all routes."""
-    return application(service, ROUTES)
+@dataclass(frozen=True, slots=True)
+class Proxying:
+    """Which providers the proxy reaches, and what becomes of requests that it cannot record."""
+
+    upstreams: Mapping[str, Upstream] = field(default_factory=lambda: BUILT_IN)
+    unrecorded: Unrecorded = "pass"
+
+
+def gateway_app(service: Service, proxying: Proxying | None = None) -> ASGIApp:
+    """Return the application that has all routes, and the recording proxy beside them."""
+    chosen = proxying or Proxying()
+    door = ProxyDoor(service.door, service.tenants)
+    proxy = Proxy(door, chosen.upstreams, unrecorded=chosen.unrecorded)
+    return application(service, ROUTES, {PATH: proxy}, closes=proxy.close)
 
 
 def serve_store(
@@ -43,9 +59,9 @@ def serve_store(
     *,
     hosts: Collection[str] = (),
     access_log: bool = False,
+    proxying: Proxying | None = None,
     started: Callable[[Address], None],
 ) -> None:
     """Serve a store at an address until the process is told to end, then close it."""
-    service = service_of(store, open_store, hosts=hosts)
-    app = service_app(service)
+    app = gateway_app(service_of(store, open_store, hosts=hosts), proxying)
     serve(app, address, access_log=access_log, started=started, ending=lambda: None)

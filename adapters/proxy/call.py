@@ -39,7 +39,9 @@ Unrecorded: TypeAlias = Literal["pass", "refuse"]
 """What becomes of a request that asks a model something and cannot be recorded."""
 
 _FORM_HEAD: Final = 64 * 1024
-_AGAIN: Final = (b"retry-after", b"5")
+AGAIN: Final = (b"retry-after", b"5")
+"""The header that says when to try again."""
+
 _UPGRADE: Final = ((b"upgrade", b"HTTP/1.1"), (b"connection", b"upgrade"))
 
 UPGRADE_REFUSED: Final = Refusal(
@@ -160,7 +162,7 @@ class Call:
                 raise Refusal(400, str(cause)) from exc
             logger.exception("a request could not be recorded, and was not sent")
             why = "the request was not sent, for it could not be recorded first: try again"
-            raise Refusal(503, why, _AGAIN) from exc
+            raise Refusal(503, why, AGAIN) from exc
 
 
 async def _while_there(work: Awaitable[None], gone: Awaitable[None]) -> None:

@@ -6,6 +6,7 @@ recorded in process records is recorded here, by the same recorder.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final, Protocol
@@ -15,12 +16,15 @@ import aiohttp
 from onrecord.adapters.proxy.address import address_of
 from onrecord.adapters.proxy.asgi import Receive, Scope, Send
 from onrecord.adapters.proxy.binding import Tenants
-from onrecord.adapters.proxy.call import UPGRADE_REFUSED, Call, Policy, Unrecorded
+from onrecord.adapters.proxy.call import AGAIN, UPGRADE_REFUSED, Call, Policy, Unrecorded
 from onrecord.adapters.proxy.exchange import new_session
 from onrecord.adapters.proxy.refusals import Refusal, refuse
 from onrecord.adapters.proxy.request_body import ProgramGone
 from onrecord.adapters.proxy.upstreams import BUILT_IN, Upstream
 from onrecord.adapters.store import Store
+from onrecord.domain.errors import StorageError
+
+logger = logging.getLogger("onrecord")
 
 LONGEST: Final = 64 * 1024**2
 """How many bytes of a request are held to be recorded: documents come in requests."""
@@ -84,7 +88,7 @@ class Proxy:
         try:
             if address is None:
                 raise Refusal(404, "the path is /<key>/<provider>/<the provider's own path>")
-            store = await self._door.opened(address.key, scope)
+            store = await self._opened(address.key, scope)
             if store is None:
                 raise Refusal(401, "the key in the path is not good, or may not write")
             if upstream is None:
@@ -95,6 +99,13 @@ class Proxy:
                 await call.answered(self._open_session(), send)
         except Refusal as refusal:
             await refuse(send, refusal, shape)
+
+    async def _opened(self, token: str, scope: Scope) -> Store | None:
+        try:
+            return await self._door.opened(token, scope)
+        except StorageError as exc:
+            logger.warning("a key could not be looked up: %s", exc)
+            raise Refusal(503, "keys cannot be looked up now: try again", AGAIN) from exc
 
     def _open_session(self) -> aiohttp.ClientSession:
         """Return what requests go out by, made when the first one does: it wants the loop."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -89,24 +89,32 @@ class Service:
 def application(
     service: Service,
     routes: Iterable[Route[Any, Any]],
-    mounted: Mapping[str, ASGIApp] | None = None,
+    mounted: Mapping[str, ASGIApp],
+    closes: Callable[[], Awaitable[None]],
 ) -> ASGIApp:
-    """Return the application that has these routes; `mounted` are others, by how their paths begin."""
+    """Return the application that has these routes.
+
+    `mounted` are others, by how their paths begin, such as `/proxy`. `closes` lets go of what these
+    hold, when the server has ended.
+    """
     app = Starlette(
         routes=[_mounted(service, route) for route in routes],
         middleware=[Middleware(GZipMiddleware, minimum_size=_SMALLEST_PACKED)],
         exception_handlers={HTTPException: _http_problem, Exception: _failure},
-        lifespan=partial(_lifespan, service),
+        lifespan=partial(_lifespan, service, closes),
     )
-    return _Entry(app, mounted or {})
+    return _Entry(app, mounted)
 
 
 @asynccontextmanager
-async def _lifespan(service: Service, app: Starlette) -> AsyncGenerator[None]:
+async def _lifespan(
+    service: Service, closes: Callable[[], Awaitable[None]], app: Starlette
+) -> AsyncGenerator[None]:
     del app
     try:
         yield
     finally:
+        await closes()
         await service.tenants.close()
 
 
@@ -121,14 +129,14 @@ class _Entry:
         self._mounted = mounted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
         raw = scope.get("raw_path") or scope["path"].encode()
         path = raw.decode("latin-1")
-        for prefix, app in self._mounted.items():
-            if path.startswith(prefix):
-                await app(scope, receive, send)
+        for root, app in self._mounted.items():
+            if path.startswith(f"{root}/"):
+                await app({**scope, "root_path": root}, receive, send)
                 return
         await self._app({**scope, "path": path}, receive, send)
 

@@ -21,28 +21,38 @@ class Tenants:
 
     def __init__(self, store: Store, open_store: Callable[[UUID], Store]) -> None:
         """Serve a store, and those of other tenants that `open_store` makes on its backend."""
-        self._root = AsyncStore(store)
+        self._root = store, AsyncStore(store)
         self._open = open_store
-        self._stores: OrderedDict[UUID, AsyncStore] = OrderedDict()
+        self._stores: OrderedDict[UUID, tuple[Store, AsyncStore]] = OrderedDict()
         self.backend: Final[Backend] = backend_of(store)
         self.steps: Final[Steps] = steps_of(self.backend)
         self.url: Final = store.url
         self.tenant: Final = store.tenant
 
     async def of(self, tenant: UUID) -> AsyncStore:
-        """Return the store of a tenant."""
-        if tenant == self.tenant:
-            return self._root
-        store = self._stores.get(tenant)
-        if store is None:
-            store = AsyncStore(await self.steps.run(lambda: self._open(tenant)))
-            # Another request may have opened it meanwhile: its folds count.
-            store = self._stores.setdefault(tenant, store)
-            if len(self._stores) > _MOST:
-                self._stores.popitem(last=False)
-        self._stores.move_to_end(tenant)
+        """Return the store of a tenant, to be awaited."""
+        _, awaited = await self._both(tenant)
+        return awaited
+
+    async def store_of(self, tenant: UUID) -> Store:
+        """Return the store of a tenant, as threads use it."""
+        store, _ = await self._both(tenant)
         return store
 
     async def close(self) -> None:
         """Let go of files and connections, once what was begun is done."""
-        await self._root.close()
+        _, awaited = self._root
+        await awaited.close()
+
+    async def _both(self, tenant: UUID) -> tuple[Store, AsyncStore]:
+        if tenant == self.tenant:
+            return self._root
+        both = self._stores.get(tenant)
+        if both is None:
+            store = await self.steps.run(lambda: self._open(tenant))
+            # Another request may have opened it meanwhile: its folds count.
+            both = self._stores.setdefault(tenant, (store, AsyncStore(store)))
+            if len(self._stores) > _MOST:
+                self._stores.popitem(last=False)
+        self._stores.move_to_end(tenant)
+        return both

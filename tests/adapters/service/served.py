@@ -8,14 +8,13 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
 import urllib3
 import uvicorn
 from urllib3.util import Timeout
 
 from onrecord.adapters.app import connect_tenants
-from onrecord.adapters.gateway.gateway import service_app, service_of
+from onrecord.adapters.gateway.gateway import Proxying, gateway_app, service_of
 from onrecord.adapters.service.access import Keyring
 from onrecord.adapters.service.bodies import Limits
 from tests.patience import PATIENCE
@@ -62,10 +61,12 @@ def served(
     keyring: Keyring | None = None,
     hosts: tuple[str, ...] = (),
     limits: Limits | None = None,
+    proxying: Proxying | None = None,
 ) -> Generator[Served]:
     """Serve the store at an URL; it is closed in the end."""
     store, open_store = connect_tenants(url)
-    app = service_app(service_of(store, open_store, keyring=keyring, hosts=hosts, limits=limits))
+    service = service_of(store, open_store, keyring=keyring, hosts=hosts, limits=limits)
+    app = gateway_app(service, proxying)
     config = uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, access_log=False)
     server = uvicorn.Server(config)
     started = threading.Event()
@@ -88,7 +89,3 @@ def served(
         server.should_exit = True
         thread.join(PATIENCE)
         assert not thread.is_alive()
-
-
-TENANT = UUID(int=0xA)
-OTHER = UUID(int=0xB)

@@ -11,26 +11,11 @@ from typing import Any
 import pytest
 
 import onrecord
-from onrecord.adapters.service.access import Access
 from onrecord.adapters.service.bodies import Limits
 from onrecord.adapters.service.route import Route
 from onrecord.adapters.service.routes.table import ROUTES
-from tests.adapters.service.served import OTHER, TENANT, Served, served
-
-KEYS = {
-    "reader": Access(TENANT, "read", "reader", OTHER),
-    "writer": Access(TENANT, "write", "writer", TENANT),
-    "stranger": Access(OTHER, "write", "stranger", OTHER),
-    "operator": Access(TENANT, "operate", "operator", TENANT, all_tenants=True),
-}
-
-
-class Keys:
-    def access(self, token: str) -> Access | None:
-        return KEYS.get(token)
-
-    def is_used(self) -> bool:
-        return True
+from tests.adapters.service.keys import OTHER, TENANT, Keys
+from tests.adapters.service.served import Served, served
 
 
 @pytest.fixture

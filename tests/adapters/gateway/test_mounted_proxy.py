@@ -1,0 +1,82 @@
+"""The proxy as a part of the gateway: who comes in by the service's door is recorded, nobody else."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+
+import anthropic
+import pytest
+
+import onrecord
+from onrecord.adapters.demo.services.server import DemoServer
+from onrecord.adapters.gateway.gateway import Proxying
+from tests.adapters.demo.demo_client import GREETING, MODEL
+from tests.adapters.proxy.proxied import PROVIDER_KEY, at
+from tests.adapters.service.keys import Keys
+from tests.adapters.service.served import Served, served
+
+ASKED = {
+    "model": MODEL,
+    "max_tokens": 64,
+    "messages": [{"role": "user", "content": "Hello"}],
+}
+
+
+@pytest.fixture
+def provider() -> Generator[DemoServer]:
+    with DemoServer([GREETING] * 4) as server:
+        yield server
+
+
+def asked(service: Served, key: str, **headers: str) -> int:
+    own = {"x-api-key": PROVIDER_KEY, "anthropic-version": "2023-06-01"}
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    path = f"/proxy/{key}/anthropic/v1/messages"
+    return service.ask("POST", path, ASKED, headers=own | given).status
+
+
+def test_a_program_of_this_machine_is_recorded_without_a_key(
+    provider: DemoServer, tmp_path: Path
+) -> None:
+    url = f"sqlite:///{tmp_path / 'log.db'}"
+    with served(url, proxying=Proxying(at(provider.url))) as service:
+        base_url = f"{service.url}/proxy/local/in/support%2F4711/anthropic"
+        with anthropic.Anthropic(api_key=PROVIDER_KEY, base_url=base_url) as client:
+            client.messages.create(
+                model=MODEL, max_tokens=64, messages=[{"role": "user", "content": "Hello"}]
+            )
+    with onrecord.connect(url) as store:
+        said = [turn.text for turn in store.get("support/4711").history()]
+        assert said == ["Hello", GREETING.content[0]["text"]]
+
+
+def test_no_web_page_and_nobody_who_is_forwarded_comes_in_without_a_key(
+    provider: DemoServer,
+) -> None:
+    with served(proxying=Proxying(at(provider.url))) as service:
+        assert asked(service, "local") == 200
+        assert asked(service, "local", host="evil.example") == 401
+        assert asked(service, "local", x_forwarded_for="1.2.3.4") == 401
+        assert len(provider.requests) == 1
+
+
+def test_a_key_to_write_is_recorded_for_its_tenant(provider: DemoServer) -> None:
+    with served(keyring=Keys(), proxying=Proxying(at(provider.url))) as service:
+        assert asked(service, "writer", x_onrecord_conversation="a") == 200
+        assert service.ask("GET", "/v1/conversations/a", key="reader").status == 200
+        assert service.ask("GET", "/v1/conversations/a", key="stranger").status == 404
+
+
+@pytest.mark.parametrize("key", ["reader", "unknown", "local"])
+def test_who_may_not_write_reaches_no_provider(provider: DemoServer, key: str) -> None:
+    with served(keyring=Keys(), proxying=Proxying(at(provider.url))) as service:
+        assert asked(service, key) == 401
+    assert provider.requests == ()
+
+
+def test_keys_that_cannot_be_looked_up_are_no_failure_of_the_program(provider: DemoServer) -> None:
+    with served(keyring=Keys(are_away=True), proxying=Proxying(at(provider.url))) as service:
+        assert asked(service, "writer") == 503
+        assert service.ask("GET", "/v1/conversations/a", key="reader").status == 503
+    assert provider.requests == ()
