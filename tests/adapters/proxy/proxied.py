@@ -7,6 +7,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import Thread
+from types import MappingProxyType
 from typing import Any
 
 import uvicorn
@@ -99,8 +100,13 @@ def at(url: str, *providers: str) -> Mapping[str, Upstream]:
 
 
 @contextmanager
-def proxied(store: Store, upstreams: Mapping[str, Upstream], **options: Any) -> Generator[Proxied]:
-    """Run the proxy before providers."""
+def proxied(
+    store: Store,
+    upstreams: Mapping[str, Upstream],
+    server: Mapping[str, Any] = MappingProxyType({}),
+    **options: Any,
+) -> Generator[Proxied]:
+    """Run the proxy before providers; `server` are options of uvicorn's."""
     proxy = Proxy(OneDoor(store), upstreams, **options)
-    with served(Mounted(proxy)) as origin:
+    with served(Mounted(proxy), **server) as origin:
         yield Proxied(origin, store)
