@@ -28,7 +28,7 @@ DRILLS := tests/faults tests/tampering tests/bench tests/contract/test_recorded_
 	$(addprefix tests/adapters/views/test_,killed_readers.py worker_processes.py) \
 	$(addprefix tests/adapters/wire/test_,long_answers.py peaks.py stream_kills.py) \
 	$(addprefix tests/adapters/wire/clients/test_,tee_exit.py tee_killed.py) \
-	tests/test_adding_a_provider.py tests/test_operations_page.py
+	tests/test_adding_a_provider.py tests/test_operations_page.py tests/typescript
 
 # Where the recorded traffic of `make corpus` lies: any recordings of the services, in folders named as theirs.
 WIRE ?= $(or $(ONRECORD_WIRE_CORPUS),../shared/wire)

@@ -13,6 +13,7 @@ from pydantic.json_schema import models_json_schema
 from onrecord.adapters.service.parameters import PATH_PARAMETERS
 from onrecord.adapters.service.problems import PROBLEM_TYPES
 from onrecord.adapters.service.route import Empty, Model, Route
+from onrecord.domain import jsontext
 from onrecord.domain.jsontext import JsonObject
 
 _SCHEMAS: Final = "#/components/schemas/{model}"
@@ -140,8 +141,28 @@ def _schemas(routes: tuple[Route[Any, Any], ...]) -> JsonObject:
     given = [route.answer for route in routes if route.answer is not None]
     models = [*_in_mode(taken, "validation"), *_in_mode([*given, ProblemDetails], "serialization")]
     _, schema = models_json_schema(models, ref_template=_SCHEMAS)
-    schemas: JsonObject = schema["$defs"]
-    return schemas
+    return {name: _without_defaults(each) for name, each in schema["$defs"].items()}
+
+
+def _without_defaults(schema: JsonObject) -> JsonObject:
+    """Return the schema of an object whose members say their defaults in words.
+
+    Generators of clients take a member that has a default for one that is always there, and have
+    callers give it.
+    """
+    members = schema.get("properties")
+    if members is None:
+        return schema
+    return schema | {"properties": {name: _said(member) for name, member in members.items()}}
+
+
+def _said(member: JsonObject) -> JsonObject:
+    described = {name: value for name, value in member.items() if name != "default"}
+    default = member.get("default")
+    if default is not None:
+        words = (member.get("description"), f"By default {jsontext.write(default).decode()}.")
+        described["description"] = " ".join(filter(None, words))
+    return described
 
 
 def _in_mode(
