@@ -13,11 +13,19 @@ from onrecord.domain import events
 from onrecord.domain.admission import need_of
 from onrecord.domain.blobs import referenced
 from onrecord.domain.content import Blob, Native
-from onrecord.domain.encoding import VERSIONS, encode, name_of
+from onrecord.domain.encoding import VERSIONS, Unrecognised, encode, name_of
 from onrecord.domain.events import Event
 from onrecord.domain.head import effect_of
 from onrecord.domain.header import NO_METADATA, ON_BEHALF_OF, SPAN, ClientHeader, header_bytes
 from onrecord.domain.log import NewEvent
+from onrecord.domain.operators import (
+    SCHEMA_VERSION,
+    SHAPES,
+    KeyRevoked,
+    KeyUsed,
+    OperatorsFact,
+    encode_fact,
+)
 from onrecord.domain.tools import (
     ApprovalDecided,
     ApprovalRequested,
@@ -28,6 +36,7 @@ from onrecord.domain.tools import (
 # A body that names a blob holds one of these keys, as itself: its JSON escapes neither.
 _NAMES_DIGEST: Final = b'"sha256"'
 _NAMES_BLOB: Final = b'"$onrecord.blob"'
+_FACTS: Final[Mapping[type[OperatorsFact], str]] = {shape: name for name, shape in SHAPES.items()}
 
 
 class Trace(NamedTuple):
@@ -138,6 +147,33 @@ def draft(event: Event, stamp: Stamp) -> NewEvent:
         once=once_of(event),
         blobs=blobs_of(event) if _NAMES_DIGEST in body or _NAMES_BLOB in body else (),
         needs=need_of(event),
+    )
+
+
+def draft_fact(fact: OperatorsFact, stamp: Stamp) -> NewEvent:
+    """Return a fact of the operators' stream ready for the log; `stamp` is of that stream.
+
+    What is told of a key needs a stream that is not closed: nothing comes after it was revoked.
+    """
+    name, body = _FACTS[type(fact)], encode_fact(fact)
+    header = ClientHeader(
+        event_id=stamp.event_id,
+        tenant=stamp.tenant,
+        conversation_id=stamp.conversation_id,
+        type=name,
+        schema_version=SCHEMA_VERSION,
+        occurred_at=stamp.occurred_at,
+        actor=stamp.actor,
+    )
+    return NewEvent(
+        event_id=stamp.event_id,
+        type=name,
+        schema_version=SCHEMA_VERSION,
+        header=header_bytes(header),
+        salt=stamp.salt,
+        body=body,
+        effect=effect_of(Unrecognised(name, SCHEMA_VERSION, body)),
+        needs="open" if isinstance(fact, KeyUsed | KeyRevoked) else None,
     )
 
 

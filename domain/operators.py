@@ -4,17 +4,18 @@ The operators' stream holds what people did to the store rather than in a conver
 tenant of the log by itself (`operators_of`), in the shard of the tenant that it is about: so no
 list of conversations shows it, and no key leads to it. Its id and those of its streams bear a mark
 that no tenant's and no conversation's may have (`is_marked`). An erasure is a stream in it: an
-`ErasureIntended`, durable before anything goes, and an `ErasureCompleted` after all of it went.
-Who and why stand in the body, never in a header.
+`ErasureIntended`, durable before anything goes, and an `ErasureCompleted` after all of it went. So
+is a key of the service: a `KeyIssued`, some `KeyUsed`, and a `KeyRevoked` at its end. Who and why
+stand in the body, never in a header.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Annotated, Final, Protocol
+from typing import Annotated, Final, Literal, Protocol, Self
 from uuid import UUID
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from onrecord.domain import jsontext
 from onrecord.domain.content import Value
@@ -69,13 +70,64 @@ class ErasureCompleted(Value):
         return time_of(self.at)
 
 
+KeyRole = Literal["read", "write", "operate"]
+"""What a key lets a program do: read; read and write; do all that operators do, too."""
+
+
+class KeyIssued(Value):
+    """Somebody made a key of the service: for whom (`name`), in which role, and until when.
+
+    `digest` is the SHA-256 of its secret, in hex: the secret is nowhere. The key is for one tenant, or
+    for `all_tenants`, which only a key to operate can be. `expires_at` is None where it never does.
+    """
+
+    tenant: UUID
+    digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    name: str
+    role: KeyRole
+    all_tenants: bool = False
+    expires_at: Moment | None = None
+    actor: str
+    at: Moment
+
+    @model_validator(mode="after")
+    def _operates_where_all_tenants_are(self) -> Self:
+        if self.all_tenants and self.role != "operate":
+            raise ValueError("only a key to operate is for all tenants")
+        return self
+
+
+class KeyUsed(Value):
+    """A program used a key. It is told of at most once an hour, by the server's clock."""
+
+    tenant: UUID
+    at: Moment
+
+
+class KeyRevoked(Value):
+    """Somebody took a key back, and why: from then on it is no key."""
+
+    tenant: UUID
+    actor: str
+    reason: str
+    at: Moment
+
+
 ErasureFact = ErasureIntended | ErasureCompleted
+KeyFact = KeyIssued | KeyUsed | KeyRevoked
+OperatorsFact = ErasureFact | KeyFact
 
 INTENDED: Final = "erasure.intended"
 COMPLETED: Final = "erasure.completed"
-SHAPES: Final[Mapping[str, type[ErasureFact]]] = {
+ISSUED: Final = "key.issued"
+USED: Final = "key.used"
+REVOKED: Final = "key.revoked"
+SHAPES: Final[Mapping[str, type[OperatorsFact]]] = {
     INTENDED: ErasureIntended,
     COMPLETED: ErasureCompleted,
+    ISSUED: KeyIssued,
+    USED: KeyUsed,
+    REVOKED: KeyRevoked,
 }
 """Stored name to shape, in schema version 1. A name is for ever."""
 
@@ -83,7 +135,9 @@ SCHEMA_VERSION: Final = 1
 
 
 _MARK: Final = b"ONRC"
+_KEY_MARK: Final = b"ONRK"
 _MARK_NUMBER: Final = int.from_bytes(_MARK)
+_KEY_MARK_NUMBER: Final = int.from_bytes(_KEY_MARK)
 _MARKED_VERSION: Final = 8
 """Of UUIDs whose bits mean what their maker says (RFC 9562, 5.8)."""
 
@@ -99,15 +153,30 @@ def erasure_id(tenant: UUID, conversation_id: UUID, number: int) -> UUID:
     return _marked(b"onrecord erasure" + place)
 
 
+def key_id(keyed: Callable[[str], bytes], digest: str) -> UUID:
+    """Return the id of the key whose secret has a digest: `keyed` is the keyed digest of the log.
+
+    So whoever has the log tells without a look whether an id and a secret belong together, and nobody
+    else can make two that do.
+    """
+    return _marked(b"onrecord key" + keyed(f"key {digest}"), _KEY_MARK)
+
+
 def is_marked(id_: UUID) -> bool:
     """Return whether an id is of the operators' streams: of their tenant, or of one of them."""
     # Of each request that is appended: its first 32 bits, and the 4 that say its version.
-    return id_.int >> 96 == _MARK_NUMBER and id_.int >> 76 & 0xF == _MARKED_VERSION
+    number = id_.int >> 96
+    return number in (_MARK_NUMBER, _KEY_MARK_NUMBER) and id_.int >> 76 & 0xF == _MARKED_VERSION
 
 
-def _marked(name: bytes) -> UUID:
+def is_key(id_: UUID) -> bool:
+    """Return whether an id is of the stream of a key."""
+    return id_.int >> 96 == _KEY_MARK_NUMBER and is_marked(id_)
+
+
+def _marked(name: bytes, mark: bytes = _MARK) -> UUID:
     """Return the marked id of a name: a UUID of version 8 that begins with the mark."""
-    digest = bytearray(_MARK + hashlib.sha256(name).digest()[4:16])
+    digest = bytearray(mark + hashlib.sha256(name).digest()[4:16])
     digest[6] = _MARKED_VERSION << 4 | digest[6] & 0x0F
     digest[8] = 0x80 | digest[8] & 0x3F
     return UUID(bytes=bytes(digest))
@@ -124,12 +193,12 @@ def is_apart(tenant: UUID, conversation_id: UUID, types: Iterable[str] = ()) -> 
     return is_marked(conversation_id) == marked and all(is_operators(t) == marked for t in types)
 
 
-def encode_fact(fact: ErasureFact) -> bytes:
+def encode_fact(fact: OperatorsFact) -> bytes:
     """Return the body bytes: compact JSON, fields in order, those at their default left out."""
     return jsontext.write(fact.model_dump(mode="json", exclude_defaults=True))
 
 
-def decode_fact(type_: str, schema_version: int, body: bytes) -> ErasureFact:
+def decode_fact(type_: str, schema_version: int, body: bytes) -> OperatorsFact:
     """Return what a body says; CorruptRecord where it has not the shape of its name."""
     try:
         if schema_version == SCHEMA_VERSION:

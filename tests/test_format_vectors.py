@@ -1,9 +1,11 @@
 """docs/format.md is true: its vectors are recomputed, by our code and by code that knows only the page."""
 
 import hashlib
+import hmac
 import json
 import re
 import struct
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 from uuid import UUID
@@ -11,11 +13,13 @@ from uuid import UUID
 import pytest
 from pydantic import BaseModel
 
+from onrecord.adapters.storage.append import keyed_digest
+from onrecord.adapters.upkeep.keys import parsed
 from onrecord.domain import content, encoding, events, header, jsontext, tools
 from onrecord.domain.encoding import NAMES, VERSIONS, Unrecognised
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.new_events import Stamp, draft
-from onrecord.domain.operators import SHAPES
+from onrecord.domain.operators import SHAPES, decode_fact, encode_fact, key_id, operators_of
 from onrecord.domain.request_template import (
     BlobSpan,
     ContentSpan,
@@ -28,6 +32,7 @@ from onrecord.domain.request_template import (
 
 PAGE = (Path(__file__).parents[1] / "docs" / "format.md").read_text(encoding="utf-8")
 Vector = dict[str, Any]
+KEYS: Vector = json.loads(PAGE.split("```json keys\n")[1].split("```")[0])
 VECTORS: list[Vector] = json.loads(PAGE.split("```json vectors\n")[1].split("```")[0])
 
 VALUES: dict[str, type[BaseModel]] = {
@@ -150,6 +155,32 @@ def test_a_number_has_as_many_digits_as_the_page_says() -> None:
 def test_the_vectors_have_the_events_that_they_say() -> None:
     assert [UUID(v["header"]["event"]).version for v in VECTORS] == [7] * len(VECTORS)
     assert jsontext.write(VECTORS[1]["body"]).hex() == VECTORS[1]["body_bytes"]
+
+
+def test_a_second_implementation_makes_the_same_ids_and_bodies_of_keys() -> None:
+    """Only hashlib, hmac and json, as whoever reads the page has."""
+    digest = hashlib.sha256(KEYS["secret"].encode()).hexdigest()
+    text = f"key {digest}".encode()
+    keyed = hmac.new(bytes.fromhex(KEYS["log_key"]), text, "sha256").digest()[:16]
+    name = bytearray(b"ONRK" + hashlib.sha256(b"onrecord key" + keyed).digest()[4:16])
+    name[6], name[8] = 0x80 | name[6] & 0x0F, 0x80 | name[8] & 0x3F
+    assert (digest, keyed.hex()) == (KEYS["digest"], KEYS["keyed_digest"])
+    assert str(UUID(bytes=bytes(name))) == KEYS["id"]
+    assert KEYS["token"] == f"ork_{UUID(KEYS['id']).hex}_{KEYS['secret']}"
+    for told in KEYS["bodies"]:
+        assert json.dumps(told["body"], separators=(",", ":")).encode().hex() == told["body_bytes"]
+
+
+def test_our_code_makes_the_ids_and_bodies_of_keys() -> None:
+    keyed = partial(keyed_digest, bytes.fromhex(KEYS["log_key"]))
+    assert parsed(KEYS["token"]) == (UUID(KEYS["id"]), KEYS["digest"])
+    assert str(key_id(keyed, KEYS["digest"])) == KEYS["id"]
+    assert str(operators_of(UUID(KEYS["tenant"]))) == KEYS["operators"]
+    for told in KEYS["bodies"]:
+        body = bytes.fromhex(told["body_bytes"])
+        fact = decode_fact(told["type"], 1, body)
+        assert fact.model_dump(mode="json", exclude_defaults=True) == told["body"]
+        assert encode_fact(fact) == body
 
 
 def test_every_name_is_listed_with_its_members_in_order() -> None:

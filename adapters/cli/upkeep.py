@@ -233,8 +233,8 @@ def _write_verified(verified: Verified, doubts: Iterable[str]) -> None:
 def _summary(verified: Verified) -> str:
     erased = f", {verified.erased:,} of them erased" if verified.erased else ""
     conversations = counted(verified.conversations, "conversation")
-    erasures = verified.recorded_erasures
-    besides = f" and {counted(erasures, 'recorded erasure')}" if erasures else ""
+    recorded = ((verified.recorded_erasures, "erasure"), (verified.recorded_keys, "key"))
+    besides = "".join(f" and {counted(n, f'recorded {what}')}" for n, what in recorded if n)
     return f"{counted(verified.events, 'event')} of {conversations}{besides}{erased}"
 
 
@@ -244,6 +244,7 @@ def _verified_document(verified: Verified) -> dict[str, object]:
         "erased": verified.erased,
         "conversations": verified.conversations,
         "recorded_erasures": verified.recorded_erasures,
+        "recorded_keys": verified.recorded_keys,
         "faults": [_fault_document(fault) for fault in verified.faults],
         "roots": [str(root) for root in verified.roots],
         "checked": list(verified.checked),

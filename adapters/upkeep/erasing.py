@@ -15,7 +15,7 @@ from uuid import UUID
 
 from onrecord.domain.errors import CorruptRecord, StorageError, StorageReadOnly
 from onrecord.domain.log import Backend, RecordedEvent
-from onrecord.domain.operators import erasure_id, operators_of
+from onrecord.domain.operators import erasure_id, is_key, operators_of
 from onrecord.projections.history.erasure_records import ErasureEntry, erasure_entry
 
 if TYPE_CHECKING:
@@ -136,7 +136,8 @@ def erasures(backend: Backend, tenant: UUID) -> Iterator[ErasureEntry]:
     operators = operators_of(tenant)
     for listed in backend.conversations(operators):
         stream = listed.conversation_id
-        yield from _readable(stream, backend.read(stream), operators, _warn_unreadable)
+        if not is_key(stream):
+            yield from _readable(stream, backend.read(stream), operators, _warn_unreadable)
 
 
 def _readable(
@@ -181,6 +182,8 @@ def unfinished_erasures(backend: Backend, tenant: UUID) -> Iterator[ErasureEntry
     """
     operators = operators_of(tenant)
     for stream in backend.open_conversations(operators):
+        if is_key(stream):
+            continue
         for entry in _readable(stream, backend.read(stream), operators, _warn_unreadable):
             if entry.outcome is None:
                 yield entry

@@ -28,12 +28,14 @@ from onrecord.domain.inventory import (
     StoredSnapshot,
 )
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
+from onrecord.domain.operators import is_key
 from onrecord.projections.history.erasure_records import ErasureEntry, erasure_entry
 from onrecord.projections.verification.belongings import (
     References,
     actor_faults,
     erasure_faults,
     key_faults,
+    service_key_faults,
     snapshot_faults,
 )
 from onrecord.projections.verification.verification import (
@@ -71,8 +73,8 @@ class Verified:
 
     `roots` are those of the shards as they are now, to be written down. `checked` says what was
     looked at, `unchecked` what could not be, a sentence each.
-    `views` are those that were compared with the events. `recorded_erasures` are the operators' streams,
-    which count among the events and not among the conversations. `unfinished` are conversations whose erasure was begun and not finished, which is no fault.
+    `views` are those that were compared with the events. `recorded_erasures` and `recorded_keys` are the
+    operators' streams, which count among the events and not among the conversations. `unfinished` are conversations whose erasure was begun and not finished, which is no fault.
     """
 
     events: int
@@ -85,6 +87,7 @@ class Verified:
     unfinished: tuple[UUID, ...] = ()
     views: tuple[VerifiedView, ...] = ()
     recorded_erasures: int = 0
+    recorded_keys: int = 0
 
     @property
     def is_whole(self) -> bool:
@@ -155,12 +158,11 @@ class _Check:
         self._ends: dict[int, int] = {}
         self._stored = StoredDocuments(backend, self._inventory)
         self._events = self._erased = self._conversations = self._streams = self._newer = 0
-        self._keys = self._snapshots = self._erasures = self._blobs = 0
+        self._service_keys = self._keys = self._snapshots = self._erasures = self._blobs = 0
         self._beside: list[str] = []
         self._confirmed_roots: list[str] = []
         self._unchecked: list[str] = []
-        self._looked_at = 0
-        self.total = 0
+        self._looked_at = self.total = 0
 
     def add(self, faults: Iterable[Fault]) -> None:
         self._faults += faults
@@ -254,7 +256,9 @@ class _Check:
     def conversation(self, read: _ConversationRows) -> None:
         """Check a conversation that was read, after the moment: it borrows connections itself."""
         head, fold, erasures, keys = read.head, read.fold, read.erasures, read.keys
-        if fold.is_operators:
+        if fold.is_operators and is_key(head.conversation_id):
+            self._service_keys += 1
+        elif fold.is_operators:
             self._streams += 1
         else:
             self._conversations += 1
@@ -262,7 +266,14 @@ class _Check:
         if not fold.events:
             return
         self.add(erasure_faults(fold, head, erasures, read.recorded_erasures))
-        self._targets(head, fold)
+        if fold.is_operators and is_key(head.conversation_id):
+            self.add(
+                service_key_faults(
+                    head, self._backend.read(head.conversation_id), self._backend.digest
+                )
+            )
+        elif fold.is_operators:
+            self._targets(head)
         self.add(key_faults(fold, head, keys, erasures, self._backend.digest))
         self.add(snapshot_faults(head, read.snapshots))
         self.add(self._stored.faults(head, fold, read.references, read.blobs))
@@ -292,10 +303,8 @@ class _Check:
         read = partial(_recorded, moment)
         return list(erasures_of(read, head.tenant, head.conversation_id, unreadable))
 
-    def _targets(self, head: StoredHead, fold: Fold) -> None:
+    def _targets(self, head: StoredHead) -> None:
         """Where a stream is an erasure that was completed, its conversation must be forgotten."""
-        if not fold.is_operators:
-            return
         try:
             entry = erasure_entry(self._backend.read(head.conversation_id), head.tenant)
         except CorruptRecord as error:
@@ -346,12 +355,13 @@ class _Check:
             checked=self._checked(),
             unchecked=tuple(unchecked),
             recorded_erasures=self._streams,
+            recorded_keys=self._service_keys,
         )
 
     def _checked(self) -> tuple[str, ...]:
         return (
             f"{counted(self._events, 'event')}: leaf, digest, header, place, and the columns beside them",
-            f"{counted(self._conversations + self._streams, 'head')} and {counted(self._keys, 'key')}: as the events say",
+            f"{counted(self._conversations + self._streams + self._service_keys, 'head')} and {counted(self._keys, 'key')}: as the events say",
             (
                 f"{counted(self._erasures, 'erasure')} and {counted(self._snapshots, 'snapshot')}: of "
                 f"conversations that are there"

@@ -13,11 +13,13 @@ from uuid import UUID
 from onrecord.domain.actors import ActorName, actor_id
 from onrecord.domain.content import Blob
 from onrecord.domain.encoding import Erased, Unrecognised
+from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.events import RequestSent
 from onrecord.domain.inventory import StoredBlob, StoredHead, StoredKey, StoredSnapshot
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.new_events import blobs_of
 from onrecord.projections.history.erasure_records import ErasureEntry
+from onrecord.projections.history.key_records import must_be_in_order
 from onrecord.projections.verification.verification import Digest, Fault, Fold, Happened
 
 
@@ -105,6 +107,16 @@ def erasure_faults(
     # Before anything was said in it, a conversation may be erased, and begin afterwards.
     if erasures and not head.forgotten and not entries and not fold.erased:
         yield _whole(head, "an erasure of it is noted, and it is not forgotten")
+
+
+def service_key_faults(
+    head: StoredHead, events: Iterable[RecordedEvent], digest: Digest
+) -> Iterator[Fault]:
+    """Yield where a stream of operators is not that of a key of the service, from issue to end."""
+    try:
+        must_be_in_order(events, head.tenant, digest)
+    except CorruptRecord as error:
+        yield _whole(head, f"this key cannot be read: {error}")
 
 
 def blob_faults(

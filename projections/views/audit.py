@@ -2,7 +2,8 @@
 
 What was said is not in it, so it may be shown to people who must not read that. A redacted or
 erased event keeps its row, without the model and the tool. What the operators did is in it too: an
-erasure is two rows, its intent and its outcome, of the tenant whose conversation was erased.
+erasure is two rows, its intent and its outcome, of the tenant whose conversation was erased. So is
+what was told of a key of the service, of the tenant that it was made for.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from datetime import datetime
 from typing import Final, assert_never
 from uuid import UUID
 
+from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.events import (
     ContentRedacted,
     RequestSent,
@@ -25,9 +27,13 @@ from onrecord.domain.header import time_of
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.operators import (
     ErasureCompleted,
-    ErasureFact,
     ErasureIntended,
+    KeyIssued,
+    KeyRevoked,
+    KeyUsed,
+    OperatorsFact,
     decode_fact,
+    is_key,
     is_operators,
     operators_of,
 )
@@ -169,32 +175,42 @@ def _row(batch: EventBatch, event: RecordedEvent) -> Row:
         "actor": header.actor,
         "type": event.type,
         **_NOT_TOLD,
-        "erasure": None if fact is None else _erasure(fact),
+        "erasure": _erasure(fact),
         "on_behalf_of": None if served is None else storable(served),
     }
 
 
-def _fact(batch: EventBatch, event: RecordedEvent) -> ErasureFact | None:
+def _fact(batch: EventBatch, event: RecordedEvent) -> OperatorsFact | None:
     """Return what an operator's event says; None for others.
 
     Whoever could write to one stream of operators could name any tenant in it: the stream says
-    whose it is.
+    whose it is. A server may tell of a key what nobody can read: that stops no audit, and `verify`
+    names it.
     """
     if not is_operators(event.type) or event.body is None:
         return None
-    fact = decode_fact(event.type, event.schema_version, event.body)
+    try:
+        fact = decode_fact(event.type, event.schema_version, event.body)
+    except CorruptRecord:
+        if not is_key(event.conversation_id):
+            raise
+        return None
     return fact if operators_of(fact.tenant) == batch.tenant else None
 
 
-def _erasure(fact: ErasureFact) -> Row:
-    row: Row = {"conversation_id": str(fact.conversation_id)}
+def _erasure(fact: OperatorsFact | None) -> Row | None:
+    """Return what a fact says of an erasure; None where it says nothing of one."""
     match fact:
         case ErasureIntended():
+            row: Row = {"conversation_id": str(fact.conversation_id)}
             named = {} if fact.named is None else {"named": storable(fact.named)}
             return row | {"actor": storable(fact.actor), "reason": storable(fact.reason)} | named
         case ErasureCompleted():
             forks = None if fact.forks is None else [str(fork) for fork in fact.forks]
+            row = {"conversation_id": str(fact.conversation_id)}
             return row | {"events": fact.events, "forks": forks}
+        case KeyIssued() | KeyUsed() | KeyRevoked() | None:
+            return None
         case _:
             assert_never(fact)
 

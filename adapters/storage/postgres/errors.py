@@ -91,7 +91,8 @@ _BY_STATE: Final = {
     "42501": _Meaning(
         StorageReadOnly,
         "this role has no right to do this for this tenant: connect as another one, which the log's owner "
-        "has let in with SELECT onrecord.admit('role') to append, admit_eraser('role') to erase, "
+        "has let in with SELECT onrecord.admit('role') to append, admit_gateway('role') to serve, "
+        "admit_issuer('role') to issue keys of the service, admit_eraser('role') to erase, "
         "admit_worker('role') to keep views, or admit_operator('role') to pause, resume, retry and rebuild "
         "them; a role is of one kind",
     ),

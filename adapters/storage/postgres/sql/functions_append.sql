@@ -2,7 +2,8 @@
 
 -- The shard of a tenant, given to it now if it is new; the operators' stream of a tenant gets the
 -- shard of that tenant. Refuses tenants that are not the caller's: an eraser writes for operators'
--- streams only, a runtime for none of them, and nobody else but the owner for any tenant.
+-- streams only, a runtime and a gateway for none of them, and nobody else but the owner for any tenant.
+-- An issuer writes for operators' streams, and lets the log know a new tenant before its stream.
 CREATE OR REPLACE FUNCTION {log}.shard_of(of_tenant uuid) RETURNS smallint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -17,7 +18,9 @@ BEGIN
     FROM {log}.tenant AS t LEFT JOIN {log}.caller AS c ON c.role = caller
     WHERE t.tenant = of_tenant AND CASE c.kind
         WHEN 'runtime' THEN t.operators_of IS NULL AND t.tenant = coalesce(c.tenant, t.tenant)
+        WHEN 'gateway' THEN t.operators_of IS NULL AND t.tenant = coalesce(c.tenant, t.tenant)
         WHEN 'eraser' THEN t.operators_of = coalesce(c.tenant, t.operators_of)
+        WHEN 'issuer' THEN t.operators_of = coalesce(c.tenant, t.operators_of)
         ELSE pg_has_role(caller, owner, 'MEMBER') END;
     IF found_shard IS NOT NULL THEN
         RETURN found_shard;
@@ -27,7 +30,12 @@ BEGIN
     IF NOT coalesce(CASE known.kind
         WHEN 'runtime' THEN NOT {log}.is_marked(of_tenant)
             AND of_tenant = coalesce(known.tenant, of_tenant)
+        WHEN 'gateway' THEN NOT {log}.is_marked(of_tenant)
+            AND of_tenant = coalesce(known.tenant, of_tenant)
         WHEN 'eraser' THEN whose.tenant = coalesce(known.tenant, whose.tenant)
+        WHEN 'issuer' THEN coalesce(whose.tenant, of_tenant)
+                = coalesce(known.tenant, whose.tenant, of_tenant)
+            AND (whose.tenant IS NOT NULL OR NOT {log}.is_marked(of_tenant))
         ELSE pg_has_role(caller, owner, 'MEMBER') END, false)
     THEN
         RAISE insufficient_privilege USING MESSAGE = 'this role writes for another tenant';
@@ -149,6 +157,39 @@ BEGIN
     END IF;
 END $$;
 
+-- Whether a role that was let in as something may record what is asked for operators' streams. An eraser
+-- tells of erasures, an issuer of keys that it makes or takes back, a gateway of keys that were used. A
+-- bound issuer makes no key for all tenants. What asks for nothing is nobody's to refuse.
+CREATE OR REPLACE FUNCTION {log}.may_record(as_what text, asked {log}.request, is_new boolean)
+RETURNS boolean LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF as_what IS NULL OR cardinality(asked.events) = 0 THEN
+        RETURN true;
+    END IF;
+    IF as_what = 'eraser' THEN
+        RETURN NOT {log}.is_key(asked.conversation_id) AND NOT EXISTS (
+            SELECT FROM unnest(asked.events) AS e
+            WHERE e.type NOT IN ('erasure.intended', 'erasure.completed')
+        );
+    END IF;
+    IF as_what = 'gateway' THEN
+        -- 4096: it needs a stream that is not closed, and does nothing to it.
+        RETURN {log}.is_key(asked.conversation_id) AND NOT is_new AND NOT EXISTS (
+            SELECT FROM unnest(asked.events) AS e
+            WHERE e.type <> 'key.used' OR e.effect IS DISTINCT FROM 4096 OR e.once IS NOT NULL
+        );
+    END IF;
+    IF as_what = 'issuer' THEN
+        RETURN {log}.is_key(asked.conversation_id) AND NOT EXISTS (
+            SELECT FROM unnest(asked.events) AS e
+            WHERE e.type NOT IN ('key.issued', 'key.revoked')
+                OR {log}.bound_tenant() IS NOT NULL
+                AND convert_from(e.body, 'UTF8')::jsonb -> 'all_tenants' IS NOT NULL
+        );
+    END IF;
+    RETURN false;
+END $$;
+
 -- Raise, for what is one tenant's another one has begun. Their ids are there so that Citus asks at the row
 -- in question; a count of rows that were not moved on would be wrong there.
 CREATE OR REPLACE FUNCTION {log}.refuse_tenants(known uuid, newcomer uuid) RETURNS boolean
@@ -190,6 +231,7 @@ DECLARE
     facts {log}.event[];
     blob_digest bytea;
     is_kept boolean;
+    as_what text;               -- the caller was let in
     is_operators boolean;       -- it is for an operators' stream
     is_new boolean;             -- the conversation has not begun
     before bigint;              -- the position behind which a request is recorded
@@ -207,16 +249,22 @@ BEGIN
     END IF;
     IF cardinality(requests) > 1 THEN
         cohorts := {log}.cohorts(requests);
+        SELECT c.kind INTO as_what FROM {log}.caller AS c WHERE c.role = caller;
     ELSIF cardinality(requests) = 1 THEN
-        -- As in shard_of, without a call where the tenant is known.
-        SELECT t.shard INTO at_shard
+        -- As in shard_of, without a call where the tenant is known. A gateway writes for operators' streams
+        -- too, by no other verb.
+        SELECT t.shard, c.kind INTO at_shard, as_what
         FROM {log}.tenant AS t LEFT JOIN {log}.caller AS c ON c.role = caller
         WHERE t.tenant = requests[1].tenant AND CASE c.kind
             WHEN 'runtime' THEN t.operators_of IS NULL AND t.tenant = coalesce(c.tenant, t.tenant)
+            WHEN 'gateway' THEN
+                coalesce(c.tenant, t.operators_of, t.tenant) IN (t.operators_of, t.tenant)
             WHEN 'eraser' THEN t.operators_of = coalesce(c.tenant, t.operators_of)
+            WHEN 'issuer' THEN t.operators_of = coalesce(c.tenant, t.operators_of)
             ELSE pg_has_role(caller, owner, 'MEMBER') END;
         IF NOT FOUND THEN
             at_shard := {log}.shard_of(requests[1].tenant);
+            SELECT c.kind INTO as_what FROM {log}.caller AS c WHERE c.role = caller;
         END IF;
         cohorts := ARRAY[ROW(at_shard, '{1}')::{log}.cohort];
     END IF;
@@ -266,6 +314,11 @@ BEGIN
             is_operators := {log}.is_marked(asked.conversation_id);
             IF is_operators <> {log}.is_marked(asked.tenant) THEN
                 RAISE SQLSTATE 'ZH005' USING MESSAGE = 'the id is kept for operators';
+            END IF;
+            IF (is_operators OR as_what = 'issuer')
+                AND NOT {log}.may_record(as_what, asked, is_new)
+            THEN
+                RAISE insufficient_privilege USING MESSAGE = 'this role may not record that';
             END IF;
             last_version := NULL;
             last_position := NULL;
@@ -330,7 +383,9 @@ BEGIN
             first_version := head.version + 1;
             before := tail.position;
             FOREACH added IN ARRAY asked.events LOOP
-                IF (added.type IN ('erasure.intended', 'erasure.completed')) <> is_operators THEN
+                IF (added.type IN ('erasure.intended', 'erasure.completed', 'key.issued', 'key.revoked',
+                    'key.used')) <> is_operators
+                THEN
                     RAISE SQLSTATE 'ZH005' USING MESSAGE = 'the event is kept for operators';
                 END IF;
                 -- As domain/admission.py has it.

@@ -16,15 +16,14 @@ BEGIN
     RETURN bound;
 END $$;
 
--- The operators' stream that the caller may read, where it is an eraser or an auditor that is bound to a
--- tenant.
+-- The operators' stream that the caller may read, where it is bound to a tenant: a runtime reads none.
 CREATE OR REPLACE FUNCTION {log}.bound_operators() RETURNS uuid
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     caller CONSTANT name := session_user; -- not in a statement: Citus would look who runs it elsewhere
 BEGIN
     RETURN (SELECT {log}.operators_of(c.tenant) FROM {log}.caller AS c
-        WHERE c.role = caller AND c.kind IN ('eraser', 'auditor'));
+        WHERE c.role = caller AND c.kind IN ('eraser', 'issuer', 'gateway', 'auditor'));
 END $$;
 
 -- Raise unless a conversation takes what a tenant brings; it is not forgotten before the caller's

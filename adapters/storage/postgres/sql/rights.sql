@@ -28,12 +28,13 @@ END $$;
 CREATE OR REPLACE FUNCTION {log}.verbs_of(as_what text) RETURNS name[]
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT ARRAY['bound_operators', 'bound_tenant', 'clock', 'erasures', 'has_residue', 'identity',
-        'moment', 'operators_of', 'parts', 'shards']::name[] || CASE as_what
-        WHEN 'runtime' THEN ARRAY['append', 'keep_actor_name', 'keep_snapshot', 'must_take', 'open_conversation', 'put_chunk',
-            'seal_blob', 'search_rows', 'track']::name[]
-        WHEN 'eraser' THEN ARRAY['append', 'forget', 'search_rows', 'sweep_blobs']::name[]
-        WHEN 'sealer' THEN '{}'::name[]
-        WHEN 'auditor' THEN ARRAY['search_rows']::name[]
+        'moment', 'operators_of', 'parts', 'shards']::name[] || CASE
+        WHEN as_what IN ('runtime', 'gateway') THEN ARRAY['append', 'keep_actor_name', 'keep_snapshot',
+            'must_take', 'open_conversation', 'put_chunk', 'seal_blob', 'search_rows', 'track']::name[]
+        WHEN as_what = 'eraser' THEN ARRAY['append', 'forget', 'search_rows', 'sweep_blobs']::name[]
+        WHEN as_what = 'issuer' THEN ARRAY['append', 'keep_actor_name', 'search_rows']::name[]
+        WHEN as_what = 'sealer' THEN '{}'::name[]
+        WHEN as_what = 'auditor' THEN ARRAY['search_rows']::name[]
         ELSE ARRAY['hold_off_erasures', 'search_rows']::name[] END
 $$;
 
@@ -108,6 +109,20 @@ $$;
 CREATE OR REPLACE FUNCTION {log}.admit_eraser(newcomer name, bound uuid DEFAULT NULL) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
     SELECT {log}.let_in_as(newcomer, 'eraser', bound)
+$$;
+
+-- Let a role read and append as a runtime does, and tell of keys of the service that were used: that of
+-- `onrecord serve`. It makes no key and takes none back. `bound` binds it to one tenant.
+CREATE OR REPLACE FUNCTION {log}.admit_gateway(newcomer name, bound uuid DEFAULT NULL) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
+    SELECT {log}.let_in_as(newcomer, 'gateway', bound)
+$$;
+
+-- Let a role read, make keys of the service and take them back; it appends nothing else. `bound` binds it
+-- to one tenant: then it makes no key for all tenants.
+CREATE OR REPLACE FUNCTION {log}.admit_issuer(newcomer name, bound uuid DEFAULT NULL) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
+    SELECT {log}.let_in_as(newcomer, 'issuer', bound)
 $$;
 
 -- Let a role read and keep views up to date: that of workers. They fold what all tenants said.

@@ -15,8 +15,8 @@ from onrecord.domain.errors import CorruptRecord, InvalidInput
 from onrecord.domain.head import Head
 from onrecord.domain.operators import (
     ErasureCompleted,
-    ErasureFact,
     ErasureIntended,
+    OperatorsFact,
     decode_fact,
     erasure_id,
 )
@@ -30,7 +30,7 @@ def intended(actor: str = "ana", reason: str = "asked to", number: int = 0) -> E
     return Erasure(TENANT, ERASED, number, actor, reason)
 
 
-def recorded(erasure: Erasure) -> list[ErasureFact]:
+def recorded(erasure: Erasure) -> list[OperatorsFact]:
     """What of it is to be recorded, as it will be read again."""
     mapper = OperatorsMapper(Operators(Memory(), TENANT).construct_transcoder())
     stored = [mapper.to_stored_event(event) for event in erasure.collect_events()]

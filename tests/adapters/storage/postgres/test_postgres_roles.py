@@ -14,7 +14,7 @@ from onrecord.adapters.storage.postgres.postgres import Postgres, open_postgres
 from onrecord.adapters.store import backend_of
 from onrecord.domain.errors import ConversationNotFound, StorageReadOnly
 from onrecord.domain.log import Append, Recorded
-from onrecord.domain.operators import INTENDED, erasure_id, is_marked, operators_of
+from onrecord.domain.operators import INTENDED, erasure_id, is_key, is_marked, operators_of
 from tests.adapters.storage.postgres.roles import ROLE, admit
 from tests.adapters.storage.postgres.test_postgres import as_role
 from tests.factories import BECAUSE, OTHER_TENANT, TENANT, appending, raw_event
@@ -153,14 +153,16 @@ def test_the_ids_of_operators_are_the_same_in_both_languages(url: str) -> None:
     ids = [uuid4(), UUID(int=0), UUID(int=2**128 - 1), operators_of(TENANT)]
     near = ["4f4e5243-ffff-8fff-bfff-ffffffffffff", "4f4e5243-0000-7000-8000-000000000000"]
     near += ["4f4e5244-0000-8000-8000-000000000000", "4f4e5242-ffff-8fff-bfff-ffffffffffff"]
+    near += ["4f4e524b-0000-8000-8000-000000000000", "4f4e524a-ffff-8fff-bfff-ffffffffffff"]
     ids += [UUID(one) for one in near]
     with psycopg.connect(owner_s(url), autocommit=True) as connection:
         for one in (*ids, *map(operators_of, ids), *(erasure_id(one, one, 3) for one in ids)):
             row = connection.execute(
-                "SELECT onrecord.operators_of(%s), onrecord.is_marked(%s)", (one, one)
+                "SELECT onrecord.operators_of(%s), onrecord.is_marked(%s), onrecord.is_key(%s)",
+                (one, one, one),
             ).fetchone()
-            assert row == (operators_of(one), is_marked(one))
-    assert [is_marked(one) for one in ids[3:]] == [True, True, False, False, False]
+            assert row == (operators_of(one), is_marked(one), is_key(one))
+    assert [is_marked(one) for one in ids[3:]] == [True, True, False, False, False, True, False]
 
 
 def test_a_role_that_was_not_let_in_is_told_how(url: str, owner: Postgres) -> None:

@@ -22,8 +22,6 @@ from tests.adapters.storage.postgres.test_postgres import as_role
 from tests.factories import BECAUSE, appending, raw_event
 from tests.postgres_server import VERSIONS, server
 
-# -- what there is -----------------------------------------------------------------------------
-
 OF_TENANTS: Final = {
     *("actor_name", "blob", "blob_chunk", "conversation_head", "conversation_key", "erasure"),
     *("event", "parked", "snapshot", "tenant", "tracking", "view_audit", "view_conversations"),
@@ -86,10 +84,11 @@ CALLS: Final[dict[str, tuple[str, ...]]] = {
 
 OF_NOBODY: Final = {
     *("admit", "admit_auditor", "admit_eraser", "admit_operator", "admit_sealer", "admit_worker"),
-    *("admitted", "cohorts", "forget_in_log", "forget_in_views", "incarnation", "let_in"),
-    *("hold_conversation", "hold_conversation_soon", "place_of", "refuse_tenants"),
-    *("let_in_as", "must_be_the_log_s_node", "refuse_change", "renew_admissions", "repetition"),
-    *("shard_of", "statements_of", "unstated_columns", "verbs_of", "is_marked"),
+    *("admit_gateway", "admit_issuer", "is_key", "may_record", "admitted", "cohorts"),
+    *("forget_in_log", "forget_in_views", "incarnation", "let_in", "hold_conversation"),
+    *("hold_conversation_soon", "place_of", "refuse_tenants", "let_in_as"),
+    *("must_be_the_log_s_node", "refuse_change", "renew_admissions", "repetition", "shard_of"),
+    *("statements_of", "unstated_columns", "verbs_of", "is_marked"),
 }
 """The owner's alone, and what functions call; so is what erases in a view."""
 
@@ -99,22 +98,23 @@ EVERYONE: Final = {
     *("bound_operators", "bound_tenant", "clock", "erasures", "has_residue", "identity", "moment"),
     *("operators_of", "parts", "shards"),
 }
+APPENDS: Final = {
+    *("append", "must_take", "open_conversation", "put_chunk", "seal_blob", "search_rows"),
+    *("keep_actor_name", "keep_snapshot", "track", *EVERYONE),
+}
 VERBS: Final = {
-    "runtime": {
-        *("append", "must_take", "open_conversation", "put_chunk", "seal_blob", "search_rows"),
-        *("keep_actor_name", "keep_snapshot", "track", *EVERYONE),
-    },
+    **dict.fromkeys(("runtime", "gateway"), APPENDS),
+    "issuer": {"append", "keep_actor_name", "search_rows", *EVERYONE},
     "eraser": {"append", "forget", "search_rows", "sweep_blobs", *EVERYONE},
     "auditor": {"search_rows", *EVERYONE},
     "sealer": EVERYONE,
     **{key: {"hold_off_erasures", "search_rows", *EVERYONE} for key in ("worker", "operator")},
 }
-BOUND: Final = ("runtime", "eraser", "auditor", "sealer")
+BOUND: Final = ("runtime", "gateway", "eraser", "issuer", "auditor", "sealer")
 ROLES: Final = (
     *((kind, True) for kind in BOUND),
-    *((kind, False) for kind in (*BOUND, "worker", "operator")),
+    *((kind, False) for kind in (*BOUND, "worker", "operator")),  # These two serve all tenants.
 )
-"""Workers and operators serve all tenants."""
 
 
 def writes(kind: str) -> set[str]:
