@@ -24,7 +24,7 @@ from onrecord.domain.errors import InvalidContent
 from onrecord.domain.head import Head
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import NewEvent
-from onrecord.domain.new_events import lasting_id
+from onrecord.domain.new_events import Attribution, lasting_id
 
 _RANDOM_DIGITS: Final = 24
 """How many hex digits an id of a call has that was given none."""
@@ -50,11 +50,20 @@ def record_program_answer(
     InvalidContent where no record can hold it, IdempotencyMismatch where the message id stands for
     something else, VersionConflict where another version was expected.
     """
-    once = text_if_given("message_id", message_id)
     version = version_if_given(expected_version)
+    return program_answer(stream, text, calls, message_id).record(version)
+
+
+def program_answer(
+    stream: Stream, text: object, calls: object, message_id: object, seed: bytes = b""
+) -> ProgramAnswer:
+    """Return what a program says for the model, looked through: InvalidContent where it cannot be.
+
+    Without a `message_id` its ids are made of the `seed`, if there is one.
+    """
+    once = text_if_given("message_id", message_id)
     said = text_if_given("what the assistant says", text)
-    answer = _Answer(stream, said, _calls(calls), once)
-    return answer.record(version)
+    return ProgramAnswer(stream, said, _calls(calls), once, seed)
 
 
 def _calls(calls: object) -> tuple[AssistantCall | ToolCall, ...]:
@@ -80,7 +89,7 @@ def _call(call: object) -> AssistantCall | ToolCall:
     return call
 
 
-class _Answer:
+class ProgramAnswer:
     """An answer on its way into the log; with a `message_id` all its ids are made of that.
 
     The id of the response stands for all that is said: so the same message id with more or less in
@@ -93,10 +102,12 @@ class _Answer:
         text: str | None,
         calls: Sequence[AssistantCall | ToolCall],
         message_id: str | None,
+        seed: bytes = b"",
     ) -> None:
+        """Take what is said, of which the calls without an id are given one."""
         self._stream = stream
         self._message_id = message_id
-        self._seed = b"" if message_id is None else self._seed_of(message_id)
+        self._seed = seed if message_id is None else self._seed_of(message_id)
         self._calls = tuple(self._with_ids(calls))
         has_words = text is not None and bool(text.strip())
         if text is not None and not (has_words or self._calls):
@@ -104,6 +115,24 @@ class _Answer:
         self._text = text if has_words else None
 
     def record(self, expected_version: int | None) -> Done:
+        """Record it; where the same was recorded before, nothing changes."""
+        stream = self._stream
+        # Their names are written once nothing refuses the answer.
+        who = stream.attribution()
+        nameless = who._replace(names=())
+        drafted = self.drafted(nameless)
+        head, has_names = stream.head(), not stream.names.are_kept(who)
+        known = self._known(drafted, head, has_names=has_names)
+        if known is not None:
+            return known
+        if expected_version in (None, head.version):
+            stream.names.keep(who)
+        done = append_first(stream, drafted, expected_version, nameless)
+        stream.names.keep(who)
+        return done
+
+    def drafted(self, by: Attribution | None = None) -> tuple[NewEvent, ...]:
+        """Return its events, ready for the log; `by` is who says it, if not who uses the stream."""
         stream = self._stream
         said = [self._text, *([call.id, call.name, call.arguments] for call in self._calls)]
         content = jsontext.write_canonical(said)
@@ -114,22 +143,9 @@ class _Answer:
         ids = [
             lasting_id(self._seed, b"e:%d" % n) if self._seed else None for n in range(len(events))
         ]
-        # Their names are written once nothing refuses the answer.
-        who = stream.attribution()
-        nameless = who._replace(names=())
-        drafted = tuple(
-            stream.draft(event, event_id=id_, by=nameless)
-            for event, id_ in zip(events, ids, strict=True)
+        return tuple(
+            stream.draft(event, event_id=id_, by=by) for event, id_ in zip(events, ids, strict=True)
         )
-        head, has_names = stream.head(), not stream.names.are_kept(who)
-        known = self._known(drafted, head, has_names=has_names)
-        if known is not None:
-            return known
-        if expected_version in (None, head.version):
-            stream.names.keep(who)
-        done = append_first(stream, drafted, expected_version, nameless)
-        stream.names.keep(who)
-        return done
 
     def _known(self, drafted: tuple[NewEvent, ...], head: Head, *, has_names: bool) -> Done | None:
         """Return where the same answer is recorded: looked for where its calls are open, or names are new.

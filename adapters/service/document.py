@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from http import HTTPStatus
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 from pydantic.json_schema import models_json_schema
 
 from onrecord.adapters.service.parameters import PATH_PARAMETERS
@@ -26,18 +26,34 @@ class ProblemMember(Model):
     """What is wrong with one member of what was given."""
 
     pointer: str
+    """Where it is, as a JSON pointer (RFC 6901)."""
+
     detail: str
+    """What is wrong with it."""
 
 
 class ProblemDetails(BaseModel):
     """A problem, as RFC 9457 has it."""
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     type: str
+    """The kind of problem: a path of this service, which says what it means."""
+
     title: str
+    """What the kind means."""
+
     status: int
+    """The status of the answer."""
+
     detail: str | None = None
+    """What is wrong here."""
+
     instance: str | None = None
+    """The path that was asked."""
+
     errors: list[ProblemMember] | None = None
+    """What is wrong with each member of the body, or of the query."""
 
 
 def document(routes: Iterable[Route[Any, Any]], version: str) -> JsonObject:

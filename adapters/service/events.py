@@ -13,26 +13,61 @@ from onrecord.domain.log import Backend, RecordedEvent
 
 
 class EventDocument(Model):
-    """A recorded event; `body` is null once it was erased, `tool` is of a provider's own tools."""
+    """A recorded event."""
 
     version: int
+    """Its place in its conversation, from 1."""
+
     exchange: int
+    """The number of its exchange; 0 before the first prompt."""
+
     type: str
+    """What happened, such as `message.recorded`."""
+
     schema_version: int
+    """The version of the form of its body."""
+
     event: str
+    """The id of the event."""
+
     conversation: str
+    """The id of the conversation."""
+
     shard: int
+    """The shard of the log that it is in."""
+
     position: int
+    """Its place in the shard, from 1."""
+
     occurred_at: str
+    """When it happened, by the clock of whoever recorded it (RFC 3339)."""
+
     recorded_at: str
+    """When it was recorded, by the clock of the log (RFC 3339)."""
+
     digest: str
+    """The digest of its salted body, in hex digits."""
+
     leaf: str
+    """Its leaf in the Merkle tree of the shard, in hex digits."""
+
     body: Any
+    """What happened; null once it was erased."""
+
     tool: dict[str, Any] | None
+    """What a tool of the provider's did, where it is about one."""
+
     actor: str | None
+    """The keyed digest of who did it."""
+
     actor_name: str | None
+    """The name of who did it; null once it is forgotten."""
+
     on_behalf_of: str | None
+    """The keyed digest of whom it was done for."""
+
     on_behalf_of_name: str | None
+    """The name of whom it was done for; null once it is forgotten."""
 
 
 def event_documents(

@@ -22,12 +22,16 @@ class PathParameter:
 Version = Annotated[int, Field(ge=1, le=2**63 - 1)]
 Digest = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 Key = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
+ExpectedVersion = Annotated[int, Field(ge=0, le=2**63 - 1)]
+MessageId = Annotated[str, StringConstraints(min_length=1, max_length=500)]
+CallId = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
 _Name = Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9-]{0,63}$")]
 
 PATH_PARAMETERS: Final[dict[str, PathParameter]] = {
     "key": PathParameter(
         TypeAdapter(Key), "The key of a conversation, percent-encoded: `support%2F4711`."
     ),
+    "call_id": PathParameter(TypeAdapter(CallId), "The id of a call, percent-encoded."),
     "version": PathParameter(TypeAdapter(Version), "The version of an event, from 1."),
     "api": PathParameter(TypeAdapter(_Name), f"The name of an API: {', '.join(names())}."),
     "sha256": PathParameter(TypeAdapter(Digest), "The SHA-256 of a document, in hex digits."),

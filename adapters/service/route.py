@@ -18,9 +18,9 @@ from onrecord.domain.log import Backend
 
 
 class Model(BaseModel):
-    """What comes or goes as JSON: no member is unknown."""
+    """What comes or goes as JSON: no member is unknown, and the text behind each one describes it."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
 class Empty(Model):

@@ -223,6 +223,15 @@ class Stream:
         self._begun = head.version > 0 and not head.closed
         return head
 
+    def beginning(self) -> tuple[Event, ...]:
+        """Return what begins the conversation, unless it has begun: the caller appends it before all else.
+
+        From here on it counts as begun, so that what is drafted behind does not ask the log again.
+        """
+        events = start(self.known_head(), self.key)
+        self._begun = self._begun or bool(events)
+        return events
+
     def append(
         self,
         *events: Event,

@@ -1,4 +1,4 @@
-"""Routes of one conversation: say something in it, ask where it stands, read its events."""
+"""Routes of conversations: which there are, where each stands, its events, its history."""
 
 from __future__ import annotations
 
@@ -24,64 +24,145 @@ from onrecord.adapters.service.route import (
     not_modified,
 )
 from onrecord.domain.head import Head
-from onrecord.domain.log import Recorded, RecordedEvent
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.history.history import Turn
 
 PAGE: Final = 100
 LARGEST_PAGE: Final = 1_000
 
 
 class Position(Model):
-    """Where a conversation stands; `open_calls` are the ids of calls that await results."""
+    """Where a conversation stands."""
 
     key: str
+    """The key of the conversation."""
+
+    conversation_id: str
+    """The id of the conversation."""
+
     version: int
+    """The version of its last event."""
+
     exchange: int
+    """The number of its last exchange: a prompt of the user's, and all up to the next one."""
+
     open_calls: list[str]
+    """The ids of the calls that await their results."""
+
     closed: bool
+    """Whether it has ended, and takes nothing new."""
+
     input_tokens: int
+    """The tokens that models read in it, in all."""
+
     output_tokens: int
-
-
-class Prompt(Model):
-    """What a user says; the same `message_id` again changes nothing."""
-
-    text: str
-    message_id: Annotated[str, Field(min_length=1, max_length=500)] | None = None
-    expected_version: Annotated[int, Field(ge=0)] | None = None
-
-
-class RecordedAt(Model):
-    """At which versions it stands; `is_new` is false where it had been recorded before."""
-
-    first: int
-    last: int
-    is_new: bool
+    """The tokens that models wrote in it, in all."""
 
 
 class EventRange(Model):
     """Which events: those with after < version <= until, at most `limit`."""
 
-    after: Annotated[int, Field(ge=0, description="The version that they come after.")] = 0
-    until: Annotated[Version | None, Field(description="The last version, if not all.")] = None
-    limit: Annotated[int, Field(ge=1, le=LARGEST_PAGE, description="The most of a page.")] = PAGE
+    after: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
+    """The version that they come after."""
+
+    until: Version | None = None
+    """The last version, if not all."""
+
+    limit: Annotated[int, Field(ge=1, le=LARGEST_PAGE)] = PAGE
+    """The most of a page."""
 
 
 class EventPage(Model):
-    """Events in order; `next` is the `after` of the next page, null where none follow now."""
+    """Events in order."""
 
     events: list[EventDocument]
+    """The events."""
+
     next: int | None
+    """The `after` of the next page; null where none follow now."""
+
+
+class At(Model):
+    """When to tell it at."""
+
+    at: Version | None = None
+    """The version to tell it at; without one, the last."""
+
+
+class Since(At):
+    """Which part of a history."""
+
+    since: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
+    """The version that it comes after: 0 for all of it."""
+
+
+class BlockDocument(Model):
+    """A block of a turn: a text, a document, reasoning, a call, a result, or a provider's own JSON."""
+
+    version: int
+    """The version of the event that holds it."""
+
+    conversation_id: str | None
+    """The conversation of that event: in a fork it may be one that it goes on from."""
+
+    mark: str
+    """What it is in its turn; empty where it was said there."""
+
+    content: dict[str, Any]
+    """What it holds; `kind` says what that is, `native` for a provider's own JSON."""
+
+    call_id: str | None
+    """The id of the call that it is, or that it is the result of."""
+
+    name: str | None
+    """The name of the tool that is called."""
+
+    is_error: bool
+    """Whether it says why a tool failed."""
+
+
+class TurnDocument(Model):
+    """What one speaker says at a stretch, as the model sees it."""
+
+    role: str
+    """Who speaks: user, assistant, or system for a note of the operator's."""
+
+    text: str
+    """What is said in words."""
+
+    blocks: list[BlockDocument]
+    """All that is said, in its order."""
+
+    stop_reason: str | None
+    """Why the last answer in it ended, in the provider's word."""
+
+    input_tokens: int | None
+    """The tokens that its answers read; null where nobody told."""
+
+    output_tokens: int | None
+    """The tokens that its answers wrote; null where nobody told."""
+
+
+class History(Model):
+    """What was said, as the model sees it."""
+
+    version: int
+    """The version that it is told at."""
+
+    turns: list[TurnDocument]
+    """The turns, in order."""
 
 
 async def position(call: Call[Empty, Empty]) -> Response:
     """Return where a conversation stands."""
-    key: str = call.path["key"]
     conversation, head = await begun(call)
-    tag = etag(await conversation.conversation_id, head.version)
+    conversation_id = str(await conversation.conversation_id)
+    tag = etag(conversation_id, head.version)
     if is_known(call.request, tag):
         return not_modified(tag)
     standing = Position(
-        key=key,
+        key=call.path["key"],
+        conversation_id=conversation_id,
         version=head.version,
         exchange=head.exchange,
         open_calls=list(head.open_calls),
@@ -89,18 +170,7 @@ async def position(call: Call[Empty, Empty]) -> Response:
         input_tokens=head.input_tokens,
         output_tokens=head.output_tokens,
     )
-    return answered(standing, headers={"etag": tag})
-
-
-async def prompt(call: Call[Empty, Prompt]) -> Response:
-    """Record what a user says; the conversation begins with it if it is new."""
-    said = call.body
-    done = await conversation_of(call).user(
-        said.text, message_id=said.message_id, expected_version=said.expected_version
-    )
-    return answered(
-        RecordedAt(first=done.first, last=done.last, is_new=isinstance(done, Recorded)), 201
-    )
+    return answered(standing, headers=revalidated(tag))
 
 
 async def events(call: Call[EventRange, Empty]) -> Response:
@@ -125,7 +195,16 @@ async def event(call: Call[Empty, Empty]) -> Response:
     if is_known(call.request, tag):
         return not_modified(tag)
     (document,) = await documents_of(call, found)
-    return answered(document, headers={"etag": tag, "cache-control": "private, no-cache"})
+    return answered(document, headers=revalidated(tag))
+
+
+async def history(call: Call[Since, Empty]) -> Response:
+    """Return what was said, as the model sees it."""
+    conversation, head = await begun(call)
+    at = min(call.query.at or head.version, head.version)
+    turns = await conversation.history(at=at, since=call.query.since)
+    page = History(version=at, turns=[_turn(turn) for turn in turns])
+    return answered(page)
 
 
 def conversation_of(call: Call[Any, Any]) -> AsyncConversation:
@@ -149,6 +228,37 @@ async def documents_of(call: Call[Any, Any], found: Sequence[RecordedEvent]) -> 
     return await call.steps.run(partial(event_documents, call.backend, call.tenant, found))
 
 
+def revalidated(tag: str) -> dict[str, str]:
+    """Return the headers of what may be kept, if it is asked each time whether it still is so.
+
+    What is erased must not come back from a cache.
+    """
+    return {"etag": tag, "cache-control": "private, no-cache"}
+
+
+def _turn(turn: Turn) -> TurnDocument:
+    usage = turn.usage
+    return TurnDocument(
+        role=turn.role,
+        text=turn.text,
+        blocks=[
+            BlockDocument(
+                version=block.version,
+                conversation_id=None if block.conversation is None else str(block.conversation),
+                mark=block.mark,
+                content=block.plain,
+                call_id=block.call_id,
+                name=block.name,
+                is_error=block.is_error,
+            )
+            for block in turn.blocks
+        ],
+        stop_reason=turn.stop_reason,
+        input_tokens=None if usage is None else usage.input_tokens,
+        output_tokens=None if usage is None else usage.output_tokens,
+    )
+
+
 _CONVERSATION: Final = "/v1/conversations/{key}"
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
@@ -160,16 +270,6 @@ ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         answers=position,
         answer=Position,
         statuses=(304,),
-    ),
-    Route(
-        *("POST", f"{_CONVERSATION}/prompts", "prompt", "Record what a user says."),
-        role="write",
-        query=Empty,
-        body=Prompt,
-        answers=prompt,
-        answer=RecordedAt,
-        status=201,
-        statuses=(409, 410, 507),
     ),
     Route(
         *("GET", f"{_CONVERSATION}/events", "events", "Read events in order."),
@@ -187,5 +287,13 @@ ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         answers=event,
         answer=EventDocument,
         statuses=(304,),
+    ),
+    Route(
+        *("GET", f"{_CONVERSATION}/history", "history", "What was said, as the model sees it?"),
+        role="read",
+        query=Since,
+        body=Empty,
+        answers=history,
+        answer=History,
     ),
 )

@@ -14,23 +14,36 @@ class Health(Model):
     """The process is there."""
 
     status: Literal["ok"] = "ok"
+    """It is `ok` wherever there is an answer at all."""
 
 
 class Readiness(Model):
-    """The store answers; `shards` says how many parts its log has."""
+    """The store answers."""
 
     status: Literal["ready"] = "ready"
+    """It is `ready` wherever there is no problem."""
+
     incarnation: str
+    """The incarnation of the log: another one after a restore."""
+
     shards: int
+    """How many shards the log has."""
 
 
 class ProblemMeaning(Model):
     """What a type of problem means."""
 
     name: str
+    """Its name: the last part of the problem's type."""
+
     status: int
+    """The status of an answer that has it."""
+
     title: str
+    """What it means."""
+
     retry_after: int | None
+    """After how many seconds to try again, where that helps."""
 
 
 async def health(call: Call[Empty, Empty]) -> Response:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 import onrecord
 from onrecord.adapters.service.document import document
 from onrecord.adapters.service.route import Call, Empty, Route
-from onrecord.adapters.service.routes import conversations, operations
+from onrecord.adapters.service.routes import append, conversations, messages, operations, tools
 from onrecord.domain import jsontext
 
 
@@ -28,6 +28,9 @@ def _document() -> bytes:
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     *operations.ROUTES,
     *conversations.ROUTES,
+    *messages.ROUTES,
+    *append.ROUTES,
+    *tools.ROUTES,
     Route(
         *("GET", "/openapi.json", "openapi", "Describe all routes."),
         role=None,

@@ -17,6 +17,7 @@ from onrecord.adapters.app import connect_tenants
 from onrecord.adapters.gateway.gateway import Proxying, gateway_app, service_of
 from onrecord.adapters.service.access import Keyring
 from onrecord.adapters.service.bodies import Limits
+from onrecord.adapters.service.route import Route
 from tests.patience import PATIENCE
 
 
@@ -89,3 +90,17 @@ def served(
         server.should_exit = True
         thread.join(PATIENCE)
         assert not thread.is_alive()
+
+
+def path_of(route: Route[Any, Any], **parameters: str) -> str:
+    """A path of a route, with a value that is allowed for each of its parameters."""
+    values = {
+        "key": "a",
+        "version": "1",
+        "call_id": "c1",
+        "api": "openai-chat",
+        "sha256": "0" * 64,
+        "conversation_id": f"{1:032x}",
+        "problem": "invalid-input",
+    }
+    return route.path.format(**(values | parameters))

@@ -15,13 +15,7 @@ from onrecord.adapters.service.bodies import Limits
 from onrecord.adapters.service.route import Route
 from onrecord.adapters.service.routes.table import ROUTES
 from tests.adapters.service.keys import OTHER, TENANT, Keys
-from tests.adapters.service.served import Served, served
-
-
-@pytest.fixture
-def service() -> Iterator[Served]:
-    with served() as answering:
-        yield answering
+from tests.adapters.service.served import Served, path_of, served
 
 
 @pytest.fixture
@@ -125,7 +119,7 @@ def test_a_body_that_is_too_large_is_refused() -> None:
 
 @pytest.mark.parametrize("route", [route for route in ROUTES if route.role], ids=lambda r: r.name)
 def test_each_route_needs_a_key_that_is_good(keyed: Served, route: Route[Any, Any]) -> None:
-    path = route.path.format(key="a", version=1)
+    path = path_of(route)
     assert keyed.ask(route.method, path).status == 401
     assert keyed.ask(route.method, path, key="unknown").status == 401
 
