@@ -50,6 +50,13 @@ def serve(
         Literal["pass", "refuse"],
         typer.Option(help="What becomes of a request to the proxy that cannot be recorded."),
     ] = "pass",
+    sign_bedrock: Annotated[
+        bool,
+        typer.Option(
+            "--sign-bedrock",
+            help="Have the proxy sign requests to AWS anew, with the server's own credentials.",
+        ),
+    ] = False,
     url: Url = None,
 ) -> None:
     """Serve the store over HTTP: to runtimes in any language, until Ctrl-C or SIGTERM.
@@ -74,9 +81,11 @@ def serve(
             raise
         raise NotInstalled("onrecord serve", error.name, "serve") from error
     dictConfig(log_config(log_format))
+    from onrecord.adapters.proxy.signing import BedrockSigner
     from onrecord.adapters.proxy.upstreams import upstreams_given
 
-    proxying = Proxying(upstreams_given(upstream or ()), unrecorded)
+    signer = BedrockSigner() if sign_bedrock else None
+    proxying = Proxying(upstreams_given(upstream or ()), unrecorded, signer)
     store, open_store = connect_tenants(url or context.obj)
     if not _is_loopback(host):
         output.note("Whoever reaches this address needs a key: `onrecord keys issue` makes one.")

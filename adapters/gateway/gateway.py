@@ -12,6 +12,7 @@ from onrecord.adapters.gateway.mounted_proxy import PATH, ProxyDoor
 from onrecord.adapters.gateway.server import Address, serve
 from onrecord.adapters.proxy.call import Unrecorded
 from onrecord.adapters.proxy.proxy import Proxy
+from onrecord.adapters.proxy.signing import Signer
 from onrecord.adapters.proxy.upstreams import BUILT_IN, Upstream
 from onrecord.adapters.service.access import Keyring, NoKeys
 from onrecord.adapters.service.application import OpenRequests, Service, application
@@ -38,17 +39,21 @@ def service_of(
 
 @dataclass(frozen=True, slots=True)
 class Proxying:
-    """Which providers the proxy reaches, and what becomes of requests that it cannot record."""
+    """Which providers the proxy reaches, and what becomes of requests that it cannot record.
+
+    The signer signs for AWS what programs signed for the proxy's own address.
+    """
 
     upstreams: Mapping[str, Upstream] = field(default_factory=lambda: BUILT_IN)
     unrecorded: Unrecorded = "pass"
+    signer: Signer | None = None
 
 
 def gateway_app(service: Service, proxying: Proxying | None = None) -> ASGIApp:
     """Return the application that has all routes, and the recording proxy beside them."""
     chosen = proxying or Proxying()
     door = ProxyDoor(service.door, service.tenants)
-    proxy = Proxy(door, chosen.upstreams, unrecorded=chosen.unrecorded)
+    proxy = Proxy(door, chosen.upstreams, unrecorded=chosen.unrecorded, signer=chosen.signer)
     return application(service, ROUTES, {PATH: proxy}, closes=proxy.close)
 
 

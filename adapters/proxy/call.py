@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -19,9 +19,10 @@ from onrecord.adapters.proxy.exchange import Outbound, exchange
 from onrecord.adapters.proxy.headers import WARNING, by_name, passed_on
 from onrecord.adapters.proxy.refusals import Refusal
 from onrecord.adapters.proxy.request_body import RequestBody, unpacked
+from onrecord.adapters.proxy.signing import UNSIGNED, Signer, is_signed
 from onrecord.adapters.proxy.upstreams import Upstream
 from onrecord.adapters.wire.bodies.attempt import AnswerRecorder
-from onrecord.adapters.wire.clients.recorded_async import opened
+from onrecord.adapters.wire.clients.recorded_async import done, opened, result_of
 from onrecord.adapters.wire.clients.sending import Sending
 from onrecord.adapters.wire.forms import begins_batch
 from onrecord.domain.errors import (
@@ -51,10 +52,14 @@ UPGRADE_REFUSED: Final = Refusal(
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What becomes of requests that cannot be recorded, and how long one may be that can."""
+    """What becomes of requests that cannot be recorded, or are signed for another address.
+
+    `longest` is how many bytes of one are held.
+    """
 
     unrecorded: Unrecorded
     longest: int
+    signer: Signer | None = None
 
     def warning(self, why: str, status: int = 403) -> Header:
         """Return the header that says why something is not recorded; Refusal where it must be."""
@@ -96,6 +101,9 @@ class Call:
         self._policy = policy
         self._body = RequestBody(receive)
         self._headers = passed_on(scope["headers"])
+        self._is_signed = is_signed(self._headers)
+        if self._is_signed and policy.signer is None:
+            raise UNSIGNED
         passed = {name: self._own[name] for name in (name.lower() for name, _ in self._headers)}
         path = f"/{address.path}"
         target = f"{path}?{address.query}" if address.query else path
@@ -112,7 +120,28 @@ class Call:
         outbound = Outbound(
             self._upstream, sending.method, sending.target, self._headers, body, length
         )
+        try:
+            outbound = await self._signed(outbound)
+        except BaseException as exc:
+            if recorder is not None:
+                await done(partial(recorder.fail, exc))
+            raise
         await exchange(session, outbound, recorder, send, added)
+
+    async def _signed(self, outbound: Outbound) -> Outbound:
+        """Return a request as AWS takes it, if its program signed it."""
+        signer = self._policy.signer
+        if signer is None or not self._is_signed:
+            return outbound
+        body = outbound.body if isinstance(outbound.body, bytes) else await self._held()
+        sign = partial(signer.signed, outbound.method, str(outbound.url), outbound.headers, body)
+        return replace(outbound, headers=await result_of(sign), body=body, length=None)
+
+    async def _held(self) -> bytes:
+        body = await self._body.hold(self._policy.longest)
+        if body is None:
+            raise Refusal(413, "the request is too long to be signed anew")
+        return body
 
     async def _prepared(self) -> _Prepared:
         """Record what is to be recorded before the request is sent."""

@@ -13,15 +13,17 @@ from typing import Final, Protocol
 
 import aiohttp
 
-from onrecord.adapters.proxy.address import address_of
+from onrecord.adapters.proxy.address import Address, address_of
 from onrecord.adapters.proxy.asgi import Receive, Scope, Send
 from onrecord.adapters.proxy.binding import Tenants
 from onrecord.adapters.proxy.call import AGAIN, UPGRADE_REFUSED, Call, Policy, Unrecorded
 from onrecord.adapters.proxy.exchange import new_session
 from onrecord.adapters.proxy.refusals import Refusal, refuse
 from onrecord.adapters.proxy.request_body import ProgramGone
+from onrecord.adapters.proxy.signing import Signer
 from onrecord.adapters.proxy.upstreams import BUILT_IN, Upstream
 from onrecord.adapters.store import Store
+from onrecord.adapters.wire.wires import endpoint_of
 from onrecord.domain.errors import StorageError
 
 logger = logging.getLogger("onrecord")
@@ -53,15 +55,17 @@ class Proxy:
         *,
         unrecorded: Unrecorded = "pass",
         longest: int = LONGEST,
+        signer: Signer | None = None,
     ) -> None:
         """Let in whom the door lets in, to these providers.
 
         What asks a model something and cannot be recorded passes with a header that warns, or is
-        refused. A turn of more bytes than `longest` is such a request.
+        refused. A turn of more bytes than `longest` is such a request. What is signed for AWS is
+        signed anew by the signer, else it is refused.
         """
         self._door = door
         self._upstreams = upstreams
-        self._policy = Policy(unrecorded, longest)
+        self._policy = Policy(unrecorded, longest, signer)
         self._tenants = Tenants()
         self._session: aiohttp.ClientSession | None = None
 
@@ -84,7 +88,6 @@ class Proxy:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         address = address_of(scope)
         upstream = None if address is None else self._upstreams.get(address.provider)
-        shape = upstream.apis[0] if upstream is not None and upstream.apis else ""
         try:
             if address is None:
                 raise Refusal(404, "the path is /<key>/<provider>/<the provider's own path>")
@@ -98,7 +101,7 @@ class Proxy:
             with suppress(ProgramGone):
                 await call.answered(self._open_session(), send)
         except Refusal as refusal:
-            await refuse(send, refusal, shape)
+            await refuse(send, refusal, _shape(scope["method"], address, upstream))
 
     async def _opened(self, token: str, scope: Scope) -> Store | None:
         try:
@@ -112,6 +115,12 @@ class Proxy:
         if self._session is None:
             self._session = new_session()
         return self._session
+
+
+def _shape(method: str, address: Address | None, upstream: Upstream | None) -> str:
+    """Return the API whose errors a program reads: that of its path, else its provider's first."""
+    named = "" if address is None else endpoint_of(method, address.path).api
+    return named or next(iter(() if upstream is None else upstream.apis), "")
 
 
 async def _deny(scope: Scope, receive: Receive, send: Send) -> None:

@@ -21,8 +21,7 @@ _SCHEMES: Final = ("http", "https")
 class Upstream:
     """A provider: its name in paths, its base URL without a slash at the end, and its APIs.
 
-    Errors of the proxy have the shape of the first API's; without one, all APIs are looked for, and
-    errors are as OpenAI has them.
+    Without any, all APIs are looked for. What has the path of none is refused as the first one does.
     """
 
     name: str
