@@ -20,7 +20,7 @@ class ModelCall:
     """A call that is about to be sent: of which API, at which path, for which conversation.
 
     `version` is that of its request in the conversation, `model` the one that it asks, `resends` how
-    often it was sent before. `traceparent` is the caller's own header, if the call has one.
+    often it was sent before.
     """
 
     api: str
@@ -29,7 +29,6 @@ class ModelCall:
     version: int
     model: str | None
     resends: int = 0
-    traceparent: str | None = None
 
 
 class CallObserver(Protocol):
@@ -66,6 +65,15 @@ class _Unobserved:
 _NOWHERE: Final = nullcontext()
 UNOBSERVED: Final = _Unobserved()
 """What observes a call where the program has set up nothing to take it."""
+
+
+def within_trace(traceparent: str | None) -> AbstractContextManager[object]:
+    """Return the scope of the span that a call's header names, unless one is active here."""
+    if traceparent is None or tracer_provider() is None:
+        return _NOWHERE
+    from onrecord.adapters.telemetry.model_spans import scope_of_header
+
+    return scope_of_header(traceparent)
 
 
 def observed(call: ModelCall) -> CallObserver:

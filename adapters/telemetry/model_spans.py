@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Iterable, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
@@ -127,7 +127,6 @@ def _span_of(call: ModelCall, kind: dict[str, Any], provider: TracerProvider) ->
     operation, *model = (kind[n] for n in (names.OPERATION_NAME, names.REQUEST_MODEL) if n in kind)
     span = tracer_of(provider).start_span(
         " ".join((operation, *model)),
-        context=_parent(call, active),
         kind=SpanKind.CLIENT,
         # Samplers see these.
         attributes=kind,
@@ -146,11 +145,14 @@ def _is_of_model_call(span: Span) -> bool:
     return told.get(names.OPERATION_NAME) in names.MODEL_OPERATIONS
 
 
-def _parent(call: ModelCall, active: Span) -> Context | None:
-    """Return what a span is a child of: the active one, else the one that the call's header names."""
-    if active.get_span_context().is_valid or call.traceparent is None:
-        return None
-    return TraceContextTextMapPropagator().extract({"traceparent": call.traceparent})
+def scope_of_header(traceparent: str) -> AbstractContextManager[object]:
+    """Return the scope of the span that a header names, unless one is active here.
+
+    A proxy is in no span of its own: what it does for a program belongs to that program's trace.
+    """
+    if trace.get_current_span().get_span_context().is_valid:
+        return nullcontext()
+    return _scope(TraceContextTextMapPropagator().extract({"traceparent": traceparent}))
 
 
 # What an answer comes to, as far as it is told: ids, names, counts, and no content.

@@ -16,7 +16,7 @@ from onrecord.adapters.recording.deferred_answers import DeferredAnswers
 from onrecord.adapters.recording.plan import respelled
 from onrecord.adapters.recording.recorder import Recorder
 from onrecord.adapters.recording.state import OpenRequest
-from onrecord.adapters.telemetry.model_calls import ModelCall, observed
+from onrecord.adapters.telemetry.model_calls import ModelCall, observed, within_trace
 from onrecord.adapters.telemetry.tracing import TRACEPARENT
 from onrecord.adapters.wire.answer import Conclusion, closing_event, is_still_made
 from onrecord.adapters.wire.bodies.attempt import AnswerRecorder, Attempt
@@ -77,7 +77,8 @@ class ExchangeRecorder:
         kind = sending.kind
         match kind:
             case "turn":
-                return self._turn(bound, sending, body)
+                with within_trace(sending.headers.get(TRACEPARENT)):
+                    return self._turn(bound, sending, body)
             case "answer":
                 return self._reading(bound, sending)
             case "batch" | "upload":
@@ -260,7 +261,6 @@ def _model_call(recorded: _RecordedRequest, sending: Sending, count: int) -> Mod
         version=begun.version,
         model=begun.model,
         resends=count,
-        traceparent=sending.headers.get(TRACEPARENT),
     )
 
 
