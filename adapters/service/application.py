@@ -204,6 +204,7 @@ async def _call(
         store=await tenants.of(tenant),
         backend=tenants.backend,
         steps=tenants.steps,
+        limits=service.limits,
         actor=_name(request, ACTOR) or (None if access.key_id is None else access.name),
         on_behalf_of=_name(request, ON_BEHALF_OF),
         path=path,

@@ -94,6 +94,9 @@ def _operation(route: Route[Any, Any]) -> JsonObject:
     if route.takes_body:
         content = {"application/json": {"schema": _reference(route.body)}}
         operation["requestBody"] = {"required": True, "content": content}
+    if route.takes_bytes:
+        content = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+        operation["requestBody"] = {"required": True, "content": content}
     return operation
 
 

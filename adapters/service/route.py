@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, Final, Generic, Literal, TypeVar
 from uuid import UUID
 
@@ -13,6 +14,7 @@ from starlette.responses import Response
 
 from onrecord.adapters.asynchronous.store import AsyncStore
 from onrecord.adapters.service.access import Access, Role
+from onrecord.adapters.service.bodies import Limits
 from onrecord.adapters.storage.steps import Steps
 from onrecord.domain.log import Backend
 
@@ -50,6 +52,7 @@ class Call(Generic[QueryT, BodyT]):
     store: AsyncStore
     backend: Backend
     steps: Steps
+    limits: Limits
     actor: str | None
     on_behalf_of: str | None
     path: Mapping[str, Any]
@@ -62,7 +65,8 @@ class Route(Generic[QueryT, BodyT]):
     """A method and a path, what they take and give, and the function that answers.
 
     `role` is what a key needs, None where anybody may ask. `answer` is the model of the body of a
-    2xx answer; without one, the answer is bytes of `media_type`. `statuses` are those that it may
+    2xx answer; without one, the answer is bytes of `media_type`. `takes_bytes` says that the body is
+    bytes, which the function reads. `statuses` are those that it may
     answer beside `status` and those that any route may.
     """
 
@@ -76,12 +80,13 @@ class Route(Generic[QueryT, BodyT]):
     answers: Callable[[Call[QueryT, BodyT]], Awaitable[Response]]
     answer: type[BaseModel] | None = None
     media_type: MediaType = "application/json"
+    takes_bytes: bool = False
     status: int = 200
     statuses: tuple[int, ...] = ()
 
     @property
     def takes_body(self) -> bool:
-        """Whether a body is read."""
+        """Whether a body of JSON is read."""
         return self.body is not Empty
 
 
@@ -94,6 +99,20 @@ def answered(
     """Return the answer that has a model as its body; members at their defaults are in it."""
     body = model.__pydantic_serializer__.to_json(model)
     return Response(body, status, headers, media_type=_JSON)
+
+
+def tagged(request: Request, model: BaseModel) -> Response:
+    """Return the answer that has a model as its body, or says that the client has it already.
+
+    The tag is of the bytes. So what was erased since, a name that was forgotten, or another release
+    makes another one, and a cache is asked each time whether what it has still is so.
+    """
+    body = model.__pydantic_serializer__.to_json(model)
+    tag = etag(sha256(body).hexdigest()[:32])
+    if is_known(request, tag):
+        return not_modified(tag)
+    headers = {"etag": tag, "cache-control": "private, no-cache"}
+    return Response(body, 200, headers, media_type=_JSON)
 
 
 def etag(*parts: object) -> str:

@@ -33,7 +33,7 @@ _FOR: Final = 3
 def show_explanation(explanation: Explanation, *, as_json: bool) -> None:
     """Show why an event is there; what the record does not know goes to standard error."""
     if as_json:
-        output.json_line(_document(explanation))
+        output.json_line(explanation_document(explanation))
         return
     rows = [
         (what, event.version, _text(event.actor), _text(event.on_behalf_of), event.text)
@@ -56,7 +56,8 @@ def _text(actor: Actor | None) -> str | None:
     return None if actor is None else str(actor)
 
 
-def _document(explanation: Explanation) -> JsonObject:
+def explanation_document(explanation: Explanation) -> JsonObject:
+    """Return why an event is there as JSON says it."""
     call = explanation.call
     return {
         "kind": explanation.kind,

@@ -225,7 +225,7 @@ def show_diff(diff: RequestDiff, log: Log, conversation_id: UUID, *, as_json: bo
     Versions of a fork and of its origin may be the same numbers.
     """
     if as_json:
-        output.json_line(_document(diff))
+        output.json_line(diff_document(diff))
         return
     owners = {change.event.conversation_id for change in diff.events} - {conversation_id}
     origins = {owner: str(owner) for owner in owners} | keys_of(log, owners)
@@ -268,7 +268,8 @@ def _said(notes: Iterable[Note]) -> str:
     return ", ".join(f"{note.deed}, {note.why} [{note.rule}]" for note in notes) or "nothing else"
 
 
-def _document(diff: RequestDiff) -> JsonObject:
+def diff_document(diff: RequestDiff) -> JsonObject:
+    """Return what changed as JSON says it."""
     instructions, tools = diff.instructions, diff.tools
     return {
         "api": diff.api,

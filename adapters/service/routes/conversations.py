@@ -13,16 +13,7 @@ from onrecord.adapters.asynchronous.conversation import AsyncConversation
 from onrecord.adapters.service.events import EventDocument, event_documents
 from onrecord.adapters.service.parameters import Version
 from onrecord.adapters.service.problems import NOT_FOUND, Problem
-from onrecord.adapters.service.route import (
-    Call,
-    Empty,
-    Model,
-    Route,
-    answered,
-    etag,
-    is_known,
-    not_modified,
-)
+from onrecord.adapters.service.route import Call, Empty, Model, Route, answered, tagged
 from onrecord.domain.head import Head
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.history.history import Turn
@@ -157,9 +148,6 @@ async def position(call: Call[Empty, Empty]) -> Response:
     """Return where a conversation stands."""
     conversation, head = await begun(call)
     conversation_id = str(await conversation.conversation_id)
-    tag = etag(conversation_id, head.version)
-    if is_known(call.request, tag):
-        return not_modified(tag)
     standing = Position(
         key=call.path["key"],
         conversation_id=conversation_id,
@@ -170,7 +158,7 @@ async def position(call: Call[Empty, Empty]) -> Response:
         input_tokens=head.input_tokens,
         output_tokens=head.output_tokens,
     )
-    return answered(standing, headers=revalidated(tag))
+    return tagged(call.request, standing)
 
 
 async def events(call: Call[EventRange, Empty]) -> Response:
@@ -191,11 +179,8 @@ async def event(call: Call[Empty, Empty]) -> Response:
     found = await conversation.events(after=version - 1, until=version)
     if not found:
         raise Problem(NOT_FOUND, "the conversation has no such version yet")
-    tag = etag(found[0].event_id, found[0].body is not None)
-    if is_known(call.request, tag):
-        return not_modified(tag)
     (document,) = await documents_of(call, found)
-    return answered(document, headers=revalidated(tag))
+    return tagged(call.request, document)
 
 
 async def history(call: Call[Since, Empty]) -> Response:
@@ -203,8 +188,8 @@ async def history(call: Call[Since, Empty]) -> Response:
     conversation, head = await begun(call)
     at = min(call.query.at or head.version, head.version)
     turns = await conversation.history(at=at, since=call.query.since)
-    page = History(version=at, turns=[_turn(turn) for turn in turns])
-    return answered(page)
+    told = History(version=at, turns=[_turn(turn) for turn in turns])
+    return tagged(call.request, told)
 
 
 def conversation_of(call: Call[Any, Any]) -> AsyncConversation:
@@ -226,14 +211,6 @@ async def begun(call: Call[Any, Any]) -> tuple[AsyncConversation, Head]:
 async def documents_of(call: Call[Any, Any], found: Sequence[RecordedEvent]) -> list[EventDocument]:
     """Return events as JSON says them."""
     return await call.steps.run(partial(event_documents, call.backend, call.tenant, found))
-
-
-def revalidated(tag: str) -> dict[str, str]:
-    """Return the headers of what may be kept, if it is asked each time whether it still is so.
-
-    What is erased must not come back from a cache.
-    """
-    return {"etag": tag, "cache-control": "private, no-cache"}
 
 
 def _turn(turn: Turn) -> TurnDocument:
@@ -295,5 +272,6 @@ ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         body=Empty,
         answers=history,
         answer=History,
+        statuses=(304,),
     ),
 )

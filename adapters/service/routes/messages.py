@@ -122,6 +122,13 @@ class Ended(Model):
     """The version at which it ended; null where it had ended before."""
 
 
+class Redaction(Model):
+    """That an event is left out of every request from here on; the record keeps it."""
+
+    reason: Annotated[str, Field(max_length=10_000)] | None = None
+    """Why it is left out."""
+
+
 async def prompt(call: Call[Empty, Prompt]) -> Response:
     """Record what a user says; the conversation begins with it if it is new."""
     said = call.body
@@ -170,6 +177,12 @@ async def end(call: Call[Empty, Ending]) -> Response:
     return answered(Ended(version=None if done is None else done.last))
 
 
+async def redact(call: Call[Empty, Redaction]) -> Response:
+    """Leave an event out of every request from here on."""
+    conversation, _ = await begun(call)
+    return recorded(await conversation.redact(call.path["version"], call.body.reason))
+
+
 def recorded(done: Done) -> Response:
     """Return the answer that says where something is recorded."""
     at = RecordedAt(first=done.first, last=done.last, is_new=isinstance(done, Recorded))
@@ -216,6 +229,16 @@ ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         query=Empty,
         body=Instructions,
         answers=instructions,
+        answer=RecordedAt,
+        status=201,
+        statuses=_REFUSED,
+    ),
+    Route(
+        *("POST", f"{_CONVERSATION}/events/{{version}}/redact", "redact", "Leave an event out."),
+        role="write",
+        query=Empty,
+        body=Redaction,
+        answers=redact,
         answer=RecordedAt,
         status=201,
         statuses=_REFUSED,

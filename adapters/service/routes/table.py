@@ -10,7 +10,16 @@ from starlette.responses import Response
 import onrecord
 from onrecord.adapters.service.document import document
 from onrecord.adapters.service.route import Call, Empty, Route
-from onrecord.adapters.service.routes import append, conversations, messages, operations, tools
+from onrecord.adapters.service.routes import (
+    append,
+    conversations,
+    documents,
+    messages,
+    operations,
+    requests,
+    tools,
+    views,
+)
 from onrecord.domain import jsontext
 
 
@@ -30,6 +39,9 @@ ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     *conversations.ROUTES,
     *messages.ROUTES,
     *append.ROUTES,
+    *documents.ROUTES,
+    *requests.ROUTES,
+    *views.ROUTES,
     *tools.ROUTES,
     Route(
         *("GET", "/openapi.json", "openapi", "Describe all routes."),
