@@ -15,10 +15,13 @@ from onrecord.adapters.proxy.proxy import Proxy
 from onrecord.adapters.proxy.signing import Signer
 from onrecord.adapters.proxy.upstreams import BUILT_IN, Upstream
 from onrecord.adapters.service.access import Keyring, NoKeys
-from onrecord.adapters.service.application import OpenRequests, Service, application
+from onrecord.adapters.service.application import Service, application
 from onrecord.adapters.service.bodies import Limits
 from onrecord.adapters.service.doors import Door
+from onrecord.adapters.service.hub import Hub
+from onrecord.adapters.service.open_requests import OpenRequests
 from onrecord.adapters.service.routes.table import ROUTES
+from onrecord.adapters.service.tails import Tails
 from onrecord.adapters.service.tenants import Tenants
 from onrecord.adapters.store import Store
 
@@ -34,7 +37,9 @@ def service_of(
     """Return what the routes are answered with: `open_store` makes the stores of other tenants."""
     tenants, bounds = Tenants(store, open_store), limits or Limits()
     door = Door(keyring or NoKeys(), tenants.steps, tenants.tenant, hosts)
-    return Service(tenants, door, bounds, OpenRequests(bounds.open_requests))
+    hub = Hub(tenants.backend, tenants.steps)
+    tails = Tails(hub, door, OpenRequests(bounds.tails), bounds.tail_seconds)
+    return Service(tenants, door, bounds, OpenRequests(bounds.open_requests), tails)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,5 +73,6 @@ def serve_store(
     started: Callable[[Address], None],
 ) -> None:
     """Serve a store at an address until the process is told to end, then close it."""
-    app = gateway_app(service_of(store, open_store, hosts=hosts), proxying)
-    serve(app, address, access_log=access_log, started=started, ending=lambda: None)
+    service = service_of(store, open_store, hosts=hosts)
+    app = gateway_app(service, proxying)
+    serve(app, address, access_log=access_log, started=started, ending=service.end)

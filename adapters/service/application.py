@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 from urllib.parse import unquote
-from uuid import UUID
 
 from pydantic import BaseModel, ValidationError
 from starlette.applications import Starlette
@@ -26,54 +24,32 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from onrecord.adapters.service.access import Access
 from onrecord.adapters.service.bodies import Limits, body_of
 from onrecord.adapters.service.doors import Door
+from onrecord.adapters.service.model import Empty
+from onrecord.adapters.service.open_requests import OpenRequests
 from onrecord.adapters.service.parameters import PATH_PARAMETERS
 from onrecord.adapters.service.problems import (
+    ENDING,
     FORBIDDEN,
     INVALID,
     MALFORMED,
     NO_METHOD,
     NOT_FOUND,
-    OVERLOADED,
-    TOO_MANY,
     Problem,
     problem_of,
     response_of,
 )
-from onrecord.adapters.service.route import Call, Empty, Route
+from onrecord.adapters.service.route import Call, Route
+from onrecord.adapters.service.tails import Tails
 from onrecord.adapters.service.tenants import Tenants
 
 ACTOR: Final = "onrecord-actor"
 ON_BEHALF_OF: Final = "onrecord-on-behalf-of"
 
+HEALTH: Final = "health"
+"""The route that answers as long as the process is there."""
+
 _SMALLEST_PACKED: Final = 1024
 """Answers of fewer bytes are not worth packing."""
-
-
-@dataclass(slots=True)
-class OpenRequests:
-    """The requests that are being answered, in all and of each key: what is too many is refused."""
-
-    most: int
-    total: int = 0
-    of_keys: Counter[UUID] = field(default_factory=Counter[UUID])
-
-    def enter(self, key: UUID | None) -> None:
-        """Count one; Problem where there are too many."""
-        if self.total >= self.most:
-            raise Problem(OVERLOADED)
-        if key is not None and self.of_keys[key] >= max(1, self.most // 2):
-            raise Problem(TOO_MANY)
-        self.total += 1
-        if key is not None:
-            self.of_keys[key] += 1
-
-    def leave(self, key: UUID | None) -> None:
-        """Count one less."""
-        self.total -= 1
-        if key is not None:
-            self.of_keys[key] -= 1
-            if not self.of_keys[key]:
-                del self.of_keys[key]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +60,11 @@ class Service:
     door: Door
     limits: Limits
     open_requests: OpenRequests
+    tails: Tails
+
+    def end(self) -> None:
+        """End the tails and begin nothing new: the server was told to end."""
+        self.tails.hub.end()
 
 
 def application(
@@ -114,7 +95,9 @@ async def _lifespan(
     try:
         yield
     finally:
+        service.end()
         await closes()
+        await service.tails.hub.close()
         await service.tenants.close()
 
 
@@ -171,6 +154,8 @@ async def _answer(service: Service, route: Route[Any, Any], request: Request) ->
 
 
 async def _answered(service: Service, route: Route[Any, Any], request: Request) -> Response:
+    if service.tails.hub.is_over and route.name != HEALTH:
+        raise Problem(ENDING)
     access = Access(service.tenants.tenant, "read", "anybody")
     if route.role is not None:
         access = await service.door.access(request)
@@ -205,6 +190,7 @@ async def _call(
         backend=tenants.backend,
         steps=tenants.steps,
         limits=service.limits,
+        tails=service.tails,
         actor=_name(request, ACTOR) or (None if access.key_id is None else access.name),
         on_behalf_of=_name(request, ON_BEHALF_OF),
         path=path,

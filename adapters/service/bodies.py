@@ -21,7 +21,8 @@ from onrecord.adapters.service.problems import (
 class Limits:
     """What the service takes on: bytes of a body, seconds, and requests at once.
 
-    `open_requests` and `tails` are of the process; one key has at most half of each.
+    `open_requests` and `tails` are of the process; one key has at most half of each. A tail without
+    an event says that it is there each `tail_seconds`, and its key is looked at again.
     """
 
     body: int = 64 << 20
@@ -29,6 +30,7 @@ class Limits:
     answer_seconds: float = 60.0
     open_requests: int = 512
     tails: int = 2_000
+    tail_seconds: float = 15.0
 
 
 _JSON: Final = "application/json"

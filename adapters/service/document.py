@@ -10,9 +10,10 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict
 from pydantic.json_schema import models_json_schema
 
+from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.parameters import PATH_PARAMETERS
 from onrecord.adapters.service.problems import PROBLEM_TYPES
-from onrecord.adapters.service.route import Empty, Model, Route
+from onrecord.adapters.service.route import Route
 from onrecord.domain import jsontext
 from onrecord.domain.jsontext import JsonObject
 

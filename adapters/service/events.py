@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
-from onrecord.adapters.service.route import Model
+from onrecord.adapters.service.model import Model
 from onrecord.adapters.terminal.actors import ShownActors
 from onrecord.adapters.terminal.timeline_listing import document
 from onrecord.domain.log import Backend, RecordedEvent

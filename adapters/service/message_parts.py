@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from onrecord.adapters.inputs.document_inputs import PromptPart, decoded, from_outside
+from onrecord.adapters.service.model import Model
 from onrecord.adapters.service.parameters import Digest
 from onrecord.adapters.service.problems import INVALID, Problem
-from onrecord.adapters.service.route import Model
 from onrecord.domain.content import Blob, Document, Text
 from onrecord.domain.errors import InvalidInput
 

@@ -8,26 +8,17 @@ from hashlib import sha256
 from typing import Any, Final, Generic, Literal, TypeVar
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
 from onrecord.adapters.asynchronous.store import AsyncStore
 from onrecord.adapters.service.access import Access, Role
 from onrecord.adapters.service.bodies import Limits
+from onrecord.adapters.service.model import Empty
+from onrecord.adapters.service.tails import Tails
 from onrecord.adapters.storage.steps import Steps
 from onrecord.domain.log import Backend
-
-
-class Model(BaseModel):
-    """What comes or goes as JSON: no member is unknown, and the text behind each one describes it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
-
-
-class Empty(Model):
-    """Nothing is taken."""
-
 
 QueryT = TypeVar("QueryT", bound=BaseModel)
 BodyT = TypeVar("BodyT", bound=BaseModel)
@@ -53,6 +44,7 @@ class Call(Generic[QueryT, BodyT]):
     backend: Backend
     steps: Steps
     limits: Limits
+    tails: Tails
     actor: str | None
     on_behalf_of: str | None
     path: Mapping[str, Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
-from onrecord.adapters.service.route import Model
+from onrecord.adapters.service.model import Model
 from onrecord.projections.views.tool_ledger import Kind, Status
 
 

@@ -8,9 +8,9 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, Field
 
+from onrecord.adapters.service.model import Model
 from onrecord.adapters.service.parameters import Key
 from onrecord.adapters.service.problems import INVALID, Problem
-from onrecord.adapters.service.route import Model
 from onrecord.projections.views.tool_ledger import Kind, Status
 
 Name = Annotated[str, Field(min_length=1, max_length=1000)]

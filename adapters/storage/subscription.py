@@ -12,14 +12,14 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from functools import lru_cache
-from typing import Final, Protocol, Self
+from typing import Final, Protocol, Self, cast
 from uuid import UUID
 from weakref import WeakSet
 
 from onrecord.adapters.storage.interrupts import Bell, begin_anew_in_children
 from onrecord.adapters.storage.steps import is_driven, wait_for
 from onrecord.domain.errors import StaleCursor, StorageUnavailable
-from onrecord.domain.log import Cursor, RecordedEvent
+from onrecord.domain.log import Backend, Cursor, RecordedEvent
 
 # Hints between processes that something was appended; whoever misses one finds it by polling.
 #
@@ -214,6 +214,18 @@ class Wakeups:
                 with ExitStack() as listening:
                     listening.enter_context(self._hints.listen(self._heard))
                     self._listening = listening.pop_all()
+
+
+class _Woken(Protocol):
+    """What each kind of store has beside the verbs of its port."""
+
+    @property
+    def wakeups(self) -> Wakeups: ...
+
+
+def wakeups_of(backend: Backend) -> Wakeups:
+    """Return what tells that something was appended to a log."""
+    return cast("_Woken", backend).wakeups
 
 
 _all: Final[WeakSet[Wakeups]] = WeakSet()

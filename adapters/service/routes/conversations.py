@@ -11,9 +11,10 @@ from starlette.responses import Response
 
 from onrecord.adapters.asynchronous.conversation import AsyncConversation
 from onrecord.adapters.service.events import EventDocument, event_documents
+from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.parameters import Version
 from onrecord.adapters.service.problems import NOT_FOUND, Problem
-from onrecord.adapters.service.route import Call, Empty, Model, Route, answered, tagged
+from onrecord.adapters.service.route import Call, Route, answered, tagged
 from onrecord.domain.head import Head
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.history.history import Turn

@@ -15,11 +15,10 @@ from onrecord.adapters.conversation.conversation import stream_of
 from onrecord.adapters.conversation.history_queries import main_branch, pieces_of
 from onrecord.adapters.service.bodies import body_of
 from onrecord.adapters.service.message_parts import FileName, MediaType
+from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.problems import INVALID, NOT_FOUND, Problem
 from onrecord.adapters.service.route import (
     Call,
-    Empty,
-    Model,
     Route,
     answered,
     etag,

@@ -15,8 +15,9 @@ from onrecord.adapters.service.message_parts import (
     document_of,
     prompt_of,
 )
+from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.parameters import CallId, ExpectedVersion, MessageId
-from onrecord.adapters.service.route import Call, Empty, Model, Route, answered
+from onrecord.adapters.service.route import Call, Route, answered
 from onrecord.adapters.service.routes.conversations import begun, conversation_of
 from onrecord.adapters.streams.stream import Done
 from onrecord.domain.log import Recorded

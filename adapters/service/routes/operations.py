@@ -6,8 +6,9 @@ from typing import Any, Final, Literal
 
 from starlette.responses import Response
 
+from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.problems import NOT_FOUND, PROBLEM_TYPES, Problem
-from onrecord.adapters.service.route import Call, Empty, Model, Route, answered
+from onrecord.adapters.service.route import Call, Route, answered
 
 
 class Health(Model):

@@ -7,9 +7,10 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 from starlette.responses import Response
 
+from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.parameters import Version
 from onrecord.adapters.service.problems import INVALID, Problem
-from onrecord.adapters.service.route import Call, Empty, Model, Route, tagged
+from onrecord.adapters.service.route import Call, Route, tagged
 from onrecord.adapters.service.routes.conversations import At, begun
 from onrecord.adapters.terminal.explanation_listing import explanation_document
 from onrecord.adapters.terminal.request_listings import diff_document

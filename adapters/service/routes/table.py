@@ -9,7 +9,8 @@ from starlette.responses import Response
 
 import onrecord
 from onrecord.adapters.service.document import document
-from onrecord.adapters.service.route import Call, Empty, Route
+from onrecord.adapters.service.model import Empty
+from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.service.routes import (
     append,
     conversations,
@@ -17,6 +18,7 @@ from onrecord.adapters.service.routes import (
     messages,
     operations,
     requests,
+    tails,
     tools,
     views,
 )
@@ -42,6 +44,7 @@ ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     *documents.ROUTES,
     *requests.ROUTES,
     *views.ROUTES,
+    *tails.ROUTES,
     *tools.ROUTES,
     Route(
         *("GET", "/openapi.json", "openapi", "Describe all routes."),

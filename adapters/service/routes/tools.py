@@ -8,8 +8,9 @@ from pydantic import Field, TypeAdapter
 from starlette.responses import Response
 
 from onrecord.adapters.service.message_parts import Parts, prompt_parts
+from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.problems import INVALID, Problem
-from onrecord.adapters.service.route import Call, Empty, Model, Route, answered
+from onrecord.adapters.service.route import Call, Route, answered
 from onrecord.adapters.service.routes.conversations import At, begun, conversation_of
 from onrecord.adapters.service.routes.messages import RecordedAt, recorded
 from onrecord.adapters.streams.results import Rejected, ResultDone, Unmatched

@@ -7,7 +7,8 @@ from typing import Any, Final
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from onrecord.adapters.service.route import Call, Empty, Route, answered
+from onrecord.adapters.service.model import Empty
+from onrecord.adapters.service.route import Call, Route, answered
 from onrecord.adapters.service.view_entries import (
     AuditDocument,
     AuditPage,

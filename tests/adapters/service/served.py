@@ -16,6 +16,7 @@ from urllib3.util import Timeout
 from onrecord.adapters.app import connect_tenants
 from onrecord.adapters.gateway.gateway import Proxying, gateway_app, service_of
 from onrecord.adapters.service.access import Keyring
+from onrecord.adapters.service.application import Service
 from onrecord.adapters.service.bodies import Limits
 from onrecord.adapters.service.route import Route
 from tests.patience import PATIENCE
@@ -27,6 +28,12 @@ class Served:
 
     url: str
     pool: urllib3.PoolManager
+    service: Service
+    loop: asyncio.AbstractEventLoop
+
+    def end(self) -> None:
+        """Tell the service that the server is ending."""
+        self.loop.call_soon_threadsafe(self.service.end)
 
     def ask(
         self,
@@ -71,8 +78,10 @@ def served(
     config = uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, access_log=False)
     server = uvicorn.Server(config)
     started = threading.Event()
+    loops = list[asyncio.AbstractEventLoop]()
 
     async def run() -> None:
+        loops.append(asyncio.get_running_loop())
         serving = asyncio.ensure_future(server.serve())
         while not (server.started or serving.done()):
             await asyncio.sleep(0.01)
@@ -85,8 +94,10 @@ def served(
         assert started.wait(PATIENCE)
         port = server.servers[0].sockets[0].getsockname()[1]
         with urllib3.PoolManager() as pool:
-            yield Served(f"http://127.0.0.1:{port}", pool)
+            yield Served(f"http://127.0.0.1:{port}", pool, service, loops[0])
     finally:
+        if loops and not loops[0].is_closed():
+            loops[0].call_soon_threadsafe(service.end)
         server.should_exit = True
         thread.join(PATIENCE)
         assert not thread.is_alive()

@@ -1,0 +1,272 @@
+"""The hub of tails: each shard of the log is read once a process, and new events go to all who wait.
+
+A tail is a place in the log. As long as it keeps up, its events come from what the hub read last. One
+that is behind that, since it resumes or since its client is slow, reads the log by itself until it has
+caught up: so however many tails there are, and however slow, memory holds one short stretch a tenant.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
+from typing import Final, TypeAlias
+from uuid import UUID
+
+from onrecord.adapters.service.events import event_documents
+from onrecord.adapters.storage.steps import Steps
+from onrecord.adapters.storage.subscription import Wakeups, wakeups_of
+from onrecord.domain.errors import StorageError
+from onrecord.domain.log import Backend, Cursor, RecordedEvent
+
+_LOG: Final = logging.getLogger("onrecord.service")
+
+Positions: TypeAlias = dict[int, int]
+"""A place in each shard; a tenant lives in one, so a tail that has seen an event has only that."""
+
+_PAGE: Final = 200
+_AT_ONCE: Final = 4
+"""How many tails read by themselves at the same time."""
+
+_REMEMBERED: Final = 10_000
+_MOST_FRAMES: Final = 1_000
+_MOST_BYTES: Final = 4 << 20
+_MOST_SECONDS: Final = 5.0
+"""What was erased must not come from here much later: a stretch is short in time, too."""
+
+_AWAY: Final = 0.5
+"""Seconds until the log is asked again that could not be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """An event as tails send it."""
+
+    cursor: Cursor
+    conversation_id: UUID
+    text: bytes
+
+
+@dataclass(slots=True)
+class Channel:
+    """The last events of one tenant, for the tails of it that keep up.
+
+    `complete` is from where on the frames are all there are; None until the hub has looked.
+    """
+
+    tails: int = 0
+    frames: deque[tuple[float, Frame]] = field(default_factory=deque[tuple[float, Frame]])
+    size: int = 0
+    complete: Positions | None = None
+    moved: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def since(self, positions: Positions) -> list[Frame] | None:
+        """Return the frames behind a place; None where more than these came since."""
+        self.shorten()
+        complete = self.complete
+        if complete is None or any(at < complete.get(of, 0) for of, at in positions.items()):
+            return None
+        return [
+            frame
+            for _, frame in self.frames
+            if frame.cursor.position > positions.get(frame.cursor.shard, frame.cursor.position)
+        ]
+
+    def add(self, frames: Iterable[Frame]) -> None:
+        """Take what came, and wake who waits."""
+        now = time.monotonic()
+        for frame in frames:
+            self.frames.append((now, frame))
+            self.size += len(frame.text)
+        self.shorten()
+        self.wake()
+
+    def wake(self) -> None:
+        """Let all tails look."""
+        self.moved.set()
+        self.moved = asyncio.Event()
+
+    def shorten(self) -> None:
+        """Drop what is too old, or too much."""
+        oldest = time.monotonic() - _MOST_SECONDS
+        while self.frames and (
+            self.frames[0][0] < oldest or len(self.frames) > _MOST_FRAMES or self.size > _MOST_BYTES
+        ):
+            _, frame = self.frames.popleft()
+            self.size -= len(frame.text)
+            if self.complete is not None:
+                self.complete[frame.cursor.shard] = frame.cursor.position
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What one look at the log found: where it was, where it is, and the frames of each tenant."""
+
+    before: Positions
+    after: Positions
+    frames: Mapping[UUID, list[Frame]]
+
+
+class Hub:
+    """Reads the log for all tails of a process, as long as there are any. For one event loop."""
+
+    def __init__(self, backend: Backend, steps: Steps) -> None:
+        """Read nothing until there is a tail."""
+        self._backend = backend
+        self._steps = steps
+        self._wakeups: Wakeups = wakeups_of(backend)
+        self._channels: dict[UUID, Channel] = {}
+        self._reader: asyncio.Task[None] | None = None
+        self._positions: Positions | None = None
+        self._turns = asyncio.Semaphore(_AT_ONCE)
+        # Who owns a conversation never changes.
+        self._owner: Callable[[UUID], UUID | None] = lru_cache(_REMEMBERED)(backend.owner)
+        self._forgot = 0
+        self.is_over = False
+
+    @contextmanager
+    def channel(self, tenant: UUID) -> Generator[Channel]:
+        """Lend the channel of a tenant while a tail lasts."""
+        channel = self._channels.setdefault(tenant, Channel())
+        channel.tails += 1
+        if self._reader is None or self._reader.done():
+            self._positions = None
+            self._reader = asyncio.create_task(self._read())
+        try:
+            yield channel
+        finally:
+            channel.tails -= 1
+            if not channel.tails:
+                self._channels.pop(tenant, None)
+
+    async def ends(self) -> list[Cursor]:
+        """Return where the log ends, shard by shard."""
+        return await self._steps.run(self._backend.cursors)
+
+    async def read(self, tenant: UUID, after: Positions) -> tuple[list[Frame], Positions]:
+        """Read behind a place by itself; return what a tenant has there, and where that ends.
+
+        StaleCursor where the log is another one by now.
+        """
+        async with self._turns:
+            return await self._steps.run(partial(self._behind, tenant, dict(after)))
+
+    def end(self) -> None:
+        """End all tails: the server was told to end."""
+        self.is_over = True
+        for channel in self._channels.values():
+            channel.wake()
+        self._wakeups.stir()
+
+    def forget(self) -> None:
+        """Keep nothing that was read, and nothing that is being read now: something was erased.
+
+        All tails read by themselves until the hub has looked again.
+        """
+        self._forgot += 1
+        self._positions = None
+        for channel in self._channels.values():
+            channel.frames.clear()
+            channel.size, channel.complete = 0, None
+            channel.wake()
+
+    async def close(self) -> None:
+        """Return once nothing is read any more."""
+        if self._reader is not None:
+            await asyncio.wait((self._reader,))
+
+    async def _read(self) -> None:
+        steps = self._steps.apart()
+        try:
+            while self._channels and not self.is_over:
+                tenants = frozenset(self._channels)
+                forgot = self._forgot
+                try:
+                    look = await steps.run(partial(self._look, tenants))
+                    if forgot == self._forgot:
+                        self._publish(tenants, look)
+                except StorageError as error:
+                    _LOG.warning("tails cannot read the log now: %s", type(error).__name__)
+                    # What came meanwhile is not known.
+                    self.forget()
+                    await asyncio.sleep(_AWAY)
+        finally:
+            steps.close()
+
+    def _look(self, tenants: frozenset[UUID]) -> _Look:
+        """Return what is new; waits a moment where nothing is."""
+        seen = self._wakeups.seen()
+        ends = {end.shard: end for end in self._backend.cursors()}
+        after = {shard: end.position for shard, end in ends.items()}
+        before = self._positions
+        if before is None:
+            return _Look(after, after, {})
+        if after == before:
+            self._wakeups.wait(seen, lambda: self.is_over)
+            return _Look(before, before, {})
+        frames: dict[UUID, list[Frame]] = {}
+        reached = dict(before)
+        for shard, end in ends.items():
+            if end.position > before.get(shard, 0):
+                start = replace(end, position=before.get(shard, 0))
+                page = self._backend.read_log(start, _PAGE)
+                reached[shard] = page[-1].position if page else start.position
+                for tenant, own in self._by_tenant(page, tenants).items():
+                    frames.setdefault(tenant, []).extend(self._frames(end, tenant, own))
+        return _Look(before, reached, frames)
+
+    def _publish(self, tenants: frozenset[UUID], look: _Look) -> None:
+        self._positions = dict(look.after)
+        for tenant, channel in self._channels.items():
+            if tenant not in tenants:
+                # It came while the log was read: what is in that page it reads by itself.
+                channel.wake()
+            elif channel.complete is None:
+                channel.complete = dict(look.before)
+                channel.add(look.frames.get(tenant, ()))
+            elif tenant in look.frames:
+                channel.add(look.frames[tenant])
+
+    def _behind(self, tenant: UUID, after: Positions) -> tuple[list[Frame], Positions]:
+        frames: list[Frame] = []
+        incarnation = self._backend.incarnation()
+        for shard, position in list(after.items()):
+            start = Cursor(incarnation, shard, position)
+            page = self._backend.read_log(start, _PAGE)
+            if page:
+                after[shard] = page[-1].position
+            own = self._by_tenant(page, frozenset((tenant,))).get(tenant, [])
+            frames += self._frames(start, tenant, own)
+        return frames, after
+
+    def _by_tenant(
+        self, page: Iterable[RecordedEvent], tenants: frozenset[UUID]
+    ) -> dict[UUID, list[RecordedEvent]]:
+        found: dict[UUID, list[RecordedEvent]] = {}
+        for event in page:
+            owner = self._owner(event.conversation_id)
+            if owner is not None and owner in tenants:
+                found.setdefault(owner, []).append(event)
+        return found
+
+    def _frames(self, of: Cursor, tenant: UUID, events: Iterable[RecordedEvent]) -> list[Frame]:
+        own = list(events)
+        documents = event_documents(self._backend, tenant, own) if own else []
+        return [
+            _frame(
+                replace(of, position=event.position),
+                event.conversation_id,
+                document.model_dump_json(),
+            )
+            for event, document in zip(own, documents, strict=True)
+        ]
+
+
+def _frame(cursor: Cursor, conversation_id: UUID, data: str) -> Frame:
+    named = f"{cursor.incarnation}:{cursor.shard}:{cursor.position}"
+    return Frame(cursor, conversation_id, f"id: {named}\ndata: {data}\n\n".encode())
