@@ -22,10 +22,10 @@ from onrecord.domain.content import Value
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.header import time_of
 
-_LAST_MOMENT: Final = 253_402_300_799_999_999
+LAST_MOMENT: Final = 253_402_300_799_999_999
 """In microseconds since 1970-01-01 UTC: of the year 9999, beyond which Python knows no time."""
 
-Moment = Annotated[int, Field(ge=0, le=_LAST_MOMENT)]
+Moment = Annotated[int, Field(ge=0, le=LAST_MOMENT)]
 Ordinal = Annotated[int, Field(ge=0, lt=2**63)]
 
 

@@ -30,7 +30,7 @@ COMMANDS = {
     str(command.name or command.callback.__name__)
     for command in app.registered_commands
     if command.callback
-}
+} | {str(group.name) for group in app.registered_groups}
 
 README_ANSWERS = (
     Answer(({"type": "text", "text": "It is in depot North and should arrive on Friday."},)),

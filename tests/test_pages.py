@@ -47,6 +47,7 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     [
         ("actors", 0),
         ("documents", 0),
+        ("keys", 2),
         ("postgresql", 0),
         ("signals", 0),
         ("tools", 3),

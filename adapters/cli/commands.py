@@ -13,6 +13,7 @@ from onrecord.adapters.cli import (
     conversation_commands,
     document_commands,
     history_commands,
+    key_commands,
     process_models,
     request_commands,
     serve,
@@ -134,3 +135,5 @@ for _group, _commands in GROUPS.items():
     for _command in _commands:
         _name = _command.__name__.rstrip("_").replace("_", "-")
         app.command(name=_name, cls=Command, rich_help_panel=_group)(_command)
+
+app.add_typer(key_commands.keys, name="keys", rich_help_panel="Look after the store")

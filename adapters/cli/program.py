@@ -143,12 +143,16 @@ class Command(TyperCommand):
         return _flags_without_type(super().get_params(ctx))
 
 
-class _Program(TyperGroup):
-    """The command line; what was typed wrong is details without the control codes that are in it."""
+class CommandGroup(TyperGroup):
+    """Commands of `onrecord` that begin with one word."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the options that go before any command."""
         return _flags_without_type(super().get_params(ctx))
+
+
+class _Program(CommandGroup):
+    """The command line; what was typed wrong is details without the control codes that are in it."""
 
     def make_context(self, *args: Any, **more: Any) -> Any:
         """Read the arguments before the command."""

@@ -14,11 +14,12 @@ from onrecord.adapters.proxy.call import Unrecorded
 from onrecord.adapters.proxy.proxy import Proxy
 from onrecord.adapters.proxy.signing import Signer
 from onrecord.adapters.proxy.upstreams import BUILT_IN, Upstream
-from onrecord.adapters.service.access import Keyring, NoKeys
+from onrecord.adapters.service.access import Keyring
 from onrecord.adapters.service.application import Service, application
 from onrecord.adapters.service.bodies import Limits
 from onrecord.adapters.service.doors import Door
 from onrecord.adapters.service.hub import Hub
+from onrecord.adapters.service.keyring import LogKeyring
 from onrecord.adapters.service.open_requests import OpenRequests
 from onrecord.adapters.service.routes.table import ROUTES
 from onrecord.adapters.service.tails import Tails
@@ -34,9 +35,12 @@ def service_of(
     hosts: Collection[str] = (),
     limits: Limits | None = None,
 ) -> Service:
-    """Return what the routes are answered with: `open_store` makes the stores of other tenants."""
+    """Return what the routes are answered with: `open_store` makes the stores of other tenants.
+
+    Keys are those of the log, where no other keyring is given.
+    """
     tenants, bounds = Tenants(store, open_store), limits or Limits()
-    door = Door(keyring or NoKeys(), tenants.steps, tenants.tenant, hosts)
+    door = Door(keyring or LogKeyring(tenants.backend), tenants.steps, tenants.tenant, hosts)
     hub = Hub(tenants.backend, tenants.steps)
     tails = Tails(hub, door, OpenRequests(bounds.tails), bounds.tail_seconds)
     return Service(tenants, door, bounds, OpenRequests(bounds.open_requests), tails)

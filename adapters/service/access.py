@@ -32,7 +32,7 @@ class Access:
 
 
 class Keyring(Protocol):
-    """The keys of a log. Both verbs may wait: they are steps of the log."""
+    """The keys of a log. Its verbs may wait: they are steps of the log."""
 
     def access(self, token: str) -> Access | None:
         """Return what a key gives; None for what is no key, or none that counts now."""
@@ -42,15 +42,6 @@ class Keyring(Protocol):
         """Return whether a key was ever issued: from then on each request needs one."""
         ...
 
-
-class NoKeys:
-    """The keyring of a log that has no keys."""
-
-    def access(self, token: str) -> Access | None:
-        """Return None: there are no keys."""
-        del token
-        return None
-
-    def is_used(self) -> bool:
-        """Return False."""
-        return False
+    def record_uses(self) -> int:
+        """Record which keys were used since the last time; return of how many that was told."""
+        ...

@@ -48,6 +48,9 @@ ON_BEHALF_OF: Final = "onrecord-on-behalf-of"
 HEALTH: Final = "health"
 """The route that answers as long as the process is there."""
 
+_USES_EVERY: Final = 60.0
+"""In seconds: so long it may take until it is recorded that a key was used."""
+
 _SMALLEST_PACKED: Final = 1024
 """Answers of fewer bytes are not worth packing."""
 
@@ -92,13 +95,24 @@ async def _lifespan(
     service: Service, closes: Callable[[], Awaitable[None]], app: Starlette
 ) -> AsyncGenerator[None]:
     del app
+    recording = asyncio.create_task(_record_uses(service.door))
     try:
         yield
     finally:
         service.end()
+        recording.cancel()
         await closes()
         await service.tails.hub.close()
+        await asyncio.wait((recording,))
+        await service.door.record_uses()
         await service.tenants.close()
+
+
+async def _record_uses(door: Door) -> None:
+    """Record now and then which keys were used."""
+    while True:
+        await asyncio.sleep(_USES_EVERY)
+        await door.record_uses()
 
 
 class _Entry:

@@ -18,6 +18,7 @@ from onrecord.adapters.service.problems import (
     Problem,
 )
 from onrecord.adapters.storage.steps import Steps
+from onrecord.domain.operators import is_marked
 
 TENANT: Final = "onrecord-tenant"
 """The header by which a key for all tenants names one."""
@@ -62,6 +63,10 @@ class Door:
             raise Problem(UNAUTHENTICATED, "the key is unknown, expired or revoked")
         return access
 
+    async def record_uses(self) -> None:
+        """Record which keys were used since the last time: beside the requests, which need not wait."""
+        await self._steps.run(self._keyring.record_uses)
+
     def tenant(self, request: Request, access: Access) -> UUID:
         """Return the tenant that a request is for; Problem where the key is not for it."""
         named = request.headers.get(TENANT)
@@ -71,7 +76,8 @@ class Door:
             tenant = UUID(named)
         except ValueError:
             raise Problem(MALFORMED, f"{TENANT} is no UUID") from None
-        if tenant != access.tenant and not access.all_tenants:
+        # What operators did is told in a tenant of its own, which no key is for.
+        if is_marked(tenant) or (tenant != access.tenant and not access.all_tenants):
             raise Problem(FORBIDDEN, "the key is for one tenant, and not for that one")
         return tenant
 

@@ -25,6 +25,7 @@ from onrecord.domain.header import SALT_SIZE
 from onrecord.domain.log import Append, Backend, Recorded
 from onrecord.domain.new_events import Stamp, draft_fact
 from onrecord.domain.operators import (
+    LAST_MOMENT,
     KeyFact,
     KeyIssued,
     KeyRevoked,
@@ -178,6 +179,10 @@ def _must_be_sound(role: KeyRole, *, all_tenants: bool, expires_at: int | None, 
         raise InvalidInput("a key for all tenants is one to operate: give it that role")
     if expires_at is not None and expires_at <= now:
         raise InvalidInput("the key would have expired already: give a time to come")
+    if expires_at is not None and expires_at > LAST_MOMENT:
+        raise InvalidInput(
+            "a key expires before the year 10000: leave the time out, or give another"
+        )
 
 
 def _digest(secret: str) -> str:

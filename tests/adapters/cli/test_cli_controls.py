@@ -16,6 +16,7 @@ from onrecord.adapters.demo.screen import Screen
 from onrecord.adapters.store import backend_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.transfer.export import export
+from onrecord.adapters.upkeep.keys import issue_key
 from tests.adapters.cli.command import Command, in_process, on_a_terminal
 from tests.factories import answer, tool_call
 
@@ -23,6 +24,7 @@ NASTY = "a\x1b]0;b\x07 \x9b2J\x7f \u202ec\u2066 \u2028 [red]d[/red] :smile: \r\n
 RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 STYLES = re.compile(r"\x1b\[[0-9;]*m")
 FORK = f"fork {NASTY}"
+NO_KEY = "4f4e524b-5482-8efd-a31c-4e1331d6f8c6"
 
 
 @pytest.fixture
@@ -49,6 +51,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[onrecord.
         chat.log.append(answer(NASTY))
         chat.set_tool_context({"who": NASTY}, persist=["who"])
         chat.fork(FORK)
+        issue_key(backend_of(store), store.tenant, NASTY, actor=NASTY)
         yield store
 
 
@@ -60,6 +63,7 @@ def named_document(folder: Path) -> Path:
 
 EACH: dict[str, list[tuple[str, ...]]] = {
     "demo": [],
+    "serve": [],
     "conversations": [()],
     "show": [(NASTY,), (NASTY, "--lines"), (f"no {NASTY}",)],
     "request": [(NASTY, "--api", "gemini"), (NASTY, "--api", NASTY)],
@@ -106,8 +110,9 @@ EACH: dict[str, list[tuple[str, ...]]] = {
     "resume": [("search",), (NASTY,)],
     "retry": [("search",), (NASTY,), ("search", "--conversation", NASTY)],
     "worker": [("--once",)],
+    "keys": [("issue", NASTY), ("list",), ("revoke", NASTY), ("revoke", NO_KEY, "--reason", NASTY)],
 }
-"""What each command is tried with. The demo and the tail have tests of their own."""
+"""What each command is tried with. The demo, the server and the tail have tests of their own."""
 
 IN_JSON = dict.fromkeys(range(0x7F, 0x206A))
 """What JSON text may hold as it is."""
@@ -117,7 +122,8 @@ CASES = [(name, *case) for name, cases in EACH.items() for case in cases]
 
 def names_of_commands() -> set[str]:
     listed = app.registered_commands
-    return {
+    groups = {str(group.name) for group in app.registered_groups}
+    return groups | {
         each.name or getattr(each.callback, "__name__", "").replace("_", "-") for each in listed
     }
 

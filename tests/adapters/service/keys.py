@@ -32,3 +32,6 @@ class Keys:
 
     def is_used(self) -> bool:
         return True
+
+    def record_uses(self) -> int:
+        return 0

@@ -253,6 +253,9 @@ class Revocable:
     def is_used(self) -> bool:
         return True
 
+    def record_uses(self) -> int:
+        return 0
+
 
 def test_a_tail_ends_when_its_key_counts_no_more() -> None:
     keys = Revocable()

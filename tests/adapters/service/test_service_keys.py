@@ -1,0 +1,103 @@
+"""The service with the keys of its log: issued, used and revoked while it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+import onrecord
+from onrecord.adapters.service import keyring
+from onrecord.adapters.store import backend_of
+from onrecord.adapters.upkeep.keys import issue_key, revoke_key, service_keys
+from onrecord.domain.log import Backend
+from onrecord.domain.operators import operators_of
+from tests.adapters.service.served import served
+from tests.patience import until
+from tests.postgres_places import fresh_log
+from tests.postgres_server import VERSIONS, server
+
+TENANT, OTHER = UUID(int=0), UUID(int=0xB)
+PATH = "/v1/conversations/a"
+SAID = {"text": "Hallo"}
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'log.db'}"
+        return
+    made = fresh_log(VERSIONS[-1])
+    yield made
+    server(VERSIONS[-1]).drop(made)
+
+
+@contextmanager
+def beside(url: str) -> Generator[Backend]:
+    """The same log, opened by another program."""
+    with onrecord.connect(url) as store:
+        yield backend_of(store)
+
+
+def test_a_key_that_was_issued_is_needed_from_then_on(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keyring, "KEPT_FOR", 0.05)
+    with served(url) as service, beside(url) as log:
+        assert service.ask("GET", PATH).status == 404
+        key = issue_key(log, TENANT, "the runtime", actor="ana")
+        until(lambda: service.ask("GET", PATH).status == 401)
+        assert service.ask("GET", PATH, key="x").status == 401
+        assert service.ask("POST", f"{PATH}/prompts", SAID, key=key.token).status == 201
+        assert service.ask("GET", PATH, key=key.token).status == 200
+        assert service.ask("GET", PATH, key=key.token[:-1] + "~").status == 401
+        revoke_key(log, TENANT, key.key_id, reason="lost", actor="ana")
+        until(lambda: service.ask("GET", PATH, key=key.token).status == 401)
+        assert service.ask("GET", PATH).status == 401
+
+
+def test_a_key_gives_its_role_and_its_tenant(url: str) -> None:
+    with beside(url) as log:
+        reader = issue_key(log, TENANT, "reader", actor="ana", role="read").token
+        writer = issue_key(log, TENANT, "writer", actor="ana").token
+        stranger = issue_key(log, OTHER, "stranger", actor="ana").token
+    with served(url) as service:
+        assert service.ask("POST", f"{PATH}/prompts", SAID, key=reader).status == 403
+        assert service.ask("POST", f"{PATH}/prompts", SAID, key=writer).status == 201
+        assert service.ask("GET", PATH, key=reader).status == 200
+        assert service.ask("GET", PATH, key=stranger).status == 404
+        named = {"onrecord-tenant": str(TENANT)}
+        assert service.ask("GET", PATH, key=stranger, headers=named).status == 403
+
+
+def test_that_a_key_was_used_is_recorded_when_the_server_ends(url: str) -> None:
+    with beside(url) as log:
+        used = issue_key(log, TENANT, "used", actor="ana")
+        issue_key(log, TENANT, "idle", actor="ana")
+    with served(url) as service:
+        for _ in range(3):
+            assert service.ask("GET", PATH, key=used.token).status == 404
+    with beside(url) as log:
+        entries = {entry.issued.name: entry.used_at for entry in service_keys(log, TENANT)}
+        assert entries["idle"] is None
+        assert entries["used"] is not None
+        assert [event.type for event in log.read(used.key_id)] == ["key.issued", "key.used"]
+
+
+def test_no_key_reaches_what_is_told_of_keys(url: str) -> None:
+    with beside(url) as log:
+        key = issue_key(log, TENANT, "operator", actor="ana", role="operate", all_tenants=True)
+        theirs = issue_key(log, OTHER, "theirs", actor="ana")
+    with served(url) as service:
+        for tenant in (TENANT, OTHER):
+            named = {"onrecord-tenant": str(operators_of(tenant))}
+            assert service.ask("GET", PATH, key=key.token, headers=named).status == 403
+            said = service.ask("POST", f"{PATH}/prompts", SAID, key=key.token, headers=named)
+            assert said.status == 403
+        for id_ in (key.key_id, theirs.key_id):
+            found = service.ask("GET", f"/v1/conversations/{id_}", key=key.token)
+            assert found.status == 404
+            assert b"digest" not in found.data
