@@ -47,6 +47,7 @@ _NAMES: Final = (
     *("request.sqlite", "append.sqlite", "request.postgres", "append.postgres"),
     *("awaited.sqlite", "awaited.postgres"),
     *("insert.postgres", "callers.postgres", "rendering", "capturing", "own_lists"),
+    "proxying",
     *("recorder.sqlite", "recorder.postgres"),
     *("growth.log", "growth.views", "sharing", "projecting", "own_projecting", "scaling", "import"),
 )
@@ -105,6 +106,7 @@ def _parts(place: Workspace) -> Mapping[str, Part]:
         "rendering": partial(_program, place, "rendering"),
         "capturing": partial(_program, place, "capturing"),
         "own_lists": partial(_program, place, "own_lists"),
+        "proxying": partial(_program, place, "proxying"),
         "recorder.sqlite": partial(_program, place, "recorder"),
         "recorder.postgres": partial(_program, place, "recorder", place.database),
         "growth.log": partial(_lines, partial(growth.measures, place)),
