@@ -7,10 +7,10 @@ from typing import Final
 from starlette.requests import Request
 from starlette.types import Scope
 
+from onrecord.adapters.proxy.proxy import Guest
 from onrecord.adapters.service.doors import Door
 from onrecord.adapters.service.problems import Problem
 from onrecord.adapters.service.tenants import Tenants
-from onrecord.adapters.store import Store
 
 PATH: Final = "/proxy"
 """How the paths of the proxy begin."""
@@ -27,10 +27,13 @@ class ProxyDoor:
         self._door = door
         self._tenants = tenants
 
-    async def opened(self, token: str, scope: Scope) -> Store | None:
-        """Return the store of a key's tenant; None where the key is not good, or may not write."""
+    async def opened(self, token: str, scope: Scope) -> Guest | None:
+        """Return who comes in by a key; None where the key is not good, or may not write."""
         try:
             access = await self._door.access_by(None if token == LOCAL else token, Request(scope))
         except Problem:
             return None
-        return await self._tenants.store_of(access.tenant) if access.allows("write") else None
+        if not access.allows("write"):
+            return None
+        store = await self._tenants.store_of(access.tenant)
+        return Guest(store, None if access.key_id is None else access.name)

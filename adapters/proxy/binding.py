@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from urllib.parse import unquote
 from weakref import WeakKeyDictionary
 
 from onrecord.adapters.proxy.address import Address
 from onrecord.adapters.proxy.grouping import EXPLICIT, Group, group_of
+from onrecord.adapters.proxy.headers import ACTOR, ON_BEHALF_OF
 from onrecord.adapters.proxy.known_histories import KnownHistories
 from onrecord.adapters.recording.tenancy import HEADER, Tenancy
 from onrecord.adapters.store import Store, tenancy_of
@@ -20,6 +22,7 @@ from onrecord.adapters.wire.clients.sending import Sending
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain.errors import InvalidInput, MalformedJson
 from onrecord.domain.jsontext import JsonObject, read_bounded_object
+from onrecord.domain.new_events import Attribution
 
 
 class Tenant:
@@ -31,8 +34,21 @@ class Tenant:
         self._exchanges = ExchangeRecorder(Binding(self._tenancy.recorders))
         self._known = KnownHistories(self._tenancy)
 
+    def attribution(self, own: Mapping[str, str], actor: str | None) -> Attribution:
+        """Return who acts by the headers of a request; the `actor`, by name, where they do not say so.
+
+        InvalidInput where they say no name.
+        """
+        acting, served = (_name(own, header) for header in (ACTOR, ON_BEHALF_OF))
+        return self._tenancy.names.attribution(acting or actor, served)
+
     def attempt(
-        self, address: Address, own: Mapping[str, str], sending: Sending, body: bytes
+        self,
+        address: Address,
+        own: Mapping[str, str],
+        sending: Sending,
+        body: bytes,
+        caller: Attribution,
     ) -> AnswerRecorder | None:
         """Return what records the answer to a request, the request being durable by then.
 
@@ -40,7 +56,8 @@ class Tenant:
         Raises NotRecorded where it could not be made durable, InvalidInput where it names a
         conversation by what is no key.
         """
-        recorder = self._exchanges.attempt(self._bound(address, own, sending, body), sending, body)
+        bound = replace(self._bound(address, own, sending, body), caller=caller)
+        recorder = self._exchanges.attempt(bound, sending, body)
         conversation_id = conversation_of(sending)
         if conversation_id is not None:
             self._known.note(conversation_id)
@@ -72,6 +89,14 @@ class Tenant:
             wire = WIRES[sending.purpose.api]
             return self._known.of_history(wire.read_request(body, unquote(sending.path)))
         return None
+
+
+def _name(own: Mapping[str, str], header: str) -> str | None:
+    """Return the name in a header; InvalidInput where that is none."""
+    try:
+        return unquote(own[header], errors="strict") if header in own else None
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{header} is no UTF-8") from None
 
 
 def _group(address: Address, own: Mapping[str, str], sending: Sending, body: bytes) -> Group:

@@ -83,19 +83,24 @@ class Call:
     def __init__(
         self,
         tenant: Tenant,
+        actor: str | None,
         upstream: Upstream,
         address: Address,
         scope: Scope,
         receive: Receive,
         policy: Policy,
     ) -> None:
-        """Read a request; Refusal where it is not one to be sent."""
+        """Read a request; Refusal where it is not one to be sent.
+
+        `actor` is who acts where its headers do not say so.
+        """
         if has_odd_segment(address.path):
             raise Refusal(400, "the path may be read as another one: write it without dots")
         self._own = by_name(scope["headers"])
         if "upgrade" in self._own:
             raise UPGRADE_REFUSED
         self._tenant = tenant
+        self._actor = actor
         self._upstream = upstream
         self._address = address
         self._policy = policy
@@ -178,7 +183,12 @@ class Call:
 
         InvalidContent or MalformedJson where the body is none that can be recorded.
         """
-        attempt = partial(self._tenant.attempt, self._address, self._own, self._sending, body)
+        tenant, own = self._tenant, self._own
+
+        def attempt() -> AnswerRecorder | None:
+            caller = tenant.attribution(own, self._actor)
+            return tenant.attempt(self._address, own, self._sending, body, caller)
+
         try:
             return await opened(attempt)
         except InvalidInput as exc:

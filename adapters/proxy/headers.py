@@ -12,6 +12,10 @@ from onrecord.adapters.recording.tenancy import HEADER
 WARNING: Final = b"x-onrecord-warning"
 """The header of an answer that says what was not recorded."""
 
+ACTOR: Final = "x-onrecord-actor"
+ON_BEHALF_OF: Final = "x-onrecord-on-behalf-of"
+"""The headers that say who acts, and for whom, by name; percent-encoded where that is not ASCII."""
+
 _OWN: Final = ("x-onrecord-",)
 _CONNECTION: Final = b"connection"
 _HOP_BY_HOP: Final = frozenset(

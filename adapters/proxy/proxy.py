@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import aiohttp
 
@@ -34,11 +34,18 @@ LONGEST: Final = 64 * 1024**2
 _DENIAL: Final = "websocket.http.response"
 
 
+class Guest(NamedTuple):
+    """Who came in: the store of the tenant, and who acts where a request does not say so."""
+
+    store: Store
+    actor: str | None = None
+
+
 class Door(Protocol):
     """Who may come in."""
 
-    async def opened(self, token: str, scope: Scope) -> Store | None:
-        """Return the store of a key's tenant; None where it is no key, or may not write.
+    async def opened(self, token: str, scope: Scope) -> Guest | None:
+        """Return who comes in by a key; None where it is no key, or may not write.
 
         `scope` says whence and by which name the request came.
         """
@@ -91,19 +98,19 @@ class Proxy:
         try:
             if address is None:
                 raise Refusal(404, "the path is /<key>/<provider>/<the provider's own path>")
-            store = await self._opened(address.key, scope)
-            if store is None:
+            guest = await self._opened(address.key, scope)
+            if guest is None:
                 raise Refusal(401, "the key in the path is not good, or may not write")
             if upstream is None:
                 raise Refusal(404, "no provider has the name in the path")
-            tenant = self._tenants.of(store)
-            call = Call(tenant, upstream, address, scope, receive, self._policy)
+            tenant = self._tenants.of(guest.store)
+            call = Call(tenant, guest.actor, upstream, address, scope, receive, self._policy)
             with suppress(ProgramGone):
                 await call.answered(self._open_session(), send)
         except Refusal as refusal:
             await refuse(send, refusal, _shape(scope["method"], address, upstream))
 
-    async def _opened(self, token: str, scope: Scope) -> Store | None:
+    async def _opened(self, token: str, scope: Scope) -> Guest | None:
         try:
             return await self._door.opened(token, scope)
         except StorageError as exc:

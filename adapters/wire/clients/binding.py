@@ -141,7 +141,8 @@ Unbound: TypeAlias = Literal["record", "refuse"]
 class CallBinding:
     """What binds one call: what its header says, else a conversation, else nothing.
 
-    `scopes` are those that the call is made in, the innermost first, `trace` is the program's.
+    `scopes` are those that the call is made in, the innermost first, `trace` is the program's. `caller`
+    is who acts where nothing nearer says so.
     """
 
     recorders: Recorders
@@ -150,6 +151,7 @@ class CallBinding:
     unbound: Unbound
     scopes: tuple[Scope, ...] = ()
     trace: Trace | None = None
+    caller: Attribution = NOBODY
 
     def known(self) -> Recorder | None:
         """Return the recorder that the call is bound to; InvalidInput if its header is not ours."""
@@ -167,7 +169,7 @@ class CallBinding:
         recorded, holder = self.recorded, NOBODY
         if recorded is not None and recorded.stream.is_same(stream):
             holder = recorded.stream.holder
-        who = attribution_in(stream, self.scopes, holder, call)
+        who = attribution_in(stream, self.scopes, holder.or_else(self.caller), call)
         return who.traced(trace_in(traceparent) or self.trace)
 
     def unbound_recorder(self) -> Recorder:

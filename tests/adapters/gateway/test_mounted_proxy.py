@@ -68,6 +68,16 @@ def test_a_key_to_write_is_recorded_for_its_tenant(provider: DemoServer) -> None
         assert service.ask("GET", "/v1/conversations/a", key="stranger").status == 404
 
 
+def test_who_acts_is_the_key_unless_a_header_says_so(provider: DemoServer) -> None:
+    with served(keyring=Keys(), proxying=Proxying(at(provider.url))) as service:
+        asked(service, "writer", x_onrecord_conversation="a")
+        asked(service, "writer", x_onrecord_conversation="b", x_onrecord_actor="Jos%C3%A9")
+        for key, name in (("a", "writer"), ("b", "José")):
+            events = service.ask("GET", f"/v1/conversations/{key}/events", key="reader").json()
+            assert {event["actor_name"] for event in events["events"]} == {name}
+        assert all("x-onrecord-actor" not in sent.headers for sent in provider.requests)
+
+
 @pytest.mark.parametrize("key", ["reader", "unknown", "local"])
 def test_who_may_not_write_reaches_no_provider(provider: DemoServer, key: str) -> None:
     with served(keyring=Keys(), proxying=Proxying(at(provider.url))) as service:

@@ -15,7 +15,7 @@ import uvicorn
 from onrecord import Store
 from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.proxy.asgi import Receive, Scope, Send
-from onrecord.adapters.proxy.proxy import Proxy
+from onrecord.adapters.proxy.proxy import Guest, Proxy
 from onrecord.adapters.proxy.upstreams import BUILT_IN, Upstream
 from tests.patience import join, until
 
@@ -29,8 +29,8 @@ class OneDoor:
     def __init__(self, store: Store) -> None:
         self.store = store
 
-    async def opened(self, token: str, scope: Scope) -> Store | None:
-        return self.store if token == KEY else None
+    async def opened(self, token: str, scope: Scope) -> Guest | None:
+        return Guest(self.store) if token == KEY else None
 
 
 class Mounted:
