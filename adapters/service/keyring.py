@@ -86,11 +86,14 @@ class LogKeyring:
         if (key := parsed(token)) is None:
             return None
         id_, digest = key
-        if not hmac.compare_digest(key_id(self._backend.digest, digest).bytes, id_.bytes):
-            return None
-        issued = self._issued(id_)
+        found = self._fresh(id_)
+        if found is None or not _is_of(digest, found.issued):
+            if not hmac.compare_digest(key_id(self._backend.digest, digest).bytes, id_.bytes):
+                return None
+            found = found or self._found(id_)
         # What is recorded decides, whatever the id says.
-        if issued is None or not hmac.compare_digest(issued.digest, digest):
+        issued = found.issued
+        if issued is None or not _is_of(digest, issued):
             return None
         now = self._now()
         if is_expired(issued, now):
@@ -115,18 +118,23 @@ class LogKeyring:
             untold, self._untold = self._untold, {}
         return sum(self._is_recorded(id_, tenant) for id_, tenant in untold.items())
 
-    def _issued(self, id_: UUID) -> KeyIssued | None:
+    def _fresh(self, id_: UUID) -> _Found | None:
+        """Return what is kept of a key; None where that is nothing, or too old."""
         with self._lock:
             found = self._kept.get(id_)
-            if found is not None and self._elapsed() < found.until:
-                self._kept.move_to_end(id_)
-                return found.issued
+            if found is None or self._elapsed() >= found.until:
+                return None
+            self._kept.move_to_end(id_)
+            return found
+
+    def _found(self, id_: UUID) -> _Found:
+        """Look a key up, and keep what is found."""
         # Taken before the look: the log may have changed since.
         until = self._elapsed() + KEPT_FOR
-        issued = self._looked_up(id_)
+        found = _Found(self._looked_up(id_), until)
         with self._lock:
-            _keep(self._kept, id_, _Found(issued, until))
-        return issued
+            _keep(self._kept, id_, found)
+        return found
 
     def _looked_up(self, id_: UUID) -> KeyIssued | None:
         """Return what was issued, if that was not taken back; None, with a warning, if it is damaged."""
@@ -183,6 +191,11 @@ class LogKeyring:
                     if after > _LAST_KEY:
                         return False
         return False
+
+
+def _is_of(digest: str, issued: KeyIssued | None) -> bool:
+    """Return whether the secret of a digest is that of a key; it takes as long either way."""
+    return issued is not None and hmac.compare_digest(issued.digest, digest)
 
 
 def _keep(kept: OrderedDict[UUID, T], id_: UUID, value: T) -> None:
