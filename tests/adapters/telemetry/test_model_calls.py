@@ -1,6 +1,7 @@
 """Calls of models as spans and metrics: what each tells, whose child it is, and that none is told twice."""
 
 import asyncio
+import socket
 from collections.abc import Iterator
 from typing import Any
 
@@ -184,11 +185,15 @@ def test_each_attempt_has_a_span_and_a_failed_one_tells_its_status(
 def test_a_service_that_is_not_there_is_told_by_the_type_of_the_error(
     observed: Observed, chat: onrecord.Conversation
 ) -> None:
-    with openai.OpenAI(api_key="k", base_url="http://127.0.0.1:9/v1", max_retries=0) as plain:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        plain = openai.OpenAI(api_key="k", base_url=url, max_retries=0)
         client = chat.record(plain)
         messages: Any = [{"role": "user", "content": "Hello"}]
         with pytest.raises(openai.APIConnectionError):
             client.chat.completions.create(model=MODEL, messages=messages)
+        plain.close()
     (span,) = observed.calls()
     assert attributes(span)["error.type"] == "ConnectError"
 
