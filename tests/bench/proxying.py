@@ -70,7 +70,8 @@ def measures(folder: Path, pace: Pace, litellm: str | None = None) -> Iterator[M
         ]
         if litellm is not None:
             other = _served_by_litellm(stack, litellm, folder, provider)
-            contenders.append(_contender("through litellm", _through(stack, other)))
+            other_call = _through(stack, other)
+            contenders.append(_contender("through litellm", other_call, "nothing is recorded"))
         ours, peer, *others = take_turns(contenders, pace)
         note = f"{_SAID} bytes there, {_DELTAS} deltas back"
         yield Measure("proxy.first_byte", "ms", ours, peer, note=note)
@@ -88,8 +89,8 @@ def _over(ours: Figures, peer: Figures) -> Figures:
     return Figures("through the proxy less in process", "", rounds)
 
 
-def _contender(what: str, call: Call) -> Contender:
-    return Contender(what, "the prompt is durable", lambda _: call, _told)
+def _contender(what: str, call: Call, promises: str = "the prompt is durable") -> Contender:
+    return Contender(what, promises, lambda _: call, _told)
 
 
 def _told(work: Work) -> float:
