@@ -259,3 +259,8 @@ class AsyncStore:
             if not self._is_closed:
                 self._store.close()
                 self._is_closed = True
+
+
+def store_of(store: AsyncStore) -> Store:
+    """Return the store that one awaits: for what is built on both, not for its users."""
+    return store._store  # pyright: ignore[reportPrivateUsage]  # its own module's

@@ -20,6 +20,7 @@ from onrecord.adapters.service.bodies import Limits
 from onrecord.adapters.service.doors import Door
 from onrecord.adapters.service.hub import Hub
 from onrecord.adapters.service.keyring import LogKeyring
+from onrecord.adapters.service.metrics import ServiceMetrics
 from onrecord.adapters.service.open_requests import OpenRequests
 from onrecord.adapters.service.routes.table import ROUTES
 from onrecord.adapters.service.tails import Tails
@@ -43,7 +44,9 @@ def service_of(
     door = Door(keyring or LogKeyring(tenants.backend), tenants.steps, tenants.tenant, hosts)
     hub = Hub(tenants.backend, tenants.steps)
     tails = Tails(hub, door, OpenRequests(bounds.tails), bounds.tail_seconds)
-    return Service(tenants, door, bounds, OpenRequests(bounds.open_requests), tails)
+    requests = OpenRequests(bounds.open_requests)
+    metrics = ServiceMetrics(requests, tails.open_tails)
+    return Service(tenants, door, bounds, requests, tails, metrics)
 
 
 @dataclass(frozen=True, slots=True)

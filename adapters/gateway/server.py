@@ -14,6 +14,7 @@ from typing import Final
 import uvicorn
 from starlette.types import ASGIApp
 
+from onrecord.adapters.gateway.bounded_http import BoundedHttp
 from onrecord.domain.errors import InvalidInput
 
 _LINGERS: Final = 30
@@ -51,6 +52,7 @@ def serve(
     """
     config = uvicorn.Config(
         app,
+        http=BoundedHttp,
         log_config=None,
         access_log=access_log,
         server_header=False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from onrecord.adapters.service.access import Access
 from onrecord.adapters.service.bodies import Limits, body_of
 from onrecord.adapters.service.doors import Door
+from onrecord.adapters.service.metrics import ServiceMetrics
 from onrecord.adapters.service.model import Empty
 from onrecord.adapters.service.open_requests import OpenRequests
 from onrecord.adapters.service.parameters import PATH_PARAMETERS
@@ -64,6 +66,7 @@ class Service:
     limits: Limits
     open_requests: OpenRequests
     tails: Tails
+    metrics: ServiceMetrics
 
     def end(self) -> None:
         """End the tails and begin nothing new: the server was told to end."""
@@ -161,10 +164,13 @@ def _mounted(service: Service, route: Route[Any, Any]) -> StarletteRoute:
 
 async def _answer(service: Service, route: Route[Any, Any], request: Request) -> Response:
     """Return what a route answers, or the problem that came up."""
+    began = time.monotonic()
     try:
-        return await _answered(service, route, request)
+        response = await _answered(service, route, request)
     except Exception as error:  # noqa: BLE001 - each error is a problem that is told
-        return response_of(problem_of(error), request.url.path)
+        response = response_of(problem_of(error), request.url.path)
+    service.metrics.count(route.name, response.status_code, time.monotonic() - began)
+    return response
 
 
 async def _answered(service: Service, route: Route[Any, Any], request: Request) -> Response:
@@ -205,6 +211,7 @@ async def _call(
         steps=tenants.steps,
         limits=service.limits,
         tails=service.tails,
+        metrics=service.metrics,
         actor=_name(request, ACTOR) or (None if access.key_id is None else access.name),
         on_behalf_of=_name(request, ON_BEHALF_OF),
         path=path,

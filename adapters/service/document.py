@@ -128,7 +128,8 @@ def _query_parameters(route: Route[Any, Any]) -> Iterator[JsonObject]:
 
 
 def _responses(route: Route[Any, Any]) -> JsonObject:
-    answer: JsonObject = {"schema": {"type": "string"}}
+    is_json = route.media_type == "application/json"
+    answer: JsonObject = {"schema": {"type": "object" if is_json else "string"}}
     if route.answer is not None:
         answer = {"schema": _reference(route.answer)}
     statuses = {*_OF_ANY, *route.statuses, *(_OF_KEYED if route.role is not None else ())}

@@ -15,6 +15,7 @@ from starlette.responses import Response
 from onrecord.adapters.asynchronous.store import AsyncStore
 from onrecord.adapters.service.access import Access, Role
 from onrecord.adapters.service.bodies import Limits
+from onrecord.adapters.service.metrics import ServiceMetrics
 from onrecord.adapters.service.model import Empty
 from onrecord.adapters.service.tails import Tails
 from onrecord.adapters.storage.steps import Steps
@@ -45,6 +46,7 @@ class Call(Generic[QueryT, BodyT]):
     steps: Steps
     limits: Limits
     tails: Tails
+    metrics: ServiceMetrics
     actor: str | None
     on_behalf_of: str | None
     path: Mapping[str, Any]

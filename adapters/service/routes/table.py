@@ -20,6 +20,7 @@ from onrecord.adapters.service.routes import (
     requests,
     tails,
     tools,
+    upkeep,
     views,
 )
 from onrecord.domain import jsontext
@@ -45,6 +46,7 @@ ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     *requests.ROUTES,
     *views.ROUTES,
     *tails.ROUTES,
+    *upkeep.ROUTES,
     *tools.ROUTES,
     Route(
         *("GET", "/openapi.json", "openapi", "Describe all routes."),

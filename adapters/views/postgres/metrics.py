@@ -43,12 +43,12 @@ class WorkerMetrics(Collector):
 
     def __init__(self, worker: Worker, keeper: Keeper) -> None:
         """Tell of a worker, and of the views as their keeper sees them."""
-        self._worker, self._keeper = worker, keeper
+        self._worker, self._views = worker, ViewMetrics(keeper)
 
     def collect(self) -> Iterator[Metric]:
         """Yield everything, as it is now."""
         yield from self._of_the_worker()
-        yield from self._of_the_views()
+        yield from self._views.collect()
 
     def _of_the_worker(self) -> Iterator[Metric]:
         tally, worker = self._worker.tally, self._worker
@@ -91,7 +91,16 @@ class WorkerMetrics(Collector):
             lag.add_metric([view, str(shard)], missing)
         yield lag
 
-    def _of_the_views(self) -> Iterator[Metric]:
+
+class ViewMetrics(Collector):
+    """How the views stand."""
+
+    def __init__(self, keeper: Keeper) -> None:
+        """Tell of the views as their keeper sees them."""
+        self._keeper = keeper
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield how they stand now; nothing where the log is away."""
         parked = GaugeMetricFamily(
             "onrecord_view_parked_events", "Events of a view that are parked.", labels=["view"]
         )

@@ -14,6 +14,7 @@ import uvicorn
 from urllib3.util import Timeout
 
 from onrecord.adapters.app import connect_tenants
+from onrecord.adapters.gateway.bounded_http import BoundedHttp
 from onrecord.adapters.gateway.gateway import Proxying, gateway_app, service_of
 from onrecord.adapters.service.access import Keyring
 from onrecord.adapters.service.application import Service
@@ -75,7 +76,9 @@ def served(
     store, open_store = connect_tenants(url)
     service = service_of(store, open_store, keyring=keyring, hosts=hosts, limits=limits)
     app = gateway_app(service, proxying)
-    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, access_log=False)
+    config = uvicorn.Config(
+        app, host="127.0.0.1", port=0, http=BoundedHttp, log_config=None, access_log=False
+    )
     server = uvicorn.Server(config)
     started = threading.Event()
     loops = list[asyncio.AbstractEventLoop]()

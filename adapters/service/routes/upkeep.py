@@ -1,0 +1,243 @@
+"""Routes of operators: does the record hold, what is to be erased, and what the service does."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+from pydantic import Field
+from starlette.responses import Response
+
+from onrecord.adapters.asynchronous.store import store_of
+from onrecord.adapters.service.metrics import MEDIA_TYPE, exposition
+from onrecord.adapters.service.model import Empty, Model
+from onrecord.adapters.service.parameters import Key
+from onrecord.adapters.service.problems import FORBIDDEN, INVALID, Problem
+from onrecord.adapters.service.route import Call, Route, answered
+from onrecord.adapters.service.routes.conversations import begun
+from onrecord.adapters.upkeep.verifying import Verified
+from onrecord.adapters.views.postgres.metrics import ViewMetrics
+from onrecord.domain.header import timestamp
+from onrecord.projections.history.erasure_records import ErasureEntry
+from onrecord.projections.verification.verification import Fault
+
+
+class FaultDocument(Model):
+    """Something that does not hold."""
+
+    conversation_id: str | None
+    """The id of the conversation that it is of; null where it is of none."""
+
+    version: int
+    """The version of the event that it is of; 0 where it is of none."""
+
+    why: str
+    """What does not hold, in words."""
+
+
+class Verification(Model):
+    """What was checked, and what does not hold."""
+
+    is_whole: bool
+    """Whether all that was checked is as it was committed to."""
+
+    events: int
+    """How many events were checked."""
+
+    erased: int
+    """How many of them were erased: what was said is gone, and their leaves are there."""
+
+    conversations: int
+    """How many conversations were checked."""
+
+    faults: list[FaultDocument]
+    """What does not hold."""
+
+    roots: list[str]
+    """The roots of the shards as they are now, to be written down: SHARD:SIZE:HEX."""
+
+    checked: list[str]
+    """What was looked at, a sentence each."""
+
+    unchecked: list[str]
+    """What could not be looked at, a sentence each."""
+
+
+class NewErasure(Model):
+    """A conversation that is to be erased, for good."""
+
+    conversation: Key | None = None
+    """The key of the conversation."""
+
+    conversation_id: UUID | None = None
+    """The id of the conversation, in place of its key."""
+
+    reason: Annotated[str, Field(min_length=1, max_length=2000)]
+    """Why; it can never be erased, so it names nobody who has a right to be forgotten."""
+
+
+class Erased(Model):
+    """What was erased."""
+
+    events: int
+    """How many events were erased."""
+
+    has_residue: bool
+    """Whether pieces may stay in files of the store until `onrecord sweep` writes them anew."""
+
+
+class ErasureDocument(Model):
+    """An erasure."""
+
+    conversation_id: str
+    """The id of what was erased."""
+
+    actor: str
+    """Who erased it."""
+
+    reason: str
+    """Why it was erased."""
+
+    at: str
+    """When it was intended (RFC 3339)."""
+
+    events: int | None
+    """How many events were erased; null while it is not finished."""
+
+    forks: list[str] | None
+    """The forks that stay; null while it is not finished, and where nobody can tell."""
+
+    is_finished: bool
+    """Whether it is finished."""
+
+
+class Erasures(Model):
+    """The erasures of a tenant."""
+
+    erasures: list[ErasureDocument]
+    """The last one first."""
+
+
+async def verify_conversation(call: Call[Empty, Empty]) -> Response:
+    """Check that a conversation is as it was committed to."""
+    conversation, _ = await begun(call)
+    verified = await call.store.verify(await conversation.conversation_id)
+    return answered(_verification(verified))
+
+
+async def verify_log(call: Call[Empty, Empty]) -> Response:
+    """Check the whole log, which is that of all tenants."""
+    if call.access.key_id is not None and not call.access.all_tenants:
+        raise Problem(FORBIDDEN, "the log is that of all tenants: this needs a key for all of them")
+    return answered(_verification(await call.store.verify()))
+
+
+async def erase(call: Call[Empty, NewErasure]) -> Response:
+    """Erase what was said in a conversation, for good."""
+    wanted = call.body
+    which = wanted.conversation if wanted.conversation_id is None else wanted.conversation_id
+    if which is None or None not in (wanted.conversation, wanted.conversation_id):
+        raise Problem(INVALID, "name the conversation by its key or by its id")
+    if call.actor is None:
+        raise Problem(INVALID, "say who erases: send the header onrecord-actor")
+    done = await call.store.forget(which, reason=wanted.reason, actor=call.actor)
+    # What tails were about to be sent of it is gone, too.
+    call.tails.hub.forget()
+    return answered(Erased(events=done.events, has_residue=bool(done.residue)), 201)
+
+
+async def erasures(call: Call[Empty, Empty]) -> Response:
+    """Return the erasures of a tenant."""
+    found = await call.store.erasures()
+    return answered(Erasures(erasures=[_erasure(entry) for entry in found]))
+
+
+async def metrics(call: Call[Empty, Empty]) -> Response:
+    """Return what the service does and how the views stand, for Prometheus."""
+
+    def told() -> bytes:
+        keeper = store_of(call.store).views.keeper
+        return exposition((call.metrics, ViewMetrics(keeper)))
+
+    return Response(await call.steps.run_long(told), media_type=MEDIA_TYPE)
+
+
+def _verification(verified: Verified) -> Verification:
+    return Verification(
+        is_whole=verified.is_whole,
+        events=verified.events,
+        erased=verified.erased,
+        conversations=verified.conversations,
+        faults=[_fault(fault) for fault in verified.faults],
+        roots=[str(root) for root in verified.roots],
+        checked=list(verified.checked),
+        unchecked=list(verified.unchecked),
+    )
+
+
+def _fault(fault: Fault) -> FaultDocument:
+    of = fault.conversation_id
+    return FaultDocument(
+        conversation_id=None if of is None else str(of), version=fault.version, why=fault.why
+    )
+
+
+def _erasure(entry: ErasureEntry) -> ErasureDocument:
+    intention, outcome = entry.intention, entry.outcome
+    forks = None if outcome is None else outcome.forks
+    return ErasureDocument(
+        conversation_id=str(entry.conversation_id),
+        actor=intention.actor,
+        reason=intention.reason,
+        at=timestamp(intention.at),
+        events=None if outcome is None else outcome.events,
+        forks=None if forks is None else [str(fork) for fork in forks],
+        is_finished=outcome is not None,
+    )
+
+
+ROUTES: Final[tuple[Route[Any, Any], ...]] = (
+    Route(
+        *("GET", "/v1/conversations/{key}/verification", "verifyConversation"),
+        summary="Is a conversation as it was committed to?",
+        role="read",
+        query=Empty,
+        body=Empty,
+        answers=verify_conversation,
+        answer=Verification,
+    ),
+    Route(
+        *("GET", "/v1/verification", "verifyLog", "Is the log of all tenants whole?"),
+        role="operate",
+        query=Empty,
+        body=Empty,
+        answers=verify_log,
+        answer=Verification,
+    ),
+    Route(
+        *("POST", "/v1/erasures", "erase", "Erase what was said in a conversation, for good."),
+        role="operate",
+        query=Empty,
+        body=NewErasure,
+        answers=erase,
+        answer=Erased,
+        status=201,
+        statuses=(410, 507),
+    ),
+    Route(
+        *("GET", "/v1/erasures", "erasures", "What was erased, by whom, and why?"),
+        role="operate",
+        query=Empty,
+        body=Empty,
+        answers=erasures,
+        answer=Erasures,
+    ),
+    Route(
+        *("GET", "/metrics", "metrics", "What does the service do, for Prometheus?"),
+        role="operate",
+        query=Empty,
+        body=Empty,
+        answers=metrics,
+        media_type="text/plain",
+    ),
+)
