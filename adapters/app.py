@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -13,10 +13,11 @@ from uuid import UUID
 
 from onrecord.adapters.inputs.arguments import folds_given, id_given, text_given
 from onrecord.adapters.recording.spool import Spool, spool_folder
-from onrecord.adapters.settings import matrix_given, settings
+from onrecord.adapters.settings import NO_TENANT, matrix_given, settings
 from onrecord.adapters.storage.sqlite.url import path_of, url_of
 from onrecord.adapters.store import Store
 from onrecord.domain.errors import InvalidInput, StorageUnavailable, WrongNode
+from onrecord.domain.jsontext import JsonObject
 
 if TYPE_CHECKING:
     from onrecord.adapters.redis.accelerator import Accelerator
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 FOLDS: Final = 32 << 20
 """How many bytes of folded conversations a process keeps by default."""
+
+_SERVICE: Final = ("http", "https")
 
 _SCHEME: Final = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
 
@@ -42,13 +45,14 @@ def connect(
     redis: str | None = None,
     listen: str | None = None,
     folds: int = FOLDS,
+    key: str | None = None,
 ) -> Store:
     """Return the store at an URL, made if it is not there yet; `repr` says where it writes.
 
     `sqlite:///talks.db` is a file in this folder (`sqlite:////var/talks.db` an absolute path),
     `postgresql://…` a server (`?schema=support` in a schema of that name, by default `onrecord`),
-    `memory://` a store that ends with the process. Without an URL it is `$ONRECORD_URL`, else
-    `sqlite:///onrecord.db`.
+    `memory://` a store that ends with the process, `https://…` the store of a service
+    (docs/http-store.md). Without an URL it is `$ONRECORD_URL`, else `sqlite:///onrecord.db`.
 
     Where a store serves several parties, `tenant` is the id of the one that this is for: it meets
     no other's conversations. Without it, it is `$ONRECORD_TENANT`, else nobody's in particular.
@@ -68,11 +72,31 @@ def connect(
     Where the URL is that of a pooler such as PgBouncer, `listen` is the database's own, at which
     subscriptions hear of other processes' appends (docs/postgresql.md); without it, it is
     `$ONRECORD_LISTEN_URL`. Statements are then not prepared.
+
+    `key` is the key for a service; without it, it is `$ONRECORD_KEY`. It is for one tenant, and that
+    is the tenant of the store, where `tenant` does not say so.
     """
     environment = settings()
     party = environment.tenant if tenant is None else id_given("a tenant", tenant)
+    place = environment.url if url is None else text_given("a store's URL", url)
+    if _scheme(place) in _SERVICE:
+        if redis or listen:
+            raise InvalidInput("a service has its own Redis and its own database: leave them out")
+        return _resumed(
+            _service_store(
+                place,
+                environment.key if key is None else text_given("a key", key),
+                None if party == NO_TENANT else party,
+                actor=environment.actor if actor is None else actor,
+                on_behalf_of=on_behalf_of,
+                matrix=matrix_given(capability_file),
+                folds=folds_given(folds),
+            )
+        )
+    if key is not None:
+        raise InvalidInput("a key is for a service: give its URL, https://host")
     open_store = _opened(
-        url,
+        place,
         actor=actor,
         on_behalf_of=on_behalf_of,
         capability_file=capability_file,
@@ -89,6 +113,8 @@ def connect_tenants(url: str | None = None) -> tuple[Store, Callable[[UUID], Sto
     Closing the first one closes the backend. Arguments and errors are those of `connect`.
     """
     tenant = settings().tenant
+    if _scheme(url or settings().url) in _SERVICE:
+        raise InvalidInput("a service serves the log itself: give the URL of its own store")
     open_store = _opened(url)
     return _resumed(open_store(tenant)), open_store
 
@@ -137,6 +163,33 @@ def _opened(
         )
 
     return store_of
+
+
+def _service_store(
+    url: str,
+    key: str | None,
+    tenant: UUID | None,
+    *,
+    actor: str | None,
+    on_behalf_of: str | None,
+    matrix: Mapping[str, JsonObject],
+    folds: int,
+) -> Store:
+    """Return the store of a service: of the tenant that the key is for, or of the one that is named."""
+    with _driver_needed("A store over HTTP", "http"):
+        from onrecord.adapters.storage.http.http import open_http
+
+    backend = open_http(url, key, tenant=tenant)
+    return Store(
+        backend,
+        backend.url,
+        spool=Spool(spool_folder(backend.url, backend.digest("spool").hex(), backend.tenant)),
+        tenant=backend.tenant,
+        actor=actor,
+        on_behalf_of=on_behalf_of,
+        matrix=matrix,
+        folds=folds,
+    )
 
 
 def is_there(url: str | None = None) -> bool:
@@ -191,6 +244,10 @@ def _migrate(url: str) -> int:
                 from onrecord.adapters.storage.postgres import postgres
 
             return postgres.migrate(url)
+        case "http" | "https":
+            raise InvalidInput(
+                "a log is migrated where it is: give the URL of the service's own store"
+            )
         case _:
             return 0
 
@@ -238,7 +295,8 @@ def _backend(url: str, beside: Connection | None, listen: str | None) -> Followe
         case _:
             why = f"{scheme} is not a kind of store" if scheme else "the store's URL has no scheme"
             raise InvalidInput(
-                f"{why}: use sqlite:///file.db, postgresql://user@host/database or memory://"
+                f"{why}: use sqlite:///file.db, postgresql://user@host/database, https://host or "
+                "memory://"
             )
 
 

@@ -34,7 +34,8 @@ class Settings:
     `capabilities` a file that says what models take (`ONRECORD_CAPABILITIES`), `redis` where a Redis
     is that makes things quick (`ONRECORD_REDIS`), `prices` a file that says what tokens cost
     (`ONRECORD_PRICES`), `listen` the database's own URL where `url` is a pooler's
-    (`ONRECORD_LISTEN_URL`). URLs hold passwords: `repr` does not show them.
+    (`ONRECORD_LISTEN_URL`), `key` what a service asks for (`ONRECORD_KEY`). URLs hold passwords:
+    `repr` shows neither them nor the key.
     """
 
     url: str = field(default=DEFAULT_URL, repr=False)
@@ -44,6 +45,7 @@ class Settings:
     redis: str | None = field(default=None, repr=False)
     prices: Path | None = None
     listen: str | None = field(default=None, repr=False)
+    key: str | None = field(default=None, repr=False)
 
 
 def settings(environment: Mapping[str, str] = os.environ) -> Settings:
@@ -59,6 +61,7 @@ def settings(environment: Mapping[str, str] = os.environ) -> Settings:
         redis=environment.get("ONRECORD_REDIS") or None,
         prices=_path(environment.get("ONRECORD_PRICES")),
         listen=environment.get("ONRECORD_LISTEN_URL") or None,
+        key=environment.get("ONRECORD_KEY") or None,
     )
 
 

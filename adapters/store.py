@@ -248,10 +248,8 @@ class Store:
         conversation_id = None if which is None else self._id(which)
         if conversation_id is None:
             verified = verify_log(self._backend, roots=known_roots, progress=report_progress)
-            unfinished = unfinished_erasures(self._backend, self.tenant)
-            verified = replace(
-                verified, unfinished=tuple(one.conversation_id for one in unfinished)
-            )
+            own = unfinished_erasures(self._backend, self.tenant)
+            verified = replace(verified, unfinished=tuple(one.conversation_id for one in own))
         elif known_roots:
             raise InvalidInput("a root is a shard's: verify the whole store, or leave it out")
         else:
@@ -296,7 +294,7 @@ class Store:
     def views(self) -> Views:
         """Return the views: what was folded of the log for lists, searches, sums and audits."""
         if self._open_views is None:
-            raise InvalidInput("this store was opened without views: open it by onrecord.connect")
+            raise InvalidInput("views are kept where the log is: connect to it by its own URL")
         return self._open_views()
 
     def follow(self, projection: OwnProjection | str) -> Following:
@@ -372,17 +370,19 @@ class Store:
         try:
             return self._id(which)
         except ConversationNotFound:
-            conversation_id = (
-                None if isinstance(which, UUID) else self._backend.find(self.tenant, which)
-            )
-            if conversation_id is None:
+            if isinstance(which, UUID) or (found := self._backend.find(self.tenant, which)) is None:
                 raise
-            return conversation_id
+            return found
 
 
 def backend_of(store: Store) -> Backend:
     """Return the log of a store: for what is built on both, not for its users."""
     return store._backend  # pyright: ignore[reportPrivateUsage]  # its own module's
+
+
+def erase_in(store: Store, conversation_id: UUID) -> int:
+    """Take away what a conversation says, wherever a store has it: for what is built on both."""
+    return store._erase(conversation_id)  # pyright: ignore[reportPrivateUsage]  # its own module's
 
 
 def is_beside_redis(store: Store) -> bool:

@@ -66,13 +66,13 @@ MOST_FLAT = {"domain": MOST_IN_A_FOLDER, "projections": 3, "adapters": 5}
 
 HEAVY = {
     *("a2a", "anthropic", "anyio", "defusedxml", "httpx", "httpx2", "lark", "mcp", "openai"),
-    *("opentelemetry", "psycopg", "redis", "rich", "starlette", "typer", "urllib3", "uvicorn"),
+    *("psycopg", "redis", "rich", "typer"),
 }
 
 
 OF_EXTRAS = (HEAVY - {"rich", "typer"}) | {
-    *("aiohttp", "botocore", "cryptography", "google.genai", "httptools", "ollama"),
-    *("prometheus_client", "psycopg_pool", "uvloop"),
+    *("aiohttp", "botocore", "cryptography", "google.genai", "ollama"),
+    *("prometheus_client", "psycopg_pool"),
 }
 
 

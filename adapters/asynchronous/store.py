@@ -49,6 +49,7 @@ def connect_async(
     redis: str | None = None,
     listen: str | None = None,
     folds: int = FOLDS,
+    key: str | None = None,
 ) -> Connecting:
     """Return the store at an URL for programs with coroutines; arguments are as `connect` has them.
 
@@ -66,6 +67,7 @@ def connect_async(
             redis=redis,
             listen=listen,
             folds=folds,
+            key=key,
         )
     )
 

@@ -18,7 +18,7 @@ from onrecord.adapters.cli.program import Projections, Url, opened, registered
 from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.view_pages import is_folded_by_reading
-from onrecord.domain.errors import counted
+from onrecord.domain.errors import InvalidInput, counted
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -92,6 +92,10 @@ class Task:
 
 def work(store: Store, task: Task) -> None:
     """Work until the process is told to end, or only until the views are caught up."""
+    if store.url.startswith("http"):
+        raise InvalidInput(
+            "a worker works where the log is: give the URL of the service's own store"
+        )
     if is_folded_by_reading(store):
         output.note("There is nothing to start: views of this store catch up when they are read.")
         return

@@ -32,7 +32,6 @@ from onrecord.adapters.service.parameters import PATH_PARAMETERS
 from onrecord.adapters.service.problems import (
     ENDING,
     FORBIDDEN,
-    INVALID,
     MALFORMED,
     NO_METHOD,
     NOT_FOUND,
@@ -43,6 +42,7 @@ from onrecord.adapters.service.problems import (
 from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.service.tails import Tails
 from onrecord.adapters.service.tenants import Tenants
+from onrecord.adapters.storage.http.problem_types import INVALID
 
 ACTOR: Final = "onrecord-actor"
 ON_BEHALF_OF: Final = "onrecord-on-behalf-of"
@@ -184,7 +184,7 @@ async def _answered(service: Service, route: Route[Any, Any], request: Request) 
     service.open_requests.enter(access.key_id)
     try:
         call = await _call(service, route, request, access)
-        if route.media_type == "text/event-stream":
+        if route.takes_bytes or route.media_type == "text/event-stream":
             return await route.answers(call)
         async with asyncio.timeout(service.limits.answer_seconds):
             return await route.answers(call)
@@ -217,6 +217,7 @@ async def _call(
         path=path,
         query=query,
         body=body,
+        tenants=tenants,
     )
 
 

@@ -19,13 +19,14 @@ from onrecord.adapters.service.problems import (
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the service takes on: bytes of a body, seconds, and requests at once.
+    """What the service takes on: bytes of a body and of a document, seconds, and requests at once.
 
     `open_requests` and `tails` are of the process; one key has at most half of each. A tail without
     an event says that it is there each `tail_seconds`, and its key is looked at again.
     """
 
     body: int = 64 << 20
+    document: int = 1 << 30
     body_seconds: float = 60.0
     answer_seconds: float = 60.0
     open_requests: int = 512

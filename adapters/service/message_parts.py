@@ -10,7 +10,8 @@ from pydantic import Field
 from onrecord.adapters.inputs.document_inputs import PromptPart, decoded, from_outside
 from onrecord.adapters.service.model import Model
 from onrecord.adapters.service.parameters import Digest
-from onrecord.adapters.service.problems import INVALID, Problem
+from onrecord.adapters.service.problems import Problem
+from onrecord.adapters.storage.http.problem_types import INVALID
 from onrecord.domain.content import Blob, Document, Text
 from onrecord.domain.errors import InvalidInput
 

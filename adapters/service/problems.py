@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic import ValidationError
 from starlette.responses import Response
 
+from onrecord.adapters.storage.http import problem_types
+from onrecord.adapters.storage.http.problem_types import OF_ERRORS, TYPES, ProblemType
 from onrecord.domain import errors, jsontext
 
 _LOG: Final = logging.getLogger("onrecord.service")
-
-TYPES: Final = "/problems/"
-"""Where the types of problems are: relative to the service, which tells what each one means."""
-
-
-@dataclass(frozen=True, slots=True)
-class ProblemType:
-    """A kind of problem: its name, the status, what it means, and after how long to try again."""
-
-    name: str
-    status: int
-    title: str
-    retry_after: int | None = None
 
 
 class Problem(Exception):
@@ -38,6 +26,7 @@ class Problem(Exception):
         self.members = members
 
 
+INVALID: Final = problem_types.INVALID
 MALFORMED: Final = ProblemType("malformed", 400, "The request is not well formed.")
 UNAUTHENTICATED: Final = ProblemType("unauthenticated", 401, "A key is needed, or is not good.")
 FORBIDDEN: Final = ProblemType("forbidden", 403, "The key may not do this.")
@@ -47,40 +36,11 @@ NO_METHOD: Final = ProblemType("method-not-allowed", 405, "The path does not tak
 TOO_SLOW: Final = ProblemType("body-too-slow", 408, "The body took too long to arrive.")
 TOO_LARGE: Final = ProblemType("body-too-large", 413, "The body is larger than is taken.")
 WRONG_MEDIA_TYPE: Final = ProblemType("media-type", 415, "The body is of another media type.")
-INVALID: Final = ProblemType("invalid-input", 422, "What was given cannot be taken.")
 TOO_MANY: Final = ProblemType("too-many-requests", 429, "The key has too many requests open.", 1)
 FAILED: Final = ProblemType("failed", 500, "The service failed; its log says why.")
 OVERLOADED: Final = ProblemType("overloaded", 503, "The service has too much to do.", 1)
 TIMED_OUT: Final = ProblemType("timed-out", 503, "The answer took too long.", 5)
 ENDING: Final = ProblemType("ending", 503, "The service is ending.", 5)
-
-_UNAVAILABLE: Final = ProblemType("unavailable", 503, "The store cannot be reached.", 2)
-
-OF_ERRORS: Final[dict[type[errors.OnrecordError], ProblemType]] = {
-    errors.ConversationNotFound: ProblemType("not-found", 404, NOT_FOUND.title),
-    errors.ConversationClosed: ProblemType("closed", 409, "The conversation is closed."),
-    errors.ConversationForgotten: ProblemType("forgotten", 410, "The conversation was forgotten."),
-    errors.VersionConflict: ProblemType("version-conflict", 409, "Someone else appended first."),
-    errors.IdempotencyMismatch: ProblemType(
-        "idempotency-mismatch", 409, "The id was recorded before, with other content."
-    ),
-    errors.RoundOpen: ProblemType("round-open", 409, "Calls await their results."),
-    errors.DocumentMissing: ProblemType(
-        "document-missing", 409, "The bytes of a document are not stored."
-    ),
-    errors.ApprovalNotAsked: ProblemType("approval-not-asked", 409, "Nobody is asked about it."),
-    errors.AlreadyDecided: ProblemType("already-decided", 409, "The call was decided before."),
-    errors.InvalidInput: INVALID,
-    errors.ViewStopped: ProblemType("view-stopped", 503, "A view stands still.", 60),
-    errors.StaleCursor: ProblemType("stale-cursor", 410, "The cursor is of another log."),
-    errors.StorageBusy: ProblemType("busy", 503, "Another process holds the lock.", 1),
-    errors.StorageFull: ProblemType("storage-full", 507, "There is no room left."),
-    errors.StorageReadOnly: ProblemType("not-allowed", 403, "The store does not take this."),
-    errors.StorageUnavailable: _UNAVAILABLE,
-    errors.CorruptRecord: ProblemType("corrupt-record", 500, "Stored bytes are damaged."),
-    errors.StorageError: _UNAVAILABLE,
-}
-"""The nearest class counts."""
 
 PROBLEM_TYPES: Final[dict[str, ProblemType]] = {
     kind.name: kind

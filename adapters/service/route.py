@@ -18,6 +18,7 @@ from onrecord.adapters.service.bodies import Limits
 from onrecord.adapters.service.metrics import ServiceMetrics
 from onrecord.adapters.service.model import Empty
 from onrecord.adapters.service.tails import Tails
+from onrecord.adapters.service.tenants import Tenants
 from onrecord.adapters.storage.steps import Steps
 from onrecord.domain.log import Backend
 
@@ -25,7 +26,11 @@ QueryT = TypeVar("QueryT", bound=BaseModel)
 BodyT = TypeVar("BodyT", bound=BaseModel)
 
 MediaType = Literal[
-    "application/json", "application/octet-stream", "text/event-stream", "text/plain"
+    "application/json",
+    "application/jsonl",
+    "application/octet-stream",
+    "text/event-stream",
+    "text/plain",
 ]
 
 
@@ -35,7 +40,7 @@ class Call(Generic[QueryT, BodyT]):
 
     `store` is that of the `tenant`, on a `backend` that it shares with those of others; what is asked
     of the backend is a step of `steps`. `path` has the parameters of the path by name. `actor` and
-    `on_behalf_of` are who acts, by name.
+    `on_behalf_of` are who acts, by name. `tenants` are all whose stores there are.
     """
 
     request: Request
@@ -52,6 +57,7 @@ class Call(Generic[QueryT, BodyT]):
     path: Mapping[str, Any]
     query: QueryT
     body: BodyT
+    tenants: Tenants
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +66,7 @@ class Route(Generic[QueryT, BodyT]):
 
     `role` is what a key needs, None where anybody may ask. `answer` is the model of the body of a
     2xx answer; without one, the answer is bytes of `media_type`. `takes_bytes` says that the body is
-    bytes, which the function reads. `statuses` are those that it may
+    bytes, which the function reads within limits of its own. `statuses` are those that it may
     answer beside `status` and those that any route may.
     """
 

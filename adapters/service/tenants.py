@@ -16,6 +16,28 @@ _MOST: Final = 64
 """How many tenants' stores are kept: what they remember of conversations goes with the others."""
 
 
+_MOST_OWNERS: Final = 1 << 16
+"""How many conversations are remembered by whose they are."""
+
+
+class Owners:
+    """Whose conversations are: who began one keeps it for ever, so that is remembered."""
+
+    def __init__(self, backend: Backend) -> None:
+        """Ask a log."""
+        self._backend = backend
+        self._known: dict[UUID, UUID] = {}
+
+    def of(self, conversation_id: UUID) -> UUID | None:
+        """Return whose a conversation is; None if it has not begun. This is a step of the log."""
+        owner = self._known.get(conversation_id)
+        if owner is None and (owner := self._backend.owner(conversation_id)) is not None:
+            if len(self._known) >= _MOST_OWNERS:
+                self._known.clear()
+            self._known[conversation_id] = owner
+        return owner
+
+
 class Tenants:
     """The stores of tenants: each is made when it is first asked for. For one event loop."""
 
@@ -26,6 +48,7 @@ class Tenants:
         self._stores: OrderedDict[UUID, tuple[Store, AsyncStore]] = OrderedDict()
         self.backend: Final[Backend] = backend_of(store)
         self.steps: Final[Steps] = steps_of(self.backend)
+        self.owners: Final = Owners(self.backend)
         self.url: Final = store.url
         self.tenant: Final = store.tenant
 

@@ -10,7 +10,8 @@ from pydantic import AwareDatetime, Field
 
 from onrecord.adapters.service.model import Model
 from onrecord.adapters.service.parameters import Key
-from onrecord.adapters.service.problems import INVALID, Problem
+from onrecord.adapters.service.problems import Problem
+from onrecord.adapters.storage.http.problem_types import INVALID
 from onrecord.projections.views.tool_ledger import Kind, Status
 
 Name = Annotated[str, Field(min_length=1, max_length=1000)]

@@ -191,6 +191,11 @@ class Wakeups:
         else:
             self._bell.wait_for(is_over, seconds)
 
+    async def awaited(self, seen: int, seconds: float = POLL_SECONDS) -> None:
+        """Return after another append, or when closed, or after some seconds: `wait` of a coroutine."""
+        self._listen()
+        await self._bell.awaited(lambda: self._appends != seen or self.closed, seconds)
+
     def stir(self) -> None:
         """Let waiting subscriptions look whether they were stopped."""
         self._bell.ring()

@@ -6,18 +6,18 @@ from pathlib import Path
 import pytest
 
 from onrecord.domain.log import Backend
-from tests.contract.places import DURABLE, PLACES, Place
+from tests.contract.places import DURABLE, PLACES, Place, prepared
 
 
 @pytest.fixture(params=PLACES)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
-    yield from _prepared(request.param, tmp_path)
+    yield from prepared(request.param, tmp_path)
 
 
 @pytest.fixture(params=DURABLE)
 def durable_place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     """A place whose store can be closed and opened again, also by other processes."""
-    yield from _prepared(request.param, tmp_path)
+    yield from prepared(request.param, tmp_path)
 
 
 @pytest.fixture
@@ -25,9 +25,3 @@ def backend(place: Place) -> Iterator[Backend]:
     opened = place.open()
     yield opened
     opened.close()
-
-
-def _prepared(name: str, folder: Path) -> Iterator[Place]:
-    place = PLACES[name](folder)
-    yield place
-    place.remove()

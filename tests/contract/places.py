@@ -4,7 +4,7 @@ A backend joins the suite by a line in PLACES (and in DURABLE, if its data outli
 A place can be pickled, so that other processes open the same store.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -12,6 +12,7 @@ from typing import Protocol
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.adapters.storage.sqlite.sqlite import open_sqlite
 from onrecord.domain.log import Backend
+from tests.contract.http_places import HTTP_PLACES
 from tests.postgres_places import POSTGRES_PLACES
 
 
@@ -55,5 +56,16 @@ PLACES: dict[str, Callable[[Path], Place]] = {
     "memory": _memory,
     "sqlite": SqlitePlace,
     **POSTGRES_PLACES,
+    **HTTP_PLACES,
 }
-DURABLE: tuple[str, ...] = ("sqlite", *POSTGRES_PLACES)
+WHERE_THE_LOG_IS: tuple[str, ...] = tuple(name for name in PLACES if name not in HTTP_PLACES)
+"""What no client over HTTP may do, such as making keys, is tried at these."""
+
+DURABLE: tuple[str, ...] = ("sqlite", *POSTGRES_PLACES, "http-sqlite")
+
+
+def prepared(name: str, folder: Path) -> Iterator[Place]:
+    """A place for one test; it is removed in the end."""
+    place = PLACES[name](folder)
+    yield place
+    place.remove()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -33,8 +35,15 @@ from onrecord.domain.operators import (
     operators_of,
 )
 from tests.contract.keys import fitting, issued
+from tests.contract.places import WHERE_THE_LOG_IS, Place, prepared
 from tests.factories import OTHER_TENANT, TENANT, appending, raw_event
 from tests.patience import PATIENCE
+
+
+@pytest.fixture(params=WHERE_THE_LOG_IS)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    yield from prepared(request.param, tmp_path)
+
 
 HOUR = USED_EVERY
 

@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
+from onrecord.adapters.storage.http.http import Http
 from onrecord.domain.errors import StaleCursor
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
 from tests.contract.places import Place
@@ -86,16 +88,18 @@ def test_closing_the_backend_ends_its_subscriptions(backend: Backend, beginning:
 def test_closing_the_backend_amid_a_read_ends_its_subscriptions(
     backend: Backend, beginning: Cursor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read, closed_amid = backend.read_log, threading.Event()
+    # Over HTTP, the end of the log is asked for together with a wait.
+    verb = "tail" if isinstance(backend, Http) else "read_log"
+    read, closed_amid = getattr(backend, verb), threading.Event()
 
-    def close_amid(after: Cursor, limit: int) -> list[RecordedEvent]:
+    def close_amid(*asked: Any) -> Any:
         if begun:
             backend.close()
             closed_amid.set()
-        return read(after, limit)
+        return read(*asked)
 
     begun: list[RecordedEvent] = []
-    monkeypatch.setattr(backend, "read_log", close_amid)
+    monkeypatch.setattr(backend, verb, close_amid)
     subscription = backend.subscribe(beginning)
     begun.append(next(subscription))
     assert list(subscription) == []

@@ -25,9 +25,10 @@ from onrecord.adapters.service.document import ProblemDetails
 from onrecord.adapters.service.message_parts import Parts, prompt_of
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.parameters import CallId, ExpectedVersion, Key, MessageId
-from onrecord.adapters.service.problems import INVALID, TYPES, Problem, problem_of
+from onrecord.adapters.service.problems import Problem, problem_of
 from onrecord.adapters.service.route import Call, Route, answered
 from onrecord.adapters.service.routes.messages import CallMade
+from onrecord.adapters.storage.http.problem_types import INVALID, TYPES
 from onrecord.domain.errors import OnrecordError
 from onrecord.domain.log import Recorded
 

@@ -16,7 +16,7 @@ from onrecord.adapters.conversation.history_queries import main_branch, pieces_o
 from onrecord.adapters.service.bodies import body_of
 from onrecord.adapters.service.message_parts import FileName, MediaType
 from onrecord.adapters.service.model import Empty, Model
-from onrecord.adapters.service.problems import INVALID, NOT_FOUND, Problem
+from onrecord.adapters.service.problems import NOT_FOUND, Problem
 from onrecord.adapters.service.route import (
     Call,
     Route,
@@ -27,6 +27,7 @@ from onrecord.adapters.service.route import (
     tagged,
 )
 from onrecord.adapters.service.routes.conversations import At, begun, conversation_of
+from onrecord.adapters.storage.http.problem_types import INVALID
 from onrecord.adapters.storage.steps import Steps
 from onrecord.domain.documents import UNKNOWN, essence_of, media_type_found, name_of
 from onrecord.projections.history.held_documents import HeldDocument

@@ -9,9 +9,10 @@ from starlette.responses import Response
 
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.parameters import Version
-from onrecord.adapters.service.problems import INVALID, Problem
+from onrecord.adapters.service.problems import Problem
 from onrecord.adapters.service.route import Call, Route, tagged
 from onrecord.adapters.service.routes.conversations import At, begun
+from onrecord.adapters.storage.http.problem_types import INVALID
 from onrecord.adapters.terminal.explanation_listing import explanation_document
 from onrecord.adapters.terminal.request_listings import diff_document
 from onrecord.domain.errors import SecretMissing

@@ -9,10 +9,11 @@ from starlette.responses import Response
 
 from onrecord.adapters.service.message_parts import Parts, prompt_parts
 from onrecord.adapters.service.model import Empty, Model
-from onrecord.adapters.service.problems import INVALID, Problem
+from onrecord.adapters.service.problems import Problem
 from onrecord.adapters.service.route import Call, Route, answered
 from onrecord.adapters.service.routes.conversations import At, begun, conversation_of
 from onrecord.adapters.service.routes.messages import RecordedAt, recorded
+from onrecord.adapters.storage.http.problem_types import INVALID
 from onrecord.adapters.streams.results import Rejected, ResultDone, Unmatched
 from onrecord.domain.content import Native, ToolCall
 from onrecord.domain.header import timestamp

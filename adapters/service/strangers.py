@@ -1,0 +1,93 @@
+"""What strangers are held to at the log: its events are what their headers say, its ids lead nowhere else."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+from uuid import UUID
+
+from onrecord.adapters.service.problems import FORBIDDEN, Problem
+from onrecord.adapters.service.route import Call
+from onrecord.domain.encoding import decode
+from onrecord.domain.errors import CorruptRecord, InvalidInput
+from onrecord.domain.head import effect_of
+from onrecord.domain.header import SALT_SIZE, header_bytes, parse_header
+from onrecord.domain.log import Append, NewEvent
+from onrecord.domain.operators import ISSUED, REVOKED, USED, operators_of
+
+
+def may_act_for(call: Call[Any, Any], tenant: UUID) -> bool:
+    """Whether whoever asks may act for a tenant of the log: an operator also in its own records."""
+    access = call.access
+    if access.all_tenants or tenant == access.tenant:
+        return True
+    return access.allows("operate") and tenant == operators_of(access.tenant)
+
+
+def must_act_for(call: Call[Any, Any], tenant: UUID) -> None:
+    """Raise a Problem where whoever asks may not act for a tenant."""
+    if not may_act_for(call, tenant):
+        raise Problem(FORBIDDEN, "the key is for one tenant, and not for that one")
+
+
+def must_have_all_tenants(call: Call[Any, Any]) -> None:
+    """Raise a Problem where whoever asks operates one tenant only."""
+    if not call.access.all_tenants:
+        raise Problem(
+            FORBIDDEN, "this concerns all tenants: use a key for all, or do it where the log is"
+        )
+
+
+def is_visible(call: Call[Any, Any], conversation_id: UUID) -> bool:
+    """Whether whoever asks may meet a conversation: not before it began. A step of the log."""
+    if call.access.all_tenants:
+        return True
+    owner = call.tenants.owners.of(conversation_id)
+    return owner is not None and may_act_for(call, owner)
+
+
+_OF_KEYS: Final = frozenset({ISSUED, USED, REVOKED})
+
+
+def must_make_no_keys(append: Append) -> None:
+    """Raise a Problem where an append says something of keys, whoever asks.
+
+    A key that could make others would outlive its own end, and its own tenant.
+    """
+    if any(event.type in _OF_KEYS for event in append.events):
+        raise Problem(FORBIDDEN, "keys are made and revoked where the log is")
+
+
+def must_be_whole(append: Append) -> None:
+    """Raise InvalidInput where an event is not what its header, its name and its effect say.
+
+    A log believes whoever opens it. A service does not: a header of another conversation, or an
+    effect that its body has not, would be found by `onrecord verify` alone, and stay for ever.
+    """
+    for ordinal, event in enumerate(append.events):
+        if (what := _wrong(append, event)) is not None:
+            raise InvalidInput(f"event {ordinal} of an append has {what}")
+
+
+def _wrong(append: Append, event: NewEvent) -> str | None:
+    try:
+        header = parse_header(event.header)
+    except CorruptRecord:
+        return "a header that is none"
+    named = (header.event_id, header.tenant, header.conversation_id, header.type)
+    if (*named, header.schema_version) != (
+        event.event_id,
+        append.tenant,
+        append.conversation_id,
+        event.type,
+        event.schema_version,
+    ):
+        return "a header of another event"
+    if header_bytes(header) != event.header:
+        return "a header that is not in canonical form"
+    if len(event.salt) != SALT_SIZE:
+        return f"a salt that is not {SALT_SIZE} bytes"
+    try:
+        happened = decode(event.type, event.schema_version, event.body)
+    except CorruptRecord:
+        return "a body that its type does not have"
+    return None if event.effect == effect_of(happened) else "an effect that its body does not have"

@@ -1,0 +1,271 @@
+"""Requests to a service, and their answers: pooled, waited for by threads, repeated where that is safe.
+
+A coroutine's step waits for such a thread (`adapters/storage/steps.py`), so one transport serves
+both faces.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass
+from functools import partial
+from typing import IO, Any, Final, TypeVar
+from urllib.parse import urlencode
+from weakref import WeakSet
+
+import urllib3
+from pydantic import BaseModel, ValidationError
+from urllib3.exceptions import HTTPError
+from urllib3.util import Timeout
+
+from onrecord.adapters.storage.http.answers import Trouble, trouble_of, unreadable
+from onrecord.adapters.storage.interrupts import begin_anew_in_children
+from onrecord.adapters.storage.steps import CLOSED, is_driven, wait_for
+from onrecord.domain.errors import StorageUnavailable
+
+T = TypeVar("T")
+FormT = TypeVar("FormT", bound=BaseModel)
+
+THREADS: Final = 64
+"""How many coroutines' requests are under way at once; those of threads need no other thread."""
+
+PATIENCE_SECONDS: Final = 15.0
+"""How long a request is repeated that got no answer."""
+
+_CONNECT_SECONDS: Final = 5.0
+_ANSWER_SECONDS: Final = 75.0
+"""Longer than a service works on an answer: it says itself when it gives up."""
+
+_FIRST_PAUSE: Final = 0.05
+_LONGEST_PAUSE: Final = 2.0
+_CHUNK: Final = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A request: `body` is a form, or a file that is read from its beginning."""
+
+    method: str
+    path: str
+    query: Mapping[str, Any] | None = None
+    body: BaseModel | IO[bytes] | None = None
+    tenant: str | None = None
+
+    def target(self) -> str:
+        """Return the path with its query; what is None is left out."""
+        given = {name: value for name, value in (self.query or {}).items() if value is not None}
+        return self.path + ("?" + urlencode(given) if given else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer: its body, and whether the request may have been carried out before as well."""
+
+    data: bytes
+    is_repeated: bool
+
+
+class Transport:
+    """The way to one service. Safe for threads; a forked child has connections of its own."""
+
+    def __init__(self, base: str, key: str | None, patience: float = PATIENCE_SECONDS) -> None:
+        """Ask the service at an URL, with a key."""
+        self.base: Final = base
+        self._patience = patience
+        self._headers = {"accept-encoding": "identity", "user-agent": "onrecord"}
+        if key is not None:
+            self._headers["authorization"] = f"Bearer {key}"
+        self._closed = False
+        self.begin_anew()
+        _ALL.add(self)
+
+    def __repr__(self) -> str:
+        """Say where the service is; the key is not shown."""
+        return f"Transport({self.base!r})"
+
+    def begin_anew(self) -> None:
+        """Leave connections and threads to the parent: what a forked child does first."""
+        self._pool = urllib3.PoolManager(num_pools=1, maxsize=THREADS, retries=False)
+        self._lock = threading.Lock()
+        self._threads: ThreadPoolExecutor | None = None
+
+    def close(self) -> None:
+        """Let go of the connections; asking afterwards is an error."""
+        with self._lock:
+            self._closed = True
+            threads = self._threads
+        if threads is not None:
+            threads.shutdown(wait=False)
+        self._pool.clear()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed."""
+        return self._closed
+
+    def must_be_open(self) -> None:
+        """Raise StorageUnavailable once it was closed."""
+        if self._closed:
+            raise StorageUnavailable(CLOSED)
+
+    def form(self, ask: Ask, kind: type[FormT]) -> FormT:
+        """Return the form that is answered; a request is repeated where its answer does not come."""
+        return self.read(self.answer(ask), kind)
+
+    def read(self, answer: Answer, kind: type[FormT]) -> FormT:
+        """Return the form that an answer holds."""
+        try:
+            return kind.model_validate_json(answer.data)
+        except ValidationError:
+            raise unreadable() from None
+
+    def answer(self, ask: Ask, *, repeats: bool = True) -> Answer:
+        """Return an answer, or raise the error that the service told.
+
+        Where the connection is cut or the service has no room, it is asked again with pauses,
+        unless not to be repeated; what is asked has to mean the same when it is asked twice.
+        """
+        return self.waited(partial(self._answer, ask, repeats=repeats))
+
+    def stream(self, ask: Ask) -> Iterator[bytes]:
+        """Yield the bytes that are answered, piece by piece; asked again, only what is missing."""
+        given, repeating = 0, _Repeating(self._patience)
+        while True:
+            self.must_be_open()
+            try:
+                for piece in self._pieces(ask, given):
+                    given += len(piece)
+                    yield piece
+            except Trouble as trouble:
+                self.waited(partial(repeating.pause, trouble))
+            else:
+                return
+
+    def waited(self, work: Callable[[], T]) -> T:
+        """Do work that blocks: where a loop drives the step, in a thread that it waits for."""
+        if not is_driven():
+            return work()
+        from asyncio import wrap_future
+
+        run: Callable[[], T] = partial(copy_context().run, work)
+        return wait_for(wrap_future(self._executor().submit(run)))
+
+    def _executor(self) -> ThreadPoolExecutor:
+        with self._lock:
+            self.must_be_open()
+            if self._threads is None:
+                self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="onrecord-http")
+            return self._threads
+
+    def _answer(self, ask: Ask, *, repeats: bool) -> Answer:
+        repeating, is_repeated = _Repeating(self._patience if repeats else 0), False
+        while True:
+            self.must_be_open()
+            try:
+                return Answer(self._once(ask), is_repeated)
+            except Trouble as trouble:
+                repeating.pause(trouble)
+                is_repeated = is_repeated or trouble.may_be_done
+
+    def _once(self, ask: Ask) -> bytes:
+        response = self._send(ask, preload=True)
+        if response.status >= 300:
+            raise trouble_of(response.status, response.headers, response.data)
+        return response.data
+
+    def _pieces(self, ask: Ask, given: int) -> Iterator[bytes]:
+        response = self.waited(partial(self._send, ask, preload=False))
+        try:
+            if response.status >= 300:
+                raise trouble_of(response.status, response.headers, self.waited(response.read))
+            pieces = response.stream(_CHUNK)
+            while piece := self.waited(partial(_next_piece, pieces)):
+                skipped, given = piece[given:], max(0, given - len(piece))
+                if skipped:
+                    yield skipped
+        finally:
+            response.close()
+
+    def _send(self, ask: Ask, *, preload: bool) -> urllib3.BaseHTTPResponse:
+        headers, body = dict(self._headers), ask.body
+        if ask.tenant is not None:
+            headers["onrecord-tenant"] = ask.tenant
+        data: bytes | IO[bytes] | None = None
+        if isinstance(body, BaseModel):
+            headers["content-type"] = "application/json"
+            data = body.__pydantic_serializer__.to_json(body)
+        elif body is not None:
+            headers["content-type"] = "application/octet-stream"
+            headers["content-length"] = str(body.seek(0, 2))
+            body.seek(0)
+            data = body
+        try:
+            response = self._pool.request(
+                ask.method,
+                self.base + ask.target(),
+                body=data,
+                headers=headers,
+                redirect=False,
+                preload_content=preload,
+                timeout=Timeout(connect=_CONNECT_SECONDS, read=_ANSWER_SECONDS),
+            )
+        except HTTPError as error:
+            raise _cut(error) from None
+        if not _tells_its_end(response):
+            response.close()
+            raise Trouble(unreadable(), pause=0.0, may_be_done=True)
+        return response
+
+
+def _tells_its_end(response: urllib3.BaseHTTPResponse) -> bool:
+    """Whether a body that is cut can be told from a whole one.
+
+    Python takes headers that are cut for whole ones, and then a body of any length is one.
+    """
+    coding = response.headers.get("transfer-encoding", "")
+    return "content-length" in response.headers or coding.lower() == "chunked"
+
+
+def _next_piece(pieces: Iterator[bytes]) -> bytes:
+    try:
+        return next(pieces, b"")
+    except HTTPError as error:
+        raise _cut(error) from None
+
+
+def _cut(error: HTTPError) -> Trouble:
+    """Return the trouble of a connection; what was not sent was not done either."""
+    is_unsent = isinstance(
+        error, urllib3.exceptions.NewConnectionError | urllib3.exceptions.ConnectTimeoutError
+    )
+    # The message of the error holds the URL, and an address: its kind is enough.
+    why = f"the service cannot be reached ({type(error).__name__}): check the URL and that it is up"
+    return Trouble(StorageUnavailable(why), pause=0.0, may_be_done=not is_unsent)
+
+
+class _Repeating:
+    """The pauses between the repetitions of one request, until patience ends."""
+
+    def __init__(self, patience: float) -> None:
+        self._ends = time.monotonic() + patience if patience else None
+        self._next = _FIRST_PAUSE
+
+    def pause(self, trouble: Trouble) -> None:
+        """Wait before it is asked again; raise the error where it is not."""
+        if trouble.pause is None or self._ends is None:
+            raise trouble.error
+        # At random, so that many clients of a service that comes back do not come at once.
+        seconds = max(trouble.pause, self._next * random.uniform(0.5, 1.0))
+        if time.monotonic() + seconds > self._ends:
+            raise trouble.error
+        self._next = min(2 * self._next, _LONGEST_PAUSE)
+        time.sleep(seconds)
+
+
+_ALL: Final[WeakSet[Transport]] = WeakSet()
+begin_anew_in_children(_ALL)
