@@ -37,7 +37,7 @@ NO_EFFECTS = {
 }
 CLOCK_AND_CHANCE = {"now", "today", "utcnow", "uuid1", "uuid4", "uuid7", "urandom"}
 
-BACKENDS = {"memory", "postgres", "sqlite"}
+BACKENDS = {"http", "memory", "postgres", "sqlite"}
 WIRE = "onrecord.adapters.wire"
 WIRES = f"{WIRE}.wires"
 """It imports each API's `wire` by the name of its folder."""
@@ -66,13 +66,13 @@ MOST_FLAT = {"domain": MOST_IN_A_FOLDER, "projections": 3, "adapters": 5}
 
 HEAVY = {
     *("a2a", "anthropic", "anyio", "defusedxml", "httpx", "httpx2", "lark", "mcp", "openai"),
-    *("psycopg", "redis", "rich", "typer"),
+    *("opentelemetry", "psycopg", "redis", "rich", "starlette", "typer", "urllib3", "uvicorn"),
 }
 
 
 OF_EXTRAS = (HEAVY - {"rich", "typer"}) | {
-    *("aiohttp", "botocore", "cryptography", "google.genai", "ollama"),
-    *("prometheus_client", "psycopg_pool"),
+    *("aiohttp", "botocore", "cryptography", "google.genai", "httptools", "ollama"),
+    *("prometheus_client", "psycopg_pool", "uvloop"),
 }
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from urllib.parse import unquote
 from weakref import WeakKeyDictionary
 
+from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.proxy.address import Address
 from onrecord.adapters.proxy.grouping import EXPLICIT, Group, group_of
 from onrecord.adapters.proxy.headers import ACTOR, ON_BEHALF_OF
@@ -20,9 +22,11 @@ from onrecord.adapters.wire.clients.conversation_wire import ConversationWire
 from onrecord.adapters.wire.clients.exchange_recorder import ExchangeRecorder, conversation_of
 from onrecord.adapters.wire.clients.sending import Sending
 from onrecord.adapters.wire.wires import WIRES
-from onrecord.domain.errors import InvalidInput, MalformedJson
+from onrecord.domain.errors import InvalidInput, MalformedJson, OnrecordError
 from onrecord.domain.jsontext import JsonObject, read_bounded_object
 from onrecord.domain.new_events import Attribution
+
+logger = logging.getLogger("onrecord")
 
 
 class Tenant:
@@ -56,23 +60,36 @@ class Tenant:
         Raises NotRecorded where it could not be made durable, InvalidInput where it names a
         conversation by what is no key.
         """
-        bound = replace(self._bound(address, own, sending, body), caller=caller)
+        group = _group(address, own, sending, body)
+        is_agents = group.parent is not None and HEADER not in own
+        is_agents_first = is_agents and self._is_new(group.key)
+        bound = replace(self._bound(group, own, sending, body), caller=caller)
         recorder = self._exchanges.attempt(bound, sending, body)
         conversation_id = conversation_of(sending)
         if conversation_id is not None:
             self._known.note(conversation_id)
+            if is_agents_first:
+                self._remark_parent(group, caller)
         return recorder
 
     def _bound(
-        self, address: Address, own: Mapping[str, str], sending: Sending, body: bytes
+        self, group: Group, own: Mapping[str, str], sending: Sending, body: bytes
     ) -> CallBinding:
         """Return what binds a request, in the order of docs/proxy.md."""
-        if EXPLICIT not in own and address.conversation is not None:
-            return self._binding(address.conversation)
-        if EXPLICIT not in own and HEADER in own:
+        if group.relation != "named" and HEADER in own:
             return CallBinding(self._tenancy.recorders, own[HEADER], None, "record")
-        group = _group(address, own, sending, body)
         return self._binding(group.key or self._found(group, sending, body))
+
+    def _is_new(self, key: str | None) -> bool:
+        return key is not None and self._tenancy.backend.find(self._tenancy.tenant, key) is None
+
+    def _remark_parent(self, group: Group, caller: Attribution) -> None:
+        """Say in the conversation of an agent which one began it; the call is made without, too."""
+        try:
+            chat = Conversation(self._tenancy, group.key or "", caller)
+            chat.annotate({"parent": group.parent or ""})
+        except OnrecordError as exc:
+            logger.warning("the parent of a conversation is not recorded (%s)", type(exc).__name__)
 
     def _binding(self, key: str | None) -> CallBinding:
         recorders = self._tenancy.recorders
@@ -100,7 +117,11 @@ def _name(own: Mapping[str, str], header: str) -> str | None:
 
 
 def _group(address: Address, own: Mapping[str, str], sending: Sending, body: bytes) -> Group:
-    """Return what a request says that it is of."""
+    """Return what a request says that it is of: by its header, else its path, else by what it is."""
+    if EXPLICIT in own:
+        return Group("named", own[EXPLICIT])
+    if address.conversation is not None:
+        return Group("named", address.conversation)
     if sending.kind == "answer":
         return Group("response", response=unquote(sending.path.rstrip("/").rpartition("/")[2]))
     members: JsonObject = {}

@@ -28,4 +28,15 @@ assert.equal(page.data?.next, null);
 
 const nobody = await client.GET("/v1/conversations/{key}", { params: { path: { key: "nobody" } } });
 assert.equal(nobody.error?.status, 404);
-console.log("appended and read");
+const tail = await client.GET("/v1/conversations/{key}/tail", {
+  params: { path, query: { after: "start" } },
+  parseAs: "stream",
+});
+const decoder = new TextDecoder();
+let text = "";
+for await (const chunk of tail.data ?? []) {
+  text += decoder.decode(chunk as Uint8Array, { stream: true });
+  if (text.includes("message.recorded")) break;
+}
+assert.match(text, /^id: \S+$/m);
+console.log("appended, read and followed");

@@ -35,7 +35,7 @@ def test_a_client_in_typescript_is_made_of_the_document_and_works(
     made = "node_modules/openapi-typescript/bin/cli.js"
     node("node", made, document, "--output", "onrecord.d.ts", folder=folder)
     node("node", "node_modules/typescript/bin/tsc", folder=folder)
-    assert node("node", "client.ts", service.url, folder=folder) == "appended and read\n"
+    assert node("node", "client.ts", service.url, folder=folder) == "appended, read and followed\n"
 
 
 def node(program: str, *arguments: str, folder: Path) -> str:

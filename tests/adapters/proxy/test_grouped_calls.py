@@ -15,6 +15,7 @@ import onrecord
 from onrecord import Store
 from onrecord.adapters.demo.services.scenes import Answer, JsonObject, PlainAnswer
 from onrecord.adapters.demo.services.server import DemoServer
+from onrecord.domain.events import AnnotationAdded
 from tests.adapters.demo.demo_client import HELLO, MODEL
 from tests.adapters.proxy.proxied import PROVIDER_KEY, Proxied, at, proxied
 from tests.adapters.recorded_calls import said
@@ -122,6 +123,18 @@ def test_a_session_of_claude_code_is_a_conversation_and_its_agents_have_their_ow
         asked(client, extra_headers=SESSION)
         asked(client, extra_headers={**SESSION, "x-claude-code-agent-id": "a1"})
         assert proxy.keys() == ["claude-code/5e55", "claude-code/5e55/a1"]
+
+
+def test_a_conversation_of_an_agent_says_once_which_one_began_it(store: Store) -> None:
+    agent = {**SESSION, "x-claude-code-agent-id": "a1"}
+    with calling(store) as (_, client):
+        reply = asked(client, extra_headers=agent)
+        asked(client, went_on(reply), extra_headers=agent)
+    chat = store.get("claude-code/5e55/a1")
+    remarks = [event.event() for event in chat.events() if event.type == "annotation.added"]
+    assert remarks == [AnnotationAdded(labels={"parent": "claude-code/5e55"})]
+    texts = [turn.text for turn in chat.history()]
+    assert texts == ["Hello", "Answer 1.", "And then?", "Answer 2."]
 
 
 def test_a_side_call_of_a_session_is_beside_its_history(store: Store) -> None:
