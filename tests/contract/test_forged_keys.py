@@ -34,12 +34,17 @@ from onrecord.domain.operators import (
     operators_of,
 )
 from tests.contract.keys import fitting, issued
-from tests.contract.places import WHERE_THE_LOG_IS, Place, prepared
+from tests.contract.places import DURABLE, WHERE_THE_LOG_IS, Place, prepared
 from tests.factories import BECAUSE, OTHER_TENANT, TENANT, appending, raw_event
 
 
 @pytest.fixture(params=WHERE_THE_LOG_IS)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    yield from prepared(request.param, tmp_path)
+
+
+@pytest.fixture(params=[name for name in DURABLE if name in WHERE_THE_LOG_IS])
+def durable_place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     yield from prepared(request.param, tmp_path)
 
 

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from onrecord.domain.log import Backend, Recorded
-from tests.contract.places import DURABLE, PLACES, Place
+from tests.contract.places import DURABLE, PLACES, WHERE_THE_LOG_IS, Place
 from tests.factories import appending, prompt
 from tests.faults.kills import verify_all
 
@@ -30,7 +30,7 @@ RETURN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
 """
 
 
-@pytest.fixture(params=DURABLE)
+@pytest.fixture(params=[name for name in DURABLE if name in WHERE_THE_LOG_IS])
 def place(
     request: pytest.FixtureRequest, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Place]:

@@ -17,7 +17,7 @@ from onrecord.adapters.storage.sqlite.sqlite import Sqlite, open_sqlite
 from onrecord.domain.clock import jump, stamped
 from onrecord.domain.log import Backend
 from tests.adapters.cli.command import in_process, url_of
-from tests.contract.places import PLACES, Place
+from tests.contract.places import PLACES, WHERE_THE_LOG_IS, Place
 from tests.factories import TENANT, answer, appending, attachment, started
 from tests.ledger import verified_log
 
@@ -54,7 +54,7 @@ class Clocked:
         self.patch.setattr(time, "time_ns", lambda: clock() + microseconds * 1000)
 
 
-@pytest.fixture(params=PLACES)
+@pytest.fixture(params=WHERE_THE_LOG_IS)
 def clocked(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Clocked]:
