@@ -195,12 +195,13 @@ async def _answered(service: Service, route: Route[Any, Any], request: Request) 
 async def _call(
     service: Service, route: Route[Any, Any], request: Request, access: Access
 ) -> Call[Any, Any]:
+    # Whose it is comes first: who may not ask is not told what is wrong with the question.
+    tenant = access.tenant if route.role is None else service.door.tenant(request, access)
     path = {name: _parameter(name, value) for name, value in request.path_params.items()}
     query = _query(route.query, request)
     body: BaseModel = Empty()
     if route.takes_body:
         body = route.body.model_validate_json(await body_of(request, service.limits))
-    tenant = access.tenant if route.role is None else service.door.tenant(request, access)
     tenants = service.tenants
     return Call(
         request=request,

@@ -9,7 +9,12 @@ from pydantic import ValidationError
 from starlette.responses import Response
 
 from onrecord.adapters.storage.http import problem_types
-from onrecord.adapters.storage.http.problem_types import OF_ERRORS, TYPES, ProblemType
+from onrecord.adapters.storage.http.problem_types import (
+    BYTES_MISSING,
+    OF_ERRORS,
+    TYPES,
+    ProblemType,
+)
 from onrecord.domain import errors, jsontext
 
 _LOG: Final = logging.getLogger("onrecord.service")
@@ -47,6 +52,7 @@ PROBLEM_TYPES: Final[dict[str, ProblemType]] = {
     for kind in (
         *(MALFORMED, UNAUTHENTICATED, FORBIDDEN, WRONG_HOST, NOT_FOUND, NO_METHOD, TOO_SLOW),
         *(TOO_LARGE, WRONG_MEDIA_TYPE, INVALID, TOO_MANY, FAILED, OVERLOADED, TIMED_OUT, ENDING),
+        BYTES_MISSING,
         *OF_ERRORS.values(),
     )
 }

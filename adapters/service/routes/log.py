@@ -76,46 +76,62 @@ class Range(Model):
     """Events with after < version <= until, at most `limit`."""
 
     after: VersionOrBefore = BEFORE_FIRST
+    """The version that they come after."""
     until: Count | None = None
+    """The last version, if not all."""
     limit: Limit = MOST_EVENTS
+    """The most of one answer."""
 
 
 class Since(Model):
     """Events that came after a version, at most `limit`."""
 
     after: VersionOrBefore
+    """The version that they come after."""
     limit: Limit = MOST_EVENTS
+    """The most of one answer."""
 
 
 class Telling(Model):
     """From the prompt that opened an exchange on, up to a version."""
 
     exchange: Count = 0
+    """The number of the exchange; 0 is from the first event on."""
     until: Count | None = None
+    """The last version, if not all."""
 
 
 class Pointed(Model):
     """The last events that a head pointed at so."""
 
     pointer: Pointer
+    """What the head pointed at."""
     until: Count
+    """The last version."""
     limit: Limit = 1
+    """The most of one answer."""
 
 
 class Exchange(Model):
     """The number of an exchange."""
 
     exchange: Count
+    """The number of the exchange."""
 
 
 class Place(Model):
     """A place in a shard, and how many seconds to wait where nothing follows there."""
 
     incarnation: UUID
+    """The incarnation of the log."""
     shard: Shard
+    """The number of the shard."""
     after: Count
+    """The position that they come after."""
     limit: Limit = MOST_EVENTS
+    """The most of one answer."""
     wait: Annotated[float, Field(ge=0, le=LONGEST_WAIT)] = 0
+    """How many seconds to wait where nothing follows."""
 
 
 async def standing(call: Call[Empty, Empty]) -> Response:

@@ -32,6 +32,7 @@ from onrecord.adapters.storage.http.append_forms import BlobForm
 from onrecord.adapters.storage.http.forms import (
     Count,
 )
+from onrecord.adapters.storage.http.problem_types import BYTES_MISSING
 from onrecord.adapters.storage.steps import each_beside_loop
 from onrecord.domain.content import Blob
 from onrecord.domain.errors import CorruptRecord
@@ -43,6 +44,7 @@ class Size(Model):
     """How many bytes a document has."""
 
     size: Count
+    """How many bytes the document has."""
 
 
 async def put_blob(call: Call[Empty, Empty]) -> Response:
@@ -82,13 +84,16 @@ async def get_blob(call: Call[Size, Empty]) -> Response:
     conversation_id = conversation_id_of(call)
     blob = Blob(sha256=call.path["sha256"], size=call.query.size)
 
-    def begin() -> Iterator[bytes]:
+    def begin() -> tuple[bytes, Iterator[bytes]]:
         if not is_visible(call, conversation_id):
-            raise CorruptRecord("the bytes of a document are missing")
-        return call.backend.get_blob(conversation_id, blob)
+            raise Problem(BYTES_MISSING)
+        pieces = call.backend.get_blob(conversation_id, blob)
+        try:
+            return next(pieces, b""), pieces
+        except CorruptRecord:
+            raise Problem(BYTES_MISSING) from None
 
-    pieces = await call.steps.run(begin)
-    first = await call.steps.run(partial(next, pieces, b""))
+    first, pieces = await call.steps.run(begin)
     return StreamingResponse(_pieces(call, first, pieces), media_type=_OCTETS)
 
 

@@ -43,12 +43,14 @@ class After(Model):
     """Those that come after so many."""
 
     after: Count
+    """How many erasures they come after."""
 
 
 class Age(Model):
     """An age in microseconds."""
 
     age: Count
+    """The age in microseconds."""
 
 
 async def forget(call: Call[Empty, Empty]) -> Response:

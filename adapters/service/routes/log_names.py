@@ -52,6 +52,7 @@ class Which(Model):
     """Of which tenant of the log: the key's, if it is not said."""
 
     tenant: UUID | None = None
+    """The tenant of the log; the key's, if it is not said."""
 
 
 async def open_key(call: Call[Empty, NewKey]) -> Response:

@@ -12,6 +12,7 @@ _KINDS: Final[dict[str, type[errors.OnrecordError]]] = {
     problem.name: kind for kind, problem in reversed(OF_ERRORS.items())
 }
 _ONES: Final[dict[str, type[errors.OnrecordError]]] = {
+    "bytes-missing": errors.CorruptRecord,
     "malformed": errors.InvalidInput,
     "body-too-large": errors.InvalidInput,
     "media-type": errors.InvalidInput,

@@ -23,6 +23,10 @@ class ProblemType:
 
 INVALID: Final = ProblemType("invalid-input", 422, "What was given cannot be taken.")
 
+BYTES_MISSING: Final = ProblemType(
+    "bytes-missing", 404, "The bytes of a document are missing, or are not those of its digest."
+)
+
 _UNAVAILABLE: Final = ProblemType("unavailable", 503, "The store cannot be reached.", 2)
 
 OF_ERRORS: Final[dict[type[errors.OnrecordError], ProblemType]] = {

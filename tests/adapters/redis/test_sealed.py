@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
+from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.adapters.redis.tails import opened, seal
 from onrecord.adapters.storage.append import Proof, keyed_digest, new_digest_key, proof_of
 from onrecord.domain.log import Backend
-from tests.adapters.redis.stores import followed
+from tests.contract.places import WHERE_THE_LOG_IS, prepared
 from tests.factories import OTHER_TENANT, TENANT
 
 KEY = new_digest_key()
@@ -42,12 +46,20 @@ def test_no_digest_of_a_name_that_callers_choose_is_a_proof(text: str) -> None:
     assert keyed_digest(KEY, text) not in {PROVE(told), PROVE(told[1:])}
 
 
-def test_each_backend_proves_its_own_word(backend: Backend) -> None:
+@pytest.fixture(params=WHERE_THE_LOG_IS)
+def log(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Backend]:
+    """A log of each kind; a client of a service is never given the log's own word."""
+    for place in prepared(request.param, tmp_path):
+        with closing(place.open()) as opened_log:
+            yield opened_log
+
+
+def test_each_backend_proves_its_own_word(log: Backend) -> None:
     told = b"what was said"
     whose = (None, TENANT, OTHER_TENANT)
-    proofs = [must(followed(backend).prover(tenant))(told) for tenant in whose]
-    assert proofs == [must(followed(backend).prover(tenant))(told) for tenant in whose]
-    assert len({*proofs, backend.digest(told.decode())}) == 4
+    proofs = [must(log.prover(tenant))(told) for tenant in whose]
+    assert proofs == [must(log.prover(tenant))(told) for tenant in whose]
+    assert len({*proofs, log.digest(told.decode())}) == 4
 
 
 def must(prove: Proof | None) -> Proof:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator
 from typing import Any
+from uuid import uuid4
 
 import pytest
 import urllib3
 
 from onrecord.adapters.service.access import Access
 from onrecord.adapters.service.route import Route
+from onrecord.adapters.service.routes.log_paths import LOG
 from onrecord.adapters.service.routes.table import ROUTES
 from tests.adapters.service.keys import KEYS, OTHER, TENANT
 from tests.adapters.service.served import Served, path_of, served
@@ -18,6 +20,7 @@ from tests.adapters.service.served import Served, path_of, served
 CANARY = "canary-4711"
 DATA = b"canary-4711 in a document"
 GUARDED = [route for route in ROUTES if route.role is not None]
+OF_ONE = [route for route in GUARDED if route.method == "GET" and "{" in route.path]
 LOWER = {"write": "reader", "operate": "writer"}
 
 BODIES: dict[str, Any] = {
@@ -34,7 +37,14 @@ BODIES: dict[str, Any] = {
     "denyCall": {"reason": "foreign"},
     "erase": {"conversation": "a", "reason": "foreign"},
 }
-QUERIES = {"search": f"text={CANARY}", "diff": "a=2&b=3"}
+QUERIES = {
+    "search": f"text={CANARY}",
+    "diff": "a=2&b=3",
+    "log_new": "after=0",
+    "log_pointed": "pointer=instructions&until=9",
+    "log_exchange": "exchange=1",
+    "log_get_blob": f"size={len(DATA)}",
+}
 
 ALL_KEYS = KEYS | {
     "foreign-operator": Access(OTHER, "operate", "foreign operator", KEYS["stranger"].key_id)
@@ -59,6 +69,7 @@ def keyed() -> Iterator[Served]:
         chat = "/v1/conversations/a"
         document = {"kind": "document", "data": base64.b64encode(DATA).decode(), "name": CANARY}
         said: list[tuple[str, Any]] = [
+            ("instructions", {"text": CANARY}),
             ("prompts", {"parts": [{"kind": "text", "text": CANARY}, document]}),
             ("answers", {"text": CANARY, "calls": [{"name": CANARY, "id": "c1"}]}),
         ]
@@ -132,7 +143,7 @@ def test_a_key_cannot_name_another_tenant(keyed: Served, route: Route[Any, Any])
 
 @pytest.mark.parametrize(
     "route",
-    [route for route in GUARDED if route.method == "GET" and "{" in route.path],
+    [route for route in OF_ONE if not route.path.startswith(LOG)],
     ids=lambda route: route.name,
 )
 def test_what_a_tenant_does_not_have_is_not_found(route: Route[Any, Any]) -> None:
@@ -142,3 +153,25 @@ def test_what_a_tenant_does_not_have_is_not_found(route: Route[Any, Any]) -> Non
         path = path_of(route) + (f"?{query}" if query else "")
         method = "HEAD" if route.media_type == "text/event-stream" else "GET"
         assert service.ask(method, path, key="stranger").status == 404
+
+
+@pytest.mark.parametrize(
+    "route",
+    [route for route in OF_ONE if route.path.startswith(LOG)],
+    ids=lambda route: route.name,
+)
+def test_a_conversation_of_another_tenant_looks_as_one_that_never_began(
+    keyed: Served, route: Route[Any, Any]
+) -> None:
+    events = keyed.ask("GET", "/v1/conversations/a/events", key="reader").json()["events"]
+    documents = keyed.ask("GET", "/v1/conversations/a/documents", key="reader").json()["documents"]
+    digest, query = documents[0]["sha256"], QUERIES.get(route.name, "")
+
+    def answer(conversation_id: str, key: str) -> tuple[int, bytes]:
+        path = path_of(route, conversation_id=conversation_id, sha256=digest)
+        told = keyed.ask("GET", f"{path}?{query}", key=key)
+        return told.status, told.data.replace(conversation_id.encode(), b"")
+
+    theirs, nobodys = events[0]["conversation"], str(uuid4())
+    assert answer(theirs, "stranger") == answer(nobodys, "stranger")
+    assert answer(theirs, "reader") != answer(theirs, "stranger")

@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 from typing import Literal
 from urllib.parse import urlsplit
 
+from tests.patience import join
+
 Cut = Literal["before", "amid request", "before answer", "amid answer"]
 CUTS: tuple[Cut, ...] = ("before", "amid request", "before answer", "amid answer")
 
@@ -56,7 +58,7 @@ class CuttingProxy:
             with suppress(OSError):
                 self._requests(client, server, cuts)
             _end(client, server)
-            answers.join()
+            join(answers)
 
     def _requests(self, client: socket.socket, server: socket.socket, cuts: list[Cut]) -> None:
         while data := client.recv(1 << 16):
