@@ -20,15 +20,18 @@ FLOORS := tests/floors tests/adapters/tools/test_mcp_session.py tests/adapters/t
 # and programs and pages that are run as they stand.
 DRILLS := tests/faults tests/tampering tests/bench tests/contract/test_recorded_erasures.py \
 	$(addprefix tests/adapters/cli/test_cli_,demo.py json.py) \
-	tests/adapters/conversation/test_forged_references.py \
+	tests/adapters/conversation/test_forged_references.py tests/adapters/gateway \
+	$(addprefix tests/adapters/proxy/test_,hostile_requests.py proxied_clients.py proxy_faults.py) \
 	tests/adapters/recording/test_required_recording.py \
+	$(addprefix tests/adapters/service/test_,document_kept.py hostile_http.py operating.py) \
+	tests/adapters/storage/http/test_cut_connections.py \
 	$(addprefix tests/adapters/storage/test_,alarms.py interrupts.py prefork.py) \
 	tests/adapters/storage/postgres/test_postgres_strangers.py \
 	tests/adapters/storage/sqlite/test_interrupted_commits.py \
 	$(addprefix tests/adapters/views/test_,killed_readers.py worker_processes.py) \
 	$(addprefix tests/adapters/wire/test_,long_answers.py peaks.py stream_kills.py) \
 	$(addprefix tests/adapters/wire/clients/test_,tee_exit.py tee_killed.py) \
-	tests/test_adding_a_provider.py tests/test_operations_page.py tests/typescript
+	$(addprefix tests/test_,adding_a_provider.py operations_page.py proxy_page.py service_page.py) tests/typescript
 
 # Where the recorded traffic of `make corpus` lies: any recordings of the services, in folders named as theirs.
 WIRE ?= $(or $(ONRECORD_WIRE_CORPUS),../shared/wire)

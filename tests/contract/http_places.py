@@ -136,11 +136,6 @@ def _served_sqlite(folder: Path) -> HttpPlace:
     return HttpPlace(server().serve(f"sqlite:///{folder / 'log.db'}"))
 
 
-def _served_memory(_: Path) -> HttpPlace:
-    return HttpPlace(server().serve("memory://"))
-
-
 HTTP_PLACES: dict[str, Callable[[Path], HttpPlace]] = {
     "http-sqlite": _served_sqlite,
-    "http-memory": _served_memory,
 }

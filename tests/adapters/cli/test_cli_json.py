@@ -60,7 +60,13 @@ def test_every_command_writes_the_keys_that_are_listed(demo: Done, folder: Path)
     held = waiting(f"sqlite:///{folder / 'held.db'}")
     shown = documents(run("show", KEY, "--json", "--url", url))
     prompt = next(str(event["version"]) for event in shown if event["type"] == "message.recorded")
+    issued = run("keys", "issue", "gateway", "--json", "--url", copy)
     runs = {
+        "keys issue NAME": issued,
+        "keys list": run("keys", "list", "--json", "--url", copy),
+        "keys revoke ID": run(
+            *("keys", "revoke", issued.document["id"], "--reason", "lost", "--json", "--url", copy)
+        ),
         "conversations": run("conversations", "--json", "--url", url),
         "show KEY": run("show", KEY, "--json", "--url", url),
         "request KEY": run("request", KEY, "--json", "--url", url),
