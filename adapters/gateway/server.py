@@ -112,7 +112,8 @@ async def _served(
     serving = asyncio.ensure_future(server.serve(sockets=[listening]))
     while not (server.started or serving.done()):
         await asyncio.sleep(_LOOK)
-    started()
+    if server.started:
+        started()
     while not (server.should_exit or serving.done()):
         if early:
             server.should_exit = True

@@ -32,7 +32,8 @@ class Door:
 
     As long as no key was ever issued, programs of this machine need none: they come from a loopback
     address, call the service by a loopback name, so that no web page reaches it by a name of its own
-    (DNS rebinding), and nobody forwarded them. From the first key on, each request needs one.
+    (DNS rebinding), nobody forwarded them, and no page of another origin sent them. From the first key
+    on, each request needs one.
     """
 
     def __init__(
@@ -119,11 +120,25 @@ def _is_local(request: Request) -> bool:
     client = request.client
     if client is None or any(name in request.headers for name in _FORWARDED):
         return False
+    if _is_of_another_page(request):
+        return False
     try:
         is_near = ip_address(client.host).is_loopback
     except ValueError:
         return False
     return is_near and _without_port(request.headers["host"].lower()) in _LOOPBACK_NAMES
+
+
+def _is_of_another_page(request: Request) -> bool:
+    """Whether a browser asks for a page that is not the service's own.
+
+    A page may send what it likes to a loopback address, and only cannot read the answer. Browsers say
+    where a request comes from (Fetch Metadata, 2.1; RFC 6454, 7); programs say nothing.
+    """
+    if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        return True
+    origin = request.headers.get("origin")
+    return origin is not None and origin.partition("://")[2] != request.headers["host"]
 
 
 def _without_port(host: str) -> str:

@@ -148,6 +148,35 @@ def test_without_keys_only_programs_of_this_machine_come_in(service: Served) -> 
     assert forwarded.status == 401
 
 
+@pytest.mark.parametrize(
+    "sent_by",
+    [
+        {"origin": "https://evil.example"},
+        {"origin": "null"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+    ],
+)
+def test_a_web_page_writes_and_erases_nothing_without_a_key(
+    service: Served, sent_by: dict[str, str]
+) -> None:
+    service.ask("POST", "/v1/conversations/a/prompts", {"text": "Hallo"})
+    erasure = b'{"conversation": "a", "reason": "none"}'
+    for path, body in (
+        ("/v1/conversations/a/prompts", b'{"text": "forged"}'),
+        ("/v1/erasures", erasure),
+        ("/proxy/local/anthropic/v1/messages", b"{}"),
+    ):
+        assert service.ask("POST", path, body=body, headers=sent_by).status == 401
+    assert service.ask("GET", "/v1/conversations/a").json()["version"] == 2
+
+
+def test_a_page_of_the_service_itself_needs_no_key_either(service: Served) -> None:
+    own = {"origin": service.url, "sec-fetch-site": "same-origin"}
+    said = service.ask("POST", "/v1/conversations/a/prompts", {"text": "Hallo"}, headers=own)
+    assert said.status == 201
+
+
 def test_a_service_with_names_answers_to_no_other() -> None:
     with served(hosts=("log.example",)) as service:
         assert (
