@@ -21,7 +21,7 @@ from onrecord.adapters.service.doors import Door
 from onrecord.adapters.service.hub import Hub
 from onrecord.adapters.service.keyring import LogKeyring
 from onrecord.adapters.service.metrics import ServiceMetrics
-from onrecord.adapters.service.open_requests import OpenRequests
+from onrecord.adapters.service.quotas import Quota
 from onrecord.adapters.service.routes.table import ROUTES
 from onrecord.adapters.service.tails import Tails
 from onrecord.adapters.service.tenants import Tenants
@@ -43,10 +43,11 @@ def service_of(
     tenants, bounds = Tenants(store, open_store), limits or Limits()
     door = Door(keyring or LogKeyring(tenants.backend), tenants.steps, tenants.tenant, hosts)
     hub = Hub(tenants.backend, tenants.steps)
-    tails = Tails(hub, door, OpenRequests(bounds.tails), bounds.tail_seconds)
-    requests = OpenRequests(bounds.open_requests)
-    metrics = ServiceMetrics(requests, tails.open_tails)
-    return Service(tenants, door, bounds, requests, tails, metrics)
+    tails = Tails(hub, door, Quota(bounds.tails), bounds.tail_seconds)
+    requests = Quota(bounds.open_requests)
+    bodies = Quota(bounds.bodies)
+    metrics = ServiceMetrics(requests, tails.open_tails, bodies)
+    return Service(tenants, door, bounds, requests, bodies, tails, metrics)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,6 @@ from onrecord.adapters.service.bodies import Limits, body_of
 from onrecord.adapters.service.doors import Door
 from onrecord.adapters.service.metrics import ServiceMetrics
 from onrecord.adapters.service.model import Empty
-from onrecord.adapters.service.open_requests import OpenRequests
 from onrecord.adapters.service.parameters import PATH_PARAMETERS
 from onrecord.adapters.service.problems import (
     ENDING,
@@ -39,6 +38,7 @@ from onrecord.adapters.service.problems import (
     problem_of,
     response_of,
 )
+from onrecord.adapters.service.quotas import Quota, Share
 from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.service.tails import Tails
 from onrecord.adapters.service.tenants import Tenants
@@ -64,7 +64,8 @@ class Service:
     tenants: Tenants
     door: Door
     limits: Limits
-    open_requests: OpenRequests
+    open_requests: Quota
+    bodies: Quota
     tails: Tails
     metrics: ServiceMetrics
 
@@ -183,17 +184,18 @@ async def _answered(service: Service, route: Route[Any, Any], request: Request) 
             raise Problem(FORBIDDEN, f"this needs a key to {route.role}")
     service.open_requests.enter(access.key_id)
     try:
-        call = await _call(service, route, request, access)
-        if route.takes_bytes or route.media_type == "text/event-stream":
-            return await route.answers(call)
-        async with asyncio.timeout(service.limits.answer_seconds):
-            return await route.answers(call)
+        with service.bodies.share(access.key_id) as share:
+            call = await _call(service, route, request, access, share)
+            if route.takes_bytes or route.media_type == "text/event-stream":
+                return await route.answers(call)
+            async with asyncio.timeout(service.limits.answer_seconds):
+                return await route.answers(call)
     finally:
         service.open_requests.leave(access.key_id)
 
 
 async def _call(
-    service: Service, route: Route[Any, Any], request: Request, access: Access
+    service: Service, route: Route[Any, Any], request: Request, access: Access, share: Share
 ) -> Call[Any, Any]:
     # Whose it is comes first: who may not ask is not told what is wrong with the question.
     tenant = access.tenant if route.role is None else service.door.tenant(request, access)
@@ -201,7 +203,7 @@ async def _call(
     query = _query(route.query, request)
     body: BaseModel = Empty()
     if route.takes_body:
-        body = route.body.model_validate_json(await body_of(request, service.limits))
+        body = route.body.model_validate_json(await body_of(request, service.limits, share))
     tenants = service.tenants
     return Call(
         request=request,
@@ -219,6 +221,7 @@ async def _call(
         query=query,
         body=body,
         tenants=tenants,
+        share=share,
     )
 
 

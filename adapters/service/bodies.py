@@ -15,17 +15,20 @@ from onrecord.adapters.service.problems import (
     WRONG_MEDIA_TYPE,
     Problem,
 )
+from onrecord.adapters.service.quotas import Share
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What the service takes on: bytes of a body and of a document, seconds, and requests at once.
 
-    `open_requests` and `tails` are of the process; one key has at most half of each. A tail without
-    an event says that it is there each `tail_seconds`, and its key is looked at again.
+    `bodies` are the bytes of all bodies that are held at once. `bodies`, `open_requests` and `tails`
+    are of the process; one key has at most half of each. A tail without an event says that it is there
+    each `tail_seconds`, and its key is looked at again.
     """
 
     body: int = 64 << 20
+    bodies: int = 256 << 20
     document: int = 1 << 30
     body_seconds: float = 60.0
     answer_seconds: float = 60.0
@@ -37,8 +40,11 @@ class Limits:
 _JSON: Final = "application/json"
 
 
-async def body_of(request: Request, limits: Limits, *, is_json: bool = True) -> bytes:
-    """Return the whole body; Problem where it is too large, too slow, or of another kind."""
+async def body_of(request: Request, limits: Limits, share: Share, *, is_json: bool = True) -> bytes:
+    """Return the whole body; Problem where it is too large, too slow, or of another kind.
+
+    What is announced is held before it is read, so a body that there is no room for is not read.
+    """
     if is_json:
         _must_be_json(request)
     announced = request.headers.get("content-length", "0")
@@ -46,21 +52,23 @@ async def body_of(request: Request, limits: Limits, *, is_json: bool = True) -> 
         raise Problem(MALFORMED, "Content-Length is no number")
     if int(announced) > limits.body:
         raise Problem(TOO_LARGE, f"at most {limits.body:,} bytes are taken", limit=limits.body)
+    share.hold(int(announced))
     try:
         async with asyncio.timeout(limits.body_seconds):
-            return await _read(request, limits.body)
+            return await _read(request, limits.body, share)
     except TimeoutError:
         raise Problem(TOO_SLOW) from None
     except ClientDisconnect:
         raise Problem(MALFORMED, "the body was cut") from None
 
 
-async def _read(request: Request, most: int) -> bytes:
+async def _read(request: Request, most: int, share: Share) -> bytes:
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
         if len(body) > most:
             raise Problem(TOO_LARGE, f"at most {most:,} bytes are taken", limit=most)
+        share.hold(len(body))
     return bytes(body)
 
 

@@ -16,7 +16,7 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
-from onrecord.adapters.service.open_requests import OpenRequests
+from onrecord.adapters.service.quotas import Quota
 
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -25,8 +25,9 @@ MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 class ServiceMetrics(Collector):
     """What one service has answered, by route and status, how long that took, and what is open."""
 
-    open_requests: OpenRequests
-    open_tails: OpenRequests
+    open_requests: Quota
+    open_tails: Quota
+    bodies: Quota
     answers: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])
     seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
 
@@ -44,6 +45,9 @@ class ServiceMetrics(Collector):
         )
         yield GaugeMetricFamily(
             "onrecord_http_open_tails", "Tails that are open.", self.open_tails.total
+        )
+        yield GaugeMetricFamily(
+            "onrecord_http_body_bytes", "Bytes of bodies that are held.", self.bodies.total
         )
         answers = CounterMetricFamily(
             "onrecord_http_answers", "Requests that were answered.", labels=["route", "status"]

@@ -17,6 +17,7 @@ from onrecord.adapters.service.access import Access, Role
 from onrecord.adapters.service.bodies import Limits
 from onrecord.adapters.service.metrics import ServiceMetrics
 from onrecord.adapters.service.model import Empty
+from onrecord.adapters.service.quotas import Share
 from onrecord.adapters.service.tails import Tails
 from onrecord.adapters.service.tenants import Tenants
 from onrecord.adapters.storage.steps import Steps
@@ -40,7 +41,8 @@ class Call(Generic[QueryT, BodyT]):
 
     `store` is that of the `tenant`, on a `backend` that it shares with those of others; what is asked
     of the backend is a step of `steps`. `path` has the parameters of the path by name. `actor` and
-    `on_behalf_of` are who acts, by name. `tenants` are all whose stores there are.
+    `on_behalf_of` are who acts, by name. `tenants` are all whose stores there are. `share` is what the
+    body takes of the memory that all bodies have together.
     """
 
     request: Request
@@ -58,6 +60,7 @@ class Call(Generic[QueryT, BodyT]):
     query: QueryT
     body: BodyT
     tenants: Tenants
+    share: Share
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from starlette.requests import Request
 from onrecord.adapters.service.access import Role
 from onrecord.adapters.service.doors import Door
 from onrecord.adapters.service.hub import Hub
-from onrecord.adapters.service.open_requests import OpenRequests
 from onrecord.adapters.service.problems import Problem
+from onrecord.adapters.service.quotas import Quota
 from onrecord.domain.errors import StorageError
 
 
@@ -20,7 +20,7 @@ class Tails:
 
     hub: Hub
     door: Door
-    open_tails: OpenRequests
+    open_tails: Quota
     seconds: float
 
     async def is_allowed(self, request: Request, role: Role) -> bool:

@@ -130,7 +130,7 @@ class HeldDocuments(Model):
 
 async def store(call: Call[NewDocument, Empty]) -> Response:
     """Store bytes in a conversation, for what is said next to refer to them."""
-    data = await body_of(call.request, call.limits, is_json=False)
+    data = await body_of(call.request, call.limits, call.share, is_json=False)
     if not data:
         raise Problem(INVALID, "a document has bytes")
     about = call.query

@@ -50,6 +50,7 @@ class Size(Model):
 async def put_blob(call: Call[Empty, Empty]) -> Response:
     """Store the bytes of a document, and return the reference."""
     conversation_id = conversation_id_of(call)
+    call.share.hold(PIECE_SIZE)  # The rest goes through a file.
     with SpooledTemporaryFile[bytes](max_size=PIECE_SIZE) as file:
         await _receive(call, file)
         file.seek(0)
