@@ -225,10 +225,11 @@ class Transport:
 def _tells_its_end(response: urllib3.BaseHTTPResponse) -> bool:
     """Whether a body that is cut can be told from a whole one.
 
-    Python takes headers that are cut for whole ones, and then a body of any length is one.
+    Python takes headers that are cut for whole ones, a length without digits too, and then a body of
+    any length is one.
     """
     coding = response.headers.get("transfer-encoding", "")
-    return "content-length" in response.headers or coding.lower() == "chunked"
+    return response.headers.get("content-length", "").isdecimal() or coding.lower() == "chunked"
 
 
 def _next_piece(pieces: Iterator[bytes]) -> bytes:

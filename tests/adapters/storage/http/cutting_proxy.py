@@ -1,24 +1,34 @@
-"""A proxy of TCP that cuts the connection of one request, where a test says."""
+"""A proxy of TCP that cuts the connection of one request, where a test says.
+
+"amid work" cuts when the whole request has passed: whether it is carried out, and when, nobody knows.
+"""
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
-from typing import Literal
+from typing import Literal, get_args
 from urllib.parse import urlsplit
 
 from tests.patience import join
 
-Cut = Literal["before", "amid request", "before answer", "amid answer"]
-CUTS: tuple[Cut, ...] = ("before", "amid request", "before answer", "amid answer")
+Cut = Literal["before", "amid request", "amid body", "amid work", "before answer", "amid answer"]
+CUTS: tuple[Cut, ...] = get_args(Cut)
+
+_LENGTH = re.compile(rb"content-length: *([0-9]+)", re.IGNORECASE)
 
 
 class CuttingProxy:
-    """Passes on all bytes; `arm` lets the next request lose its connection."""
+    """Passes on all bytes; `arm` lets the next request lose its connection.
 
-    def __init__(self, upstream: str) -> None:
+    `at_cut` is called at that moment, before either end sees anything of it.
+    """
+
+    def __init__(self, upstream: str, at_cut: Callable[[], None] = lambda: None) -> None:
+        self._at_cut = at_cut
         parts = urlsplit(upstream)
         self._upstream = parts.hostname or "", parts.port or 0
         self._path = parts.path
@@ -64,9 +74,18 @@ class CuttingProxy:
         while data := client.recv(1 << 16):
             match cut := self._taken():
                 case "before":
+                    self._at_cut()
                     return
                 case "amid request":
                     server.sendall(data[: len(data) // 2])
+                    self._at_cut()
+                    return
+                case "amid body" | "amid work":
+                    whole = _whole(client, data)
+                    head = whole.index(b"\r\n\r\n") + 4
+                    half = (head + len(whole)) // 2 if cut == "amid body" else len(whole)
+                    server.sendall(whole[:half])
+                    self._at_cut()
                     return
                 case "before answer" | "amid answer":
                     cuts.append(cut)
@@ -78,6 +97,7 @@ class CuttingProxy:
         with suppress(OSError):
             while data := server.recv(1 << 16):
                 if cuts:
+                    self._at_cut()
                     client.sendall(data[: len(data) // 2 if cuts[0] == "amid answer" else 0])
                     break
                 client.sendall(data)
@@ -91,6 +111,23 @@ class CuttingProxy:
             return self._armed.pop(0)
 
 
+def _whole(client: socket.socket, data: bytes) -> bytes:
+    """A request with its body."""
+    while b"\r\n\r\n" not in data:
+        data += _more(client)
+    length = _LENGTH.search(data)
+    end = data.index(b"\r\n\r\n") + 4 + (int(length[1]) if length else 0)
+    while len(data) < end:
+        data += _more(client)
+    return data
+
+
+def _more(client: socket.socket) -> bytes:
+    if data := client.recv(1 << 16):
+        return data
+    raise ConnectionResetError
+
+
 def _end(*ends: socket.socket) -> None:
     for end in ends:
         with suppress(OSError):
@@ -98,9 +135,9 @@ def _end(*ends: socket.socket) -> None:
 
 
 @contextmanager
-def cutting(upstream: str) -> Generator[CuttingProxy]:
+def cutting(upstream: str, at_cut: Callable[[], None] = lambda: None) -> Generator[CuttingProxy]:
     """A proxy before a service."""
-    proxy = CuttingProxy(upstream)
+    proxy = CuttingProxy(upstream, at_cut)
     try:
         yield proxy
     finally:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
 
@@ -17,6 +17,7 @@ from onrecord.adapters.storage.steps import steps_of
 from onrecord.domain.errors import StorageUnavailable
 from onrecord.domain.log import Conflict, Duplicate, Mismatch, Recorded
 from tests.adapters.storage.http.cutting_proxy import CUTS, Cut, CuttingProxy, cutting
+from tests.adapters.storage.http.verbs import repeated_verbs, single_verbs
 from tests.contract.http_places import HTTP_PLACES, KEY
 from tests.factories import TENANT, answer, appending, drafted, prompt, started
 from tests.ledger import verified_log
@@ -99,42 +100,12 @@ def test_each_request_of_a_batch_is_told_what_it_would_have_been(
     assert len(verified_log(log)) == 3
 
 
-def reads(log: Http, conversation: UUID) -> dict[str, Callable[[], Any]]:
-    """Each verb that changes nothing, by name."""
-    blob = log.put_blob(TENANT, conversation, [b"report" * 50_000])
-    (end,) = log.cursors()
-    return {
-        "read": lambda: list(log.read(conversation)),
-        "first_events": partial(log.first_events, [conversation]),
-        "tell": lambda: list(log.tell(conversation)),
-        "read_log": partial(log.read_log, replace(end, position=0), 10),
-        "subscribe": lambda: next(log.subscribe(replace(end, position=0))),
-        "cursors": log.cursors,
-        "head": partial(log.head, conversation),
-        "new_since": partial(log.new_since, conversation, 1, 10),
-        "pointed": partial(log.pointed, conversation, "tools", 9, 1),
-        "exchange_start": partial(log.exchange_start, conversation, 1),
-        "open": partial(log.open, TENANT, "ada", conversation),
-        "find": partial(log.find, TENANT, "ada"),
-        "owner": partial(log.owner, conversation),
-        "conversations": lambda: list(log.conversations(TENANT)),
-        "open_conversations": partial(log.open_conversations, TENANT),
-        "get_blob": lambda: b"".join(log.get_blob(conversation, blob)),
-        "put_blob": partial(log.put_blob, TENANT, conversation, [b"report" * 50_000]),
-        "erasures": log.erasures,
-        "erased": partial(log.erased, 0),
-        "residue": log.residue,
-        "names": partial(log.actors().names, TENANT, [b"0" * 16]),
-        "stored": lambda: list(log.actors().stored()),
-    }
-
-
 def test_each_verb_that_may_be_asked_twice_is_answered_whatever_is_cut(
     log: Http, proxy: CuttingProxy, wait: Waiting
 ) -> None:
     conversation = log.open(TENANT, "ada")
     log.append([appending(conversation, started("ada"), prompt(), answer())])
-    for name, verb in reads(log, conversation).items():
+    for name, verb in repeated_verbs(log, conversation).items():
         expected = verb()
         for cut in CUTS:
             proxy.arm(cut)
@@ -153,14 +124,58 @@ def test_an_erasure_tells_how_many_events_it_erased(
     assert [event.body for event in log.read(conversation)] == [None, None]
 
 
-@pytest.mark.parametrize("cut", ["before answer", "amid answer"])
+@pytest.mark.parametrize("cut", CUTS)
 def test_what_may_not_be_done_twice_is_not_asked_again(
     log: Http, proxy: CuttingProxy, cut: Cut
 ) -> None:
+    for verb in single_verbs(log).values():
+        done = verb()
+        proxy.arm(cut, cut)
+        with pytest.raises(StorageUnavailable):
+            verb()
+        proxy.arm()
+        assert verb() == done
+    assert proxy.cuts == len(single_verbs(log))
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_an_actors_name_is_kept_once(
+    log: Http, proxy: CuttingProxy, wait: Waiting, cut: Cut
+) -> None:
+    digest = log.digest("Ana")
     proxy.arm(cut)
-    with pytest.raises(StorageUnavailable):
-        log.sweep_blobs(0)
-    assert log.sweep_blobs(0) == 0
+    wait(log, partial(log.actors().keep, TENANT, digest, "Ana"))
+    assert proxy.cuts == 1
+    (kept,) = log.actors().stored()
+    assert (kept.digest, kept.name) == (digest, b"Ana")
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_what_depends_on_a_text_alone_is_the_same_whoever_asks(
+    log: Http, proxy: CuttingProxy, wait: Waiting, cut: Cut
+) -> None:
+    # A client asks once for each text: so each one is a new client.
+    prove = log.prover(TENANT)
+    assert prove is not None
+    expected = log.digest("Ana"), prove(b"statement")
+    with closing(open_http(proxy.url, KEY)) as other:
+        prove = other.prover(TENANT)
+        assert prove is not None
+        proxy.arm(cut)
+        assert wait(other, partial(other.digest, "Ana")) == expected[0]
+        proxy.arm(cut)
+        assert wait(other, partial(prove, b"statement")) == expected[1]
+    assert proxy.cuts == 2
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_the_time_is_told_though_its_answer_was_lost(
+    log: Http, proxy: CuttingProxy, cut: Cut
+) -> None:
+    before = log.clock()
+    proxy.arm(cut)
+    assert log.clock() >= before
+    assert proxy.cuts == 1
 
 
 def test_a_service_that_is_away_is_an_error_once_patience_ends(proxy: CuttingProxy) -> None:
