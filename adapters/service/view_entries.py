@@ -110,8 +110,8 @@ class OverviewPage(ViewPage):
     """The conversations."""
 
 
-class HitEntry(Model):
-    """An event that was found."""
+class EventEntry(Model):
+    """An event that a view tells of."""
 
     key: str | None
     """The key of the conversation."""
@@ -127,6 +127,10 @@ class HitEntry(Model):
 
     recorded_at: str
     """When it was recorded (RFC 3339)."""
+
+
+class HitEntry(EventEntry):
+    """An event that was found."""
 
     type: str
     """What happened, such as `message.recorded`."""
@@ -186,23 +190,8 @@ class UsagePage(ViewPage):
     """A model on a day each, or a model each."""
 
 
-class ToolCallDocument(Model):
+class ToolCallDocument(EventEntry):
     """A call of a tool."""
-
-    key: str | None
-    """The key of the conversation."""
-
-    conversation: str
-    """The id of the conversation."""
-
-    version: int
-    """The version of the call."""
-
-    position: int
-    """The place of the call in its shard of the log."""
-
-    recorded_at: str
-    """When the call was recorded (RFC 3339)."""
 
     line: str | None
     """The side branch that it is on; null on the main branch."""
@@ -285,23 +274,8 @@ class ErasureDeed(Model):
     """The forks that stay; null where nobody can tell."""
 
 
-class AuditDocument(Model):
+class AuditDocument(EventEntry):
     """Something that was done, without what was said in it."""
-
-    key: str | None
-    """The key of the conversation."""
-
-    conversation: str
-    """The id of the conversation."""
-
-    version: int
-    """The version of the event."""
-
-    position: int
-    """The place of the event in its shard of the log."""
-
-    recorded_at: str
-    """When it was recorded (RFC 3339)."""
 
     occurred_at: str
     """When it happened (RFC 3339)."""

@@ -15,6 +15,7 @@ from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.parameters import Version
 from onrecord.adapters.service.problems import NOT_FOUND, Problem
 from onrecord.adapters.service.route import Call, Route, answered, tagged
+from onrecord.adapters.service.routes.conversation_paths import reading
 from onrecord.domain.head import Head
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.history.history import Turn
@@ -237,42 +238,26 @@ def _turn(turn: Turn) -> TurnDocument:
     )
 
 
-_CONVERSATION: Final = "/v1/conversations/{key}"
-
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
-    Route(
-        *("GET", _CONVERSATION, "position", "Where does a conversation stand?"),
-        role="read",
-        query=Empty,
-        body=Empty,
-        answers=position,
-        answer=Position,
+    reading(
+        *("", "position", "Where does a conversation stand?"),
+        *(position, Position),
         statuses=(304,),
     ),
-    Route(
-        *("GET", f"{_CONVERSATION}/events", "events", "Read events in order."),
-        role="read",
+    reading(
+        *("/events", "events", "Read events in order."),
+        *(events, EventPage),
         query=EventRange,
-        body=Empty,
-        answers=events,
-        answer=EventPage,
     ),
-    Route(
-        *("GET", f"{_CONVERSATION}/events/{{version}}", "event", "Read one event."),
-        role="read",
-        query=Empty,
-        body=Empty,
-        answers=event,
-        answer=EventDocument,
+    reading(
+        *("/events/{version}", "event", "Read one event."),
+        *(event, EventDocument),
         statuses=(304,),
     ),
-    Route(
-        *("GET", f"{_CONVERSATION}/history", "history", "What was said, as the model sees it?"),
-        role="read",
+    reading(
+        *("/history", "history", "What was said, as the model sees it?"),
+        *(history, History),
         query=Since,
-        body=Empty,
-        answers=history,
-        answer=History,
         statuses=(304,),
     ),
 )

@@ -18,6 +18,7 @@ from onrecord.adapters.service.message_parts import (
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.parameters import CallId, ExpectedVersion, MessageId
 from onrecord.adapters.service.route import Call, Route, answered
+from onrecord.adapters.service.routes.conversation_paths import writing
 from onrecord.adapters.service.routes.conversations import begun, conversation_of
 from onrecord.adapters.streams.stream import Done
 from onrecord.domain.log import Recorded
@@ -190,67 +191,36 @@ def recorded(done: Done) -> Response:
     return answered(at, 201)
 
 
-_CONVERSATION: Final = "/v1/conversations/{key}"
-_REFUSED: Final = (409, 410, 507)
-
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
-    Route(
-        *("POST", f"{_CONVERSATION}/prompts", "prompt", "Record what a user says."),
-        role="write",
-        query=Empty,
+    writing(
+        *("/prompts", "prompt", "Record what a user says."),
+        *(prompt, RecordedAt),
         body=Prompt,
-        answers=prompt,
-        answer=RecordedAt,
-        status=201,
-        statuses=_REFUSED,
     ),
-    Route(
-        *("POST", f"{_CONVERSATION}/answers", "answer", "Record what stands in for the model."),
-        role="write",
-        query=Empty,
+    writing(
+        *("/answers", "answer", "Record what stands in for the model."),
+        *(answer, RecordedAt),
         body=Answer,
-        answers=answer,
-        answer=RecordedAt,
-        status=201,
-        statuses=_REFUSED,
     ),
-    Route(
-        *("POST", f"{_CONVERSATION}/signals", "signal", "Record an event from outside."),
-        role="write",
-        query=Empty,
+    writing(
+        *("/signals", "signal", "Record an event from outside."),
+        *(signal, RecordedAt),
         body=Signal,
-        answers=signal,
-        answer=RecordedAt,
-        status=201,
-        statuses=_REFUSED,
     ),
-    Route(
-        *("POST", f"{_CONVERSATION}/instructions", "instructions", "Set the system prompt."),
-        role="write",
-        query=Empty,
+    writing(
+        *("/instructions", "instructions", "Set the system prompt."),
+        *(instructions, RecordedAt),
         body=Instructions,
-        answers=instructions,
-        answer=RecordedAt,
-        status=201,
-        statuses=_REFUSED,
     ),
-    Route(
-        *("POST", f"{_CONVERSATION}/events/{{version}}/redact", "redact", "Leave an event out."),
-        role="write",
-        query=Empty,
+    writing(
+        *("/events/{version}/redact", "redact", "Leave an event out."),
+        *(redact, RecordedAt),
         body=Redaction,
-        answers=redact,
-        answer=RecordedAt,
-        status=201,
-        statuses=_REFUSED,
     ),
-    Route(
-        *("POST", f"{_CONVERSATION}/end", "end", "End a conversation."),
-        role="write",
-        query=Empty,
+    writing(
+        *("/end", "end", "End a conversation."),
+        *(end, Ended),
         body=Ending,
-        answers=end,
-        answer=Ended,
-        statuses=_REFUSED,
+        status=200,
     ),
 )

@@ -11,6 +11,7 @@ from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.parameters import Version
 from onrecord.adapters.service.problems import Problem
 from onrecord.adapters.service.route import Call, Route, tagged
+from onrecord.adapters.service.routes.conversation_paths import reading
 from onrecord.adapters.service.routes.conversations import At, begun
 from onrecord.adapters.storage.http.problem_types import INVALID
 from onrecord.adapters.terminal.explanation_listing import explanation_document
@@ -349,35 +350,23 @@ def _note(note: Note) -> ReportNote:
     return ReportNote(**note._asdict())
 
 
-_CONVERSATION: Final = "/v1/conversations/{key}"
-_REQUEST: Final = f"{_CONVERSATION}/requests/{{api}}"
-
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
-    Route(
-        *("GET", _REQUEST, "request", "What does an API accept as the history?"),
-        role="read",
+    reading(
+        *("/requests/{api}", "request", "What does an API accept as the history?"),
+        *(request, RequestDocument),
         query=RequestQuery,
-        body=Empty,
-        answers=request,
-        answer=RequestDocument,
         statuses=(304, 409),
     ),
-    Route(
-        *("GET", f"{_REQUEST}/diff", "diff", "What changed from one request to another?"),
-        role="read",
+    reading(
+        *("/requests/{api}/diff", "diff", "What changed from one request to another?"),
+        *(diff, Diff),
         query=DiffQuery,
-        body=Empty,
-        answers=diff,
-        answer=Diff,
         statuses=(304, 409),
     ),
-    Route(
-        *("GET", f"{_CONVERSATION}/events/{{version}}/why", "why", "Why is an event there?"),
-        role="read",
+    reading(
+        *("/events/{version}/why", "why", "Why is an event there?"),
+        *(why, ExplanationDocument),
         query=WhyQuery,
-        body=Empty,
-        answers=why,
-        answer=ExplanationDocument,
         statuses=(304,),
     ),
 )

@@ -11,6 +11,7 @@ from onrecord.adapters.service.message_parts import Parts, prompt_parts
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.problems import Problem
 from onrecord.adapters.service.route import Call, Route, answered
+from onrecord.adapters.service.routes.conversation_paths import reading, writing
 from onrecord.adapters.service.routes.conversations import At, begun, conversation_of
 from onrecord.adapters.service.routes.messages import RecordedAt, recorded
 from onrecord.adapters.storage.http.problem_types import INVALID
@@ -275,82 +276,43 @@ def _result_at(done: ResultDone) -> Response:
     return answered(at, 201)
 
 
-_CONVERSATION: Final = "/v1/conversations/{key}"
-_CALL: Final = f"{_CONVERSATION}/calls/{{call_id}}"
-_REFUSED: Final = (409, 410, 507)
-
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
-    Route(
-        *("POST", f"{_CONVERSATION}/tools", "declareTools", "Put other tools in force."),
-        role="write",
-        query=Empty,
+    writing(
+        *("/tools", "declareTools", "Put other tools in force."),
+        *(declare, RecordedAt),
         body=Declaration,
-        answers=declare,
-        answer=RecordedAt,
-        status=201,
-        statuses=_REFUSED,
     ),
-    Route(
-        *("GET", f"{_CONVERSATION}/tools", "tools", "Which tools are in force?"),
-        role="read",
+    reading(
+        *("/tools", "tools", "Which tools are in force?"),
+        *(in_force, ToolsInForce),
         query=At,
-        body=Empty,
-        answers=in_force,
-        answer=ToolsInForce,
     ),
-    Route(
-        *("GET", f"{_CONVERSATION}/calls", "openCalls", "Which calls await their results?"),
-        role="read",
-        query=Empty,
-        body=Empty,
-        answers=open_calls,
-        answer=OpenCalls,
+    reading(
+        *("/calls", "openCalls", "Which calls await their results?"),
+        *(open_calls, OpenCalls),
     ),
-    Route(
-        *("POST", f"{_CALL}/result", "toolResult", "Record what a tool gave."),
-        role="write",
-        query=Empty,
+    writing(
+        *("/calls/{call_id}/result", "toolResult", "Record what a tool gave."),
+        *(result, ResultAt),
         body=Result,
-        answers=result,
-        answer=ResultAt,
-        status=201,
-        statuses=_REFUSED,
     ),
-    Route(
-        *("POST", f"{_CALL}/cancel", "cancelCall", "Record that a call was given up."),
-        role="write",
-        query=Empty,
-        body=Empty,
-        answers=cancel,
-        answer=ResultAt,
-        status=201,
-        statuses=_REFUSED,
+    writing(
+        *("/calls/{call_id}/cancel", "cancelCall", "Record that a call was given up."),
+        *(cancel, ResultAt),
     ),
-    Route(
-        *("GET", f"{_CONVERSATION}/approvals", "approvals", "Which calls wait for a person?"),
-        role="read",
-        query=Empty,
-        body=Empty,
-        answers=approvals,
-        answer=PendingApprovals,
+    reading(
+        *("/approvals", "approvals", "Which calls wait for a person?"),
+        *(approvals, PendingApprovals),
     ),
-    Route(
-        *("POST", f"{_CALL}/approve", "approveCall", "Let a call be made that waits for a person."),
-        role="write",
-        query=Empty,
+    writing(
+        *("/calls/{call_id}/approve", "approveCall", "Let a call be made that waits for a person."),
+        *(approve, Approved),
         body=Decision,
-        answers=approve,
-        answer=Approved,
-        statuses=_REFUSED,
+        status=200,
     ),
-    Route(
-        *("POST", f"{_CALL}/deny", "denyCall", "Let a call not be made that waits for a person."),
-        role="write",
-        query=Empty,
+    writing(
+        *("/calls/{call_id}/deny", "denyCall", "Let a call not be made that waits for a person."),
+        *(deny, ResultAt),
         body=Denial,
-        answers=deny,
-        answer=ResultAt,
-        status=201,
-        statuses=_REFUSED,
     ),
 )

@@ -15,6 +15,7 @@ from onrecord.adapters.service.parameters import Key
 from onrecord.adapters.service.problems import FORBIDDEN, INVALID, Problem
 from onrecord.adapters.service.route import Call, Route, answered
 from onrecord.adapters.service.routes.conversations import begun
+from onrecord.adapters.upkeep.erasing import ForgetResult
 from onrecord.adapters.upkeep.verifying import Verified
 from onrecord.adapters.views.postgres.metrics import ViewMetrics
 from onrecord.domain.header import timestamp
@@ -71,6 +72,16 @@ class NewErasure(Model):
 
     conversation_id: UUID | None = None
     """The id of the conversation, in place of its key."""
+
+    reason: Annotated[str, Field(min_length=1, max_length=2000)]
+    """Why; it can never be erased, so it names nobody who has a right to be forgotten."""
+
+
+class NewActorErasure(Model):
+    """The name of an actor that is to be erased, for good."""
+
+    name: Annotated[str, Field(min_length=1, max_length=1000)]
+    """The name, its keyed digest, or the id that a list of erasures has of it."""
 
     reason: Annotated[str, Field(min_length=1, max_length=2000)]
     """Why; it can never be erased, so it names nobody who has a right to be forgotten."""
@@ -138,9 +149,25 @@ async def erase(call: Call[Empty, NewErasure]) -> Response:
     which = wanted.conversation if wanted.conversation_id is None else wanted.conversation_id
     if which is None or None not in (wanted.conversation, wanted.conversation_id):
         raise Problem(INVALID, "name the conversation by its key or by its id")
+    done = await call.store.forget(which, reason=wanted.reason, actor=_eraser(call))
+    return _erased(call, done)
+
+
+async def forget_actor(call: Call[Empty, NewActorErasure]) -> Response:
+    """Erase the name of an actor, for good; events keep its digest."""
+    wanted = call.body
+    done = await call.store.forget_actor(wanted.name, reason=wanted.reason, actor=_eraser(call))
+    return _erased(call, done)
+
+
+def _eraser(call: Call[Empty, Any]) -> str:
+    """Return who erases; Problem where nobody says so."""
     if call.actor is None:
         raise Problem(INVALID, "say who erases: send the header onrecord-actor")
-    done = await call.store.forget(which, reason=wanted.reason, actor=call.actor)
+    return call.actor
+
+
+def _erased(call: Call[Empty, Any], done: ForgetResult) -> Response:
     # What tails were about to be sent of it is gone, too.
     call.tails.hub.forget()
     return answered(Erased(events=done.events, has_residue=bool(done.residue)), 201)
@@ -223,6 +250,16 @@ ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         answer=Erased,
         status=201,
         statuses=(410, 507),
+    ),
+    Route(
+        *("POST", "/v1/actor-erasures", "forgetActor", "Erase the name of an actor, for good."),
+        role="operate",
+        query=Empty,
+        body=NewActorErasure,
+        answers=forget_actor,
+        answer=Erased,
+        status=201,
+        statuses=(507,),
     ),
     Route(
         *("GET", "/v1/erasures", "erasures", "What was erased, by whom, and why?"),

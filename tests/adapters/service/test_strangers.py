@@ -23,6 +23,20 @@ GUARDED = [route for route in ROUTES if route.role is not None]
 OF_ONE = [route for route in GUARDED if route.method == "GET" and "{" in route.path]
 LOWER = {"write": "reader", "operate": "writer"}
 
+SENT = {"model": "m", "messages": [{"role": "user", "content": "foreign"}]}
+RECEIVED = {
+    "id": "r1",
+    "object": "chat.completion",
+    "created": 1,
+    "model": "m",
+    "choices": [
+        {
+            "index": 0,
+            "finish_reason": "stop",
+            "message": {"role": "assistant", "content": "foreign"},
+        }
+    ],
+}
 BODIES: dict[str, Any] = {
     "append": {"entries": [{"key": "a", "facts": [{"kind": "prompt", "text": "foreign"}]}]},
     "prompt": {"text": "foreign"},
@@ -35,6 +49,14 @@ BODIES: dict[str, Any] = {
     "toolResult": {"content": "foreign"},
     "approveCall": {},
     "denyCall": {"reason": "foreign"},
+    "edit": {"text": "foreign"},
+    "retract": {},
+    "compact": {"summary": "foreign"},
+    "annotate": {"labels": {"by": "foreign"}},
+    "fork": {"key": "foreign"},
+    "recordRequest": {"api": "openai-chat", "request": SENT},
+    "recordResponse": {"api": "openai-chat", "request": SENT, "response": RECEIVED},
+    "forgetActor": {"name": "writer", "reason": "foreign"},
     "erase": {"conversation": "a", "reason": "foreign"},
 }
 QUERIES = {
