@@ -14,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).with_name("program.py")
+GATEWAY = Path(__file__).with_name("gateway.py")
 INSTALLED = {"onrecord", "onrecord_command.py"}
 """All that lands in site-packages: the package, and what the command runs before the package is imported."""
 
@@ -52,6 +53,9 @@ def main() -> None:
             run(binaries / script, "--version", cwd=elsewhere)
             run(binaries / script, "--help", cwd=elsewhere)
         run(binaries / "python", "-I", PROGRAM, cwd=elsewhere)
+        extras = f"{wheel}[serve,http]"
+        run(binaries / "python", "-m", "pip", "install", "--quiet", extras, cwd=elsewhere)
+        run(binaries / "python", "-I", GATEWAY, ROOT / "docs", cwd=elsewhere)
     print("The wheel works.")
 
 

@@ -17,7 +17,7 @@ from onrecord.adapters.service.route import Call, Route, answered
 from onrecord.adapters.service.routes.conversations import begun
 from onrecord.adapters.upkeep.erasing import ForgetResult
 from onrecord.adapters.upkeep.verifying import Verified
-from onrecord.adapters.views.postgres.metrics import ViewMetrics
+from onrecord.adapters.views.metrics import ViewMetrics
 from onrecord.domain.header import timestamp
 from onrecord.projections.history.erasure_records import ErasureEntry
 from onrecord.projections.verification.verification import Fault
