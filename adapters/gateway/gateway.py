@@ -65,8 +65,9 @@ class Proxying:
 def gateway_app(service: Service, proxying: Proxying | None = None) -> ASGIApp:
     """Return the application that has all routes, and the recording proxy beside them."""
     chosen = proxying or Proxying()
-    door = ProxyDoor(service.door, service.tenants)
-    proxy = Proxy(door, chosen.upstreams, unrecorded=chosen.unrecorded, signer=chosen.signer)
+    proxy = Proxy(
+        ProxyDoor(service), chosen.upstreams, unrecorded=chosen.unrecorded, signer=chosen.signer
+    )
     return application(service, ROUTES, {PATH: proxy}, closes=proxy.close)
 
 

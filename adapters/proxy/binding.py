@@ -12,8 +12,8 @@ from weakref import WeakKeyDictionary
 from onrecord.adapters.conversation.conversation import Conversation
 from onrecord.adapters.proxy.address import Address
 from onrecord.adapters.proxy.grouping import EXPLICIT, Group, group_of
-from onrecord.adapters.proxy.headers import ACTOR, ON_BEHALF_OF
 from onrecord.adapters.proxy.known_histories import KnownHistories
+from onrecord.adapters.recording.actor_headers import ACTOR, ON_BEHALF_OF, name_in
 from onrecord.adapters.recording.tenancy import HEADER, Tenancy
 from onrecord.adapters.store import Store, tenancy_of
 from onrecord.adapters.wire.bodies.attempt import AnswerRecorder
@@ -43,7 +43,7 @@ class Tenant:
 
         InvalidInput where they say no name.
         """
-        acting, served = (_name(own, header) for header in (ACTOR, ON_BEHALF_OF))
+        acting, served = (name_in(own, header) for header in (ACTOR, ON_BEHALF_OF))
         return self._tenancy.names.attribution(acting or actor, served)
 
     def attempt(
@@ -106,14 +106,6 @@ class Tenant:
             wire = WIRES[sending.purpose.api]
             return self._known.of_history(wire.read_request(body, unquote(sending.path)))
         return None
-
-
-def _name(own: Mapping[str, str], header: str) -> str | None:
-    """Return the name in a header; InvalidInput where that is none."""
-    try:
-        return unquote(own[header], errors="strict") if header in own else None
-    except UnicodeDecodeError:
-        raise InvalidInput(f"{header} is no UTF-8") from None
 
 
 def _group(address: Address, own: Mapping[str, str], sending: Sending, body: bytes) -> Group:

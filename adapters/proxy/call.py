@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import aiohttp
 
 from onrecord.adapters.proxy.address import Address, has_odd_segment
-from onrecord.adapters.proxy.asgi import Header, Receive, Scope, Send
+from onrecord.adapters.proxy.asgi import Header, Scope, Send
 from onrecord.adapters.proxy.binding import Tenant
 from onrecord.adapters.proxy.endpoints import why_unrecorded
 from onrecord.adapters.proxy.exchange import Outbound, exchange
@@ -42,6 +42,9 @@ Unrecorded: TypeAlias = Literal["pass", "refuse"]
 _FORM_HEAD: Final = 64 * 1024
 AGAIN: Final = (b"retry-after", b"5")
 """The header that says when to try again."""
+
+_HOP_METHODS: Final = frozenset({"CONNECT", "TRACE"})
+"""The methods that ask for a tunnel, or for the request itself with the keys in it."""
 
 _UPGRADE: Final = ((b"upgrade", b"HTTP/1.1"), (b"connection", b"upgrade"))
 
@@ -87,7 +90,7 @@ class Call:
         upstream: Upstream,
         address: Address,
         scope: Scope,
-        receive: Receive,
+        body: RequestBody,
         policy: Policy,
     ) -> None:
         """Read a request; Refusal where it is not one to be sent.
@@ -96,6 +99,8 @@ class Call:
         """
         if has_odd_segment(address.path):
             raise Refusal(400, "the path may be read as another one: write it without dots")
+        if scope["method"] in _HOP_METHODS:
+            raise Refusal(405, "the method is for whoever is next, and no provider's")
         self._own = by_name(scope["headers"])
         if "upgrade" in self._own:
             raise UPGRADE_REFUSED
@@ -104,7 +109,7 @@ class Call:
         self._upstream = upstream
         self._address = address
         self._policy = policy
-        self._body = RequestBody(receive)
+        self._body = body
         self._headers = passed_on(scope["headers"])
         self._is_signed = is_signed(self._headers)
         if self._is_signed and policy.signer is None:
@@ -165,6 +170,8 @@ class Call:
         read = unpacked(body, sending.headers.get("content-encoding"), self._policy.longest)
         if read is None:
             return _Prepared(body, None, (self._policy.warning("its coding is not known", 400),))
+        if read is not body:
+            self._body.count(len(body) + len(read))
         try:
             return _Prepared(body, await self._opened(read))
         except (InvalidContent, MalformedJson):

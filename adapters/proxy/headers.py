@@ -7,16 +7,13 @@ from typing import Final
 
 from onrecord.adapters.proxy.asgi import Header
 from onrecord.adapters.proxy.refusals import Refusal
-from onrecord.adapters.recording.tenancy import HEADER
 
 WARNING: Final = b"x-onrecord-warning"
 """The header of an answer that says what was not recorded."""
 
-ACTOR: Final = "x-onrecord-actor"
-ON_BEHALF_OF: Final = "x-onrecord-on-behalf-of"
-"""The headers that say who acts, and for whom, by name; percent-encoded where that is not ASCII."""
+_OWN: Final = ("x-onrecord-", "onrecord-")
+"""How the headers begin that are for the proxy itself; one of them binds a call (`tenancy.HEADER`)."""
 
-_OWN: Final = ("x-onrecord-",)
 _CONNECTION: Final = b"connection"
 _HOP_BY_HOP: Final = frozenset(
     (_CONNECTION, b"keep-alive", b"te", b"trailer", b"transfer-encoding", b"upgrade")
@@ -73,4 +70,4 @@ def _text(data: bytes) -> str:
 
 
 def _is_own(name: str) -> bool:
-    return name.lower() == HEADER or name.lower().startswith(_OWN)
+    return name.lower().startswith(_OWN)

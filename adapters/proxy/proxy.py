@@ -7,7 +7,7 @@ recorded in process records is recorded here, by the same recorder.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Final, NamedTuple, Protocol
 
@@ -19,7 +19,7 @@ from onrecord.adapters.proxy.binding import Tenants
 from onrecord.adapters.proxy.call import AGAIN, UPGRADE_REFUSED, Call, Policy, Unrecorded
 from onrecord.adapters.proxy.exchange import new_session
 from onrecord.adapters.proxy.refusals import Refusal, refuse
-from onrecord.adapters.proxy.request_body import ProgramGone
+from onrecord.adapters.proxy.request_body import Hold, ProgramGone, RequestBody, hold_any
 from onrecord.adapters.proxy.signing import Signer
 from onrecord.adapters.proxy.upstreams import BUILT_IN, Upstream
 from onrecord.adapters.store import Store
@@ -34,11 +34,21 @@ LONGEST: Final = 64 * 1024**2
 _DENIAL: Final = "websocket.http.response"
 
 
+def _leave() -> None:
+    """Do nothing: nobody counts."""
+
+
 class Guest(NamedTuple):
-    """Who came in: the store of the tenant, and who acts where a request does not say so."""
+    """Who came in: the store of the tenant, and who acts where a request does not say so.
+
+    `hold` is told how many bytes of the request are held in all; it raises Refusal where there is no
+    room for them. `leave` is called once, when the answer is over.
+    """
 
     store: Store
     actor: str | None = None
+    hold: Hold = hold_any
+    leave: Callable[[], None] = _leave
 
 
 class Door(Protocol):
@@ -47,7 +57,7 @@ class Door(Protocol):
     async def opened(self, token: str, scope: Scope) -> Guest | None:
         """Return who comes in by a key; None where it is no key, or may not write.
 
-        `scope` says whence and by which name the request came.
+        `scope` says whence and by which name the request came. Refusal where nobody may come in now.
         """
         ...
 
@@ -101,12 +111,16 @@ class Proxy:
             guest = await self._opened(address.key, scope)
             if guest is None:
                 raise Refusal(401, "the key in the path is not good, or may not write")
-            if upstream is None:
-                raise Refusal(404, "no provider has the name in the path")
-            tenant = self._tenants.of(guest.store)
-            call = Call(tenant, guest.actor, upstream, address, scope, receive, self._policy)
-            with suppress(ProgramGone):
-                await call.answered(self._open_session(), send)
+            try:
+                if upstream is None:
+                    raise Refusal(404, "no provider has the name in the path")
+                tenant = self._tenants.of(guest.store)
+                body = RequestBody(receive, scope["headers"], guest.hold)
+                call = Call(tenant, guest.actor, upstream, address, scope, body, self._policy)
+                with suppress(ProgramGone):
+                    await call.answered(self._open_session(), send)
+            finally:
+                guest.leave()
         except Refusal as refusal:
             await refuse(send, refusal, _shape(scope["method"], address, upstream))
 

@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterable
+from typing import Final, TypeAlias
 
-from onrecord.adapters.proxy.asgi import Receive
+from onrecord.adapters.proxy.asgi import Header, Receive
+from onrecord.adapters.proxy.refusals import Refusal
 from onrecord.adapters.wire.bodies.answer_body import Unpacking
+
+Hold: TypeAlias = Callable[[int], None]
+"""Is told how many bytes are held in all; Refusal where there is no room for them."""
+
+_PIECE_SECONDS: Final = 60.0
+"""How long the next piece of a body may take: what is held by then is room that others lack."""
+
+
+def hold_any(size: int) -> None:
+    """Hold any number of bytes."""
+    del size
 
 
 class ProgramGone(Exception):
@@ -16,8 +29,11 @@ class ProgramGone(Exception):
 class RequestBody:
     """The body of one request, read once. What was read to be held is passed on all the same."""
 
-    def __init__(self, receive: Receive) -> None:
-        """Read from what the server received."""
+    def __init__(self, receive: Receive, headers: Iterable[Header], hold: Hold = hold_any) -> None:
+        """Read from what the server received; `hold` is told what is held."""
+        announced = next((value for name, value in headers if name == b"content-length"), b"")
+        self._announced = int(announced) if announced.isdigit() else 0
+        self.count: Final = hold
         self._receive = receive
         self._held: list[bytes] = []
         self._is_read = asyncio.Event()
@@ -25,12 +41,17 @@ class RequestBody:
     async def hold(self, at_most: int) -> bytes | None:
         """Return all of the body; None where it is longer: then it is passed on by `pieces`.
 
-        ProgramGone where the program hangs up first.
+        What is announced is counted before it is read. ProgramGone where the program hangs up first,
+        Refusal where there is no room for the body, or where it does not come.
         """
-        size = 0
+        if self._announced > at_most:
+            return None
+        self.count(self._announced)
+        size = sum(map(len, self._held))
         async for piece in self._next():
-            self._held.append(piece)
             size += len(piece)
+            self.count(size)
+            self._held.append(piece)
             if size > at_most:
                 return None
         body = b"".join(self._held)
@@ -62,7 +83,11 @@ class RequestBody:
 
     async def _next(self) -> AsyncIterator[bytes]:
         while not self._is_read.is_set():
-            message = await self._receive()
+            try:
+                async with asyncio.timeout(_PIECE_SECONDS):
+                    message = await self._receive()
+            except TimeoutError:
+                raise Refusal(408, "the body took too long to arrive") from None
             if message["type"] == "http.disconnect":
                 self._is_read.set()
                 raise ProgramGone

@@ -22,6 +22,7 @@ from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from onrecord.adapters.recording.actor_headers import ACTOR, ON_BEHALF_OF, name_in
 from onrecord.adapters.service.access import Access
 from onrecord.adapters.service.bodies import Limits, body_of
 from onrecord.adapters.service.doors import Door
@@ -43,9 +44,7 @@ from onrecord.adapters.service.route import Call, Route
 from onrecord.adapters.service.tails import Tails
 from onrecord.adapters.service.tenants import Tenants
 from onrecord.adapters.storage.http.problem_types import INVALID
-
-ACTOR: Final = "onrecord-actor"
-ON_BEHALF_OF: Final = "onrecord-on-behalf-of"
+from onrecord.domain.errors import InvalidInput
 
 HEALTH: Final = "health"
 """The route that answers as long as the process is there."""
@@ -226,14 +225,11 @@ async def _call(
 
 
 def _name(request: Request, header: str) -> str | None:
-    """Return the name in a header, which is percent-encoded where it is not ASCII."""
-    given = request.headers.get(header)
-    if given is None:
-        return None
+    """Return the name in a header; Problem where that is none."""
     try:
-        return unquote(given, errors="strict")
-    except UnicodeDecodeError:
-        raise Problem(MALFORMED, f"{header} is no UTF-8") from None
+        return name_in(request.headers, header)
+    except InvalidInput as error:
+        raise Problem(MALFORMED, str(error)) from None
 
 
 def _parameter(name: str, raw: str) -> object:

@@ -13,6 +13,7 @@ from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.gateway.gateway import Proxying
 from tests.adapters.demo.demo_client import GREETING, MODEL
 from tests.adapters.proxy.proxied import PROVIDER_KEY, at
+from tests.adapters.proxy.raw_provider import exchanged
 from tests.adapters.service.keys import Keys
 from tests.adapters.service.served import Served, served
 
@@ -90,3 +91,59 @@ def test_keys_that_cannot_be_looked_up_are_no_failure_of_the_program(provider: D
         assert asked(service, "writer") == 503
         assert service.ask("GET", "/v1/conversations/a", key="reader").status == 503
     assert provider.requests == ()
+
+
+@pytest.mark.parametrize("name", ["onrecord_actor", "x_onrecord_actor"])
+def test_who_acts_is_said_by_the_same_headers_as_to_the_service(
+    provider: DemoServer, name: str
+) -> None:
+    with served(keyring=Keys(), proxying=Proxying(at(provider.url))) as service:
+        header = {name.replace("_", "-"): "Jos%C3%A9"}
+        asked(service, "writer", x_onrecord_conversation="a", **{name: "Jos%C3%A9"})
+        path = "/v1/conversations/b/prompts"
+        service.ask("POST", path, {"text": "Hello"}, key="writer", headers=header)
+        for key in ("a", "b"):
+            events = service.ask("GET", f"/v1/conversations/{key}/events", key="reader").json()
+            assert {event["actor_name"] for event in events["events"]} == {"José"}
+        assert not any("actor" in name for sent in provider.requests for name in sent.headers)
+
+
+def test_two_names_of_who_acts_are_refused(provider: DemoServer) -> None:
+    both = {"onrecord_actor": "ana", "x_onrecord_actor": "bob"}
+    with served(proxying=Proxying(at(provider.url))) as service:
+        assert asked(service, "local", **both) == 400
+        sent = {name.replace("_", "-"): value for name, value in both.items()}
+        path = "/v1/conversations/b/prompts"
+        assert service.ask("POST", path, {"text": "Hello"}, headers=sent).status == 400
+    assert provider.requests == ()
+
+
+HOSTILE = {
+    "two lengths": ("POST {proxy}", "Content-Length: 2", "Content-Length: 3"),
+    "a length and chunks": ("POST {proxy}", "Content-Length: 2", "Transfer-Encoding: chunked"),
+    "chunks twice": ("POST {proxy}", "Transfer-Encoding: chunked", "Transfer-Encoding: identity"),
+    "two hosts": ("GET {proxy}", "Host: 127.0.0.1"),
+    "a host of its own": ("GET {proxy}", "X-Forwarded-Host: evil.example"),
+    "a tunnel": ("CONNECT evil.example:443",),
+    "a tunnel by a path": ("CONNECT {proxy}",),
+    "a request for what was asked": ("TRACE {proxy}",),
+    "a head without an end": ("GET {proxy}", "X-Long: " + "x" * 70_000),
+    "many headers": ("GET {proxy}", *(f"X-{n}: {'y' * 900}" for n in range(80))),
+    "a long path": ("GET {proxy}/" + "z" * 70_000,),
+    "dots": ("GET {proxy}/../../admin",),
+    "dots in code": ("GET {proxy}/%2e%2e%2fadmin",),
+    "a slash in code": ("GET /proxy/local%2Fanthropic/v1/messages",),
+    "a line in a header": ("GET {proxy}", "X-A: b\rX-C: d"),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_hostile_request_reaches_no_provider(provider: DemoServer, what: str) -> None:
+    line, *headers = HOSTILE[what]
+    target = line.format(proxy="/proxy/local/anthropic/v1/messages")
+    with served(proxying=Proxying(at(provider.url))) as service:
+        lines = [f"{target} HTTP/1.1", "Host: 127.0.0.1", "Connection: close", *headers, "", ""]
+        answer = exchanged(service.url, "\r\n".join(lines).encode() + b"{}")
+        assert answer == b"" or answer.split(b" ")[1].startswith(b"4")
+        assert provider.requests == ()
+        assert service.ask("GET", "/v1/conversations/a").status == 404  # It is there for others.
