@@ -1,6 +1,7 @@
 """HTTP/1.1 as uvicorn and httptools read it, with a bound on what comes before a body.
 
-Both keep a head however large it is, for as long as it takes, before anybody sees a request.
+Both keep a head however large it is, for as long as it takes, before anybody sees a request. And a
+server that is to end would wait for a client that takes nothing.
 """
 
 from __future__ import annotations
@@ -16,11 +17,16 @@ MOST_HEAD: Final = 64 << 10
 HEAD_SECONDS: Final = 30.0
 """How long a head may take to come."""
 
+TAKES_SECONDS: Final = 2.0
+"""How long a server that is to end waits for a client that takes nothing of its answer."""
+
 _VERSIONS: Final = ("1.0", "1.1")
 
 
 class BoundedHttp(HttpToolsProtocol):
     """One connection: a head that is too large, too slow or of another version ends it.
+
+    Once the server is to end, so does a client that takes nothing.
 
     What a callback raises is a malformed request to uvicorn: 400, and the connection is closed.
     """
@@ -31,6 +37,8 @@ class BoundedHttp(HttpToolsProtocol):
         self._is_head = True
         self._unread = self._read = 0
         self._deadline: asyncio.TimerHandle | None = None
+        self._next_look: asyncio.TimerHandle | None = None
+        self._has_resumed = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for the first head."""
@@ -40,7 +48,19 @@ class BoundedHttp(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait for nothing more."""
         self._have_head()
+        if self._next_look is not None:
+            self._next_look.cancel()
         super().connection_lost(exc)
+
+    def shutdown(self) -> None:
+        """Finish what is under way, as long as the client takes it."""
+        super().shutdown()
+        self._look_again()
+
+    def resume_writing(self) -> None:
+        """Go on: the client took something."""
+        self._has_resumed = True
+        super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
         """Take bytes: of a head that is not complete, not too many."""
@@ -86,6 +106,21 @@ class BoundedHttp(HttpToolsProtocol):
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+
+    def _look_again(self) -> None:
+        self._has_resumed = False
+        left = self.transport.get_write_buffer_size()
+        self._next_look = self.loop.call_later(TAKES_SECONDS, self._must_have_taken, left)
+
+    def _must_have_taken(self, left: int) -> None:
+        """Cut the connection of a client that took nothing; of one that waits, nothing is known."""
+        is_full = self.flow.write_paused and not self._has_resumed
+        # Nothing is added to what is left of a connection that is full, or closed but for that.
+        is_stuck = is_full or self.transport.is_closing()
+        if is_stuck and 0 < left <= self.transport.get_write_buffer_size():
+            self.transport.abort()
+        else:
+            self._look_again()
 
     def _give_up(self) -> None:
         self._deadline = None

@@ -37,6 +37,31 @@ def test_what_was_said_is_kept_when_the_server_is_told_to_end(
         assert [turn.text for turn in store.get("a").history()] == ["Hallo"]
 
 
+def test_a_reader_that_takes_nothing_does_not_hold_up_the_end(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'log.db'}"
+    with subprocess.Popen(
+        (*PROGRAM, "--url", url, "serve", "--port", "0"), stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        place = re.search(r"http://(\S+):(\d+)", process.stderr.readline())
+        assert place is not None
+        for number in range(20):
+            path = f"{place[0]}/v1/conversations/a/prompts"
+            text = f"{number} {'x' * (1 << 20)}"
+            said = urllib3.request("POST", path, json={"text": text}, timeout=PATIENCE)
+            assert said.status == 201
+        with socket.socket() as reader:
+            reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            reader.settimeout(PATIENCE)
+            reader.connect((place[1], int(place[2])))
+            reader.sendall(b"GET /v1/tail?after=start HTTP/1.1\r\nhost: localhost\r\n\r\n")
+            assert reader.recv(12) == b"HTTP/1.1 200"
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(PATIENCE) == 0
+        # The server tells of those that it had to give up in the end.
+        assert process.stderr.read() == ""
+
+
 def test_an_address_that_is_taken_is_said_in_one_line(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
