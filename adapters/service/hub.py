@@ -11,7 +11,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
@@ -20,7 +20,7 @@ from uuid import UUID
 
 from onrecord.adapters.service.events import event_documents
 from onrecord.adapters.storage.steps import Steps
-from onrecord.adapters.storage.subscription import Wakeups, wakeups_of
+from onrecord.adapters.storage.subscription import Wakeups, must_be_current, wakeups_of
 from onrecord.domain.errors import StorageError
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
 
@@ -29,7 +29,9 @@ _LOG: Final = logging.getLogger("onrecord.service")
 Positions: TypeAlias = dict[int, int]
 """A place in each shard; a tenant lives in one, so a tail that has seen an event has only that."""
 
-_PAGE: Final = 200
+PAGE: Final = 200
+"""How many events are read at once."""
+
 _AT_ONCE: Final = 4
 """How many tails read by themselves at the same time."""
 
@@ -49,7 +51,30 @@ class Frame:
 
     cursor: Cursor
     conversation_id: UUID
+    version: int
     text: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a tail is in each shard; `conversation_id` is the one that it follows, None for all.
+
+    No event of that conversation up to `version` is behind the place; None where nobody has looked.
+    """
+
+    positions: Positions
+    conversation_id: UUID | None = None
+    version: int | None = None
+
+    def behind(self, frames: Sequence[Frame]) -> Place:
+        """Return the place behind frames that come after this one."""
+        if not frames:
+            return self
+        # A tenant lives in one shard, for ever.
+        last = frames[-1].cursor
+        positions = {last.shard: max(last.position, self.positions.get(last.shard, 0))}
+        own = [each.version for each in frames if each.conversation_id == self.conversation_id]
+        return replace(self, positions=positions, version=max(own) if own else self.version)
 
 
 @dataclass(slots=True)
@@ -71,11 +96,14 @@ class Channel:
         complete = self.complete
         if complete is None or any(at < complete.get(of, 0) for of, at in positions.items()):
             return None
-        return [
-            frame
-            for _, frame in self.frames
-            if frame.cursor.position > positions.get(frame.cursor.shard, frame.cursor.position)
-        ]
+        # Who keeps up is behind the last few: they are looked at from the end.
+        found: list[Frame] = []
+        for _, frame in reversed(self.frames):
+            if frame.cursor.position <= positions.get(frame.cursor.shard, frame.cursor.position):
+                break
+            found.append(frame)
+        found.reverse()
+        return found
 
     def add(self, frames: Iterable[Frame]) -> None:
         """Take what came, and wake who waits."""
@@ -148,13 +176,15 @@ class Hub:
         """Return where the log ends, shard by shard."""
         return await self._steps.run(self._backend.cursors)
 
-    async def read(self, tenant: UUID, after: Positions) -> tuple[list[Frame], Positions]:
+    async def read(self, tenant: UUID, after: Place) -> tuple[list[Frame], Place]:
         """Read behind a place by itself; return what a tenant has there, and where that ends.
 
-        StaleCursor where the log is another one by now.
+        Of one conversation only its own events are read, however much else was said. StaleCursor where
+        the log is another one by now.
         """
+        read = self._behind if after.conversation_id is None else self._behind_own
         async with self._turns:
-            return await self._steps.run(partial(self._behind, tenant, dict(after)))
+            return await self._steps.run(partial(read, tenant, after))
 
     def end(self) -> None:
         """End all tails: the server was told to end."""
@@ -214,7 +244,7 @@ class Hub:
         for shard, end in ends.items():
             if end.position > before.get(shard, 0):
                 start = replace(end, position=before.get(shard, 0))
-                page = self._backend.read_log(start, _PAGE)
+                page = self._backend.read_log(start, PAGE)
                 reached[shard] = page[-1].position if page else start.position
                 for tenant, own in self._by_tenant(page, tenants).items():
                     frames.setdefault(tenant, []).extend(self._frames(end, tenant, own))
@@ -232,17 +262,54 @@ class Hub:
             elif tenant in look.frames:
                 channel.add(look.frames[tenant])
 
-    def _behind(self, tenant: UUID, after: Positions) -> tuple[list[Frame], Positions]:
+    def _behind(self, tenant: UUID, after: Place) -> tuple[list[Frame], Place]:
         frames: list[Frame] = []
+        positions = dict(after.positions)
         incarnation = self._backend.incarnation()
-        for shard, position in list(after.items()):
+        for shard, position in after.positions.items():
             start = Cursor(incarnation, shard, position)
-            page = self._backend.read_log(start, _PAGE)
+            page = self._backend.read_log(start, PAGE)
             if page:
-                after[shard] = page[-1].position
+                positions[shard] = page[-1].position
             own = self._by_tenant(page, frozenset((tenant,))).get(tenant, [])
             frames += self._frames(start, tenant, own)
-        return frames, after
+        return frames, replace(after, positions=positions)
+
+    def _behind_own(self, tenant: UUID, after: Place) -> tuple[list[Frame], Place]:
+        """Read the one conversation that a tail follows."""
+        assert after.conversation_id is not None
+        # Where the log ends is asked first: up to there nothing can come that is not read below.
+        ends = {end.shard: end for end in self._backend.cursors()}
+        for shard, position in after.positions.items():
+            end = ends.get(shard) or next(iter(ends.values()))
+            must_be_current(Cursor(end.incarnation, shard, position), end)
+        version = self._version(after, ends)
+        events = list(self._backend.read(after.conversation_id, after=version, limit=PAGE))
+        frames = [
+            frame
+            for shard, position in after.positions.items()
+            for frame in self._frames(
+                ends[shard],
+                tenant,
+                (each for each in events if each.shard == shard and each.position > position),
+            )
+        ]
+        if events:
+            version = events[-1].version
+        positions = dict(after.positions)
+        if len(events) < PAGE:
+            for shard, position in positions.items():
+                positions[shard] = max(position, ends[shard].position)
+        return frames, replace(after, positions=positions, version=version).behind(frames)
+
+    def _version(self, after: Place, ends: Mapping[int, Cursor]) -> int:
+        """Return a version that the place is not before, as near as can be told by one look."""
+        if after.version is not None or len(after.positions) > 1:
+            return after.version or 0
+        ((shard, position),) = after.positions.items()
+        page = self._backend.read_log(replace(ends[shard], position=max(0, position - 1)), 1)
+        is_own = bool(page) and page[0].conversation_id == after.conversation_id
+        return page[0].version if is_own and page[0].position == position else 0
 
     def _by_tenant(
         self, page: Iterable[RecordedEvent], tenants: frozenset[UUID]
@@ -260,13 +327,14 @@ class Hub:
         return [
             _frame(
                 replace(of, position=event.position),
-                event.conversation_id,
+                event,
                 document.model_dump_json(),
             )
             for event, document in zip(own, documents, strict=True)
         ]
 
 
-def _frame(cursor: Cursor, conversation_id: UUID, data: str) -> Frame:
+def _frame(cursor: Cursor, event: RecordedEvent, data: str) -> Frame:
     named = f"{cursor.incarnation}:{cursor.shard}:{cursor.position}"
-    return Frame(cursor, conversation_id, f"id: {named}\ndata: {data}\n\n".encode())
+    text = f"id: {named}\ndata: {data}\n\n".encode()
+    return Frame(cursor, event.conversation_id, event.version, text)

@@ -13,7 +13,7 @@ from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from onrecord.adapters.service.hub import Channel, Positions
+from onrecord.adapters.service.hub import Channel, Place, Positions
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.problems import MALFORMED, Problem
 from onrecord.adapters.service.route import Call, Route
@@ -107,8 +107,7 @@ class _Tail:
     ) -> None:
         self._call = call
         self._hub = call.tails.hub
-        self._conversation_id = conversation_id
-        self._positions = positions
+        self._place = Place(positions, conversation_id)
         self._looked_at = time.monotonic()
 
     async def sent(self) -> AsyncIterator[bytes]:
@@ -129,23 +128,20 @@ class _Tail:
 
     async def _next(self, channel: Channel) -> list[bytes] | None:
         """Return what is behind the place, and go there; None where the log is another one."""
-        frames = channel.since(self._positions)
+        frames = channel.since(self._place.positions)
         if frames is None:
             try:
-                frames, positions = await self._hub.read(self._call.tenant, self._positions)
+                frames, place = await self._hub.read(self._call.tenant, self._place)
             except StaleCursor:
                 return None
             except StorageError:
                 return []  # It is away: the client waits with the service.
-            is_moved = positions != self._positions
-            self._positions = positions
+            is_moved = place != self._place
+            self._place = place
             if is_moved and not frames:
                 return [b""]  # There may be more behind it.
-        if frames:
-            # A tenant lives in one shard, for ever.
-            last = frames[-1].cursor
-            self._positions = {last.shard: max(last.position, self._positions.get(last.shard, 0))}
-        wanted = self._conversation_id
+        self._place = self._place.behind(frames)
+        wanted = self._place.conversation_id
         texts = [each.text for each in frames if wanted in (None, each.conversation_id)]
         return _joined(texts) or ([b""] if frames else [])
 

@@ -14,7 +14,7 @@ from urllib3.util import Timeout
 
 from onrecord.adapters.service.access import Access
 from onrecord.adapters.service.bodies import Limits
-from onrecord.adapters.service.hub import Channel, Frame
+from onrecord.adapters.service.hub import PAGE, Channel, Frame
 from onrecord.domain.log import Cursor, RecordedEvent
 from tests.adapters.service.keys import KEYS, Keys
 from tests.adapters.service.served import Served, served
@@ -177,6 +177,53 @@ def test_many_tails_read_the_log_once_together() -> None:
             scope.__exit__(None, None, None)
 
 
+def test_the_tail_of_a_conversation_reads_that_one_alone(each_service: Served) -> None:
+    service = each_service
+    for number in range(5):
+        say(service, f"other {number}", "b")
+        say(service, str(number), "a")
+    backend, limits = service.service.tenants.backend, list[int]()
+    read_log = backend.read_log
+
+    def counted(after: Cursor, limit: int) -> list[RecordedEvent]:
+        limits.append(limit)
+        return read_log(after, limit)
+
+    backend.read_log = counted  # type: ignore[method-assign]
+    path = "/v1/conversations/a/tail"
+    with tail(service, f"{path}?after=start") as following:
+        # It began with an event of its own.
+        assert texts(following.events(6)) == [str(number) for number in range(5)]
+    with tail(service, path, last=following.ids[2]) as own:
+        assert texts(own.events(3)) == ["2", "3", "4"]
+    assert set(limits) <= {1}, "pages of the log were read"
+
+
+def test_the_tail_of_a_conversation_goes_on_behind_an_event_of_another(
+    each_service: Served,
+) -> None:
+    service = each_service
+    for number in range(5):
+        say(service, str(number), "a")
+        say(service, f"other {number}", "b")
+    with tail(service, "/v1/conversations/b/tail?after=start") as following:
+        following.events(3)
+    with tail(service, "/v1/conversations/a/tail", last=following.ids[-1]) as own:
+        assert texts(own.events(3)) == ["2", "3", "4"]
+        say(service, "5", "a")
+        assert texts(own.events(1)) == ["5"]
+
+
+def test_the_tail_of_a_long_conversation_comes_page_by_page(service: Served) -> None:
+    count = PAGE + 50
+    for number in range(count):
+        say(service, str(number), "a")
+    with tail(service, "/v1/conversations/a/tail?after=start") as following:
+        assert len(following.events(count + 1)) == count + 1
+        say(service, "last", "a")
+        assert texts(following.events(1)) == ["last"]
+
+
 def test_a_reader_that_is_slow_misses_nothing(service: Served) -> None:
     text = "x" * 20_000
     with tail(service) as following:
@@ -187,7 +234,7 @@ def test_a_reader_that_is_slow_misses_nothing(service: Served) -> None:
 
 
 def frame(position: int, size: int = 1) -> Frame:
-    return Frame(Cursor(UUID(int=1), 0, position), UUID(int=2), b"x" * size)
+    return Frame(Cursor(UUID(int=1), 0, position), UUID(int=2), position, b"x" * size)
 
 
 def test_who_is_behind_what_is_kept_reads_by_himself() -> None:
