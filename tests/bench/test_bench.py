@@ -67,6 +67,18 @@ def test_each_verb_is_awaited_and_called(capsys: pytest.CaptureFixture[str]) -> 
         assert lines[f"awaited.{name}"]["peer"]["median"] > 0
 
 
+def test_requests_appends_and_batches_over_http_have_their_lines(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = lines_of(["serving"], capsys)
+    for database in ("sqlite", "postgres"):
+        assert lines[f"serving.{database}.request"]["peer"]["median"] > 0
+        assert lines[f"serving.{database}.request.over"]["aim"] == "at most 1.5"
+    assert lines["serving.postgres.append.beside"]["peer"]["median"] > 0
+    assert lines["serving.postgres.append"]["aim"] == "at least 3000"
+    assert lines["serving.postgres.batch"]["ours"]["median"] > 0
+
+
 def test_callers_processes_shards_and_sizes_have_their_lines(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
