@@ -31,6 +31,7 @@ ORIGIN = "http://127.0.0.1:4180"
 ROW = re.compile(r"^\| ([^|]+) \| `(\w+)` \| `(http[^`]+)` \|$", re.MULTILINE)
 SAID = "Good day."
 CLAUDE, CODEX, CURL = (shutil.which(name) for name in ("claude", "codex", "curl"))
+GEMINI, OPENCODE = (shutil.which(name) for name in ("gemini", "opencode"))
 SETTINGS = {
     program.split(" (")[0].strip("`"): (variable, value)
     for program, variable, value in ROW.findall(PAGE.read_text("utf-8"))
@@ -137,7 +138,7 @@ SDKS: dict[str, Callable[[], None]] = {
 
 
 def test_each_row_of_the_page_is_tried_here() -> None:
-    assert SETTINGS.keys() == {*SDKS, "Claude Code"}
+    assert SETTINGS.keys() == {*SDKS, "Claude Code", "Gemini CLI"}
 
 
 @pytest.mark.parametrize("program", SDKS)
@@ -209,6 +210,41 @@ def test_codex_is_recorded_under_its_thread(gateway: Gateway, websockets: str) -
     key, said = gateway.history()
     assert key.startswith("codex/")
     assert said == SAID
+    assert keys_in_files(gateway) == []
+
+
+@pytest.mark.skipif(GEMINI is None, reason="no gemini: npm install -g @google/gemini-cli")
+def test_the_gemini_cli_is_recorded(gateway: Gateway) -> None:
+    settings = gateway.home / ".gemini" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text(fence("json"), encoding="utf-8")
+    environment = gateway.environment("Gemini CLI", GEMINI_API_KEY=PROVIDER_KEY)
+    command = [str(GEMINI), "-p", "Hello", "-m", "gemini-2.5-flash", "--skip-trust"]
+    assert ran(command, environment, gateway.home).strip() == SAID
+    key, said = gateway.history()
+    assert key.startswith("unbound/")
+    assert said == SAID
+    assert keys_in_files(gateway) == []
+
+
+@pytest.mark.skipif(OPENCODE is None, reason="no opencode: npm install -g opencode-ai")
+def test_opencode_is_recorded_under_its_session(gateway: Gateway) -> None:
+    config = gateway.put(fence("jsonc"))
+    (gateway.home / "opencode.jsonc").write_text(config, encoding="utf-8")
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(gateway.home),
+        "ANTHROPIC_API_KEY": PROVIDER_KEY,
+    }
+    command = [str(OPENCODE), "run", "--model", "anthropic/claude-sonnet-4-5"]
+    for said in (["Hello"], ["--continue", "And then?"]):
+        assert SAID in ran([*command, *said], environment, gateway.home)
+    with onrecord.connect(gateway.url) as store:
+        key, title = sorted(listed.key or "" for listed in store.conversations())
+        texts = [turn.text for turn in store.get(key).history()]
+    assert key.startswith("opencode/")
+    assert title == f"{key}/title"
+    assert [text.strip('"\n') for text in texts] == ["Hello", SAID, "And then?", SAID]
     assert keys_in_files(gateway) == []
 
 

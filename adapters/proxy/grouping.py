@@ -46,10 +46,14 @@ _CODEX: Final = ("x-codex-window-id", "x-codex-turn-metadata", "x-codex-parent-t
 _SAME_THREAD: Final = frozenset({"compact"})
 """Kinds of Codex's helpers that speak for the thread itself."""
 
-_SESSIONS: Final = (
-    ("x-opencode-session", "opencode"),
-    ("x-session-affinity", "opencode"),
-)
+_OPENCODE: Final = ("x-opencode-session", "x-session-affinity")
+_TITLE: Final = "You are a title generator."
+"""How opencode's call for a title begins: it comes before the first prompt, under the same session."""
+
+_DEEPEST: Final = 6
+_OPENING: Final = ("system", "instructions", "messages", "input", "systemInstruction")
+"""The members of a body in which the instructions come first, by API."""
+
 _OTHER_SESSIONS: Final = (
     ("helicone-session-id", "helicone"),
     ("x-litellm-session-id", "litellm"),
@@ -139,6 +143,31 @@ def _codex_facts(headers: _Headers, body: JsonObject) -> Iterator[tuple[str, str
         yield "session", session
 
 
+def _opencode(headers: _Headers, body: JsonObject, _provider: str) -> Group | None:
+    session = next((told for name in _OPENCODE if (told := _id(headers.get(name)))), None)
+    if session is None:
+        return None
+    own = f"opencode/{session}"
+    if any(_first_text(body.get(member)).startswith(_TITLE) for member in _OPENING):
+        return Group("agent", f"{own}/title", own)
+    return Group("session", own)
+
+
+def _first_text(value: object) -> str:
+    """Return the first text in a message, or in a list of them; an empty one for none."""
+    for _ in range(_DEEPEST):
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list):
+            value = next(iter(cast("list[object]", value)), None)
+        else:
+            value = next(
+                (found for name in ("text", "content", "parts") if (found := _member(value, name))),
+                None,
+            )
+    return ""
+
+
 def _held(_headers: _Headers, body: JsonObject, provider: str) -> Group | None:
     """Return the conversation that OpenAI holds, or the response that is gone on from there."""
     conversation = body.get("conversation")
@@ -163,7 +192,7 @@ _SOURCES: Final[tuple[Callable[[_Headers, JsonObject, str], Group | None], ...]]
     _explicit,
     _claude_code,
     _codex,
-    _sessions(_SESSIONS),
+    _opencode,
     _held,
     _sessions(_OTHER_SESSIONS),
 )

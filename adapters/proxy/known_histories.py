@@ -1,7 +1,9 @@
 """The conversations of a tenant by what was said in them, for requests that name none.
 
-All is read from the log, each event once: what another process of the proxy recorded is found as
-well, and so is what was recorded before this one began.
+All is read from the log: what another process of the proxy recorded is found as well, and so is what
+was recorded before this one began. The catalogue of the tenant is listed for the first request that
+needs it, and after that only the end of the log is read: a lookup costs what came since the last one,
+however many conversations there are.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Any, Final, TypeAlias
 from uuid import UUID
@@ -19,6 +22,7 @@ from onrecord.adapters.streams.event_reading import line_of
 from onrecord.adapters.streams.lineage import beginning_of
 from onrecord.adapters.wire.requests import WireRequest
 from onrecord.domain.encoding import Erased, Unrecognised
+from onrecord.domain.errors import StaleCursor
 from onrecord.domain.events import (
     Event,
     MessageRecorded,
@@ -30,11 +34,15 @@ from onrecord.domain.events import (
     ServerToolCallRecorded,
     ToolCallRecorded,
 )
-from onrecord.domain.log import RecordedEvent
+from onrecord.domain.log import Cursor, RecordedEvent
 from onrecord.projections.matching.units import Piece, Unit, digests_of, unit_of, unit_of_piece
 
 _LATEST: Final = 256
 """How many of the conversations that moved last are looked at, and events of each."""
+
+_PAGE: Final = 100
+_MOST_PAGES: Final = 40
+"""How much of the log is read for one lookup; behind more than that the catalogue is listed again."""
 
 _KEPT: Final = 16 * 1024
 """How many answers, and responses, are kept in mind."""
@@ -50,6 +58,8 @@ class KnownHistories:
         """Look among the conversations of a tenant."""
         self._tenancy = tenancy
         self._lock = threading.Lock()
+        self._ends: list[Cursor] = []
+        self._is_own: OrderedDict[UUID, bool] = OrderedDict()
         self._read_until: OrderedDict[UUID, int] = OrderedDict()
         self._asked: OrderedDict[tuple[UUID, UUID | None], str] = OrderedDict()
         self._moved: OrderedDict[UUID, None] = OrderedDict()
@@ -96,11 +106,50 @@ class KnownHistories:
 
     def _read_latest(self) -> None:
         """Read what came in the conversations that moved last, whoever recorded it."""
-        catalogue = self._tenancy.backend.conversations(self._tenancy.tenant)
-        for entry in list(islice(catalogue, _LATEST)):
-            known = self._read_until.get(entry.conversation_id, 0)
-            if entry.head.version > known:
-                self._read(entry.conversation_id, max(known, entry.head.version - _LATEST))
+        backend, ends = self._tenancy.backend, self._ends
+        try:
+            moved = self._moved_since(ends) if ends else None
+        except StaleCursor:
+            moved = None
+        if moved is not None:
+            for conversation_id in moved:
+                self._read_new(conversation_id, backend.head(conversation_id).version)
+            return
+        # Before the list: what comes meanwhile is read once more.
+        self._ends = backend.cursors()
+        for entry in list(islice(backend.conversations(self._tenancy.tenant), _LATEST)):
+            self._read_new(entry.conversation_id, entry.head.version)
+
+    def _read_new(self, conversation_id: UUID, version: int) -> None:
+        """Read what came in a conversation, at most its last events."""
+        known = self._read_until.get(conversation_id, 0)
+        if version > known:
+            self._read(conversation_id, max(known, version - _LATEST))
+
+    def _moved_since(self, ends: list[Cursor]) -> list[UUID] | None:
+        """Return the tenant's conversations that moved behind places of the log; None for too many."""
+        moved: dict[UUID, None] = {}
+        reached: list[Cursor] = []
+        pages = 0
+        for place in ends:
+            cursor = place
+            while page := self._tenancy.backend.read_log(cursor, _PAGE):
+                pages += 1
+                if pages > _MOST_PAGES:
+                    return None
+                moved.update(dict.fromkeys(recorded.conversation_id for recorded in page))
+                cursor = replace(cursor, position=page[-1].position)
+            reached.append(cursor)
+        self._ends = reached
+        return [conversation_id for conversation_id in moved if self._owns(conversation_id)]
+
+    def _owns(self, conversation_id: UUID) -> bool:
+        """Whether a conversation is the tenant's; who began one keeps it."""
+        is_own = self._is_own.get(conversation_id)
+        if is_own is None:
+            is_own = self._tenancy.backend.owner(conversation_id) == self._tenancy.tenant
+            _keep(self._is_own, conversation_id, is_own, _KEPT)
+        return is_own
 
     def _read(self, conversation_id: UUID, after: int) -> bool:
         """Take in what came in a conversation; return whether an answer came last."""

@@ -5,6 +5,9 @@ this machine, which streams; the proxy is the gateway in a process of its own; b
 on the disk of the folder for temporary files. Where `litellm` is on the PATH, in an
 environment of its own, its proxy is asked as well, which records nothing (`pip install
 'litellm[proxy]'`).
+
+A bare hop of the same server and the same client, which records nothing either, tells how much of
+that is the price of any proxy.
 """
 
 from __future__ import annotations
@@ -26,11 +29,16 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 from urllib.request import urlopen
 
+import aiohttp
 import uvicorn
+from multidict import CIMultiDict
 
 from onrecord.adapters.app import connect, connect_tenants
+from onrecord.adapters.gateway.bounded_http import BoundedHttp
 from onrecord.adapters.gateway.gateway import Proxying, gateway_app, service_of
 from onrecord.adapters.proxy.asgi import Receive, Scope, Send
+from onrecord.adapters.proxy.exchange import new_session
+from onrecord.adapters.proxy.headers import handed_back, passed_on
 from onrecord.adapters.proxy.upstreams import BUILT_IN
 from tests.bench.children import start
 from tests.bench.measure import Aim, Contender, Figures, Measure, Pace, Work, take_turns
@@ -48,6 +56,8 @@ _PACE: Final = Pace(rounds=20, each=10)
 _UNLOCKED: Final = "general_settings: {dangerously_permit_weak_or_unset_master_key: true}\n"
 """With a key of its own, the other proxy would look that up for each call."""
 
+NOTHING: Final = "nothing is recorded"
+
 Call = Callable[[], float]
 """Makes a call, and returns how many seconds passed until its first byte."""
 
@@ -64,29 +74,35 @@ def measures(folder: Path, pace: Pace, litellm: str | None = None) -> Iterator[M
     with ExitStack() as stack:
         provider = start(stack, _serve_provider).recv()
         gateway = start(stack, _serve_gateway, folder / "proxied.db", provider).recv()
+        hop = start(stack, _serve_hop, provider).recv()
         contenders = [
             _contender("through the proxy", _through(stack, f"{gateway}/proxy/local/anthropic")),
             _contender("recorded in process", _recorded(stack, folder / "own.db", provider)),
+            _contender("through a bare hop", _through(stack, hop), NOTHING),
+            _contender("without a proxy", _through(stack, provider), NOTHING),
         ]
         if litellm is not None:
             other = _served_by_litellm(stack, litellm, folder, provider)
             other_call = _through(stack, other)
-            contenders.append(_contender("through litellm", other_call, "nothing is recorded"))
-        ours, peer, *others = take_turns(contenders, pace)
+            contenders.append(_contender("through litellm", other_call, NOTHING))
+        ours, peer, bare, direct, *others = take_turns(contenders, pace)
         note = f"{_SAID} bytes there, {_DELTAS} deltas back"
         yield Measure("proxy.first_byte", "ms", ours, peer, note=note)
-        yield Measure("proxy.first_byte.over", "ms", _over(ours, peer), aim=Aim(1))
+        over = _over(ours, peer, "through the proxy less in process")
+        yield Measure("proxy.first_byte.over", "ms", over, aim=Aim(1))
+        price = _over(bare, direct, "through a bare hop less without a proxy")
+        yield Measure("proxy.first_byte.hop", "ms", price, note=NOTHING)
         for figures in others:
             yield Measure("proxy.first_byte.litellm", "ms", ours, figures, Aim(1))
 
 
-def _over(ours: Figures, peer: Figures) -> Figures:
+def _over(ours: Figures, peer: Figures, what: str) -> Figures:
     """Return what one side takes longer than the other, call by call."""
     rounds = [
         [mine - theirs for mine, theirs in zip(sorted(own), sorted(other), strict=True)]
         for own, other in zip(ours.rounds, peer.rounds, strict=True)
     ]
-    return Figures("through the proxy less in process", "", rounds)
+    return Figures(what, "", rounds)
 
 
 def _contender(what: str, call: Call, promises: str = "the prompt is durable") -> Contender:
@@ -158,7 +174,42 @@ def _serve_provider(pipe: Connection) -> None:
 def _serve_gateway(path: Path, provider: str, pipe: Connection) -> None:
     table = {"anthropic": replace(BUILT_IN["anthropic"], url=provider)}
     store, open_store = connect_tenants(f"sqlite:///{path}")
-    _serve(gateway_app(service_of(store, open_store), Proxying(table)), pipe)
+    _serve(gateway_app(service_of(store, open_store), Proxying(table)), pipe, http=BoundedHttp)
+
+
+class _Hop:
+    """Hands requests on, and answers back as they come, and does nothing else."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await receive()
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+            if self._session is not None:
+                await self._session.close()
+            await send({"type": "lifespan.shutdown.complete"})
+            return
+        session = self._session = self._session or new_session()
+        body, is_more = b"", True
+        while is_more:
+            message = await receive()
+            body += message.get("body", b"")
+            is_more = message.get("more_body", False)
+        headers, url = CIMultiDict(passed_on(scope["headers"])), self._url + scope["path"]
+        async with session.request(scope["method"], url, headers=headers, data=body) as response:
+            kept = handed_back(response.raw_headers)
+            await send({"type": "http.response.start", "status": response.status, "headers": kept})
+            async for piece in response.content.iter_any():
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+
+
+def _serve_hop(provider: str, pipe: Connection) -> None:
+    _serve(_Hop(provider), pipe, http=BoundedHttp)
 
 
 def _serve(app: Any, pipe: Connection, **options: Any) -> None:

@@ -1,7 +1,7 @@
 """Requests that name no conversation find theirs by what they say, across restarts too."""
 
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,15 @@ import onrecord
 from onrecord import Store
 from onrecord.adapters.demo.services.scenes import Answer, JsonObject, PlainAnswer
 from onrecord.adapters.demo.services.server import DemoServer
+from onrecord.adapters.proxy import known_histories
+from onrecord.adapters.recording.spool import Spool
+from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain.events import AnnotationAdded
+from onrecord.domain.log import CatalogueEntry
 from tests.adapters.demo.demo_client import HELLO, MODEL
 from tests.adapters.proxy.proxied import PROVIDER_KEY, Proxied, at, proxied
 from tests.adapters.recorded_calls import said
+from tests.factories import TENANT
 
 SESSION = {"x-claude-code-session-id": "5e55"}
 
@@ -114,6 +119,66 @@ def test_a_conversation_of_another_tenant_is_not_found(store: Store, tmp_path: P
         asked(client, went_on(reply))
         assert proxy.only().history()[0].text == "Hello"
         assert len(list(store.conversations())) == 1
+
+
+class Listed(Memory):
+    """A log that counts how often its catalogue is listed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.listings = 0
+
+    def conversations(self, tenant: UUID) -> Iterator[CatalogueEntry]:
+        self.listings += 1
+        return super().conversations(tenant)
+
+
+@contextmanager
+def sharing(backend: Memory, folder: Path, *tenants: UUID) -> Generator[list[anthropic.Anthropic]]:
+    """Programs of several proxies on one log, each for its tenant; none knows what another recorded."""
+    with ExitStack() as stack:
+        server = stack.enter_context(DemoServer(telling()))
+        clients: list[anthropic.Anthropic] = []
+        for number, tenant in enumerate(tenants):
+            spool = Spool(folder / f"spool-{number}")
+            store = Store(backend, "a store", spool=spool, tenant=tenant)
+            proxy = stack.enter_context(proxied(store, at(server.url)))
+            options: Any = {"api_key": PROVIDER_KEY, "base_url": proxy.base("anthropic")}
+            clients.append(stack.enter_context(anthropic.Anthropic(**options)))
+        yield clients
+
+
+def test_the_catalogue_is_listed_for_the_first_lookup_alone(tmp_path: Path) -> None:
+    backend = Listed()
+    with sharing(backend, tmp_path, TENANT, TENANT) as (one, other):
+        for _ in range(3):
+            asked(other, went_on(asked(one)))
+            asked(one, went_on(asked(other)))
+        assert backend.listings == 2
+    heads = [entry.head for entry in backend.conversations(TENANT)]
+    assert len(heads) == 6  # Each was gone on with by the other one.
+
+
+def test_the_catalogue_is_listed_again_where_too_much_came(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known_histories, "_MOST_PAGES", 0)
+    backend = Listed()
+    with sharing(backend, tmp_path, TENANT, TENANT) as (one, other):
+        for _ in range(2):
+            asked(other, went_on(asked(one)))
+        assert backend.listings == 2
+    assert len(list(backend.conversations(TENANT))) == 2
+
+
+def test_what_came_in_the_log_of_another_tenant_is_not_found(tmp_path: Path) -> None:
+    backend = Listed()
+    stranger = UUID(int=7)
+    with sharing(backend, tmp_path, TENANT, stranger) as (one, other):
+        asked(other, went_on(asked(other)))  # From now on it reads the end of the log.
+        asked(other, went_on(asked(one)))
+    assert len(list(backend.conversations(TENANT))) == 1
+    assert len(list(backend.conversations(stranger))) == 2
 
 
 def test_a_session_of_claude_code_is_a_conversation_and_its_agents_have_their_own(

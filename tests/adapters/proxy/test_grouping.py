@@ -13,6 +13,7 @@ PARENT = "019a2b3c-0000-7f60-8123-456789abcdef"
 HASH = "a" * 64
 CLAUDE = f"claude-code/{SESSION}"
 CODEX = f"codex/{THREAD}"
+TITLE = "You are a title generator. You output ONLY a thread title."
 
 ROWS: list[tuple[str, dict[str, str], dict[str, Any], Group]] = [
     ("nothing", {}, {}, Group()),
@@ -105,6 +106,27 @@ ROWS: list[tuple[str, dict[str, str], dict[str, Any], Group]] = [
         Group("session", CODEX),
     ),
     ("opencode", {"x-session-affinity": "ses_1"}, {}, Group("session", "opencode/ses_1")),
+    *(
+        (
+            f"opencode's call for a title, {member}",
+            {"x-session-affinity": "ses_1"},
+            {member: told},
+            Group("agent", "opencode/ses_1/title", "opencode/ses_1"),
+        )
+        for member, told in (
+            ("system", [{"type": "text", "text": TITLE}]),
+            ("instructions", TITLE),
+            ("messages", [{"role": "system", "content": TITLE}]),
+            ("input", [{"role": "developer", "content": [{"type": "input_text", "text": TITLE}]}]),
+            ("systemInstruction", {"parts": [{"text": TITLE}]}),
+        )
+    ),
+    (
+        "a session of opencode about titles",
+        {"x-session-affinity": "ses_1"},
+        {"system": [], "messages": [{"role": "user", "content": [{"text": f"Say: {TITLE}"}]}]},
+        Group("session", "opencode/ses_1"),
+    ),
     ("opencode's gateway", {"x-opencode-session": "s"}, {}, Group("session", "opencode/s")),
     ("held", {}, {"conversation": "conv_1"}, Group("held", "openai/conv_1")),
     ("held, as an object", {}, {"conversation": {"id": "conv_1"}}, Group("held", "openai/conv_1")),
