@@ -181,7 +181,8 @@ async def _answered(service: Service, route: Route[Any, Any], request: Request) 
         access = await service.door.access(request)
         if not access.allows(route.role):
             raise Problem(FORBIDDEN, f"this needs a key to {route.role}")
-    service.open_requests.enter(access.key_id)
+    open_ones = service.tails.open_tails if route.is_tail else service.open_requests
+    open_ones.enter(access.key_id)
     try:
         with service.bodies.share(access.key_id) as share:
             call = await _call(service, route, request, access, share)
@@ -190,7 +191,7 @@ async def _answered(service: Service, route: Route[Any, Any], request: Request) 
             async with asyncio.timeout(service.limits.answer_seconds):
                 return await route.answers(call)
     finally:
-        service.open_requests.leave(access.key_id)
+        open_ones.leave(access.key_id)
 
 
 async def _call(

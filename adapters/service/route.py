@@ -69,8 +69,9 @@ class Route(Generic[QueryT, BodyT]):
 
     `role` is what a key needs, None where anybody may ask. `answer` is the model of the body of a
     2xx answer; without one, the answer is bytes of `media_type`. `takes_bytes` says that the body is
-    bytes, which the function reads within limits of its own. `statuses` are those that it may
-    answer beside `status` and those that any route may.
+    bytes, which the function reads within limits of its own. `is_tail` says that the answer waits for
+    what follows: it counts as a tail, and not as a request. `statuses` are those that it may answer
+    beside `status` and those that any route may.
     """
 
     method: Literal["GET", "POST", "PUT", "DELETE"]
@@ -84,6 +85,7 @@ class Route(Generic[QueryT, BodyT]):
     answer: type[BaseModel] | None = None
     media_type: MediaType = "application/json"
     takes_bytes: bool = False
+    is_tail: bool = False
     status: int = 200
     statuses: tuple[int, ...] = ()
 

@@ -302,18 +302,22 @@ class PollingSubscription:
         if self._read_page() == 0:
             self._wakeups.wait(seen, lambda: self._stopped)
 
+    def _look(self) -> tuple[list[RecordedEvent], Cursor]:
+        """Return the next events of the log, and how far they were looked for."""
+        page = self._read_log(self._after, PAGE)
+        return page, replace(self._after, position=page[-1].position) if page else self._after
+
     def _read_page(self) -> int | None:
         """Take the next events of the log; return how many it had, None where it was closed meanwhile."""
         try:
-            page = self._read_log(self._after, PAGE)
+            page, end = self._look()
             wanted = [event for event in page if self._is_wanted(event.conversation_id)]
         except StorageUnavailable:
             if self._ended():  # The backend was closed while this thread was reading.
                 return None
             raise
-        if page:
-            self._ready.extend(wanted)
-            self._after = replace(self._after, position=page[-1].position)
+        self._ready.extend(wanted)
+        self._after = end
         return len(page)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import cycle
 from pathlib import Path
@@ -129,3 +130,18 @@ def test_a_conversation_goes_on_as_if_nothing_had_been(
     (erasure,) = store.erasures()
     assert erasure.outcome is not None
     assert erasure.outcome.events == 4
+
+
+def test_who_follows_the_log_goes_on_where_it_was(log: Http, proxy: CuttingProxy) -> None:
+    conversation = log.open(TENANT, "ada")
+    log.append([appending(conversation, started("ada"))])
+    (first,) = log.first_events([conversation])
+    [end] = [each for each in log.cursors() if each.shard == first.shard]
+    with log.subscribe(replace(end, position=first.position)) as events:
+        versions = list[int]()
+        for cut in CUTS:
+            log.append([appending(conversation, answer())])
+            proxy.arm(cut)
+            versions.append(next(events).version)
+    assert proxy.cuts == len(CUTS)
+    assert versions == list(range(2, 2 + len(CUTS)))

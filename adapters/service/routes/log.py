@@ -120,7 +120,7 @@ class Exchange(Model):
 
 
 class Place(Model):
-    """A place in a shard, and how many seconds to wait where nothing follows there."""
+    """A place in a shard."""
 
     incarnation: UUID
     """The incarnation of the log."""
@@ -130,7 +130,12 @@ class Place(Model):
     """The position that they come after."""
     limit: Limit = MOST_EVENTS
     """The most of one answer."""
-    wait: Annotated[float, Field(ge=0, le=LONGEST_WAIT)] = 0
+
+
+class WaitedPlace(Place):
+    """A place in a shard, and how many seconds to wait where nothing follows there."""
+
+    wait: Annotated[float, Field(gt=0, le=LONGEST_WAIT)]
     """How many seconds to wait where nothing follows."""
 
 
@@ -284,10 +289,19 @@ async def cursors(call: Call[Empty, Empty]) -> Response:
     return answered(CursorsForm(cursors=forms))
 
 
-async def tail(call: Call[Place, Empty]) -> Response:
+async def shard_events(call: Call[Place, Empty]) -> Response:
+    """Return what follows in a shard; events of other tenants are passed over."""
+    return await _following(call, 0)
+
+
+async def tail(call: Call[WaitedPlace, Empty]) -> Response:
     """Return what follows in a shard, waited for; events of other tenants are passed over."""
+    return await _following(call, call.query.wait)
+
+
+async def _following(call: Call[Any, Empty], wait: float) -> Response:
     asked, loop = call.query, asyncio.get_running_loop()
-    after, ends = Cursor(asked.incarnation, asked.shard, asked.after), loop.time() + asked.wait
+    after, ends = Cursor(asked.incarnation, asked.shard, asked.after), loop.time() + wait
     wakeups = cast("_Followed", call.backend).wakeups
     while True:
         seen = wakeups.seen()
@@ -306,7 +320,7 @@ async def tail(call: Call[Place, Empty]) -> Response:
     return answered(form)
 
 
-def _visible_after(call: Call[Place, Empty], after: Cursor) -> tuple[list[RecordedEvent], Cursor]:
+def _visible_after(call: Call[Any, Empty], after: Cursor) -> tuple[list[RecordedEvent], Cursor]:
     """Return events that whoever asks may see, and how far in the shard they were looked for."""
     read = call.backend.read_log(after, call.query.limit)
     page, _ = _page(read)
@@ -340,9 +354,15 @@ ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     reading(LOG, "standing", "Whose log is it?", standing, Standing),
     reading(f"{LOG}/cursors", "cursors", "Where does each shard end?", cursors, CursorsForm),
     reading(
-        *(f"{LOG}/events", "tail", "Follow a shard.", tail, TailForm),
+        *(f"{LOG}/events", "shard_events", "Read a shard.", shard_events, TailForm),
         query=Place,
         statuses=(410,),
+    ),
+    reading(
+        *(f"{LOG}/tail", "tail", "Follow a shard.", tail, TailForm),
+        query=WaitedPlace,
+        statuses=(410,),
+        is_tail=True,
     ),
     reading(f"{OF_ONE}/events", "events", "Read events.", events, EventsForm, query=Range),
     reading(f"{OF_ONE}/told", "tell", "Read what folds take.", tell, TellForm, query=Telling),

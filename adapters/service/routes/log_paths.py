@@ -28,6 +28,7 @@ def reading(
     *,
     query: type[BaseModel] = Empty,
     statuses: tuple[int, ...] = (),
+    is_tail: bool = False,
 ) -> Route[Any, Any]:
     """Return a route of the log that a key to read may ask."""
     return Route(
@@ -38,6 +39,7 @@ def reading(
         answers=answers,
         answer=answer,
         statuses=statuses,
+        is_tail=is_tail,
     )
 
 

@@ -191,23 +191,22 @@ class Http:
         """Return at most `limit` events after a cursor that the key may see, in order of position."""
         events = list[RecordedEvent]()
         while len(events) < limit:
-            page, end = self.tail(after, limit - len(events), 0)
+            page, end = self.tail(after, limit - len(events))
             events += page
             if end == after:
                 break
             after = end
         return events
 
-    def tail(self, after: Cursor, limit: int, wait: float) -> tuple[list[RecordedEvent], Cursor]:
+    def tail(
+        self, after: Cursor, limit: int, wait: float | None = None
+    ) -> tuple[list[RecordedEvent], Cursor]:
         """Return what follows in a shard, waited for some seconds, and how far that was looked for."""
-        query = {
-            "incarnation": after.incarnation,
-            "shard": after.shard,
-            "after": after.position,
-            "limit": min(limit, MOST_EVENTS),
-            "wait": wait,
-        }
-        form = self._got("events", TailForm, query)
+        place = {"incarnation": after.incarnation, "shard": after.shard, "after": after.position}
+        query = {**place, "limit": min(limit, MOST_EVENTS), "wait": wait}
+        is_tail = wait is not None
+        ask = Ask("GET", f"{LOG}/{'tail' if is_tail else 'events'}", query, is_tail=is_tail)
+        form = self._transport.form(ask, TailForm)
         self._incarnation = form.incarnation
         return events_of(form.events), Cursor(form.incarnation, after.shard, form.position)
 

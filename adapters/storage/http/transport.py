@@ -34,6 +34,9 @@ FormT = TypeVar("FormT", bound=BaseModel)
 THREADS: Final = 64
 """How many coroutines' requests are under way at once; those of threads need no other thread."""
 
+_TAILS: Final = 1_000
+"""How many coroutines' subscriptions wait at once: no other request waits behind them."""
+
 PATIENCE_SECONDS: Final = 15.0
 """How long a request is repeated that got no answer."""
 
@@ -48,13 +51,17 @@ _CHUNK: Final = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A request: `body` is a form, or a file that is read from its beginning."""
+    """A request: `body` is a form, or a file that is read from its beginning.
+
+    `is_tail` says that the service waits with its answer until something follows.
+    """
 
     method: str
     path: str
     query: Mapping[str, Any] | None = None
     body: BaseModel | IO[bytes] | None = None
     tenant: str | None = None
+    is_tail: bool = False
 
     def target(self) -> str:
         """Return the path with its query; what is None is left out."""
@@ -90,16 +97,16 @@ class Transport:
 
     def begin_anew(self) -> None:
         """Leave connections and threads to the parent: what a forked child does first."""
-        self._pool = urllib3.PoolManager(num_pools=1, maxsize=THREADS, retries=False)
+        self._pool = urllib3.PoolManager(num_pools=1, maxsize=THREADS + _TAILS, retries=False)
         self._lock = threading.Lock()
-        self._threads: ThreadPoolExecutor | None = None
+        self._threads: dict[int, ThreadPoolExecutor] = {}
 
     def close(self) -> None:
         """Let go of the connections; asking afterwards is an error."""
         with self._lock:
             self._closed = True
-            threads = self._threads
-        if threads is not None:
+            pools = tuple(self._threads.values())
+        for threads in pools:
             threads.shutdown(wait=False)
         self._pool.clear()
 
@@ -130,7 +137,8 @@ class Transport:
         Where the connection is cut or the service has no room, it is asked again with pauses,
         unless not to be repeated; what is asked has to mean the same when it is asked twice.
         """
-        return self.waited(partial(self._answer, ask, repeats=repeats))
+        most = _TAILS if ask.is_tail else THREADS
+        return self.waited(partial(self._answer, ask, repeats=repeats), most)
 
     def stream(self, ask: Ask) -> Iterator[bytes]:
         """Yield the bytes that are answered, piece by piece; asked again, only what is missing."""
@@ -146,21 +154,21 @@ class Transport:
             else:
                 return
 
-    def waited(self, work: Callable[[], T]) -> T:
-        """Do work that blocks: where a loop drives the step, in a thread that it waits for."""
+    def waited(self, work: Callable[[], T], most: int = THREADS) -> T:
+        """Do work that blocks: where a loop drives the step, in one of `most` threads."""
         if not is_driven():
             return work()
         from asyncio import wrap_future
 
         run: Callable[[], T] = partial(copy_context().run, work)
-        return wait_for(wrap_future(self._executor().submit(run)))
+        return wait_for(wrap_future(self._executor(most).submit(run)))
 
-    def _executor(self) -> ThreadPoolExecutor:
+    def _executor(self, most: int) -> ThreadPoolExecutor:
         with self._lock:
             self.must_be_open()
-            if self._threads is None:
-                self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="onrecord-http")
-            return self._threads
+            if most not in self._threads:
+                self._threads[most] = ThreadPoolExecutor(most, "onrecord-http")
+            return self._threads[most]
 
     def _answer(self, ask: Ask, *, repeats: bool) -> Answer:
         repeating, is_repeated = _Repeating(self._patience if repeats else 0), False
