@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
+from onrecord.adapters.asynchronous.conversation import AsyncConversation
 from onrecord.adapters.asynchronous.store import AsyncStore
 from onrecord.adapters.storage.steps import Steps, steps_of
 from onrecord.adapters.store import Store, backend_of
+from onrecord.domain.errors import ConversationClosed, ConversationForgotten, VersionConflict
 from onrecord.domain.log import Backend
+
+MOVED: Final = (VersionConflict, ConversationClosed, ConversationForgotten)
+"""Why the log refuses what is appended at a version that is remembered."""
 
 _MOST: Final = 64
 """How many tenants' stores are kept: what they remember of conversations goes with the others."""
@@ -38,6 +44,41 @@ class Owners:
         return owner
 
 
+_MOST_WRITTEN: Final = 4096
+"""How many conversations are remembered that were written to: the one of longest ago goes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A conversation that was written to here, and the version that it was at then."""
+
+    conversation: AsyncConversation
+    version: int
+
+
+class WrittenConversations:
+    """The conversations that were written to last: of one that is where it was, nothing is asked.
+
+    What is remembered may be wrong by now: another server appended, it was ended or forgotten, or the
+    database was restored. So who uses it appends at that version alone, which the log compares, and
+    looks at the conversation anew where the log refused.
+    """
+
+    def __init__(self) -> None:
+        """Remember none yet."""
+        self._written: OrderedDict[tuple[object, ...], Written] = OrderedDict()
+
+    def take(self, *name: object) -> Written | None:
+        """Return what is remembered by a name, if anything, and remember it no more."""
+        return self._written.pop(name, None)
+
+    def keep(self, written: Written, *name: object) -> None:
+        """Remember a conversation by a name: its tenant, its key, and who acts."""
+        self._written[name] = written
+        if len(self._written) > _MOST_WRITTEN:
+            self._written.popitem(last=False)
+
+
 class Tenants:
     """The stores of tenants: each is made when it is first asked for. For one event loop."""
 
@@ -49,6 +90,7 @@ class Tenants:
         self.backend: Final[Backend] = backend_of(store)
         self.steps: Final[Steps] = steps_of(self.backend)
         self.owners: Final = Owners(self.backend)
+        self.written: Final = WrittenConversations()
         self.url: Final = store.url
         self.tenant: Final = store.tenant
 

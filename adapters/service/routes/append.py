@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import Field
 from starlette.responses import Response
 
+from onrecord.adapters.asynchronous.conversation import AsyncConversation
 from onrecord.adapters.asynchronous.conversation import conversation_of as awaited_by
 from onrecord.adapters.conversation.batches import (
     BatchEntry,
@@ -28,6 +30,7 @@ from onrecord.adapters.service.parameters import CallId, ExpectedVersion, Key, M
 from onrecord.adapters.service.problems import Problem, problem_of
 from onrecord.adapters.service.route import Call, Route, answered
 from onrecord.adapters.service.routes.messages import CallMade
+from onrecord.adapters.service.tenants import MOVED, Written
 from onrecord.adapters.storage.http.problem_types import INVALID, TYPES
 from onrecord.domain.errors import OnrecordError
 from onrecord.domain.log import Recorded
@@ -169,18 +172,53 @@ async def append(call: Call[Empty, Batch]) -> Response:
     entries = call.body.entries
     if sum(len(entry.facts) for entry in entries) > MOST_FACTS:
         raise Problem(INVALID, f"a batch has at most {MOST_FACTS:,} facts")
-    batch = [_entry(call, entry) for entry in entries]
-    outcomes = await call.steps.run(partial(append_batch, call.backend, batch))
+    written = call.tenants.written
+    known = [written.take(*_name(call, entry)) for entry in entries]
+    outcomes = await _recorded(call, entries, known)
+    # What moved since it was remembered is looked at as it is now.
+    moved = [
+        number
+        for number, (last, outcome) in enumerate(zip(known, outcomes, strict=True))
+        if last is not None and isinstance(outcome, MOVED)
+    ]
+    again = await _recorded(call, [entries[number] for number in moved], [None] * len(moved))
+    for number, outcome in zip(moved, again, strict=True):
+        outcomes[number] = outcome
     told = [_outcome(entry.key, each) for entry, each in zip(entries, outcomes, strict=True)]
     return answered(BatchOutcome(entries=told))
 
 
-def _entry(call: Call[Empty, Batch], entry: Entry) -> BatchEntry:
-    conversation = call.store.conversation(
-        entry.key, actor=call.actor, on_behalf_of=call.on_behalf_of
-    )
+def _name(call: Call[Empty, Batch], entry: Entry) -> tuple[object, ...]:
+    return call.tenant, entry.key, call.actor, call.on_behalf_of
+
+
+async def _recorded(
+    call: Call[Empty, Batch], entries: Sequence[Entry], known: Sequence[Written | None]
+) -> list[Outcome]:
+    """Record entries, at once in conversations that are known; return what became of each."""
+    conversations = [
+        call.store.conversation(entry.key, actor=call.actor, on_behalf_of=call.on_behalf_of)
+        if last is None
+        else last.conversation
+        for entry, last in zip(entries, known, strict=True)
+    ]
+    batch = [
+        _entry(entry, conversation, last)
+        for entry, conversation, last in zip(entries, conversations, known, strict=True)
+    ]
+    outcomes = await call.steps.run(partial(append_batch, call.backend, batch))
+    for entry, conversation, outcome in zip(entries, conversations, outcomes, strict=True):
+        if not isinstance(outcome, OnrecordError):
+            call.tenants.written.keep(Written(conversation, outcome.last), *_name(call, entry))
+    return outcomes
+
+
+def _entry(entry: Entry, conversation: AsyncConversation, last: Written | None) -> BatchEntry:
     facts = [_fact(fact) for fact in entry.facts]
-    return BatchEntry(awaited_by(conversation), facts, entry.id, entry.expected_version)
+    expected = entry.expected_version
+    if expected is None and last is not None:
+        expected = last.version
+    return BatchEntry(awaited_by(conversation), facts, entry.id, expected)
 
 
 def _fact(fact: AnyFact) -> Fact:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, Final, TypeAlias
 
 from pydantic import Field
 from starlette.responses import Response
 
+from onrecord.adapters.asynchronous.conversation import AsyncConversation
 from onrecord.adapters.conversation.program_answers import AssistantCall
 from onrecord.adapters.service.message_parts import (
     AnyDocument,
@@ -20,6 +22,7 @@ from onrecord.adapters.service.parameters import CallId, ExpectedVersion, Messag
 from onrecord.adapters.service.route import Call, Route, answered
 from onrecord.adapters.service.routes.conversation_paths import writing
 from onrecord.adapters.service.routes.conversations import begun, conversation_of
+from onrecord.adapters.service.tenants import MOVED, Written
 from onrecord.adapters.streams.stream import Done
 from onrecord.domain.log import Recorded
 
@@ -134,24 +137,27 @@ class Redaction(Model):
 async def prompt(call: Call[Empty, Prompt]) -> Response:
     """Record what a user says; the conversation begins with it if it is new."""
     said = call.body
-    done = await conversation_of(call).user(
-        prompt_of(said.text, said.parts),
-        message_id=said.message_id,
-        expected_version=said.expected_version,
-    )
-    return recorded(done)
+    content = prompt_of(said.text, said.parts)
+
+    async def say(conversation: AsyncConversation, expected: int | None) -> Done:
+        return await conversation.user(
+            content, message_id=said.message_id, expected_version=expected
+        )
+
+    return recorded(await _said(call, say, said.expected_version))
 
 
 async def answer(call: Call[Empty, Answer]) -> Response:
     """Record what a program says in place of the model."""
     said = call.body
-    done = await conversation_of(call).assistant(
-        said.text,
-        calls=[AssistantCall(each.name, each.arguments, each.id) for each in said.calls],
-        message_id=said.message_id,
-        expected_version=said.expected_version,
-    )
-    return recorded(done)
+    calls = [AssistantCall(each.name, each.arguments, each.id) for each in said.calls]
+
+    async def say(conversation: AsyncConversation, expected: int | None) -> Done:
+        return await conversation.assistant(
+            said.text, calls=calls, message_id=said.message_id, expected_version=expected
+        )
+
+    return recorded(await _said(call, say, said.expected_version))
 
 
 async def signal(call: Call[Empty, Signal]) -> Response:
@@ -183,6 +189,29 @@ async def redact(call: Call[Empty, Redaction]) -> Response:
     """Leave an event out of every request from here on."""
     conversation, _ = await begun(call)
     return recorded(await conversation.redact(call.path["version"], call.body.reason))
+
+
+_Say: TypeAlias = Callable[[AsyncConversation, int | None], Awaitable[Done]]
+"""Says something in a conversation that must be at a version; at any, where that is None."""
+
+
+async def _said(call: Call[Any, Any], say: _Say, expected: int | None) -> Done:
+    """Say something: at once where the conversation is remembered, else after two questions about it."""
+    written = call.tenants.written
+    name = (call.tenant, call.path["key"], call.actor, call.on_behalf_of)
+    last = written.take(*name)
+    if last is not None and expected is None:
+        try:
+            done = await say(last.conversation, last.version)
+        except MOVED:
+            pass  # Nothing was recorded: look at it as it is now.
+        else:
+            written.keep(Written(last.conversation, max(done.last, last.version)), *name)
+            return done
+    conversation = conversation_of(call)
+    done = await say(conversation, expected)
+    written.keep(Written(conversation, done.last), *name)
+    return done
 
 
 def recorded(done: Done) -> Response:
