@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NoReturn, TypeAlias, cast
 
@@ -24,6 +25,12 @@ _COMPACT: Final = json.JSONEncoder(
 )
 _CANONICAL: Final = json.JSONEncoder(
     ensure_ascii=True, sort_keys=True, separators=(",", ":"), allow_nan=False, check_circular=False
+)
+
+
+# Strings are stepped over; none of the repetitions is ever taken back, for they are possessive.
+_UP_TO_A_VALUE: Final = re.compile(
+    rb'[^"\[{,]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"?[^"\[{,]*+)*+[\[{,]', re.DOTALL
 )
 
 
@@ -60,6 +67,23 @@ def read(text: bytes | str) -> Any:
         raise MalformedJson("nested too deeply to be read: flatten it") from exc
     except ValueError as exc:
         raise MalformedJson(_without_content(exc)) from exc
+
+
+def has_more_values(text: bytes, most: int) -> bool:
+    """Whether a JSON text has more values than that, before any of them takes memory.
+
+    An empty list or object counts as two. It takes a tenth of the time of reading the text, and none
+    of its memory; what is no JSON is counted too.
+    """
+    if text.count(b",") + text.count(b"[") + text.count(b"{") < most:
+        return False  # Strings have commas as well: a text of few is looked at no further.
+    at = 0
+    for _ in range(most):
+        separator = _UP_TO_A_VALUE.match(text, at)
+        if separator is None:
+            return False
+        at = separator.end()
+    return True
 
 
 def read_object(text: bytes | str) -> JsonObject:

@@ -1,7 +1,7 @@
-"""HTTP/1.1 as uvicorn and httptools read it, with a bound on what comes before a body.
+"""HTTP/1.1 as uvicorn and httptools read it, with a bound on what is no body.
 
-Both keep a head however large it is, for as long as it takes, before anybody sees a request. And a
-server that is to end would wait for a client that takes nothing.
+Both keep a head or a trailer however large it is, for as long as it takes, before anybody sees it.
+And a server that is to end would wait for a client that takes nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ from typing import Any, Final
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 MOST_HEAD: Final = 64 << 10
-"""How many bytes a path and the headers may have, all together."""
+"""How many bytes a path and headers may have, all together; also trailers, and chunks without bytes."""
+
+MOST_UNWANTED: Final = 128 << 20
+"""How many bytes of a body are read after its answer, which many programs look at only then."""
 
 HEAD_SECONDS: Final = 30.0
 """How long a head may take to come."""
@@ -35,7 +38,8 @@ class BoundedHttp(HttpToolsProtocol):
         """Expect a head."""
         super().__init__(*args, **kwargs)
         self._is_head = True
-        self._unread = self._read = 0
+        self._unread = self._read = self._unwanted = 0
+        self._has_come_on = False
         self._deadline: asyncio.TimerHandle | None = None
         self._next_look: asyncio.TimerHandle | None = None
         self._has_resumed = False
@@ -63,17 +67,17 @@ class BoundedHttp(HttpToolsProtocol):
         super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes: of a head that is not complete, not too many."""
+        """Take bytes: not too many that neither complete a head nor are of a body."""
+        self._has_come_on = False
         super().data_received(data)
-        if not self._is_head:
-            return
-        self._unread += len(data)
+        self._unread = 0 if self._has_come_on else self._unread + len(data)
         if self._unread > MOST_HEAD and not self.transport.is_closing():
-            self.send_400_response("The head of the request is too large.")
+            self._refuse()
 
     def on_message_begin(self) -> None:
         """Begin a head."""
-        self._is_head, self._unread, self._read = True, 0, 0
+        self._is_head = True
+        self._unread = self._read = self._unwanted = 0
         if self._deadline is None:
             self._deadline = self.loop.call_later(HEAD_SECONDS, self._give_up)
         super().on_message_begin()
@@ -86,6 +90,8 @@ class BoundedHttp(HttpToolsProtocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header, or a trailer."""
         self._take(name + value)
+        if name.lower() == b"transfer-encoding" and value.strip().lower() != b"chunked":
+            raise ValueError("no coding but chunked is undone")  # RFC 9112, 6.1
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
@@ -93,9 +99,35 @@ class BoundedHttp(HttpToolsProtocol):
         parser: Any = self.parser  # None once the connection is lost: then nothing is parsed.
         if parser.get_http_version() not in _VERSIONS:
             raise ValueError("the version of HTTP is not known")
+        self._has_come_on = True
         self._is_head = False
         self._have_head()
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Take a piece of a body."""
+        self._has_come_on = True
+        if self.cycle.response_complete:
+            self._drop(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """Take the end of a request."""
+        self._has_come_on = True
+        super().on_message_complete()
+
+    def _refuse(self) -> None:
+        """End the connection; who still sends a head is told why."""
+        if self._is_head:
+            self.send_400_response("The head of the request is too large.")
+        else:
+            self.transport.close()
+
+    def _drop(self, piece: bytes) -> None:
+        """Drop what comes after the answer: so much that a program can read it, and not for ever."""
+        self._unwanted += len(piece)
+        if self._unwanted > MOST_UNWANTED:
+            self.transport.close()
 
     def _take(self, part: bytes) -> None:
         self._read += len(part)

@@ -90,6 +90,8 @@ def application(
         exception_handlers={HTTPException: _http_problem, Exception: _failure},
         lifespan=partial(_lifespan, service, closes),
     )
+    # It would name the Host that a stranger sent, before anybody looked at that.
+    app.router.redirect_slashes = False
     return _Entry(app, mounted)
 
 

@@ -16,11 +16,14 @@ from onrecord.adapters.service.problems import (
     Problem,
 )
 from onrecord.adapters.service.quotas import Share
+from onrecord.domain import jsontext
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What the service takes on: bytes of a body and of a document, seconds, and requests at once.
+
+    `values` are those of a body of JSON: while it is read, the process does nothing else.
 
     `bodies` are the bytes of all bodies that are held at once. `bodies`, `open_requests` and `tails`
     are of the process; one key has at most half of each. A tail without an event says that it is there
@@ -28,6 +31,7 @@ class Limits:
     """
 
     body: int = 64 << 20
+    values: int = 250_000
     bodies: int = 256 << 20
     document: int = 1 << 30
     body_seconds: float = 60.0
@@ -55,11 +59,14 @@ async def body_of(request: Request, limits: Limits, share: Share, *, is_json: bo
     share.hold(int(announced))
     try:
         async with asyncio.timeout(limits.body_seconds):
-            return await _read(request, limits.body, share)
+            body = await _read(request, limits.body, share)
     except TimeoutError:
         raise Problem(TOO_SLOW) from None
     except ClientDisconnect:
         raise Problem(MALFORMED, "the body was cut") from None
+    if is_json and jsontext.has_more_values(body, limits.values):
+        raise Problem(TOO_LARGE, f"at most {limits.values:,} values are taken", limit=limits.values)
+    return body
 
 
 async def _read(request: Request, most: int, share: Share) -> bytes:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -102,3 +103,28 @@ def test_a_pointer_is_spelled_as_its_rfc_has_it(path: tuple[str | int, ...], poi
 @given(st.lists(texts))
 def test_any_pointer_is_read_as_the_path_that_it_was_made_of(path: list[str]) -> None:
     assert jsontext.pointer_path(jsontext.pointer(path)) == path
+
+
+def count(value: object) -> int:
+    """How many values there are, an empty one counted twice."""
+    if isinstance(value, dict):
+        within = list(cast("dict[str, object]", value).values())
+    elif isinstance(value, list):
+        within = cast("list[object]", value)
+    else:
+        return 1
+    return 1 + sum(map(count, within)) + (not within)
+
+
+@given(values, st.integers(-2, 2))
+def test_values_are_counted_before_they_are_read(value: object, more: int) -> None:
+    most = max(count(value) + more, 0)
+    assert jsontext.has_more_values(jsontext.write(value), most) is (count(value) > most)
+
+
+@pytest.mark.parametrize(
+    "text", [b'"' + b'\\"' * 500_000, b'["' * 500_000, b'"' * 1_000_000, b'[,"\\' * 250_000]
+)
+def test_what_is_no_json_is_counted_in_the_same_time(text: bytes) -> None:
+    # One that went back to where it was would take hours, and run into the limit of a test.
+    jsontext.has_more_values(text + b"," * 250_000, 250_000)

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from onrecord.adapters.gateway import bounded_http
 from onrecord.adapters.service.bodies import Limits
 from tests.adapters.service.served import Served, served
 from tests.patience import PATIENCE
@@ -71,6 +72,10 @@ MALFORMED = {
     "chunks twice": POST + HOST + b"transfer-encoding: chunked, identity\r\n\r\n" + IN_CHUNKS,
     "a size that is none": POST + HOST + CHUNKED + b"\r\nzz\r\n" + BODY + b"\r\n0\r\n\r\n",
     "a huge size": POST + HOST + CHUNKED + b"\r\n" + b"f" * 20 + b"\r\n" + BODY,
+    "a coding before the chunks": POST
+    + HOST
+    + b"transfer-encoding: gzip, chunked\r\n\r\n"
+    + IN_CHUNKS,
     "a lone CR": POST + HOST + b"x-a: b\rcontent-length: 19\r\n\r\n" + BODY,
     "a space before the colon": POST + HOST + b"content-length : 19\r\n\r\n" + BODY,
     "a null byte": POST + HOST + b"x-a: b\x00c\r\n" + LENGTH + b"\r\n" + BODY,
@@ -139,3 +144,53 @@ def test_a_good_request_in_pieces_is_answered(quick: Served) -> None:
     pieces = [request[at : at + 7] for at in range(0, len(request), 7)]
     assert sent(quick, *pieces) == [201]
     assert not is_untouched(quick)
+
+
+ENDLESS = {
+    "a trailer": b"0\r\nx-a: ",
+    "trailers": b"0\r\n",
+    "what stands behind the size of a chunk": b"5;a=",
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_what_follows_a_body_without_an_end_is_not_read_for_ever(quick: Served, name: str) -> None:
+    host, port = urlsplit(quick.url).hostname, urlsplit(quick.url).port
+    assert host is not None
+    piece = b"a: b\r\n" * 8192 if name == "trailers" else b"a" * 65536
+    with closing(socket.create_connection((host, port or 0), PATIENCE)) as connection:
+        connection.sendall(POST + HOST + CHUNKED + b"\r\n" + ENDLESS[name])
+        with pytest.raises(OSError):  # The connection is closed: who sends on is told so.
+            for _ in range(1024):
+                connection.sendall(piece)
+    assert is_untouched(quick)
+
+
+def test_a_body_that_goes_on_behind_its_answer_is_not_read_for_ever(
+    quick: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounded_http, "MOST_UNWANTED", 1 << 20)
+    host, port = urlsplit(quick.url).hostname, urlsplit(quick.url).port
+    assert host is not None
+    chunk = b"10000\r\n" + b" " * 65536 + b"\r\n"
+    with closing(socket.create_connection((host, port or 0), PATIENCE)) as connection:
+        connection.sendall(POST.replace(PATH, b"/nowhere") + HOST + CHUNKED + b"\r\n")
+        assert connection.recv(65536).startswith(b"HTTP/1.1 404")
+        with pytest.raises(OSError):
+            for _ in range(1024):
+                connection.sendall(chunk)
+
+
+def test_a_body_of_too_many_values_is_refused_before_it_is_read(quick: Served) -> None:
+    with served(limits=Limits(values=1000)) as service:
+        many: dict[str, list[list[str]]] = {"content": [[]] * 600}
+        answer = service.ask("POST", "/v1/conversations/hostile/signals", many)
+        assert answer.status == 413
+        assert is_untouched(service)
+        text = {"text": ',[{"' * 1000}
+        assert service.ask("POST", PATH.decode(), text).status == 201
+
+
+def test_a_path_with_a_slash_too_many_is_not_sent_elsewhere(quick: Served) -> None:
+    statuses = sent(quick, b"GET /health/ HTTP/1.1\r\nhost: elsewhere.example\r\n\r\n")
+    assert statuses == [404]
