@@ -150,6 +150,10 @@ class Inventory(Protocol):
         """Return whether something beside the log would tell that it was cut."""
         ...
 
+    def shows_operators(self) -> bool:
+        """Return whether whoever connected sees what operators recorded, keys of the service too."""
+        ...
+
     def unseen(self) -> list[str]:
         """Return what could not be checked here, a sentence each."""
         ...

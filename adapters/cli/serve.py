@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
@@ -17,46 +19,58 @@ if TYPE_CHECKING:
 _PORT: Final = 4180
 
 
+Host = Annotated[str, typer.Option(help="The address to listen at.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 is any that is free.")]
+AllowHost = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="Answer to this Host alone, and to loopback names. May be given several times.",
+        show_default=False,
+    ),
+]
+WithoutKeys = Annotated[
+    bool,
+    typer.Option(
+        "--without-keys",
+        help="Answer programs of this machine, though the store shows this role no keys.",
+    ),
+]
+Lines = Annotated[LogFormat, typer.Option(help="Lines for people, or a line of JSON for each.")]
+AccessLog = Annotated[bool, typer.Option("--access-log", help="Log a line for each request, too.")]
+UpstreamUrls = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=URL",
+        help="Let the proxy reach this provider too, or this one elsewhere. May be given several "
+        "times.",
+        show_default=False,
+    ),
+]
+Unrecorded = Annotated[
+    Literal["pass", "refuse"],
+    typer.Option(help="What becomes of a request to the proxy that cannot be recorded."),
+]
+SignBedrock = Annotated[
+    bool,
+    typer.Option(
+        "--sign-bedrock",
+        help="Have the proxy sign requests to AWS anew, with the server's own credentials.",
+    ),
+]
+
+
 def serve(
     context: typer.Context,
-    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="The port; 0 is any that is free.")
-    ] = _PORT,
-    allow_host: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Answer to this Host alone, and to loopback names. May be given several times.",
-            show_default=False,
-        ),
-    ] = None,
-    log_format: Annotated[
-        LogFormat, typer.Option(help="Lines for people, or a line of JSON for each.")
-    ] = "text",
-    access_log: Annotated[
-        bool, typer.Option("--access-log", help="Log a line for each request, too.")
-    ] = False,
-    upstream: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=URL",
-            help="Let the proxy reach this provider too, or this one elsewhere. May be given "
-            "several times.",
-            show_default=False,
-        ),
-    ] = None,
-    unrecorded: Annotated[
-        Literal["pass", "refuse"],
-        typer.Option(help="What becomes of a request to the proxy that cannot be recorded."),
-    ] = "pass",
-    sign_bedrock: Annotated[
-        bool,
-        typer.Option(
-            "--sign-bedrock",
-            help="Have the proxy sign requests to AWS anew, with the server's own credentials.",
-        ),
-    ] = False,
+    host: Host = "127.0.0.1",
+    port: Port = _PORT,
+    allow_host: AllowHost = None,
+    without_keys: WithoutKeys = False,
+    log_format: Lines = "text",
+    access_log: AccessLog = False,
+    upstream: UpstreamUrls = None,
+    unrecorded: Unrecorded = "pass",
+    sign_bedrock: SignBedrock = False,
     url: Url = None,
 ) -> None:
     """Serve the store over HTTP: to runtimes in any language, until Ctrl-C or SIGTERM.
@@ -71,15 +85,10 @@ def serve(
     from logging.config import dictConfig
 
     from onrecord.adapters.app import connect_tenants
-    from onrecord.domain.errors import NotInstalled
 
-    try:
+    with _server_needed():
         from onrecord.adapters.gateway.gateway import Proxying, serve_store
         from onrecord.adapters.gateway.server import Address
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.startswith("onrecord"):
-            raise
-        raise NotInstalled("onrecord serve", error.name, "serve") from error
     dictConfig(log_config(log_format))
     from onrecord.adapters.proxy.signing import BedrockSigner
     from onrecord.adapters.proxy.upstreams import upstreams_given
@@ -96,8 +105,22 @@ def serve(
         hosts=allow_host or (),
         access_log=access_log,
         proxying=proxying,
+        without_keys=without_keys,
         started=_say_started,
     )
+
+
+@contextmanager
+def _server_needed() -> Generator[None]:
+    """Say which extra is missing where a package of the server is."""
+    from onrecord.domain.errors import NotInstalled
+
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("onrecord"):
+            raise
+        raise NotInstalled("onrecord serve", error.name, "serve") from error
 
 
 def _say_started(address: Address) -> None:

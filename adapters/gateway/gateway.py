@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -25,7 +26,7 @@ from onrecord.adapters.service.quotas import Quota
 from onrecord.adapters.service.routes.table import ROUTES
 from onrecord.adapters.service.tails import Tails
 from onrecord.adapters.service.tenants import Tenants
-from onrecord.adapters.store import Store
+from onrecord.adapters.store import Store, backend_of
 
 
 def service_of(
@@ -79,9 +80,16 @@ def serve_store(
     hosts: Collection[str] = (),
     access_log: bool = False,
     proxying: Proxying | None = None,
+    without_keys: bool = False,
     started: Callable[[Address], None],
 ) -> None:
-    """Serve a store at an address until the process is told to end, then close it."""
-    service = service_of(store, open_store, hosts=hosts)
-    app = gateway_app(service, proxying)
-    serve(app, address, access_log=access_log, started=started, ending=service.end)
+    """Serve a store at an address until the process is told to end, and close it in any case.
+
+    InvalidInput where its keys cannot be seen: `without_keys` answers programs of this machine then.
+    """
+    with closing(store):
+        keyring = LogKeyring(backend_of(store), without_keys=without_keys)
+        keyring.must_show_keys()
+        service = service_of(store, open_store, keyring=keyring, hosts=hosts)
+        app = gateway_app(service, proxying)
+        serve(app, address, access_log=access_log, started=started, ending=service.end)

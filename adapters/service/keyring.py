@@ -15,7 +15,7 @@ from uuid import UUID
 from onrecord.adapters.service.access import Access
 from onrecord.adapters.storage.steps import beside_loop
 from onrecord.adapters.upkeep.keys import moment, new_request, parsed
-from onrecord.domain.errors import CorruptRecord, StorageError
+from onrecord.domain.errors import CorruptRecord, InvalidInput, StorageError
 from onrecord.domain.log import Backend
 from onrecord.domain.operators import (
     USED,
@@ -66,9 +66,14 @@ class LogKeyring:
         *,
         now: Callable[[], int] = moment,
         elapsed: Callable[[], float] = time.monotonic,
+        without_keys: bool = False,
     ) -> None:
-        """Look into a log; `now` is in microseconds since 1970-01-01 UTC, `elapsed` in seconds."""
+        """Look into a log; `now` is in microseconds since 1970-01-01 UTC, `elapsed` in seconds.
+
+        A log that shows its keys to nobody counts as one that has some, but `without_keys`.
+        """
         self._backend = backend
+        self._without_keys = without_keys
         self._now = now
         self._elapsed = elapsed
         self._lock = threading.Lock()
@@ -179,10 +184,22 @@ class LogKeyring:
         except CorruptRecord:
             return 0
 
+    def must_show_keys(self) -> None:
+        """Raise InvalidInput where keys cannot be seen, and nobody said to go on without them."""
+        if not (self._without_keys or self._backend.inventory().shows_operators()):
+            raise InvalidInput(
+                "this role sees no keys of the service: none would be good, and nobody could tell whether "
+                "one was issued. Connect as a gateway, which the log's owner lets in with SELECT "
+                "onrecord.admit_gateway('role', 'tenant'); or say --without-keys, to answer programs of "
+                "this machine alone"
+            )
+
     def _has_keys(self) -> bool:
         """Look for a stream with the id of a key: heads come in the order of their ids."""
-        after = _BEFORE_KEYS
-        with self._backend.inventory().moment() as moment_:
+        after, inventory = _BEFORE_KEYS, self._backend.inventory()
+        if not inventory.shows_operators():
+            return not self._without_keys
+        with inventory.moment() as moment_:
             while heads := moment_.heads(after, _HEADS):
                 for head in heads:
                     if is_key(head.conversation_id):

@@ -259,6 +259,10 @@ class MemoryInventory:
         """Return True: nobody else can reach it."""
         return True
 
+    def shows_operators(self) -> bool:
+        """Return True: who has the process has all of it."""
+        return True
+
     def unseen(self) -> list[str]:
         """Return nothing: all of it was checked."""
         return []

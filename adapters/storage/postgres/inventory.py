@@ -85,6 +85,10 @@ class PostgresInventory:
         """Return False: all that there is stands in the database."""
         return False
 
+    def shows_operators(self) -> bool:
+        """Return whether the role that connected may read the operators' stream of its tenant."""
+        return bool(self._connections.ask("shows_operators")[0][0])
+
     def unseen(self) -> list[str]:
         """Return what could not be checked."""
         [(keys, blobs)] = self._connections.ask("unbegun")

@@ -94,6 +94,10 @@ class SqliteInventory:
         """Return whether there is a mark beside the file."""
         return self._file.marks()[0] is not None
 
+    def shows_operators(self) -> bool:
+        """Return True: who has the file has all of it."""
+        return True
+
     def unseen(self) -> list[str]:
         """Return what could not be checked."""
         with self._file.connections.borrowed() as session:

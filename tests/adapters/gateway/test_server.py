@@ -12,6 +12,10 @@ import pytest
 import urllib3
 
 import onrecord
+from onrecord.adapters.app import connect_tenants
+from onrecord.adapters.gateway.gateway import serve_store
+from onrecord.adapters.gateway.server import Address
+from onrecord.domain.errors import InvalidInput, StorageUnavailable
 from tests.adapters.cli.command import PROGRAM
 from tests.patience import PATIENCE
 
@@ -60,6 +64,16 @@ def test_a_reader_that_takes_nothing_does_not_hold_up_the_end(tmp_path: Path) ->
             assert process.wait(PATIENCE) == 0
         # The server tells of those that it had to give up in the end.
         assert process.stderr.read() == ""
+
+
+def test_a_store_that_could_not_be_served_is_closed(tmp_path: Path) -> None:
+    store, open_store = connect_tenants(f"sqlite:///{tmp_path / 'log.db'}")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = Address(*taken.getsockname())
+        with pytest.raises(InvalidInput, match=f"127.0.0.1:{address.port}"):
+            serve_store(store, open_store, address, started=lambda _: None)
+    with pytest.raises(StorageUnavailable, match="closed"):
+        store.conversation("a").head()
 
 
 def test_an_address_that_is_taken_is_said_in_one_line(tmp_path: Path) -> None:

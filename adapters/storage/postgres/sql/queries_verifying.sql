@@ -253,6 +253,10 @@ CROSS JOIN LATERAL (
     UNION ALL SELECT 'is a member of the owner' WHERE NOT r.rolsuper AND pg_has_role(r.oid, n.nspowner, 'MEMBER')) AS w
 WHERE n.oid = '{log}'::regnamespace AND a.privilege_type = 'USAGE' AND a.grantee <> n.nspowner
 
+-- name: shows_operators
+-- The rows of an operators' stream are hidden from a role that is bound to a tenant, unless its kind reads them.
+SELECT {log}.bound_tenant() IS NULL OR {log}.bound_operators() IS NOT NULL
+
 -- name: unbegun
 -- Names that somebody asked for, and documents that no event came after yet.
 SELECT (SELECT count(*) FROM {log}.conversation_key AS k WHERE NOT EXISTS (
