@@ -14,13 +14,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
+from ssl import SSLCertVerificationError
 from typing import IO, Any, Final, TypeVar
 from urllib.parse import urlencode
 from weakref import WeakSet
 
 import urllib3
 from pydantic import BaseModel, ValidationError
-from urllib3.exceptions import HTTPError
+from urllib3.exceptions import HTTPError, SSLError
 from urllib3.util import Timeout
 
 from onrecord.adapters.storage.http.answers import Trouble, trouble_of, unreadable
@@ -43,6 +44,11 @@ PATIENCE_SECONDS: Final = 15.0
 _CONNECT_SECONDS: Final = 5.0
 _ANSWER_SECONDS: Final = 75.0
 """Longer than a service works on an answer: it says itself when it gives up."""
+
+_UNTRUSTED: Final = (
+    "the service's certificate is not trusted: check the host in the URL, or name the file of your "
+    "own authority in SSL_CERT_FILE"
+)
 
 _FIRST_PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 2.0
@@ -249,6 +255,8 @@ def _next_piece(pieces: Iterator[bytes]) -> bytes:
 
 def _cut(error: HTTPError) -> Trouble:
     """Return the trouble of a connection; what was not sent was not done either."""
+    if isinstance(error, SSLError) and isinstance(error.args[0], SSLCertVerificationError):
+        return Trouble(StorageUnavailable(_UNTRUSTED), pause=None, may_be_done=False)
     is_unsent = isinstance(
         error, urllib3.exceptions.NewConnectionError | urllib3.exceptions.ConnectTimeoutError
     )
