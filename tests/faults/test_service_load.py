@@ -39,7 +39,7 @@ AWAY = float(os.environ.get("ONRECORD_LOAD_AWAY", "0"))
 
 NUMBERS = Numbers(programs=200, tails=500, tenant_tails=4, slow_readers=20)
 MOST_GROWTH = 32 << 20
-"""Bytes. From the tenth round to the fiftieth 5 to 8 MiB were seen."""
+"""Bytes. From the tenth round to the fiftieth 5 to 13 MiB were seen."""
 
 
 class Service:
