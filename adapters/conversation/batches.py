@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from onrecord.adapters.conversation.conversation import Conversation, stream_of
 from onrecord.adapters.conversation.program_answers import AssistantCall, program_answer
@@ -16,7 +16,7 @@ from onrecord.adapters.conversation.signals import new_signal, signal_content
 from onrecord.adapters.conversation.tool_results import stored_result, tool_output
 from onrecord.adapters.inputs.arguments import call_given, text_given, text_if_given
 from onrecord.adapters.inputs.document_inputs import PromptPart, prompt, stored_prompt
-from onrecord.adapters.streams.stream import Done, Stream, append_first, done_of
+from onrecord.adapters.streams.stream import MAYBE_BEGUN, Done, Stream, append_first, done_of
 from onrecord.domain import conversation
 from onrecord.domain.errors import (
     CorruptRecord,
@@ -24,7 +24,6 @@ from onrecord.domain.errors import (
     InvalidInput,
     OnrecordError,
     StorageError,
-    VersionConflict,
 )
 from onrecord.domain.events import Event
 from onrecord.domain.log import Append, Backend, NewEvent
@@ -65,15 +64,18 @@ class _Prepared:
             stream.tenant, stream.conversation_id, (*self.beginning, *self.facts), expected
         )
 
-    def append_alone(self) -> Outcome:
-        """Record it by itself: it takes what a fork's origin has, and another may have begun it."""
+    def outcome_after(self, error: OnrecordError) -> Outcome:
+        """Return why it is not recorded; where it may be by itself, what became of that.
+
+        By itself it takes what a fork's origin has, and has no beginning where another holder was first.
+        """
+        may_be_begun = bool(self.beginning) and isinstance(error, MAYBE_BEGUN)
+        if not (may_be_begun or isinstance(error, DocumentMissing)):
+            return _told(error)
         try:
             return append_first(self.stream, self.facts, self.expected_version)
-        except OnrecordError as error:
-            return _told(error)
-
-
-_ALONE: Final = (VersionConflict, DocumentMissing)
+        except OnrecordError as alone:
+            return _told(alone)
 
 
 def append_batch(backend: Backend, entries: Sequence[BatchEntry]) -> list[Outcome]:
@@ -96,10 +98,8 @@ def append_batch(backend: Backend, entries: Sequence[BatchEntry]) -> list[Outcom
             continue
         try:
             outcomes.append(done_of(*next(verdicts)))
-        except _ALONE:
-            outcomes.append(each.append_alone())
         except OnrecordError as error:
-            outcomes.append(_told(error))
+            outcomes.append(each.outcome_after(error))
     return outcomes
 
 

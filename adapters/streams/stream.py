@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, assert_never
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypeVar, assert_never
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
@@ -59,6 +59,13 @@ Done: TypeAlias = Recorded | Duplicate
 
 # Events on their way into the log, and what it says to them.
 
+MAYBE_BEGUN: Final = (VersionConflict, IdempotencyMismatch)
+"""What a log says of a beginning where another holder was first.
+
+The log looks for what it knows before it looks at the version: where the other one recorded the same, only
+the beginning is new, a mismatch. What comes behind it is appended again without it, and that verdict told.
+"""
+
 
 def append_first(
     stream: Stream,
@@ -76,10 +83,8 @@ def append_first(
     events = (*(stream.draft(event, by=by) for event in beginning), *drafted)
     try:
         return stream.append_drafted(events, expected_version or 0)
-    except VersionConflict:
-        if expected_version is not None:
-            raise
-        return stream.append_drafted(drafted)
+    except MAYBE_BEGUN:
+        return stream.append_drafted(drafted, expected_version)
 
 
 def stored_again(record: Callable[[], T]) -> T:

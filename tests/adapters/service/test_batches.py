@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any, Final
 
 import pytest
 
 from tests.adapters.service.served import Served
+from tests.patience import PATIENCE
+
+SENDERS: Final = 8
 
 
 @pytest.fixture
@@ -136,3 +141,19 @@ def test_a_malformed_fact_refuses_the_whole_batch(service: Served) -> None:
     problem = appended(service, good, bad, status=422)
     assert problem["errors"][0]["pointer"].startswith("/entries/1/facts/0")
     assert version(service, "a") == 0
+
+
+def test_of_the_same_entry_sent_at_once_one_is_recorded_and_none_refused(service: Served) -> None:
+    entry = {"id": "e1", "facts": [prompt("Hi"), {"kind": "answer", "text": "Yes?"}]}
+    for number in range(5):
+        key = f"new{number}"
+        together = Barrier(SENDERS)
+
+        def send(_: int, key: str = key, together: Barrier = together) -> str:
+            together.wait(PATIENCE)
+            return str(appended(service, entry | {"key": key})[0]["outcome"])
+
+        with ThreadPoolExecutor(SENDERS) as pool:
+            outcomes = sorted(pool.map(send, range(SENDERS)))
+        assert outcomes == ["duplicate"] * (SENDERS - 1) + ["recorded"]
+        assert version(service, key) == 4
