@@ -1,7 +1,7 @@
-"""HTTP/1.1 as uvicorn and httptools read it, with a bound on what is no body.
+"""HTTP/1.1 as uvicorn and httptools read it, with bounds on what is no body, and on clients that take nothing.
 
-Both keep a head or a trailer however large it is, for as long as it takes, before anybody sees it.
-And a server that is to end would wait for a client that takes nothing.
+Both keep a head or a trailer however large it is, for as long as it takes, before anybody sees it. And
+they wait for good for a client that takes nothing of its answer, which holds what the answer needs.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ MOST_UNWANTED: Final = 128 << 20
 HEAD_SECONDS: Final = 30.0
 """How long a head may take to come."""
 
+WRITE_SECONDS: Final = 60.0
+"""How long a client may take nothing of its answer. Who takes a little is waited for."""
+
 TAKES_SECONDS: Final = 2.0
 """How long a server that is to end waits for a client that takes nothing of its answer."""
 
@@ -29,7 +32,7 @@ _VERSIONS: Final = ("1.0", "1.1")
 class BoundedHttp(HttpToolsProtocol):
     """One connection: a head that is too large, too slow or of another version ends it.
 
-    Once the server is to end, so does a client that takes nothing.
+    So does a client that takes nothing of its answer, soon once the server is to end.
 
     What a callback raises is a malformed request to uvicorn: 400, and the connection is closed.
     """
@@ -43,6 +46,7 @@ class BoundedHttp(HttpToolsProtocol):
         self._deadline: asyncio.TimerHandle | None = None
         self._next_look: asyncio.TimerHandle | None = None
         self._has_resumed = False
+        self._is_ending = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for the first head."""
@@ -59,7 +63,14 @@ class BoundedHttp(HttpToolsProtocol):
     def shutdown(self) -> None:
         """Finish what is under way, as long as the client takes it."""
         super().shutdown()
+        self._is_ending = True
         self._look_again()
+
+    def pause_writing(self) -> None:
+        """Wait until the client takes something, and not for good."""
+        super().pause_writing()
+        if self._next_look is None:
+            self._look_again()
 
     def resume_writing(self) -> None:
         """Go on: the client took something."""
@@ -141,8 +152,11 @@ class BoundedHttp(HttpToolsProtocol):
 
     def _look_again(self) -> None:
         self._has_resumed = False
+        if self._next_look is not None:
+            self._next_look.cancel()
         left = self.transport.get_write_buffer_size()
-        self._next_look = self.loop.call_later(TAKES_SECONDS, self._must_have_taken, left)
+        seconds = TAKES_SECONDS if self._is_ending else WRITE_SECONDS
+        self._next_look = self.loop.call_later(seconds, self._must_have_taken, left)
 
     def _must_have_taken(self, left: int) -> None:
         """Cut the connection of a client that took nothing; of one that waits, nothing is known."""
@@ -151,8 +165,10 @@ class BoundedHttp(HttpToolsProtocol):
         is_stuck = is_full or self.transport.is_closing()
         if is_stuck and 0 < left <= self.transport.get_write_buffer_size():
             self.transport.abort()
-        else:
+        elif is_stuck or self._is_ending or self.flow.write_paused:
             self._look_again()
+        else:
+            self._next_look = None
 
     def _give_up(self) -> None:
         self._deadline = None
