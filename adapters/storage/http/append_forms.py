@@ -36,50 +36,75 @@ class BlobForm(Given):
     """A reference to bytes that are stored in the conversation."""
 
     sha256: str
+    """The SHA-256 of the bytes, in hex digits."""
     size: Count
+    """How many bytes there are."""
 
 
 class EffectForm(Given):
     """What an event does to the head of its conversation; call ids are texts in bytes."""
 
     prompts: bool = False
+    """Whether an exchange begins with it."""
     opens_call: bytes | None = None
+    """The id of the call that it makes."""
     closes_call: bytes | None = None
+    """The id of the call that it gives a result to."""
     gives_up: bool = False
+    """Whether all open calls are given up."""
     points: Pointer | None = None
+    """What the head points at it as."""
     closes: bool = False
+    """Whether the conversation ends."""
     input_tokens: Count = 0
+    """The tokens that a model read."""
     output_tokens: Count = 0
+    """The tokens that a model wrote."""
 
 
 class NewEventForm(Given):
     """An event that the log does not have yet; `once` is a text in bytes."""
 
     event_id: UUID
+    """The id of the event, which stands for it for good."""
     type: TypeName
+    """What happened, by its stored name."""
     schema_version: SchemaVersion
+    """The version of the form of its body."""
     header: bytes
+    """The header of the client, in its canonical bytes."""
     salt: bytes
+    """The salt of its digest."""
     body: bytes
+    """The body."""
     effect: EffectForm = EffectForm()
+    """What it does to the head."""
     once: bytes | None = None
+    """What may be recorded once alone in the conversation."""
     blobs: tuple[BlobForm, ...] = ()
+    """The documents that it refers to."""
     needs: Need | None = None
+    """What the conversation must be for it to be recorded."""
 
 
 class AppendForm(Given):
     """Events for one conversation: all of them, or none."""
 
     tenant: UUID
+    """The tenant whose conversation it is."""
     conversation_id: UUID
+    """The id of the conversation."""
     events: list[NewEventForm]
+    """The events, in order."""
     expected_version: VersionOrBefore | None = None
+    """The version that the conversation must be at; null where any will do."""
 
 
 class AppendsForm(Given):
     """Requests to append, each with a verdict of its own."""
 
     appends: list[AppendForm]
+    """The requests."""
 
 
 class VerdictForm(Form):
@@ -88,18 +113,26 @@ class VerdictForm(Form):
     verdict: Literal[
         "recorded", "duplicate", "conflict", "mismatch", "forgotten", "blob-missing", "refused"
     ]
+    """What became of it."""
     first: int | None = None
+    """The version of its first event."""
     last: int | None = None
+    """The version of its last event."""
     position: int | None = None
+    """The place of its last event in the shard."""
     current: int | None = None
+    """The version that the conversation is at."""
     ordinal: int | None = None
+    """Which of its events it is about, from 0."""
 
 
 class VerdictsForm(Form):
     """A verdict for each request, in order."""
 
     incarnation: UUID
+    """The incarnation of the log."""
     verdicts: list[VerdictForm]
+    """The verdicts."""
 
 
 def append_form(append: Append) -> AppendForm:

@@ -33,7 +33,11 @@ class Form(BaseModel):
     """What comes or goes; a client passes over members that a newer service sends."""
 
     model_config = ConfigDict(
-        frozen=True, extra="ignore", ser_json_bytes="base64", val_json_bytes="base64"
+        frozen=True,
+        extra="ignore",
+        ser_json_bytes="base64",
+        val_json_bytes="base64",
+        use_attribute_docstrings=True,
     )
 
 
@@ -60,78 +64,99 @@ class Standing(Form):
     """Whose log this is for whoever asks, and what they may do with it."""
 
     tenant: UUID
+    """The tenant."""
     role: str
+    """What the key may do: read, write or operate."""
     all_tenants: bool
+    """Whether the key may name any tenant."""
     incarnation: UUID
+    """The incarnation of the log."""
     may_forget: bool
+    """Whether the key and the service may erase."""
 
 
 class ConversationIds(Given):
     """The ids of conversations."""
 
     conversation_ids: list[UUID]
+    """The ids."""
 
 
 class NewKey(Given):
     """A caller's name for a conversation, a text in bytes, and the id to give to it if it is new."""
 
     key: bytes
+    """The name."""
     conversation_id: UUID | None = None
+    """The id that a new conversation gets; null only looks for one."""
 
 
 class Found(Form):
     """The id that was found: of a conversation, or of the tenant whose it is."""
 
     id: UUID | None
+    """The id; null where there is none."""
 
 
 class Number(Form):
     """A count, a version or a time in microseconds."""
 
     number: int
+    """The number."""
 
 
 class Bytes(Given):
     """Bytes: a text, a statement, or what was made of one."""
 
     data: bytes
+    """The bytes."""
 
 
 class Sentences(Form):
     """Texts for people, a sentence or a name each."""
 
     sentences: list[str]
+    """The texts."""
 
 
 class ActorForm(Given):
     """The name of an actor, and the keyed digest that stands for it."""
 
     digest: bytes
+    """The keyed digest that stands for the name."""
     name: bytes
+    """The name, a text in bytes."""
 
 
 class StoredActorForm(Form):
     """A row of the directory of actors, as it is stored."""
 
     tenant: bytes
+    """The tenant whose it is: the bytes of its id."""
     digest: bytes
+    """The keyed digest that stands for the name."""
     actor_id: bytes
+    """The id that the name is erased by, in bytes."""
     name: bytes
+    """The name, as it is stored."""
 
 
 class ActorsForm(Form):
     """Names of actors."""
 
     actors: list[ActorForm]
+    """The names, with their digests."""
 
 
 class StoredActorsForm(Form):
     """The rows of the directory of actors."""
 
     actors: list[StoredActorForm]
+    """The rows."""
 
 
 class Digests(Given):
     """Keyed digests of names."""
 
     digests: list[bytes]
+    """The digests."""
