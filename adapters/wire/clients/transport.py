@@ -88,32 +88,40 @@ class RecordedBody:
         self._inner.close()
 
 
+_HELD_AT_MOST: Final = 1024**2
+"""How many bytes may follow where all may have come, until they go on: usage and an end are short."""
+
+
 class PendingChunks:
     """The chunks that are not handed on yet, because all may have come with them.
 
     The end of a body that does not say it is known only when nothing follows. What came since the
-    last time that all may have come is held; what came before goes on.
+    last time that all may have come is held; what came before goes on. So does all of it where it is
+    more than any end is.
     """
 
-    __slots__ = ("_chunks", "_endings")
+    __slots__ = ("_chunks", "_endings", "_size")
 
     def __init__(self) -> None:
         """Hold nothing."""
         self._chunks: list[bytes] = []
-        self._endings = 0
+        self._endings = self._size = 0
 
     def take(self, chunk: bytes, endings: int) -> list[bytes]:
         """Take a chunk, and how often all may have come by now; return the chunks that go on."""
         is_new, self._endings = endings != self._endings, endings
         if not endings:
             return [*self.rest(), chunk]
+        if self._size + len(chunk) > _HELD_AT_MOST and not is_new:
+            return [*self.rest(), chunk]
         ready = self.rest() if is_new else []
         self._chunks.append(chunk)
+        self._size += len(chunk)
         return ready
 
     def rest(self) -> list[bytes]:
         """Return all that was held: nothing follows, or what is there is recorded."""
-        chunks, self._chunks = self._chunks, []
+        chunks, self._chunks, self._size = self._chunks, [], 0
         return chunks
 
 
