@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from threading import Lock
+from typing import Final
 from urllib.parse import unquote
+from uuid import UUID
 from weakref import WeakKeyDictionary
 
 from onrecord.adapters.conversation.conversation import Conversation
@@ -28,6 +32,25 @@ from onrecord.domain.new_events import Attribution
 
 logger = logging.getLogger("onrecord")
 
+_MOST_REMARKED: Final = 4096
+
+
+class _Remarked:
+    """The agents whose parent is told: two first requests of one come at the same time."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._latest: OrderedDict[UUID, None] = OrderedDict()
+
+    def add(self, conversation_id: UUID) -> bool:
+        """Add a conversation; return whether it is new here."""
+        with self._lock:
+            is_new = conversation_id not in self._latest
+            self._latest[conversation_id] = None
+            if len(self._latest) > _MOST_REMARKED:
+                self._latest.popitem(last=False)
+        return is_new
+
 
 class Tenant:
     """The conversations of one store, and what is recorded of its calls."""
@@ -37,6 +60,7 @@ class Tenant:
         self._tenancy: Tenancy = tenancy_of(store)
         self._exchanges = ExchangeRecorder(Binding(self._tenancy.recorders))
         self._known = KnownHistories(self._tenancy)
+        self._remarked = _Remarked()
 
     def attribution(self, own: Mapping[str, str], actor: str | None) -> Attribution:
         """Return who acts by the headers of a request; the `actor`, by name, where they do not say so.
@@ -68,7 +92,7 @@ class Tenant:
         conversation_id = conversation_of(sending)
         if conversation_id is not None:
             self._known.note(conversation_id)
-            if is_agents_first:
+            if is_agents_first and self._remarked.add(conversation_id):
                 self._remark_parent(group, caller)
         return recorder
 

@@ -16,10 +16,15 @@ from onrecord.adapters.proxy.asgi import Header, Scope, Send
 from onrecord.adapters.proxy.binding import Tenant
 from onrecord.adapters.proxy.endpoints import why_unrecorded
 from onrecord.adapters.proxy.exchange import Outbound, exchange
-from onrecord.adapters.proxy.headers import WARNING, by_name, passed_on
+from onrecord.adapters.proxy.headers import (
+    WARNING,
+    by_name,
+    must_have_no_key_of_ours,
+    passed_on,
+)
 from onrecord.adapters.proxy.refusals import Refusal
 from onrecord.adapters.proxy.request_body import RequestBody, unpacked
-from onrecord.adapters.proxy.signing import UNSIGNED, Signer, is_signed
+from onrecord.adapters.proxy.signing import Signer, is_signed, unsigned
 from onrecord.adapters.proxy.upstreams import Upstream
 from onrecord.adapters.wire.bodies.attempt import AnswerRecorder
 from onrecord.adapters.wire.clients.recorded_async import done, opened, result_of
@@ -33,6 +38,7 @@ from onrecord.domain.errors import (
     MalformedJson,
     NotRecorded,
 )
+from onrecord.domain.jsontext import has_more_values
 
 logger = logging.getLogger("onrecord")
 
@@ -48,9 +54,14 @@ _HOP_METHODS: Final = frozenset({"CONNECT", "TRACE"})
 
 _UPGRADE: Final = ((b"upgrade", b"HTTP/1.1"), (b"connection", b"upgrade"))
 
-UPGRADE_REFUSED: Final = Refusal(
-    426, "what goes over a websocket is not recorded: call the API over HTTP instead", *_UPGRADE
-)
+_MOST_VALUES: Final = 1_000_000
+"""How many values of JSON a turn may have: each takes hundreds of bytes while it is recorded."""
+
+
+def upgrade_refused() -> Refusal:
+    """Return what a websocket is refused with."""
+    why = "what goes over a websocket is not recorded: call the API over HTTP instead"
+    return Refusal(426, why, *_UPGRADE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +114,7 @@ class Call:
             raise Refusal(405, "the method is for whoever is next, and no provider's")
         self._own = by_name(scope["headers"])
         if "upgrade" in self._own:
-            raise UPGRADE_REFUSED
+            raise upgrade_refused()
         self._tenant = tenant
         self._actor = actor
         self._upstream = upstream
@@ -111,9 +122,10 @@ class Call:
         self._policy = policy
         self._body = body
         self._headers = passed_on(scope["headers"])
+        must_have_no_key_of_ours(self._headers, address.query)
         self._is_signed = is_signed(self._headers)
         if self._is_signed and policy.signer is None:
-            raise UNSIGNED
+            raise unsigned()
         passed = {name: self._own[name] for name in (name.lower() for name, _ in self._headers)}
         path = f"/{address.path}"
         target = f"{path}?{address.query}" if address.query else path
@@ -172,6 +184,9 @@ class Call:
             return _Prepared(body, None, (self._policy.warning("its coding is not known", 400),))
         if read is not body:
             self._body.count(len(body) + len(read))
+        if await result_of(partial(has_more_values, read, _MOST_VALUES)):
+            why = f"the request has more than {_MOST_VALUES:,} values"
+            return _Prepared(body, None, (self._policy.warning(why, 413),))
         try:
             return _Prepared(body, await self._opened(read))
         except (InvalidContent, MalformedJson):

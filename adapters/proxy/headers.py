@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
@@ -20,6 +21,7 @@ _HOP_BY_HOP: Final = frozenset(
 )
 """The headers of one connection (RFC 9110, 7.6.1), with all that begin so: `proxy-`."""
 
+_KEY: Final = re.compile(r"(?<![A-Za-z0-9])ork_[0-9a-f]{32}_")
 _PROXY: Final = b"proxy-"
 _MADE_ANEW: Final = frozenset((b"host", b"content-length", b"expect"))
 
@@ -29,6 +31,15 @@ def passed_on(headers: Iterable[Header]) -> list[tuple[str, str]]:
     kept = _end_to_end(headers)
     texts = [(_text(name), _text(value)) for name, value in kept if name not in _MADE_ANEW]
     return [(name, value) for name, value in texts if not _is_own(name)]
+
+
+def must_have_no_key_of_ours(headers: Iterable[tuple[str, str]], query: str) -> None:
+    """Refuse what would hand a key of the record to the provider, where its own key belongs."""
+    if any(_KEY.search(text) for text in (query, *(value for _, value in headers))):
+        raise Refusal(
+            400,
+            "a key of Onrecord stands where the provider's belongs: it goes into the path alone",
+        )
 
 
 def handed_back(headers: Iterable[Header]) -> list[Header]:

@@ -58,6 +58,8 @@ class KnownHistories:
         """Look among the conversations of a tenant."""
         self._tenancy = tenancy
         self._lock = threading.Lock()
+        # Each call notes where it records, and waits for no lookup of others.
+        self._noting = threading.Lock()
         self._ends: list[Cursor] = []
         self._is_own: OrderedDict[UUID, bool] = OrderedDict()
         self._read_until: OrderedDict[UUID, int] = OrderedDict()
@@ -68,7 +70,7 @@ class KnownHistories:
 
     def note(self, conversation_id: UUID) -> None:
         """Take note that something is being said in a conversation: it is looked at first."""
-        with self._lock:
+        with self._noting:
             _keep(self._moved, conversation_id, None, _LATEST)
 
     def of_response(self, provider_id: str) -> str | None:
@@ -100,9 +102,12 @@ class KnownHistories:
 
     def _read_moved(self) -> None:
         """Read what came in the conversations that this process recorded in."""
-        for conversation_id in list(self._moved):
-            if self._read(conversation_id, self._read_until.get(conversation_id, 0)):
-                del self._moved[conversation_id]
+        with self._noting:
+            moved = list(self._moved)
+            self._moved.clear()
+        for conversation_id in moved:
+            if not self._read(conversation_id, self._read_until.get(conversation_id, 0)):
+                self.note(conversation_id)
 
     def _read_latest(self) -> None:
         """Read what came in the conversations that moved last, whoever recorded it."""

@@ -6,17 +6,18 @@ recorded in process records is recorded here, by the same recorder.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import aiohttp
 
 from onrecord.adapters.proxy.address import Address, address_of
-from onrecord.adapters.proxy.asgi import Receive, Scope, Send
+from onrecord.adapters.proxy.asgi import Message, Receive, Scope, Send
 from onrecord.adapters.proxy.binding import Tenants
-from onrecord.adapters.proxy.call import AGAIN, UPGRADE_REFUSED, Call, Policy, Unrecorded
+from onrecord.adapters.proxy.call import AGAIN, Call, Policy, Unrecorded, upgrade_refused
 from onrecord.adapters.proxy.exchange import new_session
 from onrecord.adapters.proxy.refusals import Refusal, refuse
 from onrecord.adapters.proxy.request_body import Hold, ProgramGone, RequestBody, hold_any
@@ -30,6 +31,9 @@ logger = logging.getLogger("onrecord")
 
 LONGEST: Final = 64 * 1024**2
 """How many bytes of a request are held to be recorded: documents come in requests."""
+
+_RECORDING_SECONDS: Final = 10.0
+"""How long it waits for what is being recorded when it closes."""
 
 _DENIAL: Final = "websocket.http.response"
 
@@ -85,19 +89,31 @@ class Proxy:
         self._policy = Policy(unrecorded, longest, signer)
         self._tenants = Tenants()
         self._session: aiohttp.ClientSession | None = None
+        self._calls: set[asyncio.Task[Any]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         match scope["type"]:
             case "http":
-                await self._answer(scope, receive, send)
+                task = asyncio.current_task()
+                assert task is not None  # An application runs in a task of the server.
+                self._calls.add(task)
+                try:
+                    await self._answer(scope, receive, send)
+                finally:
+                    self._calls.discard(task)
             case "websocket":
                 await _deny(scope, receive, send)
             case _:
                 raise ValueError("only requests are answered: `close` ends what is open")
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Let go of connections, when what came of the calls is recorded.
+
+        A server that is to end cancels calls that take too long, and closes without waiting for them.
+        """
+        if self._calls:
+            await asyncio.wait(self._calls, timeout=_RECORDING_SECONDS)
         session, self._session = self._session, None
         if session is not None:
             await session.close()
@@ -151,8 +167,7 @@ async def _deny(scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "websocket.close"})
         return
 
-    async def send_denial(message: dict[str, object] | object) -> None:
-        assert isinstance(message, dict)
+    async def send_denial(message: Message) -> None:
         await send({**message, "type": f"websocket.{message['type']}"})
 
-    await refuse(send_denial, UPGRADE_REFUSED, "openai-responses")
+    await refuse(send_denial, upgrade_refused(), "openai-responses")

@@ -18,13 +18,16 @@ _OF_SIGNATURE: Final = frozenset(
     ("authorization", "x-amz-date", "x-amz-security-token", "x-amz-content-sha256")
 )
 _SERVICE: Final = "bedrock"
-_REGION: Final = re.compile(r"//bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.")
+_REGION: Final = re.compile(r"https?://bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.")
 
-UNSIGNED: Final = Refusal(
-    403,
-    "the request is signed for this address, which AWS refuses: use AWS_BEARER_TOKEN_BEDROCK, have "
-    "the proxy sign anew (--sign-bedrock), or record boto3 in the program",
-)
+
+def unsigned() -> Refusal:
+    """Return what a request is refused with that is signed for the proxy."""
+    return Refusal(
+        403,
+        "the request is signed for this address, which AWS refuses: use AWS_BEARER_TOKEN_BEDROCK, "
+        "have the proxy sign anew (--sign-bedrock), or record boto3 in the program",
+    )
 
 
 class Signer(Protocol):
@@ -81,7 +84,7 @@ class BedrockSigner:
 
 
 def _region_of(url: str) -> str:
-    match = _REGION.search(url)
+    match = _REGION.match(url)  # The program's part may say anything.
     if match is None:
         raise Refusal(403, "the region to sign for is not in the provider's URL: name it")
     return match[1]
