@@ -133,8 +133,12 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What one look at the log found: where it was, where it is, and the frames of each tenant."""
+    """What one look at the log found: where it was, where it is, and the frames of each tenant.
 
+    `erasures` is how many there were before anything was read.
+    """
+
+    erasures: int
     before: Positions
     after: Positions
     frames: Mapping[UUID, list[Frame]]
@@ -154,7 +158,8 @@ class Hub:
         self._turns = asyncio.Semaphore(_AT_ONCE)
         # Who owns a conversation never changes.
         self._owner: Callable[[UUID], UUID | None] = lru_cache(_REMEMBERED)(backend.owner)
-        self._forgot = 0
+        self._erasures: int | None = None
+        self.forgot = 0
         self.is_over = False
 
     @contextmanager
@@ -173,7 +178,11 @@ class Hub:
                 self._channels.pop(tenant, None)
 
     async def ends(self) -> list[Cursor]:
-        """Return where the log ends, shard by shard."""
+        """Return where the log ends, shard by shard.
+
+        A tail begins with it. What was erased before that, by whichever server, is not sent from here.
+        """
+        self._note(await self._steps.run(self._backend.erasures))
         return await self._steps.run(self._backend.cursors)
 
     async def read(self, tenant: UUID, after: Place) -> tuple[list[Frame], Place]:
@@ -184,7 +193,12 @@ class Hub:
         """
         read = self._behind if after.conversation_id is None else self._behind_own
         async with self._turns:
-            return await self._steps.run(partial(read, tenant, after))
+            while True:
+                forgot = self.forgot
+                found = await self._steps.run(partial(read, tenant, after))
+                # What was erased meanwhile may be among it.
+                if forgot == self.forgot:
+                    return found
 
     def end(self) -> None:
         """End all tails: the server was told to end."""
@@ -196,9 +210,9 @@ class Hub:
     def forget(self) -> None:
         """Keep nothing that was read, and nothing that is being read now: something was erased.
 
-        All tails read by themselves until the hub has looked again.
+        All tails read by themselves until the hub has looked again. `forgot` is how often that was.
         """
-        self._forgot += 1
+        self.forgot += 1
         self._positions = None
         for channel in self._channels.values():
             channel.frames.clear()
@@ -215,10 +229,11 @@ class Hub:
         try:
             while self._channels and not self.is_over:
                 tenants = frozenset(self._channels)
-                forgot = self._forgot
+                forgot = self.forgot
                 try:
                     look = await steps.run(partial(self._look, tenants))
-                    if forgot == self._forgot:
+                    self._note(look.erasures)
+                    if forgot == self.forgot:
                         self._publish(tenants, look)
                 except StorageError as error:
                     _LOG.warning("tails cannot read the log now: %s", type(error).__name__)
@@ -228,17 +243,24 @@ class Hub:
         finally:
             steps.close()
 
+    def _note(self, erasures: int) -> None:
+        """Keep nothing where something was erased since: another server may have done so."""
+        known, self._erasures = self._erasures, erasures
+        if known not in (None, erasures):
+            self.forget()
+
     def _look(self, tenants: frozenset[UUID]) -> _Look:
         """Return what is new; waits a moment where nothing is."""
         seen = self._wakeups.seen()
+        erasures = self._backend.erasures()
         ends = {end.shard: end for end in self._backend.cursors()}
         after = {shard: end.position for shard, end in ends.items()}
         before = self._positions
         if before is None:
-            return _Look(after, after, {})
+            return _Look(erasures, after, after, {})
         if after == before:
             self._wakeups.wait(seen, lambda: self.is_over)
-            return _Look(before, before, {})
+            return _Look(erasures, before, before, {})
         frames: dict[UUID, list[Frame]] = {}
         reached = dict(before)
         for shard, end in ends.items():
@@ -248,7 +270,7 @@ class Hub:
                 reached[shard] = page[-1].position if page else start.position
                 for tenant, own in self._by_tenant(page, tenants).items():
                     frames.setdefault(tenant, []).extend(self._frames(end, tenant, own))
-        return _Look(before, reached, frames)
+        return _Look(erasures, before, reached, frames)
 
     def _publish(self, tenants: frozenset[UUID], look: _Look) -> None:
         self._positions = dict(look.after)

@@ -59,6 +59,8 @@ async def forget(call: Call[Empty, Empty]) -> Response:
     tenant = await call.steps.run(partial(_erased_tenant, call, conversation_id))
     store = await call.tenants.store_of(tenant)
     erased = await call.steps.run_long(partial(erase_in, store, conversation_id))
+    # What tails were about to be sent of it is gone, too.
+    call.tails.hub.forget()
     return answered(Number(number=erased))
 
 

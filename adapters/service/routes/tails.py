@@ -116,10 +116,13 @@ class _Tail:
         with self._hub.channel(self._call.tenant) as channel:
             while not self._hub.is_over:
                 moved = channel.moved
-                found = await self._next(channel)
+                found, forgot = await self._next(channel), self._hub.forgot
                 if found is None:
                     return
                 for piece in filter(None, found):
+                    # The rest may hold what was erased while the client took its time: it comes again.
+                    if forgot != self._hub.forgot:
+                        return
                     yield piece
                 if not await self._may_go_on():
                     return
