@@ -15,7 +15,7 @@ from onrecord.adapters.storage.http.forms import (
     text_bytes,
     text_of,
 )
-from onrecord.adapters.storage.http.transport import Ask, Transport
+from onrecord.adapters.storage.http.transport import MOST_LISTED, Ask, Transport
 from onrecord.domain.actors import ActorName
 
 _ACTORS: Final = "/v1/log/actors"
@@ -42,5 +42,7 @@ class HttpActors:
 
     def stored(self) -> Iterator[ActorName]:
         """Yield all that is kept, of all tenants that the key is for."""
-        for row in self._transport.form(Ask("GET", _ACTORS), StoredActorsForm).actors:
+        for row in self._transport.form(
+            Ask("GET", _ACTORS, most=MOST_LISTED), StoredActorsForm
+        ).actors:
             yield ActorName(row.tenant, row.digest, row.actor_id, row.name)

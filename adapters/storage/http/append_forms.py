@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Literal, cast
 from uuid import UUID
 
+from pydantic import model_validator
+
 from onrecord.adapters.storage.http.forms import (
     Count,
     Form,
@@ -124,6 +126,11 @@ class VerdictForm(Form):
     """The version that the conversation is at."""
     ordinal: int | None = None
     """Which of its events it is about, from 0."""
+
+    @model_validator(mode="after")
+    def _must_be_a_verdict(self) -> VerdictForm:
+        verdict_of(self)
+        return self
 
 
 class VerdictsForm(Form):

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
+from pydantic import model_validator
+
 from onrecord.adapters.storage.http.forms import Form, text_bytes, text_of
 from onrecord.domain.head import Head
 from onrecord.domain.log import CatalogueEntry, Cursor, NewSince, RecordedEvent, Told
@@ -87,6 +89,12 @@ class TellForm(Form):
     is_all: bool
     """Whether no others follow that the answer had no room for."""
 
+    @model_validator(mode="after")
+    def _must_go_on(self) -> TellForm:
+        if not (self.events or self.is_all):
+            raise ValueError("others follow nothing")
+        return self
+
 
 class OpenCallForm(Form):
     """A call that awaits its result, and the version of its event; the id is a text in bytes."""
@@ -95,6 +103,11 @@ class OpenCallForm(Form):
     """The id of the call."""
     version: int
     """The version of the event that made it."""
+
+    @model_validator(mode="after")
+    def _must_be_a_text(self) -> OpenCallForm:
+        text_of(self.call_id)
+        return self
 
 
 class HeadForm(Form):
@@ -164,10 +177,16 @@ class CursorForm(Form):
 
 
 class CursorsForm(Form):
-    """The end of each shard."""
+    """The end of each shard; a log has one at least."""
 
     cursors: list[CursorForm]
     """The ends, shard by shard."""
+
+    @model_validator(mode="after")
+    def _must_have_a_shard(self) -> CursorsForm:
+        if not self.cursors:
+            raise ValueError("no log is without a shard")
+        return self
 
 
 def event_form(event: RecordedEvent) -> RecordedEventForm:

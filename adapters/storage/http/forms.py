@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Annotated, Final
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from onrecord.domain.log import BEFORE_FIRST
 
@@ -146,6 +146,12 @@ class ActorsForm(Form):
 
     actors: list[ActorForm]
     """The names, with their digests."""
+
+    @model_validator(mode="after")
+    def _must_be_texts(self) -> ActorsForm:
+        for actor in self.actors:
+            text_of(actor.name)
+        return self
 
 
 class StoredActorsForm(Form):

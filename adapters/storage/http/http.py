@@ -9,19 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from tempfile import SpooledTemporaryFile
 from typing import Any, Final
 from uuid import UUID
 
 from pydantic import BaseModel, ValidationError
 
-from onrecord.adapters.storage.append import Proof, must_be_apart, verified
+from onrecord.adapters.storage.append import Proof, must_be_apart
+from onrecord.adapters.storage.http import blobs
 from onrecord.adapters.storage.http.actors import HttpActors
 from onrecord.adapters.storage.http.address import base_of, key_given
 from onrecord.adapters.storage.http.answers import unreadable
 from onrecord.adapters.storage.http.append_forms import (
     AppendsForm,
-    BlobForm,
     VerdictsForm,
     append_form,
     verdict_of,
@@ -54,10 +53,15 @@ from onrecord.adapters.storage.http.forms import (
 )
 from onrecord.adapters.storage.http.repeated_appends import own_verdicts
 from onrecord.adapters.storage.http.subscription import HttpSubscription
-from onrecord.adapters.storage.http.transport import PATIENCE_SECONDS, Ask, FormT, Transport
-from onrecord.adapters.storage.steps import LoopSteps, each_beside_loop
+from onrecord.adapters.storage.http.transport import (
+    MOST_LISTED,
+    PATIENCE_SECONDS,
+    Ask,
+    FormT,
+    Transport,
+)
+from onrecord.adapters.storage.steps import LoopSteps
 from onrecord.adapters.storage.subscription import Wakeups, owned_by
-from onrecord.domain.blobs import digest_of
 from onrecord.domain.content import Blob
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.head import Head, Pointer
@@ -75,9 +79,6 @@ from onrecord.domain.log import (
 )
 
 LOG: Final = "/v1/log"
-
-_HELD: Final = 1 << 20
-"""The most bytes of a document that are held in memory while they are sent; others wait in a file."""
 
 _DIGESTS: Final = 4_096
 
@@ -279,7 +280,8 @@ class Http:
     def conversations(self, tenant: UUID) -> Iterator[CatalogueEntry]:
         """Yield the conversations that have begun, the one that moved last first."""
         # As a whole: a list that is cut would begin again in another order.
-        answer = self._transport.answer(Ask("GET", f"{LOG}/catalogue", {"tenant": tenant}))
+        ask = Ask("GET", f"{LOG}/catalogue", {"tenant": tenant}, most=MOST_LISTED)
+        answer = self._transport.answer(ask)
         try:
             for line in answer.data.splitlines():
                 yield catalogue_of(CatalogueForm.model_validate_json(line))
@@ -288,23 +290,17 @@ class Http:
 
     def open_conversations(self, tenant: UUID) -> list[UUID]:
         """Return the conversations that have begun and are not closed, by their ids."""
-        query = {"tenant": tenant}
-        return self._got("open-conversations", ConversationIds, query).conversation_ids
+        return self._ids("open-conversations", {"tenant": tenant})
 
     def put_blob(self, tenant: UUID, conversation_id: UUID, chunks: Iterable[bytes]) -> Blob:
         """Store bytes and return the reference; storing them again changes nothing."""
         path = f"{LOG}/conversations/{conversation_id}/blobs"
-        with SpooledTemporaryFile[bytes](max_size=_HELD) as file:
-            for chunk in each_beside_loop(chunks):
-                file.write(chunk)
-            form = self._transport.form(Ask("POST", path, None, file, str(tenant)), BlobForm)
-        return Blob(sha256=form.sha256, size=form.size)
+        return blobs.put(self._transport, path, tenant, chunks)
 
     def get_blob(self, conversation_id: UUID, blob: Blob) -> Iterator[bytes]:
         """Yield the bytes of a blob in pieces; CorruptRecord if they are missing or others."""
-        sha256 = digest_of(blob).hex()
-        path = f"{LOG}/conversations/{conversation_id}/blobs/{sha256}"
-        yield from verified(self._transport.stream(Ask("GET", path, {"size": blob.size})), blob)
+        path = f"{LOG}/conversations/{conversation_id}/blobs"
+        yield from blobs.get(self._transport, path, blob)
 
     def sweep_blobs(self, age: int) -> int:
         """Delete blobs that no event refers to and that were stored so long ago, at least."""
@@ -345,7 +341,7 @@ class Http:
 
     def erased(self, after: int) -> list[UUID]:
         """Return the conversations of the erasures that come after so many, in order."""
-        return self._got("erased", ConversationIds, {"after": after}).conversation_ids
+        return self._ids("erased", {"after": after})
 
     def digest(self, text: str) -> bytes:
         """Return the keyed digest (16 bytes) of a name, which the service makes."""
@@ -379,6 +375,10 @@ class Http:
 
     def _asked_proof(self, tenant: UUID, statement: bytes) -> bytes:
         return self._posted("proofs", Bytes, Bytes(data=statement), tenant).data
+
+    def _ids(self, path: str, query: dict[str, Any]) -> list[UUID]:
+        ask = Ask("GET", f"{LOG}/{path}", query, most=MOST_LISTED)
+        return self._transport.form(ask, ConversationIds).conversation_ids
 
     def _got(self, path: str, kind: type[FormT], query: dict[str, Any] | None = None) -> FormT:
         return self._transport.form(Ask("GET", f"{LOG}/{path}", query), kind)

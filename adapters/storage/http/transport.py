@@ -25,6 +25,12 @@ from urllib3.exceptions import HTTPError, SSLError
 from urllib3.util import Timeout
 
 from onrecord.adapters.storage.http.answers import Trouble, trouble_of, unreadable
+from onrecord.adapters.storage.http.bounded_answers import (
+    ANSWER_SECONDS,
+    Allowance,
+    allowing,
+    bounded_pool,
+)
 from onrecord.adapters.storage.interrupts import begin_anew_in_children
 from onrecord.adapters.storage.steps import CLOSED, is_driven, wait_for
 from onrecord.domain.errors import StorageUnavailable
@@ -41,10 +47,17 @@ _TAILS: Final = 1_000
 PATIENCE_SECONDS: Final = 15.0
 """How long a request is repeated that got no answer."""
 
-_CONNECT_SECONDS: Final = 5.0
-_ANSWER_SECONDS: Final = 75.0
-"""Longer than a service works on an answer: it says itself when it gives up."""
+MOST_BYTES: Final = 128 << 20
+"""Of an answer: the largest append that a service takes comes back in less."""
 
+MOST_LISTED: Final = 1 << 30
+"""Of an answer that grows with what a tenant has."""
+
+_MOST_OF_PROBLEM: Final = 1 << 20
+
+_CONNECT_SECONDS: Final = 5.0
+
+_TOO_LARGE: Final = "what answers at this URL sends more than a service does: check the URL, and what stands between"
 _UNTRUSTED: Final = (
     "the service's certificate is not trusted: check the host in the URL, or name the file of your "
     "own authority in SSL_CERT_FILE"
@@ -59,7 +72,8 @@ _CHUNK: Final = 1 << 16
 class Ask:
     """A request: `body` is a form, or a file that is read from its beginning.
 
-    `is_tail` says that the service waits with its answer until something follows.
+    `is_tail` says that the service waits with its answer until something follows. `most` are the bytes
+    that its answer may have.
     """
 
     method: str
@@ -68,6 +82,7 @@ class Ask:
     body: BaseModel | IO[bytes] | None = None
     tenant: str | None = None
     is_tail: bool = False
+    most: int = MOST_BYTES
 
     def target(self) -> str:
         """Return the path with its query; what is None is left out."""
@@ -103,7 +118,7 @@ class Transport:
 
     def begin_anew(self) -> None:
         """Leave connections and threads to the parent: what a forked child does first."""
-        self._pool = urllib3.PoolManager(num_pools=1, maxsize=THREADS + _TAILS, retries=False)
+        self._pool = bounded_pool(THREADS + _TAILS)
         self._lock = threading.Lock()
         self._threads: dict[int, ThreadPoolExecutor] = {}
 
@@ -147,8 +162,11 @@ class Transport:
         return self.waited(partial(self._answer, ask, repeats=repeats), most)
 
     def stream(self, ask: Ask) -> Iterator[bytes]:
-        """Yield the bytes that are answered, piece by piece; asked again, only what is missing."""
-        given, repeating = 0, _Repeating(self._patience)
+        """Yield the bytes that are answered, piece by piece; asked again, only what is missing.
+
+        Patience begins anew where more came: a long download is not given up at its second cut.
+        """
+        given, counted, repeating = 0, 0, _Repeating(self._patience)
         while True:
             self.must_be_open()
             try:
@@ -156,6 +174,8 @@ class Transport:
                     given += len(piece)
                     yield piece
             except Trouble as trouble:
+                if given - counted >= _CHUNK:
+                    counted, repeating = given, _Repeating(self._patience)
                 self.waited(partial(repeating.pause, trouble))
             else:
                 return
@@ -187,25 +207,29 @@ class Transport:
                 is_repeated = is_repeated or trouble.may_be_done
 
     def _once(self, ask: Ask) -> bytes:
-        response = self._send(ask, preload=True)
-        if response.status >= 300:
-            raise trouble_of(response.status, response.headers, response.data)
-        return response.data
+        return self._sent(ask).whole()
 
     def _pieces(self, ask: Ask, given: int) -> Iterator[bytes]:
-        response = self.waited(partial(self._send, ask, preload=False))
+        answered = self.waited(partial(self._sent, ask))
         try:
-            if response.status >= 300:
-                raise trouble_of(response.status, response.headers, self.waited(response.read))
-            pieces = response.stream(_CHUNK)
-            while piece := self.waited(partial(_next_piece, pieces)):
+            while piece := self.waited(answered.piece):
                 skipped, given = piece[given:], max(0, given - len(piece))
                 if skipped:
                     yield skipped
         finally:
-            response.close()
+            answered.response.close()
 
-    def _send(self, ask: Ask, *, preload: bool) -> urllib3.BaseHTTPResponse:
+    def _sent(self, ask: Ask) -> _Answered:
+        """Return the answer of success that begins; Trouble where it is none."""
+        with allowing(ask.most) as allowance:
+            try:
+                answered = _Answered(self._send(ask), allowance)
+            except HTTPError as error:
+                raise _cut(error, allowance) from None
+        answered.must_be_told()
+        return answered
+
+    def _send(self, ask: Ask) -> urllib3.BaseHTTPResponse:
         headers, body = dict(self._headers), ask.body
         if ask.tenant is not None:
             headers["onrecord-tenant"] = ask.tenant
@@ -218,22 +242,61 @@ class Transport:
             headers["content-length"] = str(body.seek(0, 2))
             body.seek(0)
             data = body
-        try:
-            response = self._pool.request(
-                ask.method,
-                self.base + ask.target(),
-                body=data,
-                headers=headers,
-                redirect=False,
-                preload_content=preload,
-                timeout=Timeout(connect=_CONNECT_SECONDS, read=_ANSWER_SECONDS),
-            )
-        except HTTPError as error:
-            raise _cut(error) from None
-        if not _tells_its_end(response):
-            response.close()
+        return self._pool.request(
+            ask.method,
+            self.base + ask.target(),
+            body=data,
+            headers=headers,
+            redirect=False,
+            preload_content=False,
+            decode_content=False,
+            timeout=Timeout(connect=_CONNECT_SECONDS, read=ANSWER_SECONDS),
+        )
+
+
+class _Answered:
+    """An answer whose head came, and whose body comes within an allowance."""
+
+    def __init__(self, response: urllib3.BaseHTTPResponse, allowance: Allowance) -> None:
+        self.response = response
+        self._allowance = allowance
+
+    def must_be_told(self) -> None:
+        """Raise Trouble where the answer is none of success, or cannot be read."""
+        if not _tells_its_end(self.response):
+            self.response.close()
             raise Trouble(unreadable(), pause=0.0, may_be_done=True)
-        return response
+        if self.response.headers.get("content-encoding", "identity").lower() != "identity":
+            # No coding was asked for.
+            self.response.close()
+            raise Trouble(unreadable(), pause=None, may_be_done=True)
+        if self.response.status >= 300:
+            raise trouble_of(self.response.status, self.response.headers, self._problem())
+
+    def whole(self) -> bytes:
+        """Return the body."""
+        return b"".join(iter(self.piece, b""))
+
+    def piece(self) -> bytes:
+        """Return what comes next of the body; nothing at its end."""
+        try:
+            return self.response.read(_CHUNK)
+        except HTTPError as error:
+            raise _cut(error, self._allowance) from None
+        except ValueError:
+            # A chunk of a length below zero.
+            self.response.close()
+            raise Trouble(unreadable(), pause=None, may_be_done=True) from None
+
+    def _problem(self) -> bytes:
+        """Return the body; nothing where it is larger than that of any problem."""
+        body = b""
+        while piece := self.piece():
+            body += piece
+            if len(body) > _MOST_OF_PROBLEM:
+                self.response.close()
+                return b""
+        return body
 
 
 def _tells_its_end(response: urllib3.BaseHTTPResponse) -> bool:
@@ -246,15 +309,10 @@ def _tells_its_end(response: urllib3.BaseHTTPResponse) -> bool:
     return response.headers.get("content-length", "").isdecimal() or coding.lower() == "chunked"
 
 
-def _next_piece(pieces: Iterator[bytes]) -> bytes:
-    try:
-        return next(pieces, b"")
-    except HTTPError as error:
-        raise _cut(error) from None
-
-
-def _cut(error: HTTPError) -> Trouble:
+def _cut(error: HTTPError, allowance: Allowance) -> Trouble:
     """Return the trouble of a connection; what was not sent was not done either."""
+    if allowance.is_exceeded:
+        return Trouble(StorageUnavailable(_TOO_LARGE), pause=None, may_be_done=True)
     if isinstance(error, SSLError) and isinstance(error.args[0], SSLCertVerificationError):
         return Trouble(StorageUnavailable(_UNTRUSTED), pause=None, may_be_done=False)
     is_unsent = isinstance(
@@ -266,16 +324,22 @@ def _cut(error: HTTPError) -> Trouble:
 
 
 class _Repeating:
-    """The pauses between the repetitions of one request, until patience ends."""
+    """The pauses between the repetitions of one request, until patience ends.
+
+    It begins with the first trouble: an answer that was waited for in vain is asked for again.
+    """
 
     def __init__(self, patience: float) -> None:
-        self._ends = time.monotonic() + patience if patience else None
+        self._patience = patience
+        self._ends: float | None = None
         self._next = _FIRST_PAUSE
 
     def pause(self, trouble: Trouble) -> None:
         """Wait before it is asked again; raise the error where it is not."""
-        if trouble.pause is None or self._ends is None:
+        if trouble.pause is None or not self._patience:
             raise trouble.error
+        if self._ends is None:
+            self._ends = time.monotonic() + self._patience
         # At random, so that many clients of a service that comes back do not come at once.
         seconds = max(trouble.pause, self._next * random.uniform(0.5, 1.0))
         if time.monotonic() + seconds > self._ends:

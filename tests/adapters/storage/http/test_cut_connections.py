@@ -106,11 +106,11 @@ def test_each_verb_that_may_be_asked_twice_is_answered_whatever_is_cut(
     conversation = log.open(TENANT, "ada")
     log.append([appending(conversation, started("ada"), prompt(), answer())])
     for name, verb in repeated_verbs(log, conversation).items():
-        expected = verb()
+        expected, cuts = verb(), proxy.cuts
         for cut in CUTS:
             proxy.arm(cut)
             assert wait(log, verb) == expected, (name, cut)
-        assert proxy.cuts % len(CUTS) == 0, name
+        assert proxy.cuts - cuts == len(CUTS), name
 
 
 @pytest.mark.parametrize("cut", CUTS)
