@@ -19,6 +19,7 @@ from typing import Final, TypeAlias
 from uuid import UUID
 
 from onrecord.adapters.service.events import event_documents
+from onrecord.adapters.service.model import json_bytes
 from onrecord.adapters.storage.steps import Steps
 from onrecord.adapters.storage.subscription import Wakeups, must_be_current, wakeups_of
 from onrecord.domain.errors import StorageError
@@ -350,13 +351,13 @@ class Hub:
             _frame(
                 replace(of, position=event.position),
                 event,
-                document.model_dump_json(),
+                json_bytes(document),
             )
             for event, document in zip(own, documents, strict=True)
         ]
 
 
-def _frame(cursor: Cursor, event: RecordedEvent, data: str) -> Frame:
+def _frame(cursor: Cursor, event: RecordedEvent, data: bytes) -> Frame:
     named = f"{cursor.incarnation}:{cursor.shard}:{cursor.position}"
-    text = f"id: {named}\ndata: {data}\n\n".encode()
+    text = b"id: %s\ndata: %s\n\n" % (named.encode(), data)
     return Frame(cursor, event.conversation_id, event.version, text)

@@ -16,7 +16,7 @@ from onrecord.adapters.asynchronous.store import AsyncStore
 from onrecord.adapters.service.access import Access, Role
 from onrecord.adapters.service.bodies import Limits
 from onrecord.adapters.service.metrics import ServiceMetrics
-from onrecord.adapters.service.model import Empty
+from onrecord.adapters.service.model import Empty, json_bytes
 from onrecord.adapters.service.quotas import Share
 from onrecord.adapters.service.tails import Tails
 from onrecord.adapters.service.tenants import Tenants
@@ -102,7 +102,7 @@ def answered(
     model: BaseModel, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
     """Return the answer that has a model as its body; members at their defaults are in it."""
-    body = model.__pydantic_serializer__.to_json(model)
+    body = json_bytes(model)
     return Response(body, status, headers, media_type=_JSON)
 
 
@@ -112,7 +112,7 @@ def tagged(request: Request, model: BaseModel) -> Response:
     The tag is of the bytes. So what was erased since, a name that was forgotten, or another release
     makes another one, and a cache is asked each time whether what it has still is so.
     """
-    body = model.__pydantic_serializer__.to_json(model)
+    body = json_bytes(model)
     tag = etag(sha256(body).hexdigest()[:32])
     if is_known(request, tag):
         return not_modified(tag)

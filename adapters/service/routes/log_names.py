@@ -10,7 +10,7 @@ from uuid import UUID
 from starlette.responses import Response, StreamingResponse
 
 from onrecord.adapters.asynchronous.iteration import awaited_each
-from onrecord.adapters.service.model import Empty, Model
+from onrecord.adapters.service.model import Empty, Model, json_bytes
 from onrecord.adapters.service.problems import (
     FORBIDDEN,
     MALFORMED,
@@ -104,7 +104,7 @@ def _line(entry: CatalogueEntry) -> bytes:
         started_at=entry.started_at,
         recorded_at=entry.recorded_at,
     )
-    return form.__pydantic_serializer__.to_json(form) + b"\n"
+    return json_bytes(form) + b"\n"
 
 
 async def open_conversations(call: Call[Which, Empty]) -> Response:
