@@ -93,7 +93,7 @@ def test_what_is_written_is_there_once_and_told_so(
 def test_each_verb_that_may_be_asked_twice_is_answered(log: Http, proxy: CuttingProxy) -> None:
     conversation = log.open(TENANT, "ada")
     log.append([appending(conversation, started("ada"), prompt(), answer())])
-    cuts = cycle[Cut](CUTS)
+    cuts: Iterator[Cut] = cycle(CUTS)
     for name, verb in repeated_verbs(log, conversation).items():
         cut = next(cuts)
         expected = verb()
