@@ -159,7 +159,9 @@ def issue(
     output.sentence(key.token)
     output.note("This key cannot be shown again. A program sends it as `Authorization: Bearer`.")
     if expires is None:
-        output.note(f"It never expires: `onrecord keys revoke {key.key_id}` takes it back.")
+        of_tenant = f" --tenant {tenant}" if tenant else ""
+        revoke = f"onrecord keys revoke {key.key_id}{of_tenant}"
+        output.note(f"It never expires: `{revoke}` takes it back.")
 
 
 @keys.command(name="list", cls=Command)

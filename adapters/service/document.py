@@ -10,6 +10,8 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict
 from pydantic.json_schema import models_json_schema
 
+from onrecord.adapters.recording.actor_headers import ACTOR, ON_BEHALF_OF
+from onrecord.adapters.service.doors import TENANT
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.parameters import PATH_PARAMETERS
 from onrecord.adapters.service.problems import PROBLEM_TYPES
@@ -86,7 +88,11 @@ def _operation(route: Route[Any, Any]) -> JsonObject:
     operation: JsonObject = {
         "operationId": route.name,
         "summary": route.summary,
-        "parameters": [*_path_parameters(route), *_query_parameters(route)],
+        "parameters": [
+            *_path_parameters(route),
+            *_query_parameters(route),
+            *_header_parameters(route),
+        ],
         "responses": _responses(route),
         "security": [] if route.role is None else [{"key": []}, {}],
     }
@@ -124,6 +130,25 @@ def _query_parameters(route: Route[Any, Any]) -> Iterator[JsonObject]:
             "required": name in required,
             **({"description": description} if description else {}),
             "schema": member,
+        }
+
+
+def _header_parameters(route: Route[Any, Any]) -> Iterator[JsonObject]:
+    headers: dict[str, str] = {}
+    if route.role is not None:
+        headers[TENANT] = "The tenant that is asked about, by a key for all tenants: a UUID."
+    if route.role is not None and route.method != "GET":
+        headers[ACTOR] = "Who acts, percent-encoded; without it the name of the key."
+        headers[ON_BEHALF_OF] = "For whom they act, percent-encoded."
+    if route.media_type == "text/event-stream":
+        headers["last-event-id"] = "The id of the last event that came: what follows it is sent."
+    for name, description in headers.items():
+        yield {
+            "name": name.title(),
+            "in": "header",
+            "required": False,
+            "description": description,
+            "schema": {"type": "string"},
         }
 
 

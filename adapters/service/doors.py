@@ -89,7 +89,7 @@ class Door:
             raise Problem(MALFORMED, "a request names one Host")
         name = _without_port(hosts[0].lower())
         if self._hosts and name not in self._hosts | _LOOPBACK_NAMES:
-            raise Problem(WRONG_HOST)
+            raise Problem(WRONG_HOST, "start it with --allow-host and this name")
 
     async def _must_be_open(self, request: Request) -> None:
         if _is_local(request) and not await self._needs_key():

@@ -21,6 +21,9 @@ from pathlib import Path
 COMMAND = Path(sys.executable).with_name("onrecord")
 ORIGIN = "http://127.0.0.1:4180"
 SAID = "Good day."
+PATIENCE = 120
+"""In seconds: what takes longer has failed."""
+
 ANSWER = {
     "id": "msg_1",
     "type": "message",
@@ -73,7 +76,7 @@ def serving(folder: Path, *options: str) -> Generator[str]:
             yield place[0]
         finally:
             server.terminate()
-            server.communicate(timeout=60)
+            server.communicate(timeout=PATIENCE)
     assert server.returncode == 0, server.returncode
 
 
@@ -96,7 +99,9 @@ def sent(command: str) -> bytes:
             body = next(words).encode()
         elif word.startswith("http"):
             url = word
-    with urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=60) as answer:
+    with urllib.request.urlopen(
+        urllib.request.Request(url, body, headers), timeout=PATIENCE
+    ) as answer:
         found: bytes = answer.read()
     return found
 
@@ -131,7 +136,7 @@ def main(docs: Path) -> None:
             assert "Where is NW-20931?" in shown(origin, "support/4711")
             answer = sent(command_of(docs / "proxy.md").replace(ORIGIN, origin))
             assert json.loads(answer) == ANSWER, answer
-            with urllib.request.urlopen(f"{origin}/v1/conversations", timeout=60) as page:
+            with urllib.request.urlopen(f"{origin}/v1/conversations", timeout=PATIENCE) as page:
                 listed = json.load(page)["entries"]
             keys = [entry["key"] for entry in listed]
             (unbound,) = (key for key in keys if key.startswith("unbound/"))
