@@ -11,7 +11,7 @@ from starlette.types import Scope
 from onrecord.adapters.proxy.proxy import Guest
 from onrecord.adapters.proxy.refusals import Refusal
 from onrecord.adapters.service.application import Service
-from onrecord.adapters.service.problems import ENDING, Problem
+from onrecord.adapters.service.problems import ENDING, UNAUTHENTICATED, Problem
 from onrecord.adapters.service.quotas import Share
 
 PATH: Final = "/proxy"
@@ -36,8 +36,10 @@ class ProxyDoor:
         service = self._service
         try:
             access = await service.door.access_by(None if token == LOCAL else token, Request(scope))
-        except Problem:
-            return None
+        except Problem as problem:
+            if problem.type is UNAUTHENTICATED:
+                return None
+            raise _refusal_of(problem) from None
         if not access.allows("write"):
             return None
         store = await service.tenants.store_of(access.tenant)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -48,6 +49,8 @@ from onrecord.domain.errors import InvalidInput
 
 HEALTH: Final = "health"
 """The route that answers as long as the process is there."""
+
+_LOG: Final = logging.getLogger("onrecord.service")
 
 _USES_EVERY: Final = 60.0
 """In seconds: so long it may take until it is recorded that a key was used."""
@@ -104,20 +107,24 @@ async def _lifespan(
     try:
         yield
     finally:
-        service.end()
-        recording.cancel()
-        await closes()
-        await service.tails.hub.close()
-        await asyncio.wait((recording,))
-        await service.door.record_uses()
-        await service.tenants.close()
+        async with AsyncExitStack() as ending:  # What fails keeps nothing else from its end.
+            ending.push_async_callback(service.tenants.close)
+            ending.push_async_callback(service.door.record_uses)
+            ending.push_async_callback(asyncio.wait, (recording,))
+            ending.push_async_callback(service.tails.hub.close)
+            ending.push_async_callback(closes)
+            service.end()
+            recording.cancel()
 
 
 async def _record_uses(door: Door) -> None:
     """Record now and then which keys were used."""
     while True:
         await asyncio.sleep(_USES_EVERY)
-        await door.record_uses()
+        try:
+            await door.record_uses()
+        except Exception as error:  # noqa: BLE001 - it is tried again, and delays no request
+            _LOG.warning("uses of keys are not recorded now: %s", type(error).__name__)
 
 
 class _Entry:

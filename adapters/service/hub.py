@@ -22,7 +22,6 @@ from onrecord.adapters.service.events import event_documents
 from onrecord.adapters.service.model import json_bytes
 from onrecord.adapters.storage.steps import Steps
 from onrecord.adapters.storage.subscription import Wakeups, must_be_current, wakeups_of
-from onrecord.domain.errors import StorageError
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
 
 _LOG: Final = logging.getLogger("onrecord.service")
@@ -169,7 +168,8 @@ class Hub:
         channel = self._channels.setdefault(tenant, Channel())
         channel.tails += 1
         if self._reader is None or self._reader.done():
-            self._positions = None
+            # Nobody read meanwhile: what channels of others have has a gap behind it.
+            self.forget()
             self._reader = asyncio.create_task(self._read())
         try:
             yield channel
@@ -236,7 +236,7 @@ class Hub:
                     self._note(look.erasures)
                     if forgot == self.forgot:
                         self._publish(tenants, look)
-                except StorageError as error:
+                except Exception as error:  # noqa: BLE001 - all tails hang on this one task
                     _LOG.warning("tails cannot read the log now: %s", type(error).__name__)
                     # What came meanwhile is not known.
                     self.forget()

@@ -16,7 +16,7 @@ from onrecord.domain.errors import StorageError
 
 @dataclass(frozen=True, slots=True)
 class Tails:
-    """What tails share. Each looks at its key again after `seconds`, and says that it is there."""
+    """What tails share. Each says after `seconds` without an event that it is there."""
 
     hub: Hub
     door: Door

@@ -307,7 +307,11 @@ async def _following(call: Call[Any, Empty], wait: float) -> Response:
         seen = wakeups.seen()
         page, end = await call.steps.run(partial(_visible_after, call, after))
         left = ends - loop.time()
-        if page or (left <= 0 and (end == after or left < -_SCAN_SECONDS)):
+        if (
+            page
+            or call.tails.hub.is_over
+            or (left <= 0 and (end == after or left < -_SCAN_SECONDS))
+        ):
             break
         if end == after:
             await wakeups.awaited(seen, min(left, POLL_SECONDS))

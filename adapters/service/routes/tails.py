@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import Annotated, Any, Final
@@ -108,7 +107,6 @@ class _Tail:
         self._call = call
         self._hub = call.tails.hub
         self._place = Place(positions, conversation_id)
-        self._looked_at = time.monotonic()
 
     async def sent(self) -> AsyncIterator[bytes]:
         """Yield what is sent until the server ends, the key counts no more, or the log is another one."""
@@ -120,11 +118,14 @@ class _Tail:
                 if found is None:
                     return
                 for piece in filter(None, found):
-                    # The rest may hold what was erased while the client took its time: it comes again.
+                    # The client took its time, maybe: the key may be revoked by now.
+                    if not await self._is_allowed():
+                        return
+                    # The rest may hold what was erased meanwhile: it comes again.
                     if forgot != self._hub.forgot:
                         return
                     yield piece
-                if not await self._may_go_on():
+                if not found and not await self._is_allowed():
                     return
                 if not found and not await _happens(moved, self._call.tails.seconds):
                     yield _COMMENT
@@ -148,12 +149,8 @@ class _Tail:
         texts = [each.text for each in frames if wanted in (None, each.conversation_id)]
         return _joined(texts) or ([b""] if frames else [])
 
-    async def _may_go_on(self) -> bool:
-        """Whether the key still counts; it is looked at now and then."""
-        now = time.monotonic()
-        if now - self._looked_at < self._call.tails.seconds:
-            return True
-        self._looked_at = now
+    async def _is_allowed(self) -> bool:
+        """Whether the key still counts; the door remembers it for some seconds."""
         return await self._call.tails.is_allowed(self._call.request, "read")
 
 

@@ -16,6 +16,7 @@ from onrecord.adapters.upkeep.keys import issue_key, revoke_key, service_keys
 from onrecord.domain.log import Backend
 from onrecord.domain.operators import operators_of
 from tests.adapters.service.served import served
+from tests.adapters.service.test_tails import tail
 from tests.patience import until
 from tests.postgres_places import fresh_log
 from tests.postgres_server import VERSIONS, server
@@ -101,3 +102,19 @@ def test_no_key_reaches_what_is_told_of_keys(url: str) -> None:
             found = service.ask("GET", f"/v1/conversations/{id_}", key=key.token)
             assert found.status == 404
             assert b"digest" not in found.data
+
+
+def test_a_tail_of_a_revoked_key_gets_nothing_more(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keyring, "KEPT_FOR", 0.05)
+    with served(url) as service, beside(url) as log:
+        reader, writer = (issue_key(log, TENANT, name, actor="ana") for name in ("a", "b"))
+        with tail(service, key=reader.token) as followed:
+            service.ask("POST", f"{PATH}/prompts", SAID, key=writer.token)
+            assert followed.events(1)
+            revoke_key(log, TENANT, reader.key_id, reason="lost", actor="ana")
+            until(lambda: service.ask("GET", PATH, key=reader.token).status == 401)
+            later = {"text": "Nobody may read this."}
+            assert service.ask("POST", f"{PATH}/prompts", later, key=writer.token).status == 201
+            assert not [line for line in followed.lines() if "Nobody" in line]

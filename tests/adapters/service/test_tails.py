@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid4
 
+import pytest
 import urllib3
 from urllib3.util import Timeout
 
 from onrecord.adapters.service.access import Access
 from onrecord.adapters.service.bodies import Limits
-from onrecord.adapters.service.hub import PAGE, Channel, Frame
+from onrecord.adapters.service.hub import PAGE, Channel, Frame, Hub
 from onrecord.domain.log import Cursor, RecordedEvent
 from tests.adapters.service.keys import KEYS, Keys
 from tests.adapters.service.served import Served, served
@@ -317,3 +318,26 @@ def test_a_tail_ends_when_its_key_counts_no_more() -> None:
 def test_nothing_is_sent_of_a_tail_whose_headers_are_asked_for(service: Served) -> None:
     answer = service.ask("HEAD", "/v1/tail")
     assert (answer.status, answer.data) == (200, b"")
+
+
+def test_tails_go_on_where_the_log_was_not_understood_for_a_moment(
+    service: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look, raised = vars(Hub)["_look"], list[str]()
+
+    def failing_once(self: Hub, tenants: frozenset[UUID]) -> object:
+        if "x" in waited and not raised:
+            raised.append("x")
+            raise ValueError("nobody foresaw this")
+        found: object = look(self, tenants)
+        return found
+
+    waited = list[str]()
+    monkeypatch.setattr(Hub, "_look", failing_once)
+    with tail(service) as followed:
+        say(service, "one")
+        assert followed.events(2)
+        waited.append("x")
+        until(lambda: bool(raised))
+        say(service, "two")
+        assert [event["type"] for event in followed.events(1)] == ["message.recorded"]
