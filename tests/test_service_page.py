@@ -49,14 +49,14 @@ def port(tmp_path: Path) -> Iterator[str]:
 def test_a_server_without_any_setting_answers_as_the_page_shows(port: str) -> None:
     if shutil.which("curl") is None:
         pytest.skip("curl is not installed")
-    (shown,) = [fence for fence in fences(PAGE) if fence.language == "console"]
-    answers = [
-        subprocess.run(
-            shlex.split(command.replace(PORT, port)), check=True, capture_output=True, text=True
-        ).stdout
-        for command in lines(shown)
-    ]
-    assert answers == (shown.output or "").splitlines()
+    for shown in [fence for fence in fences(PAGE) if fence.language == "console"]:
+        answers = [
+            subprocess.run(
+                shlex.split(command.replace(PORT, port)), check=True, capture_output=True, text=True
+            ).stdout
+            for command in lines(shown)
+        ]
+        assert answers == (shown.output or "").splitlines()
 
 
 @pytest.mark.parametrize("path", ["/openapi.json", "/health", "/ready"])

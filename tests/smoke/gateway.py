@@ -107,12 +107,12 @@ def sent(command: str) -> bytes:
 
 
 def command_of(page: Path) -> str:
-    """The curl command of a page."""
-    (command,) = re.findall(
+    """The first curl command of a page."""
+    found = re.search(
         r"^(?:\$ )?(curl .*?[^\\])$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL
     )
-    assert ORIGIN in command
-    return str(command)
+    assert found and ORIGIN in found[1], page
+    return found[1]
 
 
 def shown(url: str, key: str) -> str:

@@ -54,8 +54,9 @@ async def health(call: Call[Empty, Empty]) -> Response:
 
 
 async def readiness(call: Call[Empty, Empty]) -> Response:
-    """Say that the store answers; 503 where it does not."""
-    cursors = await call.store.cursors()
+    """Say that the store answers; 503 where it does not, or not soon: probes do not wait for long."""
+    async with asyncio.timeout(READY_SECONDS):
+        cursors = await call.store.cursors()
     incarnation = str(cursors[0].incarnation)
     return answered(Readiness(incarnation=incarnation, shards=len(cursors)))
 
