@@ -6,6 +6,8 @@ import re
 import signal
 import socket
 import subprocess
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,18 @@ from onrecord.adapters.gateway.gateway import serve_store
 from onrecord.adapters.gateway.server import Address
 from onrecord.domain.errors import InvalidInput, StorageUnavailable
 from tests.adapters.cli.command import PROGRAM
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, kill
+
+
+@contextmanager
+def program(url: str) -> Generator[subprocess.Popen[str]]:
+    """The server as a process on a store; it is gone in the end, whatever became of the test."""
+    command = (*PROGRAM, "--url", url, "serve", "--port", "0")
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            kill(process)
 
 
 @pytest.mark.parametrize("told_by", [signal.SIGINT, signal.SIGTERM])
@@ -25,9 +38,7 @@ def test_what_was_said_is_kept_when_the_server_is_told_to_end(
     tmp_path: Path, told_by: signal.Signals
 ) -> None:
     url = f"sqlite:///{tmp_path / 'log.db'}"
-    with subprocess.Popen(
-        (*PROGRAM, "--url", url, "serve", "--port", "0"), stderr=subprocess.PIPE, text=True
-    ) as process:
+    with program(url) as process:
         assert process.stderr is not None
         place = re.search(r"http://\S+", process.stderr.readline())
         assert place is not None
@@ -43,9 +54,7 @@ def test_what_was_said_is_kept_when_the_server_is_told_to_end(
 
 def test_a_reader_that_takes_nothing_does_not_hold_up_the_end(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'log.db'}"
-    with subprocess.Popen(
-        (*PROGRAM, "--url", url, "serve", "--port", "0"), stderr=subprocess.PIPE, text=True
-    ) as process:
+    with program(url) as process:
         assert process.stderr is not None
         place = re.search(r"http://(\S+):(\d+)", process.stderr.readline())
         assert place is not None
