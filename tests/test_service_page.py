@@ -70,7 +70,10 @@ def test_the_page_tells_the_limits_that_there_are() -> None:
     text, limits = PAGE.read_text("utf-8"), Limits()
     assert f"| {limits.body >> 20} MiB, and {limits.body_seconds:.0f} s to arrive |" in text
     assert f"| the values of a body of JSON | {limits.values:,} | 413 |" in text
-    assert f"| an answer of a route | {limits.answer_seconds:.0f} s |" in text
+    assert (
+        f"| an answer of a route, but for the verification of the whole log | {limits.answer_seconds:.0f} s |"
+        in text
+    )
     assert f"| {limits.open_requests}, of one key {limits.open_requests // 2} |" in text
     assert f"| {limits.tails:,}, of one key {limits.tails // 2:,} |" in text
     assert f"client_max_body_size {limits.body >> 20}m;" in text

@@ -195,7 +195,7 @@ async def _answered(service: Service, route: Route[Any, Any], request: Request) 
     try:
         with service.bodies.share(access.key_id) as share:
             call = await _call(service, route, request, access, share)
-            if route.takes_bytes or route.media_type == "text/event-stream":
+            if route.is_long or route.takes_bytes or route.media_type == "text/event-stream":
                 return await route.answers(call)
             async with asyncio.timeout(service.limits.answer_seconds):
                 return await route.answers(call)

@@ -70,7 +70,8 @@ class Route(Generic[QueryT, BodyT]):
     `role` is what a key needs, None where anybody may ask. `answer` is the model of the body of a
     2xx answer; without one, the answer is bytes of `media_type`. `takes_bytes` says that the body is
     bytes, which the function reads within limits of its own. `is_tail` says that the answer waits for
-    what follows: it counts as a tail, and not as a request. `statuses` are those that it may answer
+    what follows: it counts as a tail, and not as a request. `is_long` says that the
+    answer takes as long as the log is large. `statuses` are those that it may answer
     beside `status` and those that any route may.
     """
 
@@ -86,6 +87,7 @@ class Route(Generic[QueryT, BodyT]):
     media_type: MediaType = "application/json"
     takes_bytes: bool = False
     is_tail: bool = False
+    is_long: bool = False
     status: int = 200
     statuses: tuple[int, ...] = ()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Final, Literal
 
 from starlette.responses import Response
@@ -9,6 +10,10 @@ from starlette.responses import Response
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.problems import NOT_FOUND, PROBLEM_TYPES, Problem
 from onrecord.adapters.service.route import Call, Route, answered
+from onrecord.domain.errors import StorageUnavailable
+
+READY_SECONDS: Final = 2.0
+"""How long the store may take to answer a probe."""
 
 
 class Health(Model):
@@ -55,8 +60,11 @@ async def health(call: Call[Empty, Empty]) -> Response:
 
 async def readiness(call: Call[Empty, Empty]) -> Response:
     """Say that the store answers; 503 where it does not, or not soon: probes do not wait for long."""
-    async with asyncio.timeout(READY_SECONDS):
-        cursors = await call.store.cursors()
+    try:
+        async with asyncio.timeout(READY_SECONDS):
+            cursors = await call.store.cursors()
+    except TimeoutError:
+        raise StorageUnavailable("the store does not answer a probe") from None
     incarnation = str(cursors[0].incarnation)
     return answered(Readiness(incarnation=incarnation, shards=len(cursors)))
 

@@ -240,6 +240,7 @@ ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         body=Empty,
         answers=verify_log,
         answer=Verification,
+        is_long=True,
     ),
     Route(
         *("POST", "/v1/erasures", "erase", "Erase what was said in a conversation, for good."),

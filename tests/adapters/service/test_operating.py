@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from contextlib import closing
 from urllib.parse import urlsplit
 
+import pytest
+
+from onrecord.adapters.asynchronous.store import AsyncStore
 from onrecord.adapters.service.access import Access
+from onrecord.adapters.service.bodies import Limits
+from onrecord.adapters.service.routes import operations
 from onrecord.adapters.storage.postgres.postgres import migrate
+from onrecord.domain.log import Cursor
 from tests.adapters.service.keys import KEYS, TENANT, Keys
 from tests.adapters.service.served import Served, served
 from tests.patience import PATIENCE, until
@@ -29,6 +36,26 @@ def test_a_conversation_and_the_log_are_verified(each_service: Served) -> None:
     whole = each_service.ask("GET", "/v1/verification").json()
     assert (whole["is_whole"], whole["conversations"]) == (True, 1)
     assert whole["roots"]
+
+
+def test_the_log_is_verified_however_long_that_takes() -> None:
+    with served(limits=Limits(answer_seconds=0.0)) as service:
+        assert service.ask("GET", "/v1/verification").json()["is_whole"] is True
+        assert service.ask("GET", CHAT).status == 503
+
+
+def test_a_probe_does_not_wait_for_a_store_that_does_not_answer(
+    service: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def never(self: AsyncStore) -> list[Cursor]:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    monkeypatch.setattr(operations, "READY_SECONDS", 0.05)
+    monkeypatch.setattr(AsyncStore, "cursors", never)
+    answer = service.ask("GET", "/ready")
+    assert answer.status == 503
+    assert "retry-after" in answer.headers
 
 
 def test_only_a_key_for_all_tenants_verifies_the_log_of_all() -> None:
