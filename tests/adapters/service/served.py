@@ -14,8 +14,8 @@ import uvicorn
 from urllib3.util import Timeout
 
 from onrecord.adapters.app import connect_tenants
-from onrecord.adapters.gateway.bounded_http import BoundedHttp
 from onrecord.adapters.gateway.gateway import Proxying, gateway_app, service_of
+from onrecord.adapters.gateway.server import config_of
 from onrecord.adapters.service.access import Keyring
 from onrecord.adapters.service.application import Service
 from onrecord.adapters.service.bodies import Limits
@@ -76,9 +76,8 @@ def served(
     store, open_store = connect_tenants(url)
     service = service_of(store, open_store, keyring=keyring, hosts=hosts, limits=limits)
     app = gateway_app(service, proxying)
-    config = uvicorn.Config(
-        app, host="127.0.0.1", port=0, http=BoundedHttp, log_config=None, access_log=False
-    )
+    config = config_of(app)
+    config.host, config.port = "127.0.0.1", 0
     server = uvicorn.Server(config)
     started = threading.Event()
     loops = list[asyncio.AbstractEventLoop]()

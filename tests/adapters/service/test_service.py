@@ -144,8 +144,22 @@ def test_without_keys_only_programs_of_this_machine_come_in(service: Served) -> 
     assert service.ask("GET", "/v1/conversations/a").status == 404
     rebound = service.ask("GET", "/v1/conversations/a", headers={"host": "evil.example"})
     assert rebound.status == 401
-    forwarded = service.ask("GET", "/v1/conversations/a", headers={"x-forwarded-for": "1.2.3.4"})
-    assert forwarded.status == 401
+
+
+@pytest.mark.parametrize(
+    "forwarded",
+    [
+        {"forwarded": "for=1.2.3.4"},
+        {"x-forwarded-for": "127.0.0.1"},
+        {"x-forwarded-host": "localhost"},
+        {"x-real-ip": "127.0.0.1"},
+        {"via": "1.1 nearby"},
+    ],
+)
+def test_who_comes_through_another_server_needs_a_key(
+    service: Served, forwarded: dict[str, str]
+) -> None:
+    assert service.ask("GET", "/v1/conversations/a", headers=forwarded).status == 401
 
 
 @pytest.mark.parametrize(
