@@ -28,10 +28,8 @@ _CANONICAL: Final = json.JSONEncoder(
 )
 
 
-# Strings are stepped over; none of the repetitions is ever taken back, for they are possessive.
-_UP_TO_A_VALUE: Final = re.compile(
-    rb'[^"\[{,]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"?[^"\[{,]*+)*+[\[{,]', re.DOTALL
-)
+_NO_SIGNS: Final = bytes(sorted(set(range(256)) - set(b',[{"')))
+_STRING: Final = re.compile(rb'"[^"]*"')
 
 
 def _encoding(encoder: json.JSONEncoder, text_encoder: str) -> Callable[[Any], str]:
@@ -72,18 +70,17 @@ def read(text: bytes | str) -> Any:
 def has_more_values(text: bytes, most: int) -> bool:
     """Whether a JSON text has more values than that, before any of them takes memory.
 
-    An empty list or object counts as two. It takes a tenth of the time of reading the text, and none
-    of its memory; what is no JSON is counted too.
+    An empty list or object counts as two. What is no JSON is counted too, in the same time.
     """
-    if text.count(b",") + text.count(b"[") + text.count(b"{") < most:
-        return False  # Strings have commas as well: a text of few is looked at no further.
-    at = 0
-    for _ in range(most):
-        separator = _UP_TO_A_VALUE.match(text, at)
-        if separator is None:
-            return False
-        at = separator.end()
-    return True
+    if len(text) <= most:
+        return False
+    unescaped = text.replace(rb"\\", b"").replace(rb"\"", b"")
+    signs = unescaped.translate(None, _NO_SIGNS)
+    # Each string is a value or the name of one.
+    if signs.count(b'"') > 4 * most:
+        return True
+    # A value comes behind each of the signs that are left, and one before all.
+    return len(_STRING.sub(b"", signs)) >= most
 
 
 def read_object(text: bytes | str) -> JsonObject:

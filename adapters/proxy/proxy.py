@@ -32,8 +32,8 @@ logger = logging.getLogger("onrecord")
 LONGEST: Final = 64 * 1024**2
 """How many bytes of a request are held to be recorded: documents come in requests."""
 
-_RECORDING_SECONDS: Final = 10.0
-"""How long it waits for what is being recorded when it closes."""
+_RECORDING_SECONDS: Final = 5.0
+"""How long it waits for what is being recorded when it closes: 40 seconds are all that a supervisor waits."""
 
 _DENIAL: Final = "websocket.http.response"
 

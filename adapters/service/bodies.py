@@ -23,11 +23,10 @@ from onrecord.domain import jsontext
 class Limits:
     """What the service takes on: bytes of a body and of a document, seconds, and requests at once.
 
-    `values` are those of a body of JSON: while it is read, the process does nothing else.
-
-    `bodies` are the bytes of all bodies that are held at once. `bodies`, `open_requests` and `tails`
-    are of the process; one key has at most half of each. A tail without an event says that it is there
-    each `tail_seconds`, and its key is looked at again.
+    `values` are those of a body of JSON: while it is read, the process does nothing else. `bodies` are
+    the bytes of all bodies that are held at once. `bodies`, `open_requests` and `tails` are of the
+    process; one key has at most half of each. A tail without an event says that it is there each
+    `tail_seconds`.
     """
 
     body: int = 64 << 20
