@@ -97,6 +97,59 @@ class Route(Generic[QueryT, BodyT]):
         return self.body is not Empty
 
 
+def reading(
+    path: str,
+    name: str,
+    summary: str,
+    answers: Callable[[Call[Any, Any]], Awaitable[Response]],
+    answer: type[BaseModel],
+    *,
+    role: Role = "read",
+    query: type[BaseModel] = Empty,
+    statuses: tuple[int, ...] = (),
+    is_tail: bool = False,
+    is_long: bool = False,
+) -> Route[Any, Any]:
+    """Return a route that is asked by GET."""
+    return Route(
+        *("GET", path, name, summary),
+        role=role,
+        query=query,
+        body=Empty,
+        answers=answers,
+        answer=answer,
+        statuses=statuses,
+        is_tail=is_tail,
+        is_long=is_long,
+    )
+
+
+def posting(
+    role: Role,
+    path: str,
+    name: str,
+    summary: str,
+    answers: Callable[[Call[Any, Any]], Awaitable[Response]],
+    answer: type[BaseModel],
+    *,
+    body: type[BaseModel] = Empty,
+    query: type[BaseModel] = Empty,
+    status: int = 200,
+    statuses: tuple[int, ...] = (),
+) -> Route[Any, Any]:
+    """Return a route that is asked by POST."""
+    return Route(
+        *("POST", path, name, summary),
+        role=role,
+        query=query,
+        body=body,
+        answers=answers,
+        answer=answer,
+        status=status,
+        statuses=statuses,
+    )
+
+
 _JSON: Final = "application/json"
 
 

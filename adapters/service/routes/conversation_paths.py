@@ -1,4 +1,4 @@
-"""The paths of a conversation, and how its routes are said in short."""
+"""The paths of a conversation, and the routes that write there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from onrecord.adapters.service.model import Empty
-from onrecord.adapters.service.route import Call, Route
+from onrecord.adapters.service.route import Call, Route, posting
 
 CONVERSATION: Final = "/v1/conversations/{key}"
 
@@ -27,35 +27,10 @@ def writing(
     status: int = 201,
 ) -> Route[Any, Any]:
     """Return a route of a conversation that a key to write may ask, by POST."""
-    return Route(
-        *("POST", f"{CONVERSATION}{path}", name, summary),
-        role="write",
-        query=Empty,
+    path = f"{CONVERSATION}{path}"
+    return posting(
+        *("write", path, name, summary, answers, answer),
         body=body,
-        answers=answers,
-        answer=answer,
         status=status,
         statuses=_REFUSED,
-    )
-
-
-def reading(
-    path: str,
-    name: str,
-    summary: str,
-    answers: Callable[[Call[Any, Any]], Awaitable[Response]],
-    answer: type[BaseModel],
-    *,
-    query: type[BaseModel] = Empty,
-    statuses: tuple[int, ...] = (),
-) -> Route[Any, Any]:
-    """Return a route of a conversation that a key to read may ask, by GET."""
-    return Route(
-        *("GET", f"{CONVERSATION}{path}", name, summary),
-        role="read",
-        query=query,
-        body=Empty,
-        answers=answers,
-        answer=answer,
-        statuses=statuses,
     )

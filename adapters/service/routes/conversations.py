@@ -14,8 +14,8 @@ from onrecord.adapters.service.events import EventDocument, event_documents
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.parameters import Version
 from onrecord.adapters.service.problems import NOT_FOUND, Problem
-from onrecord.adapters.service.route import Call, Route, answered, tagged
-from onrecord.adapters.service.routes.conversation_paths import reading
+from onrecord.adapters.service.route import Call, Route, answered, reading, tagged
+from onrecord.adapters.service.routes.conversation_paths import CONVERSATION
 from onrecord.domain.head import Head
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.history.history import Turn
@@ -240,22 +240,22 @@ def _turn(turn: Turn) -> TurnDocument:
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     reading(
-        *("", "position", "Where does a conversation stand?"),
+        *(CONVERSATION, "position", "Where does a conversation stand?"),
         *(position, Position),
         statuses=(304,),
     ),
     reading(
-        *("/events", "events", "Read events in order."),
+        *(CONVERSATION + "/events", "events", "Read events in order."),
         *(events, EventPage),
         query=EventRange,
     ),
     reading(
-        *("/events/{version}", "event", "Read one event."),
+        *(CONVERSATION + "/events/{version}", "event", "Read one event."),
         *(event, EventDocument),
         statuses=(304,),
     ),
     reading(
-        *("/history", "history", "What was said, as the model sees it?"),
+        *(CONVERSATION + "/history", "history", "What was said, as the model sees it?"),
         *(history, History),
         query=Since,
         statuses=(304,),

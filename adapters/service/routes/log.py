@@ -14,8 +14,8 @@ from starlette.responses import Response
 
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.problems import MALFORMED, Problem
-from onrecord.adapters.service.route import Call, Route, answered
-from onrecord.adapters.service.routes.log_paths import LOG, OF_ONE, conversation_id_of, reading
+from onrecord.adapters.service.route import Call, Route, answered, posting, reading
+from onrecord.adapters.service.routes.log_paths import LOG, OF_ONE, conversation_id_of
 from onrecord.adapters.service.strangers import (
     is_visible,
     must_act_for,
@@ -355,40 +355,36 @@ def _page(events: Iterable[EventT]) -> tuple[list[EventT], bool]:
 
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
-    reading(LOG, "standing", "Whose log is it?", standing, Standing),
-    reading(f"{LOG}/cursors", "cursors", "Where does each shard end?", cursors, CursorsForm),
+    reading(LOG, "log_standing", "Whose log is it?", standing, Standing),
+    reading(f"{LOG}/cursors", "log_cursors", "Where does each shard end?", cursors, CursorsForm),
     reading(
-        *(f"{LOG}/events", "shard_events", "Read a shard.", shard_events, TailForm),
+        *(f"{LOG}/events", "log_shard_events", "Read a shard.", shard_events, TailForm),
         query=Place,
         statuses=(410,),
     ),
     reading(
-        *(f"{LOG}/tail", "tail", "Follow a shard.", tail, TailForm),
+        *(f"{LOG}/tail", "log_tail", "Follow a shard.", tail, TailForm),
         query=WaitedPlace,
         statuses=(410,),
         is_tail=True,
     ),
-    reading(f"{OF_ONE}/events", "events", "Read events.", events, EventsForm, query=Range),
-    reading(f"{OF_ONE}/told", "tell", "Read what folds take.", tell, TellForm, query=Telling),
-    reading(f"{OF_ONE}/new", "new", "Read what is new.", new_since, NewSinceForm, query=Since),
-    reading(f"{OF_ONE}/head", "head", "Where does it stand?", head, HeadForm),
-    reading(f"{OF_ONE}/pointed", "pointed", "Find events.", pointed, EventsForm, query=Pointed),
-    reading(f"{OF_ONE}/exchange", "exchange", "Find a prompt.", exchange, Number, query=Exchange),
-    Route(
-        *("POST", f"{LOG}/appends", "log_append", "Append events, byte for byte."),
-        role="write",
-        query=Empty,
+    reading(f"{OF_ONE}/events", "log_events", "Read events.", events, EventsForm, query=Range),
+    reading(f"{OF_ONE}/told", "log_tell", "Read what folds take.", tell, TellForm, query=Telling),
+    reading(f"{OF_ONE}/new", "log_new", "Read what is new.", new_since, NewSinceForm, query=Since),
+    reading(f"{OF_ONE}/head", "log_head", "Where does it stand?", head, HeadForm),
+    reading(f"{OF_ONE}/pointed", "log_pointed", "Find events.", pointed, EventsForm, query=Pointed),
+    reading(
+        f"{OF_ONE}/exchange", "log_exchange", "Find a prompt.", exchange, Number, query=Exchange
+    ),
+    posting(
+        *("write", f"{LOG}/appends", "log_append", "Append events, byte for byte."),
+        *(append, VerdictsForm),
         body=AppendsForm,
-        answers=append,
-        answer=VerdictsForm,
         statuses=(507,),
     ),
-    Route(
-        *("POST", f"{LOG}/first-events", "log_first_events", "Read first events."),
-        role="read",
-        query=Empty,
+    posting(
+        *("read", f"{LOG}/first-events", "log_first_events", "Read first events."),
+        *(first_events, EventsForm),
         body=ConversationIds,
-        answers=first_events,
-        answer=EventsForm,
     ),
 )

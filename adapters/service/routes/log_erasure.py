@@ -15,13 +15,11 @@ from onrecord.adapters.service.problems import (
     FORBIDDEN,
     Problem,
 )
-from onrecord.adapters.service.route import Call, Route, answered
+from onrecord.adapters.service.route import Call, Route, answered, posting, reading
 from onrecord.adapters.service.routes.log_paths import (
     LOG,
     OF_ONE,
     conversation_id_of,
-    reading,
-    telling,
 )
 from onrecord.adapters.service.strangers import (
     must_act_for,
@@ -113,17 +111,22 @@ async def _sentences(call: Call[Any, Any], tell: Callable[[], tuple[str, ...]]) 
 
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
-    telling("operate", f"{OF_ONE}/forget", "forget", "Erase for good.", forget, Number),
-    telling("operate", f"{LOG}/sweeps", "sweep", "Sweep documents.", sweep, Number, query=Age),
-    telling("operate", f"{LOG}/rewrites", "rewrite", "Write anew.", rewrite, Sentences),
-    reading(f"{LOG}/erasures", "erasures", "How often was erased?", erasures, Number),
+    posting("operate", f"{OF_ONE}/forget", "log_forget", "Erase for good.", forget, Number),
+    posting("operate", f"{LOG}/sweeps", "log_sweep", "Sweep documents.", sweep, Number, query=Age),
+    posting("operate", f"{LOG}/rewrites", "log_rewrite", "Write anew.", rewrite, Sentences),
+    reading(f"{LOG}/erasures", "log_erasures", "How often was erased?", erasures, Number),
     *(
         replace(route, role="operate")
         for route in (
             reading(
-                f"{LOG}/erased", "erased", "What was erased?", erased, ConversationIds, query=After
+                f"{LOG}/erased",
+                "log_erased",
+                "What was erased?",
+                erased,
+                ConversationIds,
+                query=After,
             ),
-            reading(f"{LOG}/residue", "residue", "What may be left?", residue, Sentences),
+            reading(f"{LOG}/residue", "log_residue", "What may be left?", residue, Sentences),
         )
     ),
 )

@@ -16,13 +16,11 @@ from onrecord.adapters.service.problems import (
     MALFORMED,
     Problem,
 )
-from onrecord.adapters.service.route import Call, Route, answered
+from onrecord.adapters.service.route import Call, Route, answered, posting, reading
 from onrecord.adapters.service.routes.log_paths import (
     LOG,
     OF_ONE,
     conversation_id_of,
-    reading,
-    telling,
     text_in,
 )
 from onrecord.adapters.service.strangers import (
@@ -180,34 +178,43 @@ _ACTORS: Final = f"{LOG}/actors"
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     # Names and texts go in bodies: what stands in a path stands in the logs of proxies.
-    telling(
-        "write", f"{LOG}/keys", "open", "Open a key.", open_key, Found, body=NewKey, statuses=(410,)
+    posting(
+        "write",
+        f"{LOG}/keys",
+        "log_open",
+        "Open a key.",
+        open_key,
+        Found,
+        body=NewKey,
+        statuses=(410,),
     ),
-    telling("read", f"{LOG}/keys/find", "find", "Find a key.", find_key, Found, body=Bytes),
-    telling("read", f"{LOG}/digests", "digest", "Digest a name.", digest, Bytes, body=Bytes),
-    telling("write", f"{LOG}/proofs", "proof", "Prove a statement.", proof, Bytes, body=Bytes),
-    telling("write", _ACTORS, "keep_actor", "Keep a name.", keep_actor, Number, body=ActorForm),
-    telling(
+    posting("read", f"{LOG}/keys/find", "log_find", "Find a key.", find_key, Found, body=Bytes),
+    posting("read", f"{LOG}/digests", "log_digest", "Digest a name.", digest, Bytes, body=Bytes),
+    posting("write", f"{LOG}/proofs", "log_proof", "Prove a statement.", proof, Bytes, body=Bytes),
+    posting("write", _ACTORS, "log_keep_actor", "Keep a name.", keep_actor, Number, body=ActorForm),
+    posting(
         "read",
         f"{_ACTORS}/names",
-        "actor_names",
+        "log_actor_names",
         "Tell names.",
         actor_names,
         ActorsForm,
         body=Digests,
     ),
-    reading(f"{OF_ONE}/owner", "owner", "Whose is it?", owner, Found),
+    reading(f"{OF_ONE}/owner", "log_owner", "Whose is it?", owner, Found),
     reading(
         f"{LOG}/open-conversations",
-        "open_conversations",
+        "log_open_conversations",
         "Which are open?",
         open_conversations,
         ConversationIds,
         query=Which,
     ),
-    reading(f"{LOG}/clock", "clock", "What time is it?", clock, Number),
+    reading(f"{LOG}/clock", "log_clock", "What time is it?", clock, Number),
     replace(
-        reading(_ACTORS, "stored_actors", "Which names are kept?", stored_actors, StoredActorsForm),
+        reading(
+            _ACTORS, "log_stored_actors", "Which names are kept?", stored_actors, StoredActorsForm
+        ),
         role="operate",
     ),
     Route(

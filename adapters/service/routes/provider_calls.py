@@ -9,8 +9,8 @@ from starlette.responses import Response
 
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.parameters import Version
-from onrecord.adapters.service.route import Call, Route, answered
-from onrecord.adapters.service.routes.conversation_paths import reading, writing
+from onrecord.adapters.service.route import Call, Route, answered, reading
+from onrecord.adapters.service.routes.conversation_paths import CONVERSATION, writing
 from onrecord.adapters.service.routes.conversations import begun, conversation_of
 from onrecord.adapters.service.routes.messages import RecordedAt, recorded
 from onrecord.projections.history.history import NextInput
@@ -80,7 +80,7 @@ async def record_response(call: Call[Empty, ReceivedResponse]) -> Response:
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     reading(
-        *("/next", "nextInput", "Is the model to be asked now?"),
+        *(CONVERSATION + "/next", "nextInput", "Is the model to be asked now?"),
         *(next_input, Next),
     ),
     writing(

@@ -10,8 +10,8 @@ from starlette.responses import Response
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.parameters import Version
 from onrecord.adapters.service.problems import Problem
-from onrecord.adapters.service.route import Call, Route, tagged
-from onrecord.adapters.service.routes.conversation_paths import reading
+from onrecord.adapters.service.route import Call, Route, reading, tagged
+from onrecord.adapters.service.routes.conversation_paths import CONVERSATION
 from onrecord.adapters.service.routes.conversations import At, begun
 from onrecord.adapters.storage.http.problem_types import INVALID
 from onrecord.adapters.terminal.explanation_listing import explanation_document
@@ -352,19 +352,23 @@ def _note(note: Note) -> ReportNote:
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
     reading(
-        *("/requests/{api}", "request", "What does an API accept as the history?"),
+        *(CONVERSATION + "/requests/{api}", "request", "What does an API accept as the history?"),
         *(request, RequestDocument),
         query=RequestQuery,
         statuses=(304, 409),
     ),
     reading(
-        *("/requests/{api}/diff", "diff", "What changed from one request to another?"),
+        *(
+            CONVERSATION + "/requests/{api}/diff",
+            "diff",
+            "What changed from one request to another?",
+        ),
         *(diff, Diff),
         query=DiffQuery,
         statuses=(304, 409),
     ),
     reading(
-        *("/events/{version}/why", "why", "Why is an event there?"),
+        *(CONVERSATION + "/events/{version}/why", "why", "Why is an event there?"),
         *(why, ExplanationDocument),
         query=WhyQuery,
         statuses=(304,),

@@ -10,8 +10,8 @@ from starlette.responses import Response
 from onrecord.adapters.service.message_parts import Parts, prompt_parts
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.problems import Problem
-from onrecord.adapters.service.route import Call, Route, answered
-from onrecord.adapters.service.routes.conversation_paths import reading, writing
+from onrecord.adapters.service.route import Call, Route, answered, reading
+from onrecord.adapters.service.routes.conversation_paths import CONVERSATION, writing
 from onrecord.adapters.service.routes.conversations import At, begun, conversation_of
 from onrecord.adapters.service.routes.messages import RecordedAt, recorded
 from onrecord.adapters.storage.http.problem_types import INVALID
@@ -283,12 +283,12 @@ ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         body=Declaration,
     ),
     reading(
-        *("/tools", "tools", "Which tools are in force?"),
+        *(CONVERSATION + "/tools", "tools", "Which tools are in force?"),
         *(in_force, ToolsInForce),
         query=At,
     ),
     reading(
-        *("/calls", "openCalls", "Which calls await their results?"),
+        *(CONVERSATION + "/calls", "openCalls", "Which calls await their results?"),
         *(open_calls, OpenCalls),
     ),
     writing(
@@ -301,7 +301,7 @@ ROUTES: Final[tuple[Route[Any, Any], ...]] = (
         *(cancel, ResultAt),
     ),
     reading(
-        *("/approvals", "approvals", "Which calls wait for a person?"),
+        *(CONVERSATION + "/approvals", "approvals", "Which calls wait for a person?"),
         *(approvals, PendingApprovals),
     ),
     writing(

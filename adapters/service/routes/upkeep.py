@@ -13,7 +13,8 @@ from onrecord.adapters.service.metrics import MEDIA_TYPE, exposition
 from onrecord.adapters.service.model import Empty, Model
 from onrecord.adapters.service.parameters import Key
 from onrecord.adapters.service.problems import FORBIDDEN, INVALID, Problem
-from onrecord.adapters.service.route import Call, Route, answered
+from onrecord.adapters.service.route import Call, Route, answered, posting, reading
+from onrecord.adapters.service.routes.conversation_paths import CONVERSATION
 from onrecord.adapters.service.routes.conversations import begun
 from onrecord.adapters.upkeep.erasing import ForgetResult
 from onrecord.adapters.upkeep.verifying import Verified
@@ -224,51 +225,37 @@ def _erasure(entry: ErasureEntry) -> ErasureDocument:
 
 
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
-    Route(
-        *("GET", "/v1/conversations/{key}/verification", "verifyConversation"),
-        summary="Is a conversation as it was committed to?",
-        role="read",
-        query=Empty,
-        body=Empty,
-        answers=verify_conversation,
-        answer=Verification,
+    reading(
+        f"{CONVERSATION}/verification",
+        "verifyConversation",
+        "Is a conversation as it was committed to?",
+        verify_conversation,
+        Verification,
     ),
-    Route(
-        *("GET", "/v1/verification", "verifyLog", "Is the log of all tenants whole?"),
+    reading(
+        *("/v1/verification", "verifyLog", "Is the log of all tenants whole?"),
+        *(verify_log, Verification),
         role="operate",
-        query=Empty,
-        body=Empty,
-        answers=verify_log,
-        answer=Verification,
         is_long=True,
     ),
-    Route(
-        *("POST", "/v1/erasures", "erase", "Erase what was said in a conversation, for good."),
-        role="operate",
-        query=Empty,
+    posting(
+        *("operate", "/v1/erasures", "erase"),
+        *("Erase what was said in a conversation, for good.", erase, Erased),
         body=NewErasure,
-        answers=erase,
-        answer=Erased,
         status=201,
         statuses=(410, 507),
     ),
-    Route(
-        *("POST", "/v1/actor-erasures", "forgetActor", "Erase the name of an actor, for good."),
-        role="operate",
-        query=Empty,
+    posting(
+        *("operate", "/v1/actor-erasures", "forgetActor"),
+        *("Erase the name of an actor, for good.", forget_actor, Erased),
         body=NewActorErasure,
-        answers=forget_actor,
-        answer=Erased,
         status=201,
         statuses=(507,),
     ),
-    Route(
-        *("GET", "/v1/erasures", "erasures", "What was erased, by whom, and why?"),
+    reading(
+        *("/v1/erasures", "erasures", "What was erased, by whom, and why?"),
+        *(erasures, Erasures),
         role="operate",
-        query=Empty,
-        body=Empty,
-        answers=erasures,
-        answer=Erasures,
     ),
     Route(
         *("GET", "/metrics", "metrics", "What does the service do, for Prometheus?"),

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from onrecord.adapters.service.model import Empty
-from onrecord.adapters.service.route import Call, Route, answered
+from onrecord.adapters.service.route import Call, Route, answered, reading
 from onrecord.adapters.service.view_entries import (
     AuditDocument,
     AuditPage,
@@ -97,42 +97,35 @@ def _state(page: Page[Any]) -> dict[str, Any]:
     }
 
 
-def _listing(
-    path: str, name: str, summary: str, query: type[Any], answers: Any, answer: type[BaseModel]
-) -> Route[Any, Any]:
-    return Route(
-        *("GET", path, name, summary),
-        role="read",
-        query=query,
-        body=Empty,
-        answers=answers,
-        answer=answer,
-    )
-
-
 ROUTES: Final[tuple[Route[Any, Any], ...]] = (
-    _listing(
+    reading(
         *("/v1/conversations", "conversations", "Which conversations are there?"),
-        *(OverviewQuery, conversations, OverviewPage),
+        *(conversations, OverviewPage),
+        query=OverviewQuery,
     ),
-    _listing(
+    reading(
         *("/v1/search", "search", "Which events say something?"),
-        *(SearchQuery, search, HitPage),
+        *(search, HitPage),
+        query=SearchQuery,
     ),
-    _listing(
+    reading(
         *("/v1/usage", "usage", "Which tokens did models use, by day?"),
-        *(UsageQuery, usage, UsagePage),
+        *(usage, UsagePage),
+        query=UsageQuery,
     ),
-    _listing(
+    reading(
         *("/v1/usage/total", "usageTotal", "Which tokens did models use in all?"),
-        *(UsageDays, usage_total, UsagePage),
+        *(usage_total, UsagePage),
+        query=UsageDays,
     ),
-    _listing(
+    reading(
         *("/v1/tool-calls", "toolCalls", "Which calls of tools were there?"),
-        *(ToolCallQuery, tool_calls, ToolCallPage),
+        *(tool_calls, ToolCallPage),
+        query=ToolCallQuery,
     ),
-    _listing(
+    reading(
         *("/v1/audit", "audit", "Who did what, and when?"),
-        *(AuditQuery, audit, AuditPage),
+        *(audit, AuditPage),
+        query=AuditQuery,
     ),
 )
