@@ -11,13 +11,14 @@ from uuid import UUID
 import typer
 
 from onrecord.adapters.cli.program import AsJson, Command, CommandGroup, Url, acting_name, opened
-from onrecord.adapters.store import backend_of
+from onrecord.adapters.store import Store, backend_of
 from onrecord.adapters.terminal import output
 from onrecord.adapters.terminal.tables import Cell, Column, Kind, show_rows
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.header import microseconds_of, timestamp
 
 if TYPE_CHECKING:
+    from onrecord.domain.log import Backend
     from onrecord.domain.operators import KeyRole
     from onrecord.projections.history.key_records import KeyEntry
 
@@ -42,6 +43,15 @@ def _expiry(text: str) -> datetime:
             f"{text!r} is no time: write 90d, 2027-03-31 or 2027-03-31T09:30"
         ) from None
     return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _keeping(store: Store) -> Backend:
+    """Return the log of a store that keeps its own keys; InvalidInput for that of a service."""
+    if store.url.startswith(("http://", "https://")):
+        raise InvalidInput(
+            "keys are made and revoked where the log is: give the URL of the service's own store"
+        )
+    return backend_of(store)
 
 
 def _role(text: str) -> KeyRole:
@@ -145,7 +155,7 @@ def issue(
 
     with opened(context, url, made=True) as store:
         key = issue_key(
-            backend_of(store),
+            _keeping(store),
             tenant or store.tenant,
             name,
             actor=acting_name(actor),
@@ -181,7 +191,7 @@ def list_(
     from onrecord.adapters.upkeep.keys import moment, service_keys
 
     with opened(context, url) as store:
-        listed = list(service_keys(backend_of(store), tenant or store.tenant))
+        listed = list(service_keys(_keeping(store), tenant or store.tenant))
     now = moment()
     if as_json:
         for entry in listed:
@@ -217,7 +227,7 @@ def revoke(
     with opened(context, url) as store:
         because = _reason() if reason is None else reason
         is_new = revoke_key(
-            backend_of(store), tenant or store.tenant, key, reason=because, actor=acting_name(actor)
+            _keeping(store), tenant or store.tenant, key, reason=because, actor=acting_name(actor)
         )
     if as_json:
         output.json_line({"id": str(key), "revoked": is_new})

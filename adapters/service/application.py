@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route as StarletteRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -192,15 +192,36 @@ async def _answered(service: Service, route: Route[Any, Any], request: Request) 
             raise Problem(FORBIDDEN, f"this needs a key to {route.role}")
     open_ones = service.tails.open_tails if route.is_tail else service.open_requests
     open_ones.enter(access.key_id)
-    try:
-        with service.bodies.share(access.key_id) as share:
-            call = await _call(service, route, request, access, share)
-            if route.is_long or route.takes_bytes or route.media_type == "text/event-stream":
-                return await route.answers(call)
-            async with asyncio.timeout(service.limits.answer_seconds):
-                return await route.answers(call)
-    finally:
-        open_ones.leave(access.key_id)
+    with ExitStack() as counted:
+        counted.callback(open_ones.leave, access.key_id)
+        share = counted.enter_context(service.bodies.share(access.key_id))
+        call = await _call(service, route, request, access, share)
+        response = await _response(service, route, call)
+        if isinstance(response, StreamingResponse) and not route.is_followed:
+            return _CountedResponse(response, counted.pop_all().close)
+        return response
+
+
+async def _response(service: Service, route: Route[Any, Any], call: Call[Any, Any]) -> Response:
+    if route.is_long or route.takes_bytes or route.is_followed:
+        return await route.answers(call)
+    async with asyncio.timeout(service.limits.answer_seconds):
+        return await route.answers(call)
+
+
+class _CountedResponse(Response):
+    """A stream that counts as long as it is sent: its client takes it as slowly as it likes."""
+
+    def __init__(self, response: StreamingResponse, over: Callable[[], None]) -> None:
+        self._response = response
+        self._over = over
+        self.status_code = response.status_code
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._response(scope, receive, send)
+        finally:
+            self._over()
 
 
 async def _call(

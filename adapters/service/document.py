@@ -140,7 +140,7 @@ def _header_parameters(route: Route[Any, Any]) -> Iterator[JsonObject]:
     if route.role is not None and route.method != "GET":
         headers[ACTOR] = "Who acts, percent-encoded; without it the name of the key."
         headers[ON_BEHALF_OF] = "For whom they act, percent-encoded."
-    if route.media_type == "text/event-stream":
+    if route.is_followed:
         headers["last-event-id"] = "The id of the last event that came: what follows it is sent."
     for name, description in headers.items():
         yield {

@@ -92,6 +92,11 @@ class Route(Generic[QueryT, BodyT]):
     statuses: tuple[int, ...] = ()
 
     @property
+    def is_followed(self) -> bool:
+        """Whether the answer goes on until the client has enough: it counts itself, as a tail."""
+        return self.media_type == "text/event-stream"
+
+    @property
     def takes_body(self) -> bool:
         """Whether a body of JSON is read."""
         return self.body is not Empty

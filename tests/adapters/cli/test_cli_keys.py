@@ -15,6 +15,7 @@ from onrecord.adapters.service.access import Access
 from onrecord.adapters.service.keyring import LogKeyring
 from onrecord.adapters.store import backend_of
 from tests.adapters.cli.command import Command, Done, in_process, on_a_terminal, url_of
+from tests.adapters.service.served import served
 
 TENANT = UUID(int=0)
 """Of a store that names none."""
@@ -186,3 +187,20 @@ def test_json_has_the_members_that_the_page_names(command: Command) -> None:
     assert row.rsplit("|", 2)[1].strip() == "a line each: " + ", ".join(
         f"`{name}`" for name in json.loads(command("keys", "list", "--json").out)
     )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("issue", "laptop"),
+        ("list",),
+        ("revoke", str(UUID(int=1)), "--reason", "lost"),
+    ],
+)
+def test_keys_of_a_service_are_told_to_be_where_its_log_is(
+    command: Command, words: tuple[str, ...]
+) -> None:
+    with served() as service:
+        done = command("keys", *words, "--url", service.url)
+    assert done.code == 1
+    assert "where the log is: give the URL of the service's own store" in done.err

@@ -8,6 +8,8 @@ from contextlib import closing
 from urllib.parse import urlsplit
 
 import pytest
+import urllib3
+from urllib3.util import Timeout
 
 from onrecord.adapters.asynchronous.store import AsyncStore
 from onrecord.adapters.service.access import Access
@@ -154,3 +156,23 @@ def test_a_database_that_is_away_is_told_and_comes_back() -> None:
         events = service.ask("GET", f"{CHAT}/events").json()["events"]
         texts = [each["body"]["content"][0]["text"] for each in events[1:]]
         assert texts == ["before", "after"]
+
+
+def test_a_document_counts_as_an_open_request_until_its_client_has_it(service: Served) -> None:
+    size = 32 << 20
+    kept = service.ask(
+        "POST",
+        f"{CHAT}/documents?name=a.pdf",
+        body=b"x" * size,
+        headers={"content-type": "application/pdf"},
+    ).json()
+    part = {"kind": "stored_document", **kept}
+    assert service.ask("POST", f"{CHAT}/prompts", {"parts": [part]}).status == 201
+    path = f"{service.url}{CHAT}/documents/{kept['sha256']}"
+    with urllib3.PoolManager() as pool:
+        answer = pool.request("GET", path, preload_content=False, timeout=Timeout(PATIENCE))
+        assert answer.status == 200
+        assert answer.read(1) == b"x"
+        assert service.service.open_requests.total == 1
+        assert len(answer.read()) == size - 1
+        until(lambda: service.service.open_requests.total == 0, "the end")
