@@ -44,6 +44,9 @@ from onrecord.projections.views.view import EventBatch, Feed
 _BEHIND: Final = 1000
 """How many events of a parked conversation are tried at once."""
 
+_LONGEST: Final = "60000"
+"""Milliseconds that a piped batch may take in all: far longer than any does."""
+
 
 class LeaseLost(Exception):
     """Another worker has moved the checkpoints, holds them, or has the part: look again."""
@@ -130,6 +133,8 @@ class PostgresAdvance:
                 limit(connection)
             else:
                 sent(connection, "batch_begun", STALLED)
+            if is_swift:
+                sent(connection, "piped_batch_limited", _LONGEST)
             moved = _send_move(connection, batch, lease)
             reading, waiting = _send_questions(connection, batch)
             _must_have_moved(moved, batch)

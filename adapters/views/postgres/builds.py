@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
@@ -14,7 +15,7 @@ from psycopg.rows import TupleRow
 
 from onrecord.adapters.storage.interrupts import releasing
 from onrecord.adapters.storage.postgres.connections import Connections, LogConnection, fetched
-from onrecord.adapters.views.postgres.tables import loan
+from onrecord.adapters.views.postgres.tables import STALLED, loan
 from onrecord.domain.errors import StorageReadOnly
 from onrecord.projections.views.own_views import OwnRows, OwnSink, OwnTables, method_errors
 from onrecord.projections.views.planning import (
@@ -70,7 +71,7 @@ class PostgresBuilds:
 
     def _begin(self) -> None:
         names = list(self._views)
-        with self._connections.transaction() as connection:
+        with _brief(self._connections) as connection:
             fetched(connection, "views_named", (names,))
             revisions = [view.revision for view in self._views.values()]
             fetched(connection, "views_begun", (names, revisions))
@@ -103,7 +104,7 @@ class PostgresBuilds:
 
         The one that is being made already is gone on with.
         """
-        with self._connections.transaction() as connection:
+        with _brief(self._connections) as connection:
             fetched(connection, "building_begun", (view.name, view.revision))
             fetched(connection, "checkpoints_begun", ([view.name],))
         return max(build.number for build in self.all() if build.view == view.name)
@@ -136,7 +137,7 @@ class PostgresBuilds:
         both = (view, building, live)
         if self._connections.ask("generations_caught_up", both) != [(True,)]:
             return False  # Without a lock, for this is asked again and again.
-        with self._connections.transaction() as connection:
+        with _brief(self._connections) as connection:
             if len(fetched(connection, "generations_held", both)) < len((building, live)):
                 return False
             fetched(connection, "checkpoints_held", both)
@@ -149,7 +150,7 @@ class PostgresBuilds:
     @releasing
     def abandon(self, view: str, building: int) -> bool:
         """Give up a build; return whether it was still being made, for a live one stays."""
-        with self._connections.transaction() as connection:
+        with _brief(self._connections) as connection:
             return _retire(connection, view, building, "building")
 
     @releasing
@@ -159,7 +160,7 @@ class PostgresBuilds:
         InvalidInput where a projection of one's own raises.
         """
         own = self._views.get(view)
-        with self._connections.transaction() as connection:
+        with _brief(self._connections) as connection:
             if isinstance(own, OwnTables):
                 with (
                     method_errors(own, "delete_generation"),
@@ -195,6 +196,14 @@ class PostgresBuilds:
     def stop(self, feed: Feed, why: str) -> None:
         """Let a build stand still until somebody resumes its view."""
         self._connections.ask("view_stopped", (feed.view.name, feed.generation, why))
+
+
+@contextmanager
+def _brief(connections: Connections) -> Generator[LogConnection]:
+    """Lend a transaction that the server ends if the worker stalls: its locks would hold up all others."""
+    with connections.transaction() as connection:
+        fetched(connection, "stalls_limited", (STALLED,))
+        yield connection
 
 
 def _retire(connection: LogConnection, view: str, number: int, status: Status) -> bool:
@@ -265,7 +274,7 @@ class Parts:
         Raises StorageError; what was held stays held until the lease runs out.
         """
         began = time.monotonic()
-        with self._connections.transaction() as connection:
+        with _brief(self._connections) as connection:
             fetched(connection, "worker_seen", (self._owner, self._view))
             fetched(connection, "workers_gone", (LEASE,))
             leased = _epochs(fetched(connection, "parts_renewed", (self._owner, LEASE, self._view)))

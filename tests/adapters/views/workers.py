@@ -22,7 +22,7 @@ from onrecord.projections.views.audit import AUDIT
 from onrecord.projections.views.step import event_batches
 from onrecord.projections.views.view import Changes, EventBatch, Row, View
 from tests.factories import appending, prompt
-from tests.patience import join, until
+from tests.patience import PATIENCE, join, until
 
 
 class Unfoldable(Exception):
@@ -125,8 +125,9 @@ def chat(log: Postgres, conversations: Collection[UUID], events: int = 1) -> Non
 
 
 def asked(url: str, query: LiteralString, *parameters: object) -> list[tuple[Any, ...]]:
-    """The rows of a query, committed."""
-    with psycopg.connect(url, autocommit=True) as connection:
+    """The rows of a query, committed; it fails where a lock is never let go."""
+    patient = f"-c lock_timeout={PATIENCE:.0f}s"
+    with psycopg.connect(url, autocommit=True, options=patient) as connection:
         cursor = connection.execute(query, parameters)
         return cursor.fetchall() if cursor.description else []
 

@@ -99,6 +99,16 @@ SELECT view, generation, shard, part, position FROM {log}.checkpoint
 SELECT set_config('idle_in_transaction_session_timeout', $1, true),
     set_config('synchronous_commit', 'off', true), {log}.hold_off_erasures()
 
+-- name: stalls_limited
+-- $1 milliseconds that a worker which stalls between two statements may hold its locks.
+SELECT set_config('idle_in_transaction_session_timeout', $1, true)
+
+-- name: piped_batch_limited
+-- $1 milliseconds for a whole batch. Between two statements of a pipeline the server takes a session for
+-- active, so the limit above never ends one that stalls there. PostgreSQL 16 knows no such setting.
+SELECT CASE WHEN current_setting('transaction_timeout', true) IS NOT NULL
+    THEN set_config('transaction_timeout', $1, true) END
+
 -- name: statements_limited
 -- $1 milliseconds that one statement of a projection of one's own may take.
 SELECT set_config('statement_timeout', $1, true)
