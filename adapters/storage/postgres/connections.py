@@ -203,6 +203,9 @@ class Connections:
                 yield connection
         except psycopg.Error as error:
             raise translated(error) from error
+        except psycopg.Rollback as error:
+            # The driver lets it out only where the connection was lost before it rolled back.
+            raise translated(psycopg.OperationalError()) from error
 
     def incarnation(self) -> UUID:
         """Return the incarnation of the log that the newest connection found."""

@@ -168,6 +168,7 @@ class PostgresAdvance:
         """Deliver a parked event again, and what its conversation said since."""
         batches: list[EventBatch] = []
         with self._connections.transaction() as connection:
+            sent(connection, "stalls_limited", STALLED)
             unparked = _unparked(connection, feed, place, at, conversation)
             if unparked is not None:
                 batches = unparked[2]

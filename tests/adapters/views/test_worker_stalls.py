@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 from uuid import uuid4
 
 import psycopg
 import pytest
 
 from onrecord.adapters.storage.postgres.postgres import Postgres
+from onrecord.adapters.views.own_projections import register_projection
 from onrecord.domain.errors import StorageUnavailable
 from onrecord.projections.views.audit import AUDIT
 from onrecord.projections.views.planning import fair_share
-from onrecord.projections.views.view import Changes, EventBatch
+from onrecord.projections.views.step import event_batches
+from onrecord.projections.views.view import Changes, EventBatch, View
+from tests.adapters.views.own_projections import Mailbox
 from tests.adapters.views.workers import Changed, Stepping, asked, caught_up, chat, folded
 from tests.patience import PATIENCE, join
 
@@ -76,6 +80,30 @@ def test_a_worker_that_stalls_amid_a_batch_does_not_keep_its_checkpoints(
     worker.close()
     caught_up(url, VIEWS)
     assert len(folded(url)) == 1
+
+
+def test_a_worker_that_stalls_while_it_delivers_again_does_not_keep_what_is_parked(
+    url: str, log: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat(log, [uuid4()])
+    views: dict[str, View] = {}
+    register_projection(Mailbox(poison={1}), views)
+    worker = Stepping(url, views, "stalled")
+    worker.claim()
+    worker.finish()
+    asked(url, "UPDATE onrecord.parked SET retry_at = 0")
+
+    def stall(*arguments: Any) -> list[EventBatch]:
+        asked(url, "UPDATE onrecord.parked SET version = version")
+        return event_batches(*arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(f"{POSTGRES}.advance.STALLED", "50")
+        patched.setattr(f"{POSTGRES}.advance.event_batches", stall)
+        with pytest.raises(StorageUnavailable):
+            worker.turn()
+    assert asked(url, "SELECT version FROM onrecord.parked") == [(1,)]
+    worker.close()
 
 
 def limits_transactions(url: str) -> bool:
