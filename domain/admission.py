@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
-from onrecord.domain import events, tools
+from onrecord.domain import events, items, tools
 from onrecord.domain.encoding import NAMES, Erased, Unrecognised
 from onrecord.domain.errors import ConversationClosed, InvalidContent, OnrecordError
 from onrecord.domain.events import (
@@ -44,9 +44,20 @@ _NEEDS: Final[Mapping[type[Event], Need]] = {
     tools.ApprovalRequested: "open",
     tools.ApprovalDecided: "open",
     tools.ToolCallBegun: "open",
+    items.ItemRecorded: "open",
+    items.ItemWithdrawn: "open",
+    items.ItemAmended: "open",
+    items.ItemsReplaced: "open",
+    items.StreamCleared: "open",
+    items.StatePut: "open",
 }
 _OF_ANSWERS: Final = (events.MessageRecorded, events.ToolCallRecorded)
-_NAMING_VERSIONS: Final = frozenset({LineAdopted, HistoryCompacted, ContentRedacted, RequestSent})
+_NAMING_VERSIONS: Final = frozenset(
+    {
+        *(LineAdopted, HistoryCompacted, ContentRedacted, RequestSent),
+        *(items.ItemRecorded, items.ItemWithdrawn, items.ItemAmended, items.ItemsReplaced),
+    }
+)
 _WHY: Final[Mapping[Need, str]] = {
     "first": "the conversation has begun, and begins once: start another",
     "early": "only a new conversation can be a fork: choose another key",
@@ -161,8 +172,13 @@ def _named(event: Event) -> Iterator[int]:
             yield from (named for named in members if named is not None)
         case HistoryCompacted():
             yield event.until
-        case ContentRedacted():
+        case ContentRedacted() | items.ItemWithdrawn() | items.ItemAmended():
             yield event.version
+        case items.ItemRecorded():
+            yield event.after
+            yield event.beside or 0
+        case items.ItemsReplaced():
+            yield from (version for first_and_last in event.kept for version in first_and_last)
         case _:
             return
 
@@ -177,5 +193,8 @@ def _is_in_order(event: Event) -> bool:
             return event.begun is None or event.after is None or event.after < event.begun
         case ConversationForked():
             return 1 <= event.version <= HIGHEST
+        case items.ItemsReplaced():
+            named = [version for first_and_last in event.kept for version in first_and_last]
+            return named == sorted(named)
         case _:
             return True

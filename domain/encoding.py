@@ -14,7 +14,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ValidationError
 
-from onrecord.domain import events, jsontext, tools
+from onrecord.domain import events, items, jsontext, tools
 from onrecord.domain.content import Native
 from onrecord.domain.errors import CorruptRecord, MalformedJson
 from onrecord.domain.events import Event
@@ -58,6 +58,12 @@ NAMES: Final[Mapping[str, type[Event]]] = {
     "approval.requested": tools.ApprovalRequested,
     "approval.decided": tools.ApprovalDecided,
     "tool_call.begun": tools.ToolCallBegun,
+    "item.recorded": items.ItemRecorded,
+    "item.withdrawn": items.ItemWithdrawn,
+    "item.amended": items.ItemAmended,
+    "items.replaced": items.ItemsReplaced,
+    "stream.cleared": items.StreamCleared,
+    "state.put": items.StatePut,
 }
 """Stored name to shape. A name is for ever."""
 

@@ -27,6 +27,7 @@ from onrecord.domain.content import (
     ToolResult,
     Value,
 )
+from onrecord.domain.items import ItemEvent
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.request_template import Recipe, Template
 from onrecord.domain.tools import BuiltinTool, CallStep, ToolDefinition, ToolSource
@@ -378,6 +379,7 @@ Event = (
     | ContextCarried
     | AnnotationAdded
     | CallStep
+    | ItemEvent
 )
 """Everything that can happen to a conversation."""
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from onrecord.domain import events
+from onrecord.domain import events, items
 from onrecord.domain.admission import need_of
 from onrecord.domain.blobs import referenced
 from onrecord.domain.content import Blob, Native
@@ -190,6 +190,8 @@ def once_of(event: Event) -> str | None:
             return f"response:{event.response}"
         case ApprovalRequested() | ApprovalDecided() | ToolCallBegun():
             return name_of_step(event)
+        case items.ItemRecorded():
+            return items.once_name(event)
         case _:
             return None
 
@@ -208,6 +210,10 @@ def _find_blobs(value: object, blobs: dict[Blob, None]) -> None:
         case Blob():
             blobs[value] = None
         case Native():
+            blobs.update(dict.fromkeys(referenced(value.value)))
+        case items.ItemRecorded() | items.ItemAmended():
+            blobs.update(dict.fromkeys(referenced(value.item)))
+        case items.StatePut():
             blobs.update(dict.fromkeys(referenced(value.value)))
         case BaseModel():
             for member in vars(value).values():

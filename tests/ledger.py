@@ -4,7 +4,7 @@ from collections import defaultdict
 from itertools import accumulate
 from uuid import UUID
 
-from onrecord.domain.clock import stamped
+from onrecord.adapters.storage.clocks import stamped
 from onrecord.domain.header import body_digest, leaf, recorded_header
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
 

@@ -18,6 +18,15 @@ from onrecord.domain.content import (
     Url,
 )
 from onrecord.domain.errors import counted
+from onrecord.domain.items import (
+    ItemAmended,
+    ItemEvent,
+    ItemRecorded,
+    ItemsReplaced,
+    ItemWithdrawn,
+    StatePut,
+    StreamCleared,
+)
 from onrecord.domain.tools import (
     ApprovalDecided,
     ApprovalRequested,
@@ -288,6 +297,7 @@ Aside: TypeAlias = (
     | events.ContextCarried
     | events.AnnotationAdded
     | CallStep
+    | ItemEvent
     | _Retold
 )
 """What is beside the conversation itself."""
@@ -316,8 +326,37 @@ def aside(event: Aside) -> Told:
             return Told("record", "annotation", place + pairs(event.labels))
         case ApprovalRequested() | ApprovalDecided() | ToolCallBegun():
             return _step(event)
-        case _:
+        case events.LineAdopted() | events.HistoryCompacted() | events.ContentRedacted():
             return _retold(event)
+        case _:
+            return _item(event)
+
+
+def _item(event: ItemEvent) -> Told:
+    """Tell of what a framework did to the streams of its session."""
+    match event:
+        case ItemRecorded():
+            beside = "" if event.beside is None else f" beside version {event.beside}"
+            return Told("record", "item", f"{_stream(event)}{beside}: {compact(event.item)}")
+        case ItemWithdrawn():
+            return Told("record", "withdrawn", f"the item at version {event.version}")
+        case ItemAmended():
+            return Told("record", "amended", f"version {event.version}: {compact(event.item)}")
+        case ItemsReplaced():
+            ranges = ", ".join(f"{first} to {last}" for first, last in event.kept)
+            return Told("record", "replaced", f"{_stream(event)} keeps {ranges or 'nothing'}")
+        case StreamCleared(stream=None):
+            return Told("record", "cleared", f"all streams of {event.framework}")
+        case StreamCleared():
+            return Told("record", "cleared", f"{event.framework} {event.stream}".rstrip())
+        case StatePut():
+            return Told("record", "state", f"{_stream(event)} {event.key}: {compact(event.value)}")
+        case _:
+            assert_never(event)
+
+
+def _stream(event: ItemRecorded | ItemsReplaced | StatePut) -> str:
+    return f"{event.framework} {event.stream}".rstrip()
 
 
 def _step(event: CallStep) -> Told:

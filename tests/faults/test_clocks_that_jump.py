@@ -12,9 +12,9 @@ import pytest
 
 import onrecord
 from onrecord.adapters.recording.spool import RecordingWarning
+from onrecord.adapters.storage.clocks import jump, stamped
 from onrecord.adapters.storage.sqlite.blobs import elapsed
 from onrecord.adapters.storage.sqlite.sqlite import Sqlite, open_sqlite
-from onrecord.domain.clock import jump, stamped
 from onrecord.domain.log import Backend
 from tests.adapters.cli.command import in_process, url_of
 from tests.contract.places import PLACES, WHERE_THE_LOG_IS, Place

@@ -1,0 +1,107 @@
+"""The sessions of one framework in a store: the outer ids that callers choose, and their conversations.
+
+The key of a session's conversation is a JSON array, the framework's name before the parts of the outer
+id: `["claude-agent-sdk","project","session"]`. No part can pretend to be two, whatever it holds. A
+session that is deleted goes on in the same conversation, behind `stream.cleared`. One that was forgotten
+begins anew as another conversation.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from onrecord.adapters.frameworks.session import ItemSession
+from onrecord.adapters.inputs.arguments import text_given
+from onrecord.adapters.store import Store, tenancy_of
+from onrecord.adapters.streams.listing import listed
+from onrecord.domain import jsontext
+from onrecord.domain.errors import InvalidInput, MalformedJson
+
+_MOST_HELD: Final = 1024
+"""Sessions that a process keeps at hand: another one is found again by its key."""
+
+LONGEST_ID: Final = 4096
+"""Characters of one part of an outer id."""
+
+
+class SessionEntry(NamedTuple):
+    """A session as a list shows it: its outer id, its last version, and when it last moved.
+
+    `recorded_at` is in microseconds since 1970-01-01 UTC, by the log's clock.
+    """
+
+    outer_id: tuple[str, ...]
+    version: int
+    recorded_at: int
+
+
+class Sessions:
+    """The sessions of a framework in a store; safe to share between threads."""
+
+    def __init__(self, store: Store, framework: str) -> None:
+        """Find the sessions of a framework by their outer ids."""
+        self.framework = framework
+        self._tenancy = tenancy_of(store)
+        self._held: OrderedDict[tuple[str, ...], ItemSession] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def session(self, *outer_id: str) -> ItemSession:
+        """Return the session of an outer id; it begins with its first event.
+
+        InvalidInput for a part that is blank, holds NUL, or has more than `LONGEST_ID` characters.
+        """
+        for part in outer_id:
+            _must_be_an_id(part)
+        with self._lock:
+            if (held := self._held.get(outer_id)) is None:
+                stream = self._tenancy.stream(self._key(outer_id))
+                held = self._held[outer_id] = ItemSession(stream, self.framework)
+            self._held.move_to_end(outer_id)
+            while len(self._held) > _MOST_HELD:
+                self._held.popitem(last=False)
+        return held
+
+    def listed(self, *scope: str) -> Iterator[SessionEntry]:
+        """Yield the sessions whose outer id begins so, the one that moved last first.
+
+        What was deleted and holds nothing since is not among them. The catalogue of the tenant is
+        read once, so this costs what the tenant has conversations.
+        """
+        backend, tenant = self._tenancy.backend, self._tenancy.tenant
+        for entry in backend.conversations(tenant):
+            line = listed(backend, entry)
+            outer_id = None if line.key is None else self._outer_id(line.key)
+            if outer_id is None or outer_id[: len(scope)] != scope:
+                continue
+            if self.session(*outer_id).holds_anything():
+                yield SessionEntry(outer_id, entry.head.version, entry.recorded_at)
+
+    def _key(self, outer_id: tuple[str, ...]) -> str:
+        return jsontext.write([self.framework, *outer_id]).decode()
+
+    def _outer_id(self, key: str) -> tuple[str, ...] | None:
+        """Return the outer id of a conversation's key; None where it is no session of the framework."""
+        if not key.startswith("["):
+            return None
+        try:
+            parts = jsontext.read(key)
+        except MalformedJson:
+            return None
+        if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+            return None
+        framework, *outer_id = parts or [""]
+        # A key that somebody else wrote, in another spelling, is of another conversation.
+        is_own = framework == self.framework and key == self._key(tuple(outer_id))
+        return tuple(outer_id) if is_own else None
+
+
+def _must_be_an_id(part: object) -> None:
+    text = text_given("the id of a session", part)
+    if not text.strip() or "\x00" in text or len(text) > LONGEST_ID:
+        raise InvalidInput(
+            f"the id of a session is a text of 1 to {LONGEST_ID:,} characters without NUL, "
+            "and not blank"
+        )

@@ -1,0 +1,1 @@
+"""What the streams of an agent framework's session hold, folded from its events."""

@@ -1,0 +1,110 @@
+"""What a stream holds now, found from its end: reading the last items costs what they are.
+
+Events are taken the last one first. What became of an item was said behind it, so that all of it is
+known when the item comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from onrecord.domain.admission import refers_back
+from onrecord.domain.encoding import Erased, Unrecognised
+from onrecord.domain.events import ContentRedacted, Event
+from onrecord.domain.items import (
+    ItemAmended,
+    ItemRecorded,
+    ItemsReplaced,
+    ItemWithdrawn,
+    StatePut,
+    StreamCleared,
+)
+from onrecord.domain.jsontext import JsonObject
+
+TYPES: Final = frozenset(
+    {
+        *("item.recorded", "item.withdrawn", "item.amended", "items.replaced"),
+        *("stream.cleared", "state.put", "content.redacted"),
+    }
+)
+"""The names of the events that say what streams hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldItem:
+    """An item that a stream holds: the version of its event, and what it says now.
+
+    Long strings of `item` may stand in it as references to blobs.
+    """
+
+    version: int
+    item: JsonObject
+    item_id: str | None = None
+
+
+@dataclass(slots=True)
+class CurrentItems:
+    """What a stream of a framework's session holds, as far as events were taken.
+
+    `last` is how many items are wanted, the last ones; None wants all. `is_complete` says that no
+    earlier event can add anything. `items` are the last one first. `cleared` is the version at which
+    the stream was last cleared, if that was met (0: it was not).
+    """
+
+    framework: str
+    stream: str = ""
+    last: int | None = None
+    items: list[HeldItem] = field(default_factory=list)
+    state: dict[str, object] = field(default_factory=dict)
+    cleared: int = 0
+    _withdrawn: set[int] = field(default_factory=set)
+    _amended: dict[int, JsonObject] = field(default_factory=dict)
+    _kept: list[tuple[int, tuple[tuple[int, int], ...]]] = field(default_factory=list)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no earlier event can add an item that is wanted."""
+        return bool(self.cleared) or len(self.items) == self.last
+
+    def take(self, version: int, event: Event | Unrecognised | Erased) -> None:
+        """Take the event that comes before all that were taken."""
+        if isinstance(event, Unrecognised | Erased) or event.line is not None:
+            return
+        if self.is_complete or not refers_back(event, version):
+            return
+        match event:
+            case ItemRecorded():
+                self._take_item(version, event)
+            case ItemWithdrawn() | ContentRedacted():
+                self._withdrawn.add(event.version)
+            case ItemAmended():
+                self._amended.setdefault(event.version, event.item)
+            case ItemsReplaced() if self._is_of(event.framework, event.stream):
+                self._kept.append((version, event.kept))
+            case StreamCleared() if self._is_of(event.framework, event.stream):
+                self.cleared = version
+            case StatePut() if self._is_of(event.framework, event.stream):
+                if version not in self._withdrawn:
+                    self.state.setdefault(event.key, event.value)
+            case _:
+                return
+
+    def _is_of(self, framework: str, stream: str | None) -> bool:
+        return framework == self.framework and stream in (None, self.stream)
+
+    def _take_item(self, version: int, event: ItemRecorded) -> None:
+        if not self._is_of(event.framework, event.stream) or event.beside is not None:
+            return
+        if version in self._withdrawn or not self._is_kept(version):
+            return
+        item = self._amended.get(version, event.item)
+        self.items.append(HeldItem(version, item, event.item_id))
+
+    def _is_kept(self, version: int) -> bool:
+        return all(_is_within(version, kept) for at, kept in self._kept if version < at)
+
+
+def _is_within(version: int, ranges: Iterable[tuple[int, int]]) -> bool:
+    return any(first <= version <= last for first, last in ranges)

@@ -1,0 +1,68 @@
+"""Which items a stream has by the ids of its framework, and what is new of those that come again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from onrecord.domain.encoding import Erased, Unrecognised
+from onrecord.domain.events import Event
+from onrecord.domain.items import ItemRecorded, StreamCleared
+from onrecord.domain.jsontext import JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    version: int
+    items: tuple[JsonObject, ...]
+
+
+@dataclass(slots=True)
+class KnownItems:
+    """The items of a stream by their ids, in the order in which their events were recorded."""
+
+    framework: str
+    stream: str = ""
+    _cleared: int = 0
+    _known: dict[str, _Known] = field(default_factory=dict)
+
+    def take(self, version: int, event: Event | Unrecognised | Erased) -> None:
+        """Take the next event."""
+        match event:
+            case StreamCleared(framework=self.framework, stream=None | self.stream):
+                self._cleared = version
+            case ItemRecorded(framework=self.framework, stream=self.stream, item_id=str()):
+                self._add(version, event)
+            case _:
+                return
+
+    def new_among(self, items: Iterable[ItemRecorded], version: int) -> list[ItemRecorded]:
+        """Return those items that the stream does not have, as they are to be recorded.
+
+        They come behind `version`. One whose id stands for another item is kept beside that. An item
+        whose namesake was cleared away is a new one.
+        """
+        new: list[ItemRecorded] = []
+        for item in items:
+            if (unknown := self._unknown(item)) is not None:
+                new.append(unknown)
+                self.take(version + len(new), unknown)
+        return new
+
+    def _unknown(self, item: ItemRecorded) -> ItemRecorded | None:
+        known = None if item.item_id is None else self._known.get(item.item_id)
+        if known is None:
+            return item
+        if known.version <= self._cleared:
+            return item.model_copy(update={"after": self._cleared})
+        if item.item in known.items:
+            return None
+        return item.model_copy(update={"beside": known.version})
+
+    def _add(self, version: int, event: ItemRecorded) -> None:
+        item_id = event.item_id or ""
+        known = self._known.get(item_id)
+        if known is not None and known.version > self._cleared:
+            self._known[item_id] = _Known(known.version, (*known.items, event.item))
+        else:
+            self._known[item_id] = _Known(version, (event.item,))
