@@ -175,7 +175,7 @@ def _named(event: Event) -> Iterator[int]:
         case ContentRedacted() | items.ItemWithdrawn() | items.ItemAmended():
             yield event.version
         case items.ItemRecorded():
-            yield event.after
+            yield event.after or 0
             yield event.beside or 0
         case items.ItemsReplaced():
             yield from (version for first_and_last in event.kept for version in first_and_last)

@@ -19,7 +19,7 @@ class ItemRecorded(OnLine):
 
     `item_id` is the framework's own id, where its ids stand for items: a stream holds one item of an
     id. `after` is the version of the clearing of the stream that this one came after, where an
-    item of this id came before it (0: none did). `beside` is the version of the item that has the id,
+    item of this id came before that. `beside` is the version of the item that has the id,
     where this one says something else: it is kept, and is no part of the stream. Long strings of
     `item` may stand in it as references to blobs (domain/blobs.py says how).
     """
@@ -27,7 +27,7 @@ class ItemRecorded(OnLine):
     framework: str
     stream: str = ""
     item_id: str | None = None
-    after: int = 0
+    after: int | None = None
     beside: int | None = None
     item: JsonObject
 
@@ -58,10 +58,11 @@ class ItemsReplaced(OnLine):
 
 
 class StreamCleared(OnLine):
-    """A stream holds nothing from here on, neither items nor state; without `stream`, all of them."""
+    """A stream holds nothing from here on, neither items nor state; all streams where it is the `whole`."""
 
     framework: str
-    stream: str | None = None
+    stream: str = ""
+    whole: bool = False
 
 
 class StatePut(OnLine):

@@ -137,6 +137,7 @@ def test_what_is_left_out_is_at_the_default_that_the_page_says() -> None:
     said: dict[str, object] = {"awaited": True, "blocks": 0, "is_error": False}
     said |= {"cancelled": False, "relation": "extends", "interrupts": False}
     said |= {"is_json": False, "rules": 1, "unsure": False, "renews": False}
+    said |= {"stream": "", "whole": False}
     for shape in (*NAMES.values(), *VALUES.values()):
         for name, field in shape.model_fields.items():
             default = field.get_default(call_default_factory=True)

@@ -169,7 +169,10 @@ class ItemSession:
     def clear(self, stream: str | None = None) -> None:
         """Let a stream hold nothing, or, without its name, all streams; the record keeps what it held."""
         if self.version():
-            self._append((StreamCleared(framework=self._framework, stream=stream),), None)
+            cleared = StreamCleared(
+                framework=self._framework, stream=stream or "", whole=stream is None
+            )
+            self._append((cleared,), None)
 
     def streams(self) -> list[str]:
         """Return the names of the streams that hold items or state, in the order they began."""
@@ -180,9 +183,9 @@ class ItemSession:
                 match event:
                     case ItemRecorded(stream=name) | StatePut(stream=name):
                         names[name] = True
-                    case StreamCleared(stream=None):
+                    case StreamCleared(whole=True):
                         names.clear()
-                    case StreamCleared(stream=str() as name):
+                    case StreamCleared(stream=name):
                         names.pop(name, None)
                     case _:
                         pass
@@ -198,7 +201,7 @@ class ItemSession:
                 match event:
                     case ItemRecorded() | StatePut():
                         return True
-                    case StreamCleared(stream=None):
+                    case StreamCleared(whole=True):
                         return False
                     case _:
                         pass

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from onrecord.adapters.frameworks.session import ItemSession
 from onrecord.adapters.inputs.arguments import text_given
@@ -90,12 +90,9 @@ class Sessions:
             parts = jsontext.read(key)
         except MalformedJson:
             return None
-        if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
-            return None
-        framework, *outer_id = parts or [""]
+        outer_id = _texts(parts)[1:]
         # A key that somebody else wrote, in another spelling, is of another conversation.
-        is_own = framework == self.framework and key == self._key(tuple(outer_id))
-        return tuple(outer_id) if is_own else None
+        return outer_id if key == self._key(outer_id) else None
 
 
 def _must_be_an_id(part: object) -> None:
@@ -105,3 +102,10 @@ def _must_be_an_id(part: object) -> None:
             f"the id of a session is a text of 1 to {LONGEST_ID:,} characters without NUL, "
             "and not blank"
         )
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    """Return the members of a list that are texts."""
+    if not isinstance(value, list):
+        return ()
+    return tuple(part for part in cast("list[object]", value) if isinstance(part, str))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
 from onrecord.domain.admission import refers_back
 from onrecord.domain.encoding import Erased, Unrecognised
@@ -44,6 +44,10 @@ class HeldItem:
     item_id: str | None = None
 
 
+_Kept: TypeAlias = tuple[int, tuple[tuple[int, int], ...]]
+"""The version of a replacement, and the ranges of versions that it keeps."""
+
+
 @dataclass(slots=True)
 class CurrentItems:
     """What a stream of a framework's session holds, as far as events were taken.
@@ -56,12 +60,12 @@ class CurrentItems:
     framework: str
     stream: str = ""
     last: int | None = None
-    items: list[HeldItem] = field(default_factory=list)
-    state: dict[str, object] = field(default_factory=dict)
+    items: list[HeldItem] = field(default_factory=list[HeldItem])
+    state: dict[str, object] = field(default_factory=dict[str, object])
     cleared: int = 0
-    _withdrawn: set[int] = field(default_factory=set)
-    _amended: dict[int, JsonObject] = field(default_factory=dict)
-    _kept: list[tuple[int, tuple[tuple[int, int], ...]]] = field(default_factory=list)
+    _withdrawn: set[int] = field(default_factory=set[int])
+    _amended: dict[int, JsonObject] = field(default_factory=dict[int, JsonObject])
+    _kept: list[_Kept] = field(default_factory=list[_Kept])
 
     @property
     def is_complete(self) -> bool:
@@ -83,7 +87,9 @@ class CurrentItems:
                 self._amended.setdefault(event.version, event.item)
             case ItemsReplaced() if self._is_of(event.framework, event.stream):
                 self._kept.append((version, event.kept))
-            case StreamCleared() if self._is_of(event.framework, event.stream):
+            case StreamCleared() if self._is_of(
+                event.framework, self.stream if event.whole else event.stream
+            ):
                 self.cleared = version
             case StatePut() if self._is_of(event.framework, event.stream):
                 if version not in self._withdrawn:
@@ -91,8 +97,8 @@ class CurrentItems:
             case _:
                 return
 
-    def _is_of(self, framework: str, stream: str | None) -> bool:
-        return framework == self.framework and stream in (None, self.stream)
+    def _is_of(self, framework: str, stream: str) -> bool:
+        return framework == self.framework and stream == self.stream
 
     def _take_item(self, version: int, event: ItemRecorded) -> None:
         if not self._is_of(event.framework, event.stream) or event.beside is not None:

@@ -24,12 +24,14 @@ class KnownItems:
     framework: str
     stream: str = ""
     _cleared: int = 0
-    _known: dict[str, _Known] = field(default_factory=dict)
+    _known: dict[str, _Known] = field(default_factory=dict[str, _Known])
 
     def take(self, version: int, event: Event | Unrecognised | Erased) -> None:
         """Take the next event."""
         match event:
-            case StreamCleared(framework=self.framework, stream=None | self.stream):
+            case StreamCleared(framework=self.framework) if event.whole or (
+                event.stream == self.stream
+            ):
                 self._cleared = version
             case ItemRecorded(framework=self.framework, stream=self.stream, item_id=str()):
                 self._add(version, event)

@@ -18,15 +18,7 @@ from onrecord.domain.content import (
     Url,
 )
 from onrecord.domain.errors import counted
-from onrecord.domain.items import (
-    ItemAmended,
-    ItemEvent,
-    ItemRecorded,
-    ItemsReplaced,
-    ItemWithdrawn,
-    StatePut,
-    StreamCleared,
-)
+from onrecord.domain.items import ItemEvent
 from onrecord.domain.tools import (
     ApprovalDecided,
     ApprovalRequested,
@@ -36,6 +28,7 @@ from onrecord.domain.tools import (
     ToolDefinition,
 )
 from onrecord.projections.api import instructions_of, neutral_of, tool_of
+from onrecord.projections.frameworks.item_text import described
 
 
 def request(event: events.RequestSent) -> str:
@@ -326,37 +319,8 @@ def aside(event: Aside) -> Told:
             return Told("record", "annotation", place + pairs(event.labels))
         case ApprovalRequested() | ApprovalDecided() | ToolCallBegun():
             return _step(event)
-        case events.LineAdopted() | events.HistoryCompacted() | events.ContentRedacted():
+        case _:
             return _retold(event)
-        case _:
-            return _item(event)
-
-
-def _item(event: ItemEvent) -> Told:
-    """Tell of what a framework did to the streams of its session."""
-    match event:
-        case ItemRecorded():
-            beside = "" if event.beside is None else f" beside version {event.beside}"
-            return Told("record", "item", f"{_stream(event)}{beside}: {compact(event.item)}")
-        case ItemWithdrawn():
-            return Told("record", "withdrawn", f"the item at version {event.version}")
-        case ItemAmended():
-            return Told("record", "amended", f"version {event.version}: {compact(event.item)}")
-        case ItemsReplaced():
-            ranges = ", ".join(f"{first} to {last}" for first, last in event.kept)
-            return Told("record", "replaced", f"{_stream(event)} keeps {ranges or 'nothing'}")
-        case StreamCleared(stream=None):
-            return Told("record", "cleared", f"all streams of {event.framework}")
-        case StreamCleared():
-            return Told("record", "cleared", f"{event.framework} {event.stream}".rstrip())
-        case StatePut():
-            return Told("record", "state", f"{_stream(event)} {event.key}: {compact(event.value)}")
-        case _:
-            assert_never(event)
-
-
-def _stream(event: ItemRecorded | ItemsReplaced | StatePut) -> str:
-    return f"{event.framework} {event.stream}".rstrip()
 
 
 def _step(event: CallStep) -> Told:
@@ -378,8 +342,8 @@ def _step(event: CallStep) -> Told:
             assert_never(event)
 
 
-def _retold(event: _Retold) -> Told:
-    """Tell of an event that changes what the history is."""
+def _retold(event: _Retold | ItemEvent) -> Told:
+    """Tell of an event that changes what the history is, or what a framework's streams hold."""
     match event:
         case events.LineAdopted():
             return Told("record", "adopted", adoption(event))
@@ -390,4 +354,5 @@ def _retold(event: _Retold) -> Told:
             redacted = f"version {event.version} is left out of every request from here on"
             return Told("record", "redacted", with_reason(redacted, event.reason))
         case _:
-            assert_never(event)
+            kind, text = described(event)
+            return Told("record", kind, text)

@@ -52,7 +52,9 @@ _NAMES: Final = {
     "onrecord.domain.header": "ClientHeader Root",
     "onrecord.domain.log": "Cursor RecordedEvent Subscription Told",
     "onrecord.domain.request_template": "LiteralSpan Recipe SharedSpan Template",
-    "onrecord.errors": "AlreadyDecided AnswerNotRecorded ApprovalNotAsked CallTakenOver",
+    "onrecord.domain.items": (
+        "ItemAmended ItemRecorded ItemsReplaced ItemWithdrawn StatePut StreamCleared"
+    ),
     "onrecord.domain.tools": "ApprovalDecided ApprovalRequested ToolCallBegun",
     "onrecord.projections.apis.capabilities": "Capabilities CapabilityOverride",
     "onrecord.projections.apis.declared_tools": "Declared",
