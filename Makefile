@@ -1,7 +1,7 @@
 # Everything a contributor types. Each target makes what it needs and is quick when nothing is to do.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo live test drills corpus soak citus freeze newest floors check format bench lock clean
+.PHONY: help demo live test drills corpus soak citus freeze newest floors frameworks check format bench lock clean
 
 # The first of these that is new enough makes the environments; `make PYTHON=...` overrides it.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -42,6 +42,7 @@ CITUS ?= ../shared/citus
 BIN := .venv/bin
 BENCH_BIN := .venv-bench/bin
 FLOORS_BIN := .venv-floors/bin
+FRAMEWORKS_BIN := .venv-frameworks/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 help: ## Print this list
@@ -56,7 +57,7 @@ live: .venv/.ready ## Talk to the real services whose keys are set, and check wh
 test: .venv/.ready ## Run the tests, on SQLite and on a PostgreSQL of their own (PYTEST_ARGS="-k window", COVERAGE=1)
 	$(if $(COVERAGE),$(BIN)/coverage erase)
 	$(BIN)/python $(if $(COVERAGE),-m coverage run) -m pytest -n $(WORKERS) \
-		$(addprefix --ignore=,$(DRILLS) tests/corpus) $(PYTEST_ARGS)
+		$(addprefix --ignore=,$(DRILLS) tests/corpus tests/frameworks) $(PYTEST_ARGS)
 	$(if $(COVERAGE),$(BIN)/coverage combine --quiet)
 	$(if $(COVERAGE),$(BIN)/coverage report)
 
@@ -73,6 +74,10 @@ soak: .venv/.ready ## Run the long versions of the tests
 
 floors: .venv-floors/.ready ## Record with the oldest release of each SDK that pyproject.toml allows
 	$(FLOORS_BIN)/python -m pytest $(FLOORS) $(PYTEST_ARGS)
+
+frameworks: .venv-frameworks/.ready ## Run the suites of agent frameworks, and ours, on the stores for them
+	ONRECORD_WIRE_CORPUS=$(abspath $(WIRE)) $(FRAMEWORKS_BIN)/python -m pytest -n $(WORKERS) \
+		tests/frameworks $(PYTEST_ARGS)
 
 citus: .venv/.ready ## Run the contract, erasures and roles on a Citus cluster (CITUS=its sources)
 	tests/citus/build.sh $(CITUS) .venv .citus
@@ -102,10 +107,11 @@ bench: .venv-bench/.ready ## Measure, beside the stores that people use today (B
 lock: .venv-lock/.ready ## Pin the newest versions that pyproject.toml allows
 	$(call COMPILE,dev)
 	$(call COMPILE,bench)
+	$(call COMPILE,frameworks)
 	$(call COMPILE_FLOORS)
 
 clean: ## Remove the environments, the builds and the caches
-	rm -rf .venv .venv-bench .venv-floors .venv-lock .venv-newest .citus build dist *.egg-info
+	rm -rf .venv .venv-bench .venv-floors .venv-frameworks .venv-lock .venv-newest .citus build dist *.egg-info
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage htmlcov
 
 .venv/.ready: pyproject.toml requirements-dev.lock
@@ -116,6 +122,11 @@ clean: ## Remove the environments, the builds and the caches
 
 .venv-floors/.ready: pyproject.toml requirements-floors.lock
 	$(call INSTALL,.venv-floors,requirements-floors.lock)
+
+# The wheel of Claude's SDK brings a program of 380 MB, which no test needs; its source does not.
+.venv-frameworks/.ready: export PIP_NO_BINARY := claude-agent-sdk
+.venv-frameworks/.ready: pyproject.toml requirements-frameworks.lock
+	$(call INSTALL,.venv-frameworks,requirements-frameworks.lock)
 
 .venv-lock/.ready:
 	$(call VENV,.venv-lock)

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from onrecord.adapters.streams.stream import Done, Stream, stored_again
 from onrecord.domain import jsontext
@@ -211,9 +211,11 @@ class ItemSession:
 
     # How it is done.
 
-    def _recorded(self, item: NewItem, stream: str) -> ItemRecorded:
+    def _recorded(self, new: NewItem, stream: str) -> ItemRecorded:
+        if not _is_object(new.item):
+            raise InvalidContent("an item is a JSON object: its names are texts")
         return ItemRecorded(
-            framework=self._framework, stream=stream, item_id=item.item_id, item=item.item
+            framework=self._framework, stream=stream, item_id=new.item_id, item=new.item
         )
 
     def _append(self, events: Sequence[Event], expected_version: int | None) -> Done:
@@ -303,6 +305,13 @@ def _spilled(event: Event, spilled: dict[str, bytes]) -> Event:
     ready, found = spill(value)
     spilled.update(found)
     return event.model_copy(update={member: ready})
+
+
+def _is_object(value: object) -> bool:
+    """Return whether a framework's value is what it says: nobody else checked it."""
+    if not isinstance(value, dict):
+        return False
+    return all(isinstance(name, str) for name in cast("dict[object, object]", value))
 
 
 def _must_be_json(value: Any) -> None:

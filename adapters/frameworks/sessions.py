@@ -57,7 +57,7 @@ class Sessions:
             _must_be_an_id(part)
         with self._lock:
             if (held := self._held.get(outer_id)) is None:
-                stream = self._tenancy.stream(self._key(outer_id))
+                stream = self._tenancy.stream(self.key(*outer_id))
                 held = self._held[outer_id] = ItemSession(stream, self.framework)
             self._held.move_to_end(outer_id)
             while len(self._held) > _MOST_HELD:
@@ -79,7 +79,8 @@ class Sessions:
             if self.session(*outer_id).holds_anything():
                 yield SessionEntry(outer_id, entry.head.version, entry.recorded_at)
 
-    def _key(self, outer_id: tuple[str, ...]) -> str:
+    def key(self, *outer_id: str) -> str:
+        """Return the key of the conversation that a session is."""
         return jsontext.write([self.framework, *outer_id]).decode()
 
     def _outer_id(self, key: str) -> tuple[str, ...] | None:
@@ -92,7 +93,7 @@ class Sessions:
             return None
         outer_id = _texts(parts)[1:]
         # A key that somebody else wrote, in another spelling, is of another conversation.
-        return outer_id if key == self._key(outer_id) else None
+        return outer_id if key == self.key(*outer_id) else None
 
 
 def _must_be_an_id(part: object) -> None:

@@ -228,8 +228,11 @@ def test_items_and_state_are_recorded_where_the_version_is_as_expected(
 
 @pytest.mark.parametrize(
     "item",
-    [{"a": float("nan")}, {"a": float("inf")}, {"a": (1,)}, {"a": {1: 2}}, {"a": object()}],
-    ids=["nan", "infinity", "tuple", "integer key", "object"],
+    [
+        *({"a": float("nan")}, {"a": float("inf")}, {"a": (1,)}, {"a": {1: 2}}, {"a": object()}),
+        *({1: 2}, "text", [1], None),
+    ],
+    ids=lambda item: type(item).__name__,
 )
 def test_what_is_no_json_is_refused_with_its_whole_batch(session: ItemSession, item: Any) -> None:
     with pytest.raises((onrecord.MalformedJson, onrecord.InvalidContent)):

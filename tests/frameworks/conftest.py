@@ -1,0 +1,31 @@
+"""Each test of a framework's store gets an empty place of each kind that keeps data."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import onrecord
+from onrecord.adapters.store import Store
+from tests.adapters.frameworks.sessions_places import store_of
+from tests.contract.conftest import durable_place
+from tests.contract.places import PLACES, Place, prepared
+
+__all__ = ["durable_place"]
+
+
+@pytest.fixture(params=[name for name in PLACES if not name.startswith("http")])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    yield from prepared(request.param, tmp_path)
+
+
+@pytest.fixture
+def store(place: Place, tmp_path: Path) -> Iterator[Store]:
+    with store_of(place.open(), tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+def sqlite_store(tmp_path: Path) -> Iterator[Store]:
+    with onrecord.connect(f"sqlite:///{tmp_path / 'log.db'}", actor="eve") as opened:
+        yield opened
