@@ -39,6 +39,8 @@ WIRE ?= $(or $(ONRECORD_WIRE_CORPUS),../shared/wire)
 # Where the sources of Citus are (with their build.sh), for `make citus`.
 CITUS ?= ../shared/citus
 
+EXTRAS := a2a anthropic bedrock bpmn crypto gemini http mcp metrics ollama openai openai-agents otel postgres redis serve
+
 BIN := .venv/bin
 BENCH_BIN := .venv-bench/bin
 FLOORS_BIN := .venv-floors/bin
@@ -77,7 +79,7 @@ floors: .venv-floors/.ready ## Record with the oldest release of each SDK that p
 
 frameworks: .venv-frameworks/.ready ## Run the suites of agent frameworks, and ours, on the stores for them
 	ONRECORD_WIRE_CORPUS=$(abspath $(WIRE)) $(FRAMEWORKS_BIN)/python -m pytest -n $(WORKERS) \
-		tests/frameworks $(PYTEST_ARGS)
+		-p no:asyncio tests/frameworks $(PYTEST_ARGS)
 
 citus: .venv/.ready ## Run the contract, erasures and roles on a Citus cluster (CITUS=its sources)
 	tests/citus/build.sh $(CITUS) .venv .citus
@@ -150,11 +152,12 @@ $(call VENV,$(1))
 endef
 
 # $(call COMPILE,group): every extra and one dependency group, for all platforms.
+# But for the extra `claude`, which the environment of the frameworks alone has: its wheel has 380 MB.
 # Versions without hashes: an index that builds its own wheels could not serve pinned hashes.
 define COMPILE
 rm -f requirements-$(1).lock
 .venv-lock/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --upgrade \
-	--all-extras --group $(1) --custom-compile-command "make lock" \
+	$(addprefix --extra ,$(EXTRAS)) --group $(1) --custom-compile-command "make lock" \
 	--no-emit-index-url --no-emit-find-links --output-file requirements-$(1).lock
 endef
 

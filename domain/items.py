@@ -6,7 +6,6 @@ subgraph. What a stream holds now is in projections/frameworks/; nothing here ta
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 from onrecord.domain import jsontext
@@ -86,19 +85,3 @@ def once_name(event: ItemRecorded) -> str | None:
         return None
     parts = [event.framework, event.stream, event.after, event.item_id]
     return f"item:{jsontext.write_canonical(parts).decode()}"
-
-
-def ranges_of(kept: Iterable[int], held: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """Return the ranges that hold the versions `kept` and no others of those that a stream held."""
-    staying = set(kept)
-    ranges: list[tuple[int, int]] = []
-    is_going_on = False
-    for version in held:
-        if version not in staying:
-            is_going_on = False
-        elif is_going_on:
-            ranges[-1] = (ranges[-1][0], version)
-        else:
-            ranges.append((version, version))
-            is_going_on = True
-    return tuple(ranges)

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from onrecord.adapters.streams.stream import Done, Stream, stored_again
 from onrecord.domain import jsontext
+from onrecord.domain.admission import must_refer_back
 from onrecord.domain.blobs import referenced, restore, spill
 from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.errors import (
@@ -30,7 +31,6 @@ from onrecord.domain.items import (
     ItemWithdrawn,
     StatePut,
     StreamCleared,
-    ranges_of,
 )
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Duplicate, RecordedEvent
@@ -144,27 +144,21 @@ class ItemSession:
 
     def replace(
         self,
-        kept: Iterable[int],
+        kept: Iterable[tuple[int, int]],
         items: Sequence[NewItem],
         *,
         stream: str = "",
-        state: Mapping[str, Any] | None = None,
         expected_version: int,
     ) -> Done:
-        """Let a stream hold the items of these versions and new ones behind them, in one commit.
+        """Let a stream keep what it holds within ranges of versions, and new items behind that, at once.
 
-        VersionConflict where the session is no longer at `expected_version`.
+        A range is its first and its last version; ranges come in order. VersionConflict where the
+        session is no longer at `expected_version`, InvalidContent for ranges that are out of order.
         """
-        held = [item.version for item in self.load(stream, until=expected_version).items]
-        replaced = ItemsReplaced(
-            framework=self._framework, stream=stream, kept=ranges_of(kept, held)
-        )
-        puts = (
-            StatePut(framework=self._framework, stream=stream, key=key, value=value)
-            for key, value in (state or {}).items()
-        )
+        replaced = ItemsReplaced(framework=self._framework, stream=stream, kept=tuple(kept))
+        must_refer_back(replaced, expected_version + 1)
         new = (self._recorded(item, stream) for item in items)
-        return self._append((replaced, *new, *puts), expected_version)
+        return self._append((replaced, *new), expected_version)
 
     def clear(self, stream: str | None = None) -> None:
         """Let a stream hold nothing, or, without its name, all streams; the record keeps what it held."""

@@ -175,13 +175,15 @@ def test_what_is_replaced_keeps_its_order_and_the_record_keeps_all(
 ) -> None:
     session.record([new(number) for number in range(6)])
     loaded = session.load()
-    kept = [loaded.items[place].version for place in (0, 1, 4)]
+    versions = [item.version for item in loaded.items]
+    kept = [(versions[0], versions[1]), (versions[4], versions[4])]
     session.replace(kept, [new(9)], expected_version=loaded.version)
     session.record([new(10)])
     assert numbers(session) == [0, 1, 4, 9, 10]
     assert numbers(session, last=3) == [4, 9, 10]
     again = session.load()
-    session.replace([again.items[-1].version], [], expected_version=again.version)
+    last = again.items[-1].version
+    session.replace([(last, last)], [], expected_version=again.version)
     assert numbers(session) == [10]
     assert len(recorded(store, KEY)) == 8
 
@@ -194,6 +196,16 @@ def test_items_cannot_be_replaced_by_one_who_read_before_another_wrote(
     session.record([new(2)])
     with pytest.raises(onrecord.VersionConflict):
         session.replace([], [new(3)], expected_version=version)
+    assert numbers(session) == [1, 2]
+
+
+@pytest.mark.parametrize("ranges", [[(3, 2)], [(2, 2), (1, 1)], [(1, 9)], [(-1, 1)]])
+def test_ranges_that_are_out_of_order_replace_nothing(
+    session: ItemSession, ranges: list[tuple[int, int]]
+) -> None:
+    session.record([new(1), new(2)])
+    with pytest.raises(onrecord.InvalidContent):
+        session.replace(ranges, [new(3)], expected_version=session.version())
     assert numbers(session) == [1, 2]
 
 

@@ -15,7 +15,6 @@ from onrecord.domain.items import (
     ItemWithdrawn,
     StatePut,
     StreamCleared,
-    ranges_of,
 )
 from onrecord.projections.frameworks.current_items import CurrentItems
 
@@ -59,7 +58,7 @@ class Lists:
                 versions = [at for at, _ in held]
                 kept = [at for place, at in enumerate(versions) if number >> place % 3 & 1]
                 self.events.append(
-                    ItemsReplaced(framework="f", stream=stream, kept=ranges_of(kept, versions))
+                    ItemsReplaced(framework="f", stream=stream, kept=tuple((at, at) for at in kept))
                 )
                 self.streams[stream] = [item for item in held if item[0] in kept]
             case "clear":
@@ -89,15 +88,6 @@ def test_a_stream_holds_what_a_list_would(acts: list[Step], last: int) -> None:
             assert folded(lists.events, name, None) == held
     for name, held in lists.streams.items():
         assert folded(lists.events, name, last) == held[len(held) - min(last, len(held)) :]
-
-
-@given(st.lists(st.integers(1, 30), unique=True), st.data())
-def test_ranges_hold_what_stays_and_nothing_else(versions: list[int], data: st.DataObject) -> None:
-    held = sorted(versions)
-    kept = data.draw(st.sets(st.sampled_from(held))) if held else set[int]()
-    ranges = ranges_of(kept, held)
-    within = {at for at in held for first, last in ranges if first <= at <= last}
-    assert within == kept
 
 
 def test_another_frameworks_events_change_nothing() -> None:
