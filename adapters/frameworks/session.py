@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from onrecord.adapters.streams.stream import Done, Stream, stored_again
@@ -26,6 +25,7 @@ from onrecord.domain.errors import (
 )
 from onrecord.domain.events import Event
 from onrecord.domain.items import (
+    ItemAmended,
     ItemRecorded,
     ItemsReplaced,
     ItemWithdrawn,
@@ -39,7 +39,12 @@ from onrecord.projections.frameworks.known_items import KnownItems
 
 T = TypeVar("T")
 
+# A body that holds a reference to a blob, or what looks like one, holds this as itself.
+_SPILLED: Final = b'"$onrecord.'
+
 _FIRST_PAGE: Final = 64
+_BESIDE: Final = 8
+"""How many events a page has beside the items that are wanted: what was popped, other streams."""
 _LARGEST_PAGE: Final = 4096
 
 
@@ -125,7 +130,7 @@ class ItemSession:
                 current.take(at, event)
                 if key in current.state or current.is_complete:
                     break
-            return self._restored(held, current.state.get(key)), version
+            return current.state.get(key), version
 
         return self._attempt(read)
 
@@ -242,8 +247,6 @@ class ItemSession:
     def _known(self, held: Stream, stream: str) -> tuple[KnownItems, int]:
         known, version = KnownItems(self._framework, stream), held.head().version
         for at, event in _forwards(held, version):
-            if isinstance(event, ItemRecorded):
-                event = event.model_copy(update={"item": self._restored(held, event.item)})
             known.take(at, event)
         return known, version
 
@@ -254,16 +257,8 @@ class ItemSession:
             if current.is_complete:
                 break
             current.take(at, event)
-        items = tuple(
-            replace(item, item=self._restored(held, item.item)) for item in reversed(current.items)
-        )
-        state = {key: self._restored(held, value) for key, value in current.state.items()}
-        kept = {key: value for key, value in state.items() if value is not None}
-        return Loaded(items, kept, version)
-
-    def _restored(self, held: Stream, value: Any) -> Any:
-        blobs = {blob.sha256: held.blob(blob) for blob in referenced(value)}
-        return restore(value, blobs)
+        state = {key: value for key, value in current.state.items() if value is not None}
+        return Loaded(tuple(reversed(current.items)), state, version)
 
     def _again(self, act: Callable[[], T], expected_version: int | None = None) -> T:
         """Do what another writer may come before, until none does; at once if the caller names a version."""
@@ -288,13 +283,9 @@ class ItemSession:
 
 def _spilled(event: Event, spilled: dict[str, bytes]) -> Event:
     """Return an event whose long strings are references; what they refer to is added by digest."""
-    match event:
-        case ItemRecorded():
-            member, value = "item", event.item
-        case StatePut():
-            member, value = "value", event.value
-        case _:
-            return event
+    if (member := _member_of(event)) is None:
+        return event
+    value = getattr(event, member)
     _must_be_json(value)
     ready, found = spill(value)
     spilled.update(found)
@@ -321,20 +312,20 @@ def _must_be_json(value: Any) -> None:
 def _forwards(held: Stream, version: int) -> Iterator[tuple[int, Event]]:
     """Yield events that say what streams hold, and their versions, in order."""
     for recorded in held.read(until=version):
-        yield from _of_streams(recorded)
+        yield from _of_streams(held, recorded)
 
 
 def _backwards(held: Stream, version: int, last: int | None = None) -> Iterator[tuple[int, Event]]:
     """Yield events that say what streams hold, the last one first, read a page at a time."""
-    size = _FIRST_PAGE if last is None else min(max(last * 2, 8), _LARGEST_PAGE)
+    size = _FIRST_PAGE if last is None else min(last + _BESIDE, _LARGEST_PAGE)
     while version > 0:
         start = max(version - size, 0)
         for recorded in reversed(list(held.read(after=start, until=version))):
-            yield from _of_streams(recorded)
+            yield from _of_streams(held, recorded)
         version, size = start, min(size * 4, _LARGEST_PAGE)
 
 
-def _of_streams(recorded: RecordedEvent) -> Iterator[tuple[int, Event]]:
+def _of_streams(held: Stream, recorded: RecordedEvent) -> Iterator[tuple[int, Event]]:
     """Yield an event that says what streams hold; ConversationForgotten where it was erased."""
     if recorded.type not in TYPES:
         return
@@ -345,4 +336,25 @@ def _of_streams(recorded: RecordedEvent) -> Iterator[tuple[int, Event]]:
             # Another process may have begun the session anew, under the same key.
             raise ConversationForgotten
         case event:
-            yield recorded.version, event
+            is_spilled = recorded.body is not None and _SPILLED in recorded.body
+            yield recorded.version, _restored(held, event) if is_spilled else event
+
+
+def _restored(held: Stream, event: Event) -> Event:
+    """Return an event with its long strings, of which references stand in it."""
+    if (member := _member_of(event)) is None:
+        return event
+    value = getattr(event, member)
+    blobs = {blob.sha256: held.blob(blob) for blob in referenced(value)}
+    return event.model_copy(update={member: restore(value, blobs)})
+
+
+def _member_of(event: Event) -> str | None:
+    """Return the name of the member that holds a framework's own JSON, if an event has one."""
+    match event:
+        case ItemRecorded() | ItemAmended():
+            return "item"
+        case StatePut():
+            return "value"
+        case _:
+            return None

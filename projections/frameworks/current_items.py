@@ -76,7 +76,8 @@ class CurrentItems:
         """Take the event that comes before all that were taken."""
         if isinstance(event, Unrecognised | Erased) or event.line is not None:
             return
-        if self.is_complete or not refers_back(event, version):
+        # Most events are items that name no other: asking each what it names takes its time.
+        if self.is_complete or not (_names_none(event) or refers_back(event, version)):
             return
         match event:
             case ItemRecorded():
@@ -110,6 +111,10 @@ class CurrentItems:
 
     def _is_kept(self, version: int) -> bool:
         return all(_is_within(version, kept) for at, kept in self._kept if version < at)
+
+
+def _names_none(event: Event) -> bool:
+    return isinstance(event, ItemRecorded) and event.after is None and event.beside is None
 
 
 def _is_within(version: int, ranges: Iterable[tuple[int, int]]) -> bool:

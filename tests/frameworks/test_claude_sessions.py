@@ -8,6 +8,7 @@ import inspect
 import multiprocessing
 import os
 import signal
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -20,6 +21,7 @@ from onrecord.frameworks.claude import ClaudeSessionStore, SessionKey
 from tests.adapters.frameworks.sessions_places import store_of
 from tests.contract.places import Place
 from tests.frameworks.recorded_blocks import recorded_kinds
+from tests.patience import join_process, until
 
 # Not imported by name: the environment of the type checkers does not have it.
 sdk: Any = importlib.import_module("claude_agent_sdk")
@@ -249,7 +251,7 @@ def test_two_processes_lose_nothing_and_double_nothing(
     for writer in writers:
         writer.start()
     for writer in writers:
-        writer.join()
+        join_process(writer)
     assert [writer.exitcode for writer in writers] == [0, 0]
     with store_of(durable_place.open(), tmp_path) as store:
         found = asyncio.run(uuids(ClaudeSessionStore(store)))
@@ -257,6 +259,10 @@ def test_two_processes_lose_nothing_and_double_nothing(
         own = [uuid for uuid in found if uuid.startswith(name)]
         assert own == [f"{name}-{number}" for number in range(200)]
     assert len(found) == 400
+
+
+def _has(sessions: ClaudeSessionStore, uuid: str) -> bool:
+    return uuid in asyncio.run(uuids(sessions))
 
 
 def test_a_writer_that_is_killed_leaves_a_session_that_loads(
@@ -271,11 +277,10 @@ def test_a_writer_that_is_killed_leaves_a_session_that_loads(
         )
         writer.start()
         with store_of(durable_place.open(), tmp_path) as store:
-            sessions, before = ClaudeSessionStore(store), f"k{number}-5"
-            while before not in asyncio.run(uuids(sessions)):
-                assert writer.is_alive()
+            sessions = ClaudeSessionStore(store)
+            until(partial(_has, sessions, f"k{number}-5"), "the entry")
         os.kill(writer.pid or 0, signal.SIGKILL)
-        writer.join()
+        join_process(writer)
     with store_of(durable_place.open(), tmp_path) as store:
         sessions = ClaudeSessionStore(store)
         found = asyncio.run(uuids(sessions))

@@ -26,6 +26,7 @@ from onrecord.frameworks.openai_agents import OnrecordSession
 from tests.adapters.frameworks.sessions_places import store_of
 from tests.contract.places import Place
 from tests.frameworks.recorded_blocks import recorded_kinds
+from tests.patience import join_process, until
 
 
 @pytest.fixture
@@ -220,7 +221,7 @@ def test_two_processes_lose_nothing_and_double_nothing(
     for writer in writers:
         writer.start()
     for writer in writers:
-        writer.join()
+        join_process(writer)
     assert [writer.exitcode for writer in writers] == [0, 0]
     held = _held(durable_place, tmp_path)
     for name in ("a", "b"):
@@ -237,10 +238,9 @@ def test_a_run_that_is_killed_leaves_a_session_that_loads(
         target=_add_many, args=(durable_place, tmp_path, "a", 100_000)
     )
     writer.start()
-    while len(_held(durable_place, tmp_path)) < 10:
-        assert writer.is_alive()
+    until(lambda: len(_held(durable_place, tmp_path)) >= 10, "the items")
     os.kill(writer.pid or 0, signal.SIGKILL)
-    writer.join()
+    join_process(writer)
     held = _held(durable_place, tmp_path)
     assert held == [item(number // 2, name="a") for number in range(len(held))]
     assert len(held) % 2 == 0

@@ -16,6 +16,7 @@ from onrecord.adapters.store import Store, backend_of
 from onrecord.domain.items import ItemRecorded
 from onrecord.domain.log import Backend, Duplicate
 from tests.adapters.frameworks.sessions_places import FRAMEWORK, store_of
+from tests.patience import join
 
 LONG = "a long text " * 10_000
 
@@ -138,8 +139,7 @@ def test_those_who_pop_at_once_each_get_another_item(session: ItemSession) -> No
     threads = [threading.Thread(target=pop) for _ in range(4)]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
+    join(*threads)
     assert sorted(popped) == list(range(12))
     assert numbers(session) == []
 
@@ -358,4 +358,4 @@ def test_reading_the_last_items_reads_as_much_however_long_the_session_is(
         read.clear()
         session.load(last=50)
         counts.append(len(read))
-    assert counts == [100, 100, 100]
+    assert counts == [58, 58, 58]
