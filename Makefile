@@ -48,7 +48,7 @@ FRAMEWORKS_BIN := .venv-frameworks/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 help: ## Print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 demo: .venv/.ready ## Take one conversation across six APIs of a local model server, then look at it
 	$(BIN)/onrecord demo
