@@ -240,9 +240,15 @@ class ItemSession:
         new = known.new_among(items, max(version, 1))
         if not new and not puts:
             return Duplicate(version, version)
-        return self._append(
-            (*new, *puts), version if expected_version is None else expected_version
-        )
+        try:
+            return self._append(
+                (*new, *puts), version if expected_version is None else expected_version
+            )
+        except IdempotencyMismatch:
+            # The log looks at ids before it looks at the version: another may have recorded one since.
+            if (current := self.version()) == version:
+                raise
+            raise VersionConflict(version, current) from None
 
     def _known(self, held: Stream, stream: str) -> tuple[KnownItems, int]:
         known, version = KnownItems(self._framework, stream), held.head().version

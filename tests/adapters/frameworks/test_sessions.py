@@ -88,6 +88,23 @@ def test_of_a_batch_that_came_in_part_the_rest_is_recorded(session: ItemSession)
     assert numbers(session) == [1, 2, 3, 4]
 
 
+def test_of_a_batch_whose_rest_another_records_meanwhile_nothing_is_doubled(
+    sessions: Sessions, store: Store, session: ItemSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.record([new(1)])
+    other = Sessions(store, FRAMEWORK).session("project", "one")
+    find: Any = getattr(session, "_known")  # noqa: B009
+
+    def find_then_wait(*arguments: Any) -> Any:
+        found = find(*arguments)
+        other.record([new(2)])
+        return found
+
+    monkeypatch.setattr(session, "_known", find_then_wait)
+    session.record([new(1), new(2), new(3)])
+    assert numbers(session) == [1, 2, 3]
+
+
 def test_an_id_that_comes_twice_in_one_batch_is_one_item(session: ItemSession) -> None:
     session.record([new(1), new(1), new(2)])
     assert numbers(session) == [1, 2]
