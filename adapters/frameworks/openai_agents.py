@@ -12,18 +12,21 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from agents.memory.session_settings import (
-    SessionSettings,
-    coerce_session_settings,
-    resolve_session_limit,
-)
-
 from onrecord.adapters.frameworks.awaiting import settled
 from onrecord.adapters.frameworks.session import NewItem
 from onrecord.adapters.frameworks.sessions import Sessions
 from onrecord.adapters.store import Store
-from onrecord.domain.errors import VersionConflict
+from onrecord.domain.errors import NotInstalled, VersionConflict
 from onrecord.projections.frameworks.current_items import HeldItem
+
+try:
+    from agents.memory.session_settings import (
+        SessionSettings,
+        coerce_session_settings,
+        resolve_session_limit,
+    )
+except ModuleNotFoundError as exc:
+    raise NotInstalled("the session of the SDK", "openai-agents", "openai-agents") from exc
 
 if TYPE_CHECKING:
     from agents.items import TResponseInputItem

@@ -10,6 +10,7 @@ import onrecord
 # These need an extra, which the plain wheel does not bring; httpx comes with the client that uses it.
 EXTRAS = {
     "a2a",
+    "agents",
     "aiohttp",
     "anthropic",
     "anyio",
