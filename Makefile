@@ -1,7 +1,7 @@
 # Everything a contributor types. Each target makes what it needs and is quick when nothing is to do.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo live test drills corpus soak citus freeze newest floors frameworks check format bench lock clean
+.PHONY: help demo live test drills corpus soak citus freeze newest floors frameworks frameworks-newest check format bench lock clean
 
 # The first of these that is new enough makes the environments; `make PYTHON=...` overrides it.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -48,7 +48,7 @@ FRAMEWORKS_BIN := .venv-frameworks/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 help: ## Print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' Makefile
 
 demo: .venv/.ready ## Take one conversation across six APIs of a local model server, then look at it
 	$(BIN)/onrecord demo
@@ -80,6 +80,10 @@ floors: .venv-floors/.ready ## Record with the oldest release of each SDK that p
 frameworks: .venv-frameworks/.ready ## Run the suites of agent frameworks, and ours, on the stores for them
 	ONRECORD_WIRE_CORPUS=$(abspath $(WIRE)) $(FRAMEWORKS_BIN)/python -m pytest -n $(WORKERS) \
 		-p no:asyncio tests/frameworks $(PYTEST_ARGS)
+
+frameworks-newest: export PIP_NO_BINARY := claude-agent-sdk
+frameworks-newest: .venv-frameworks/.ready ## Run them on the newest frameworks; what fails is told
+	ONRECORD_WIRE_CORPUS=$(abspath $(WIRE)) $(FRAMEWORKS_BIN)/python -m tests.frameworks.newest .venv-frameworks-newest
 
 citus: .venv/.ready ## Run the contract, erasures and roles on a Citus cluster (CITUS=its sources)
 	tests/citus/build.sh $(CITUS) .venv .citus
@@ -113,7 +117,7 @@ lock: .venv-lock/.ready ## Pin the newest versions that pyproject.toml allows
 	$(call COMPILE_FLOORS)
 
 clean: ## Remove the environments, the builds and the caches
-	rm -rf .venv .venv-bench .venv-floors .venv-frameworks .venv-lock .venv-newest .citus build dist *.egg-info
+	rm -rf .venv .venv-bench .venv-floors .venv-frameworks .venv-frameworks-newest .venv-lock .venv-newest .citus build dist *.egg-info
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage htmlcov
 
 .venv/.ready: pyproject.toml requirements-dev.lock

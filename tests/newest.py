@@ -27,7 +27,7 @@ def main(folder: Path) -> int:
         return 0
     version, program = found
     print(f"Testing on Python {'.'.join(map(str, version))}", flush=True)
-    python = environment(folder, program)
+    python = environment(folder, program, LOCK)
     runs = ([f"tests/{each}" for each in TESTS], ["tests/contract", "-k", STORES])
     return max(subprocess.call([python, "-m", "pytest", "-n", "2", *run], cwd=ROOT) for run in runs)
 
@@ -63,15 +63,15 @@ def version_of(program: Path) -> tuple[int, ...]:
     return tuple(map(int, numbers)) if level == "final" else ()
 
 
-def environment(folder: Path, program: Path) -> Path:
-    """Return the Python of a fresh environment that has what the lock file pins, and Onrecord."""
+def environment(folder: Path, program: Path, lock: Path) -> Path:
+    """Return the Python of a fresh environment that has what a lock file pins, and Onrecord."""
     if folder.exists() and not (folder / "pyvenv.cfg").is_file():
         raise SystemExit(f"{folder} is no environment of Python: name another folder")
     shutil.rmtree(folder, ignore_errors=True)
     subprocess.run([program, "-m", "venv", folder], check=True)
     python = folder / "bin" / "python"
     install = (str(python), "-m", "pip", "install", "--quiet")
-    subprocess.run([*install, "--requirement", str(LOCK)], check=True)
+    subprocess.run([*install, "--requirement", str(lock)], check=True)
     own = ("--no-deps", "--no-build-isolation", "--editable", str(ROOT))
     subprocess.run([*install, *own], check=True)
     return python
