@@ -39,7 +39,8 @@ WIRE ?= $(or $(ONRECORD_WIRE_CORPUS),../shared/wire)
 # Where the sources of Citus are (with their build.sh), for `make citus`.
 CITUS ?= ../shared/citus
 
-EXTRAS := a2a anthropic bedrock bpmn crypto gemini http mcp metrics ollama openai openai-agents otel postgres redis serve
+EXTRAS := a2a ag2 agent-framework anthropic bedrock bpmn crypto gemini http langgraph mcp metrics ollama openai \
+	openai-agents otel postgres pydantic-ai redis serve
 
 BIN := .venv/bin
 BENCH_BIN := .venv-bench/bin
@@ -112,8 +113,8 @@ bench: .venv-bench/.ready ## Measure, beside the stores that people use today (B
 
 lock: .venv-lock/.ready ## Pin the newest versions that pyproject.toml allows
 	$(call COMPILE,dev)
-	$(call COMPILE,bench)
-	$(call COMPILE,frameworks)
+	$(call COMPILE,bench,adk)
+	$(call COMPILE,frameworks,adk claude)
 	$(call COMPILE_FLOORS)
 
 clean: ## Remove the environments, the builds and the caches
@@ -155,13 +156,13 @@ $(call VENV,$(1))
 @touch $@
 endef
 
-# $(call COMPILE,group): every extra and one dependency group, for all platforms.
-# But for the extra `claude`, which the environment of the frameworks alone has: its wheel has 380 MB.
+# $(call COMPILE,group,more extras): the extras and one dependency group, for all platforms.
+# `claude` is no extra of all groups because its wheel has 380 MB, `adk` because it holds google-genai back.
 # Versions without hashes: an index that builds its own wheels could not serve pinned hashes.
 define COMPILE
 rm -f requirements-$(1).lock
 .venv-lock/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --upgrade \
-	$(addprefix --extra ,$(EXTRAS)) --group $(1) --custom-compile-command "make lock" \
+	$(addprefix --extra ,$(EXTRAS) $(2)) --group $(1) --custom-compile-command "make lock" \
 	--no-emit-index-url --no-emit-find-links --output-file requirements-$(1).lock
 endef
 

@@ -10,6 +10,8 @@ import onrecord
 # These need an extra, which the plain wheel does not bring; httpx comes with the client that uses it.
 EXTRAS = {
     "a2a",
+    "ag2",
+    "agent_framework",
     "agents",
     "aiohttp",
     "anthropic",
@@ -23,6 +25,7 @@ EXTRAS = {
     "httptools",
     "httpx",
     "httpx2",
+    "langgraph",
     "lark",
     "mcp",
     "multidict",
@@ -32,6 +35,7 @@ EXTRAS = {
     "prometheus_client",
     "psycopg",
     "psycopg_pool",
+    "pydantic_ai",
     "redis",
     "starlette",
     "urllib3",
