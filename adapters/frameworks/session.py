@@ -6,26 +6,14 @@ it was read at, and done again where another writer was first.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from copy import copy
-from typing import Any, Final, NamedTuple, TypeVar, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar, cast
 
-from onrecord.adapters.streams.stream import Done, Stream, stored_again
-from onrecord.domain import jsontext
+from onrecord.adapters.frameworks.item_events import ItemEvents, backwards, forwards
+from onrecord.adapters.streams.stream import Done, Stream
 from onrecord.domain.admission import must_refer_back
-from onrecord.domain.blobs import referenced, restore, spill
-from onrecord.domain.encoding import Erased, Unrecognised
-from onrecord.domain.errors import (
-    ConversationForgotten,
-    IdempotencyMismatch,
-    InvalidContent,
-    MalformedJson,
-    VersionConflict,
-)
-from onrecord.domain.events import Event
+from onrecord.domain.errors import IdempotencyMismatch, InvalidContent, VersionConflict
 from onrecord.domain.items import (
-    ItemAmended,
     ItemRecorded,
     ItemsReplaced,
     ItemWithdrawn,
@@ -33,19 +21,11 @@ from onrecord.domain.items import (
     StreamCleared,
 )
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.log import Duplicate, RecordedEvent
-from onrecord.projections.frameworks.current_items import TYPES, CurrentItems, HeldItem
+from onrecord.domain.log import Duplicate
+from onrecord.projections.frameworks.current_items import CurrentItems, HeldItem
 from onrecord.projections.frameworks.known_items import KnownItems
 
 T = TypeVar("T")
-
-# A body that holds a reference to a blob, or what looks like one, holds this as itself.
-_SPILLED: Final = b'"$onrecord.'
-
-_FIRST_PAGE: Final = 64
-_BESIDE: Final = 8
-"""How many events a page has beside the items that are wanted: what was popped, other streams."""
-_LARGEST_PAGE: Final = 4096
 
 
 class NewItem(NamedTuple):
@@ -68,14 +48,12 @@ class ItemSession:
 
     def __init__(self, stream: Stream, framework: str) -> None:
         """Keep the session in a conversation, which begins with its first event."""
-        self._first = stream
-        self._stream = copy(stream)
+        self.events = ItemEvents(stream)
         self._framework = framework
-        self._lock = threading.Lock()
 
     def version(self) -> int:
         """Return the last version of the session's conversation; 0 before anything was said."""
-        return self._attempt(lambda stream: stream.head().version)
+        return self.events.attempt(lambda stream: stream.head().version)
 
     def record(
         self,
@@ -100,7 +78,7 @@ class ItemSession:
         new = tuple(self._recorded(item, stream) for item in items)
         has_ids = any(item.item_id is not None for item in new)
         try:
-            done = self._append((*new, *puts), expected_version)
+            done = self.events.append((*new, *puts), expected_version)
         except IdempotencyMismatch:
             if not has_ids:
                 raise
@@ -118,7 +96,7 @@ class ItemSession:
 
         State is whole only where all items are asked for.
         """
-        return self._attempt(lambda held: self._load(held, stream, last, until))
+        return self.events.attempt(lambda held: self._load(held, stream, last, until))
 
     def state(self, key: str, stream: str = "") -> tuple[Any, int]:
         """Return what a stream keeps under a name (None: nothing), and the version it was read at."""
@@ -126,13 +104,13 @@ class ItemSession:
         def read(held: Stream) -> tuple[Any, int]:
             version = held.head().version
             current = CurrentItems(self._framework, stream)
-            for at, event in _backwards(held, version):
+            for at, event in backwards(held, version):
                 current.take(at, event)
                 if key in current.state or current.is_complete:
                     break
             return current.state.get(key), version
 
-        return self._attempt(read)
+        return self.events.attempt(read)
 
     def pop(self, stream: str = "") -> HeldItem | None:
         """Take the last item of a stream away and return it; of those who pop at once each gets another."""
@@ -142,7 +120,7 @@ class ItemSession:
             if not loaded.items:
                 return None
             (item,) = loaded.items
-            self._append((ItemWithdrawn(version=item.version),), loaded.version)
+            self.events.append((ItemWithdrawn(version=item.version),), loaded.version)
             return item
 
         return self._again(take_last)
@@ -163,7 +141,7 @@ class ItemSession:
         replaced = ItemsReplaced(framework=self._framework, stream=stream, kept=tuple(kept))
         must_refer_back(replaced, expected_version + 1)
         new = (self._recorded(item, stream) for item in items)
-        return self._append((replaced, *new), expected_version)
+        return self.events.append((replaced, *new), expected_version)
 
     def clear(self, stream: str | None = None) -> None:
         """Let a stream hold nothing, or, without its name, all streams; the record keeps what it held."""
@@ -171,14 +149,14 @@ class ItemSession:
             cleared = StreamCleared(
                 framework=self._framework, stream=stream or "", whole=stream is None
             )
-            self._append((cleared,), None)
+            self.events.append((cleared,), None)
 
     def streams(self) -> list[str]:
         """Return the names of the streams that hold items or state, in the order they began."""
 
         def read(held: Stream) -> list[str]:
             names: dict[str, bool] = {}
-            for _, event in _forwards(held, held.head().version):
+            for _, event in forwards(held, held.head().version):
                 match event:
                     case ItemRecorded(stream=name) | StatePut(stream=name):
                         names[name] = True
@@ -190,13 +168,13 @@ class ItemSession:
                         pass
             return [name for name in names if self._load(held, name, 1, None).items]
 
-        return self._attempt(read)
+        return self.events.attempt(read)
 
     def holds_anything(self) -> bool:
         """Whether anything was recorded since the session was last deleted."""
 
         def look(held: Stream) -> bool:
-            for _, event in _backwards(held, held.head().version):
+            for _, event in backwards(held, held.head().version):
                 match event:
                     case ItemRecorded() | StatePut():
                         return True
@@ -206,7 +184,7 @@ class ItemSession:
                         pass
             return False
 
-        return self._attempt(look)
+        return self.events.attempt(look)
 
     # How it is done.
 
@@ -217,17 +195,6 @@ class ItemSession:
             framework=self._framework, stream=stream, item_id=new.item_id, item=new.item
         )
 
-    def _append(self, events: Sequence[Event], expected_version: int | None) -> Done:
-        spilled: dict[str, bytes] = {}
-        ready = tuple(_spilled(event, spilled) for event in events)
-
-        def append(held: Stream) -> Done:
-            for data in spilled.values():
-                held.put([data])
-            return held.append(*ready, expected_version=expected_version)
-
-        return self._attempt(lambda held: stored_again(lambda: append(held)))
-
     def _record_unknown(
         self,
         items: Sequence[ItemRecorded],
@@ -236,12 +203,12 @@ class ItemSession:
         expected_version: int | None,
     ) -> Done | None:
         """Record those items that the stream does not have, compared with the version it was read at."""
-        known, version = self._attempt(lambda held: self._known(held, stream))
+        known, version = self.events.attempt(lambda held: self._known(held, stream))
         new = known.new_among(items, max(version, 1))
         if not new and not puts:
             return Duplicate(version, version)
         try:
-            return self._append(
+            return self.events.append(
                 (*new, *puts), version if expected_version is None else expected_version
             )
         except IdempotencyMismatch:
@@ -252,14 +219,14 @@ class ItemSession:
 
     def _known(self, held: Stream, stream: str) -> tuple[KnownItems, int]:
         known, version = KnownItems(self._framework, stream), held.head().version
-        for at, event in _forwards(held, version):
+        for at, event in forwards(held, version):
             known.take(at, event)
         return known, version
 
     def _load(self, held: Stream, stream: str, last: int | None, until: int | None) -> Loaded:
         version = held.head().version if until is None else until
         current = CurrentItems(self._framework, stream, last)
-        for at, event in _backwards(held, version, last):
+        for at, event in backwards(held, version, last):
             if current.is_complete:
                 break
             current.take(at, event)
@@ -275,92 +242,9 @@ class ItemSession:
                 if expected_version is not None:
                     raise
 
-    def _attempt(self, act: Callable[[Stream], T]) -> T:
-        """Do something in the session's conversation, or in a new one where that was forgotten."""
-        stream = self._stream
-        try:
-            return act(stream)
-        except ConversationForgotten:
-            with self._lock:
-                if self._stream is stream:
-                    self._stream = copy(self._first)
-            return act(self._stream)
-
-
-def _spilled(event: Event, spilled: dict[str, bytes]) -> Event:
-    """Return an event whose long strings are references; what they refer to is added by digest."""
-    if (member := _member_of(event)) is None:
-        return event
-    value = getattr(event, member)
-    _must_be_json(value)
-    ready, found = spill(value)
-    spilled.update(found)
-    return event.model_copy(update={member: ready})
-
 
 def _is_object(value: object) -> bool:
     """Return whether a framework's value is what it says: nobody else checked it."""
     if not isinstance(value, dict):
         return False
     return all(isinstance(name, str) for name in cast("dict[object, object]", value))
-
-
-def _must_be_json(value: Any) -> None:
-    """Raise MalformedJson for what could not be read back as it is."""
-    try:
-        text = jsontext.write(value)
-    except RecursionError:
-        raise MalformedJson("nested too deeply to be kept: flatten it") from None
-    if jsontext.read_bounded(text) != value:
-        raise InvalidContent("an item is JSON: keys are texts, lists are lists")
-
-
-def _forwards(held: Stream, version: int) -> Iterator[tuple[int, Event]]:
-    """Yield events that say what streams hold, and their versions, in order."""
-    for recorded in held.read(until=version):
-        yield from _of_streams(held, recorded)
-
-
-def _backwards(held: Stream, version: int, last: int | None = None) -> Iterator[tuple[int, Event]]:
-    """Yield events that say what streams hold, the last one first, read a page at a time."""
-    size = _FIRST_PAGE if last is None else min(last + _BESIDE, _LARGEST_PAGE)
-    while version > 0:
-        start = max(version - size, 0)
-        for recorded in reversed(list(held.read(after=start, until=version))):
-            yield from _of_streams(held, recorded)
-        version, size = start, min(size * 4, _LARGEST_PAGE)
-
-
-def _of_streams(held: Stream, recorded: RecordedEvent) -> Iterator[tuple[int, Event]]:
-    """Yield an event that says what streams hold; ConversationForgotten where it was erased."""
-    if recorded.type not in TYPES:
-        return
-    match recorded.event():
-        case Unrecognised():
-            return
-        case Erased():
-            # Another process may have begun the session anew, under the same key.
-            raise ConversationForgotten
-        case event:
-            is_spilled = recorded.body is not None and _SPILLED in recorded.body
-            yield recorded.version, _restored(held, event) if is_spilled else event
-
-
-def _restored(held: Stream, event: Event) -> Event:
-    """Return an event with its long strings, of which references stand in it."""
-    if (member := _member_of(event)) is None:
-        return event
-    value = getattr(event, member)
-    blobs = {blob.sha256: held.blob(blob) for blob in referenced(value)}
-    return event.model_copy(update={member: restore(value, blobs)})
-
-
-def _member_of(event: Event) -> str | None:
-    """Return the name of the member that holds a framework's own JSON, if an event has one."""
-    match event:
-        case ItemRecorded() | ItemAmended():
-            return "item"
-        case StatePut():
-            return "value"
-        case _:
-            return None

@@ -1,0 +1,144 @@
+"""The item events of one conversation: how they are appended, and read from either end.
+
+Long strings of a framework's JSON are kept as blobs. A conversation that was forgotten is left for a new
+one, which begins under the same key.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from typing import Any, Final, TypeVar
+
+from onrecord.adapters.streams.stream import Done, Stream, stored_again
+from onrecord.domain import jsontext
+from onrecord.domain.blobs import referenced, restore, spill
+from onrecord.domain.encoding import Erased, Unrecognised
+from onrecord.domain.errors import ConversationForgotten, InvalidContent, MalformedJson
+from onrecord.domain.events import Event
+from onrecord.domain.items import ItemAmended, ItemRecorded, StatePut
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.frameworks.current_items import TYPES
+
+T = TypeVar("T")
+
+# A body that holds a reference to a blob, or what looks like one, holds this as itself.
+_SPILLED: Final = b'"$onrecord.'
+
+_FIRST_PAGE: Final = 64
+_BESIDE: Final = 8
+"""How many events a page has beside the items that are wanted: what was popped, other streams."""
+_LARGEST_PAGE: Final = 4096
+
+
+class ItemEvents:
+    """The item events of the conversation of a key; safe to share between threads."""
+
+    def __init__(self, stream: Stream) -> None:
+        """Append to a conversation, which begins with its first event."""
+        self._first = stream
+        self._stream = copy(stream)
+        self._lock = threading.Lock()
+
+    def append(self, events: Sequence[Event], expected_version: int | None) -> Done:
+        """Record events, all or none.
+
+        VersionConflict where `expected_version` was given and is not the last one; MalformedJson or
+        InvalidContent for what is no JSON.
+        """
+        spilled: dict[str, bytes] = {}
+        ready = tuple(_spilled(event, spilled) for event in events)
+
+        def append(held: Stream) -> Done:
+            for data in spilled.values():
+                held.put([data])
+            return held.append(*ready, expected_version=expected_version)
+
+        return self.attempt(lambda held: stored_again(lambda: append(held)))
+
+    def attempt(self, act: Callable[[Stream], T]) -> T:
+        """Do something in the session's conversation, or in a new one where that was forgotten."""
+        stream = self._stream
+        try:
+            return act(stream)
+        except ConversationForgotten:
+            with self._lock:
+                if self._stream is stream:
+                    self._stream = copy(self._first)
+            return act(self._stream)
+
+
+def forwards(held: Stream, version: int, *, after: int = 0) -> Iterator[tuple[int, Event]]:
+    """Yield the item events with after < version <= `version`, and their versions, in order."""
+    for recorded in held.read(after=after, until=version):
+        yield from _of_streams(held, recorded)
+
+
+def backwards(held: Stream, version: int, last: int | None = None) -> Iterator[tuple[int, Event]]:
+    """Yield the item events up to a version, the last one first, read a page at a time.
+
+    `last` is how many items are wanted, if that is known: the first page has about as many.
+    """
+    size = _FIRST_PAGE if last is None else min(last + _BESIDE, _LARGEST_PAGE)
+    while version > 0:
+        start = max(version - size, 0)
+        for recorded in reversed(list(held.read(after=start, until=version))):
+            yield from _of_streams(held, recorded)
+        version, size = start, min(size * 4, _LARGEST_PAGE)
+
+
+def _spilled(event: Event, spilled: dict[str, bytes]) -> Event:
+    """Return an event whose long strings are references; what they refer to is added by digest."""
+    if (member := _member_of(event)) is None:
+        return event
+    value = getattr(event, member)
+    _must_be_json(value)
+    ready, found = spill(value)
+    spilled.update(found)
+    return event.model_copy(update={member: ready})
+
+
+def _must_be_json(value: Any) -> None:
+    """Raise MalformedJson for what could not be read back as it is."""
+    try:
+        text = jsontext.write(value)
+    except RecursionError:
+        raise MalformedJson("nested too deeply to be kept: flatten it") from None
+    if jsontext.read_bounded(text) != value:
+        raise InvalidContent("an item is JSON: keys are texts, lists are lists")
+
+
+def _of_streams(held: Stream, recorded: RecordedEvent) -> Iterator[tuple[int, Event]]:
+    """Yield an event that says what streams hold; ConversationForgotten where it was erased."""
+    if recorded.type not in TYPES:
+        return
+    match recorded.event():
+        case Unrecognised():
+            return
+        case Erased():
+            # Another process may have begun the session anew, under the same key.
+            raise ConversationForgotten
+        case event:
+            is_spilled = recorded.body is not None and _SPILLED in recorded.body
+            yield recorded.version, _restored(held, event) if is_spilled else event
+
+
+def _restored(held: Stream, event: Event) -> Event:
+    """Return an event with its long strings, of which references stand in it."""
+    if (member := _member_of(event)) is None:
+        return event
+    value = getattr(event, member)
+    blobs = {blob.sha256: held.blob(blob) for blob in referenced(value)}
+    return event.model_copy(update={member: restore(value, blobs)})
+
+
+def _member_of(event: Event) -> str | None:
+    """Return the name of the member that holds a framework's own JSON, if an event has one."""
+    match event:
+        case ItemRecorded() | ItemAmended():
+            return "item"
+        case StatePut():
+            return "value"
+        case _:
+            return None
