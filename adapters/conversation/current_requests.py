@@ -86,6 +86,9 @@ class _CurrentRequest:
         backend, (conversation_id, window, missing) = self.stream.backend, self.key
         try:
             made = fold(backend, segments, found, window, missing)
+            if made.has_items:
+                # One more item may change what earlier ones say: their fold does not go on.
+                return ask(backend, segments, self.options)
             history = made.history()
             if may_go_on(backend, conversation_id, segments):
                 self.folds.put(self.key, made, drops)

@@ -5,19 +5,20 @@ And what changed between the requests of two versions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import chain
+from types import MappingProxyType
 from typing import Final
 
 from onrecord.adapters.conversation.conversation import Conversation, stream_of, tenancy_of
+from onrecord.adapters.conversation.item_turns import turn_events
 from onrecord.adapters.conversation.rendering import options_given, request_from
 from onrecord.adapters.conversation.tails import since_prompt, tail_of
 from onrecord.adapters.inputs.arguments import version_asked, version_given
 from onrecord.adapters.streams.event_reading import (
     blob_among,
-    events_for,
     in_force,
     line_of,
     owners_of,
@@ -40,7 +41,6 @@ from onrecord.projections.history.held_documents import HeldDocument, bytes_of, 
 from onrecord.projections.history.history import Block, History, Turn, with_answers
 from onrecord.projections.history.responses import Place
 from onrecord.projections.history.server_tools import Activity, activity
-from onrecord.projections.history.turns import history
 from onrecord.projections.history.windows import MessageWindow, Window, exchanges_of, in_window
 from onrecord.projections.matching.request_diff import RequestContent, RequestDiff, compare
 
@@ -95,12 +95,22 @@ def declarations(log: Log, segments: tuple[LineSegment, ...]) -> Iterator[Record
             event = in_force(log, (before,), "tools")
 
 
-def _with_blobs(backend: Backend, segments: tuple[LineSegment, ...], native: Native) -> Native:
-    """Return an API's own JSON with the strings that were moved to blobs."""
+def _with_blobs(
+    backend: Backend,
+    segments: tuple[LineSegment, ...],
+    native: Native,
+    beside: Mapping[str, bytes] = MappingProxyType({}),
+) -> Native:
+    """Return an API's own JSON with the strings that were moved to blobs, in the store or `beside` it."""
     blobs = tuple(referenced(native.value))
     if not blobs:
         return native
-    data = {blob.sha256: blob_among(backend, segments, blob) for blob in blobs}
+    data = {
+        blob.sha256: beside[blob.sha256]
+        if blob.sha256 in beside
+        else blob_among(backend, segments, blob)
+        for blob in blobs
+    }
     return Native(api=native.api, value=restore(native.value, data))
 
 
@@ -154,7 +164,10 @@ def _turns_since(
     if not segments:
         return ()
     own = segments[-1].conversation_id
-    awaited = tail_of(backend, segments).open_calls
+    read = turn_events(backend, _behind(backend, segments, since), None)
+    folded = read.history()
+    # A head does not know of calls that stand in items.
+    awaited = {*tail_of(backend, segments).open_calls, *(folded.awaited if read.has_items else ())}
 
     def is_new(block: Block) -> bool:
         if block.mark == "missing" and block.call_id in awaited:
@@ -164,10 +177,10 @@ def _turns_since(
     def whole(block: Block) -> Block:
         if not block.spilled or block.plain["kind"] != "native":
             return block
-        native = _with_blobs(backend, segments, read_stored(Native.model_validate, block.plain))
+        content = read_stored(Native.model_validate, block.plain)
+        native = _with_blobs(backend, segments, content, read.blobs)
         return replace(block, plain={**block.plain, "value": native.value}, spilled=False)
 
-    folded = history(events_for(backend, _behind(backend, segments, since), None))
     new = (
         Turn(turn.role, [whole(block) for block in turn.blocks if is_new(block)])
         for turn in folded.turns
@@ -211,8 +224,8 @@ def diff_of(
 
 def _content(stream: Stream, version: int, head: Head, options: Options) -> RequestContent:
     backend, segments = stream.backend, stream.lineage(version, head)
-    read = events_for(backend, segments, exchanges_of(options.window))
-    folded = history(read, options.missing)
+    read = turn_events(backend, segments, exchanges_of(options.window))
+    folded = read.history(options.missing)
     amending = amendments(backend, segments)
     summarised: tuple[LineSegment, ...] = ()
     if (compaction := amending.compaction) is not None:
@@ -220,7 +233,7 @@ def _content(stream: Stream, version: int, head: Head, options: Options) -> Requ
             segments, compaction.recorded.conversation_id, compaction.event.until
         )
     try:
-        request = request_from(backend, segments, folded, options)
+        request = request_from(backend, segments, folded, options, read.blobs)
     except NothingToSend as exc:
         raise NothingToSend(f"version {version}: {exc}") from None
     return RequestContent(
@@ -229,7 +242,7 @@ def _content(stream: Stream, version: int, head: Head, options: Options) -> Requ
         history=without_own(in_window(folded, options.window), options.api),
         report=request.report,
         left_out=_left_out(
-            folded, request, lambda rest: request_from(backend, segments, rest, options)
+            folded, request, lambda rest: request_from(backend, segments, rest, options, read.blobs)
         ),
         is_on_branch=partial(_is_among, segments),
         is_summarised=partial(_is_among, summarised),

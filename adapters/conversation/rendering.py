@@ -13,6 +13,7 @@ from uuid import UUID
 from pydantic import ValidationError
 
 from onrecord.adapters.conversation.conversation import Conversation, stream_of
+from onrecord.adapters.conversation.item_turns import turn_events
 from onrecord.adapters.streams.event_reading import blob_among, events_for
 from onrecord.adapters.streams.lineage import LineSegment
 from onrecord.adapters.wire.respelling import are_respelled
@@ -47,7 +48,6 @@ from onrecord.projections.apis.request import (
     report_of,
 )
 from onrecord.projections.history.history import History, Note
-from onrecord.projections.history.turns import history
 from onrecord.projections.history.windows import exchanges_of
 from onrecord.projections.matching.sources import Source, sources_in
 from onrecord.projections.matching.template import (
@@ -124,8 +124,9 @@ OF_OTHER_SHAPE: Final = (AttributeError, LookupError, TypeError, ValueError)
 def request_of(backend: Backend, segments: tuple[LineSegment, ...], options: Options) -> Request:
     """Return the request alone; CorruptRecord where an event that it is made of has not its shape."""
     try:
-        read = events_for(backend, segments, exchanges_of(options.window))
-        return request_from(backend, segments, history(read, options.missing), options)
+        read = turn_events(backend, segments, exchanges_of(options.window))
+        folded = read.history(options.missing)
+        return request_from(backend, segments, folded, options, read.blobs)
     except OF_OTHER_SHAPE:
         # Events are folded without a look at each member: one of them may be damaged.
         for told in events_for(backend, segments, exchanges_of(options.window)):
@@ -134,11 +135,22 @@ def request_of(backend: Backend, segments: tuple[LineSegment, ...], options: Opt
 
 
 def request_from(
-    backend: Backend, segments: tuple[LineSegment, ...], folded: History, options: Options
+    backend: Backend,
+    segments: tuple[LineSegment, ...],
+    folded: History,
+    options: Options,
+    blobs: Mapping[str, bytes] = MappingProxyType({}),
 ) -> Request:
-    """Return the request of a history that was folded from these segments already."""
-    needed = needed_blobs(folded, options)
-    data = {blob.sha256: blob_among(backend, segments, blob) for blob in needed}
+    """Return the request of a history that was folded from these segments already.
+
+    `blobs` are bytes that it refers to and that need not be in the store.
+    """
+    data = {
+        blob.sha256: blobs[blob.sha256]
+        if blob.sha256 in blobs
+        else blob_among(backend, segments, blob)
+        for blob in needed_blobs(folded, options)
+    }
     return render(folded, options, data)
 
 

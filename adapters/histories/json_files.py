@@ -25,11 +25,16 @@ from onrecord.adapters.histories.foreign_history import (
 )
 from onrecord.adapters.recording.plan import with_digest
 from onrecord.adapters.wire import secrets
-from onrecord.adapters.wire.requests import WireRequest, instructions_set, tools_declared
+from onrecord.adapters.wire.requests import (
+    WireRequest,
+    instructions_set,
+    placed,
+    tools_declared,
+)
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidInput, MalformedJson, UnknownApi
-from onrecord.domain.events import DocumentExtracted, Event, MessageRecorded
+from onrecord.domain.events import Event
 from onrecord.domain.jsontext import JsonObject, read_bounded
 from onrecord.projections.api import known_api
 
@@ -83,16 +88,8 @@ def _placed(
     sent: WireRequest, events: Sequence[Event], skipped: int, times: Sequence[int | None]
 ) -> Iterator[Entry]:
     """Yield each event with the place of its message: a message of the caller's has many blocks."""
-    pieces = iter(sent.pieces)
-    at = 0
-    for event in events:
-        if isinstance(event, DocumentExtracted):
-            # A picture in an answer is a block that the event before it took already.
-            yield Entry(event, f"{_noun(sent.api)} {at + 1}", _time(times, at))
-            continue
-        blocks = len(event.content) if isinstance(event, MessageRecorded) else 1
-        for _, piece in zip(range(blocks), pieces, strict=False):
-            at = piece.message + skipped
+    for event, piece in placed(sent, events):
+        at = sent.pieces[piece].message + skipped
         yield Entry(event, f"{_noun(sent.api)} {at + 1}", _time(times, at))
 
 

@@ -44,6 +44,7 @@ _POINTERS: Final[tuple[Pointer, ...]] = ("instructions", "tools")
 _LINE: Final = b'{"line":"'
 _ID: Final = 36
 _REQUEST: Final = "request.sent"
+_ITEM: Final = "item.recorded"
 _CLOSINGS: Final = ("response.completed", "response.interrupted")
 
 
@@ -120,6 +121,14 @@ def _in_window(
     pinned = list(_pinned(log, segments, window.pinned))
     ids = {event.event_id for event in pinned}
     return chain(pinned, (event for event in from_edge if event.event_id not in ids))
+
+
+def holds_items(events: Iterable[Told]) -> bool:
+    """Whether a framework wrote any of these events: then turns are not folded from them as they are.
+
+    A window that is cut at a later prompt has none: what is before its edge is out, whoever wrote it.
+    """
+    return any(event.type == _ITEM for event in events)
 
 
 def read_through(log: Log, segments: tuple[LineSegment, ...]) -> Iterator[RecordedEvent]:

@@ -13,10 +13,16 @@ from operator import attrgetter
 from typing import Final
 from uuid import UUID
 
-from onrecord.adapters.streams.event_reading import first_kept, line_of, read_events
+from onrecord.adapters.streams.event_reading import (
+    first_kept,
+    holds_items,
+    line_of,
+    read_events,
+)
 from onrecord.adapters.streams.lineage import BEGINNING, LineSegment
 from onrecord.domain.head import Head
 from onrecord.domain.log import Log, NewSince, RecordedEvent, Told
+from onrecord.projections.frameworks.current_items import TYPES
 from onrecord.projections.history.history import History, Missing
 from onrecord.projections.history.turns import GrowingHistory
 from onrecord.projections.history.windows import Window
@@ -32,7 +38,8 @@ _version: Final = attrgetter("version")
 class Fold:
     """What a request with a window is made of, as far as its conversation has come.
 
-    `exchanges` and `is_amended` are as `EventsRead` has them; `size` is about how many bytes of memory
+    `exchanges` and `is_amended` are as `EventsRead` has them; `has_items` says that a framework wrote some:
+    then turns are not folded from the events as they are. `size` is about how many bytes of memory
     it takes, never less. `starts` are the versions of prompts that are known to open exchanges, by
     their numbers. One thread at a time.
     """
@@ -44,6 +51,7 @@ class Fold:
     growing: GrowingHistory
     exchanges: int
     is_amended: bool
+    has_items: bool
     size: int
     starts: dict[int, int] = field(default_factory=dict[int, int])
 
@@ -65,7 +73,8 @@ class Fold:
         before, head = self.head, found.head
         is_next = len(found.events) == head.version - before.version
         is_told_alike = (head.adopted, head.amended) == (before.adopted, before.amended)
-        if not (self.is_of(found) and is_next and is_told_alike):
+        has_items = any(event.type in TYPES for event in found.events)
+        if has_items or not (self.is_of(found) and is_next and is_told_alike):
             return False
         first = first_kept(self.exchanges, self.window)
         if self.window is not None:
@@ -120,6 +129,7 @@ def fold(
         growing=GrowingHistory(items, missing),
         exchanges=read.exchanges,
         is_amended=read.is_amended,
+        has_items=holds_items(items),
         size=size_of(items),
     )
 

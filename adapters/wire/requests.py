@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple, Protocol, cast
@@ -13,6 +13,7 @@ from onrecord.domain.blobs import spill
 from onrecord.domain.content import Native, Role, Said, Text
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.events import (
+    DocumentExtracted,
     Event,
     InstructionsSet,
     MessageRecorded,
@@ -218,3 +219,13 @@ class RequestEvents:
             if content:
                 events.append(MessageRecorded(role=role, content=tuple(content), line=line))
         return tuple(events), spilled
+
+
+def placed(sent: WireRequest, events: Iterable[Event]) -> Iterator[tuple[Event, int]]:
+    """Yield each event that all blocks of a request make, with the number of its last block, from 0."""
+    at = -1
+    for event in events:
+        # A picture in an answer is a block that the event before it took already.
+        if not isinstance(event, DocumentExtracted):
+            at += len(event.content) if isinstance(event, MessageRecorded) else 1
+        yield event, at

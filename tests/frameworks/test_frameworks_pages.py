@@ -8,7 +8,7 @@ from tests.shown_program import run_program
 from tests.test_docs import ROOT
 
 
-@pytest.mark.parametrize("name", ["frameworks-claude", "frameworks-openai-agents"])
+@pytest.mark.parametrize("name", ["frameworks", "frameworks-claude", "frameworks-openai-agents"])
 def test_a_page_of_a_framework_does_what_it_says(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

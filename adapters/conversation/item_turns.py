@@ -1,0 +1,245 @@
+"""What a conversation's turns are made of, the items of frameworks among it.
+
+Items that a session's main stream holds are read as the messages that they are, at the place where they
+were recorded. From here on nothing knows that a framework wrote them. What was withdrawn, replaced or
+cleared is no part of it, nor are other streams: a subagent's transcript is no turn of the session's.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Final, NamedTuple, TypeAlias
+from uuid import UUID, uuid5
+
+from pydantic import ValidationError
+
+from onrecord.adapters.streams.event_reading import (
+    blob_among,
+    events_for,
+    first_kept,
+    holds_items,
+    known_events,
+)
+from onrecord.adapters.streams.lineage import LineSegment
+from onrecord.adapters.wire.requests import WireRequest, instructions_set, placed
+from onrecord.adapters.wire.wires import WIRES
+from onrecord.domain import jsontext
+from onrecord.domain.blobs import referenced, restore
+from onrecord.domain.encoding import VERSIONS, encode, name_of
+from onrecord.domain.errors import InvalidInput
+from onrecord.domain.events import Event
+from onrecord.domain.head import Head, advance, effect_of
+from onrecord.domain.items import ItemRecorded
+from onrecord.domain.log import Backend, Told
+from onrecord.projections.api import known_api
+from onrecord.projections.frameworks.current_items import TYPES, CurrentItems, HeldItem
+from onrecord.projections.frameworks.item_messages import ItemMessage, Reading, Unread
+from onrecord.projections.frameworks.readings import reading_of
+from onrecord.projections.history.history import History, Missing, Note
+from onrecord.projections.history.turns import history
+from onrecord.projections.history.windows import EVERYTHING, Window
+
+_ITEM: Final = "item.recorded"
+_IN_FORCE: Final = frozenset({"instructions.set", "tools.declared", *TYPES})
+"""Events that hold behind the edge of a window: what sets something, or says how others are told."""
+
+Events: TypeAlias = list[tuple[int, Event]]
+"""What items say, each event with the version of the item that says it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEvents:
+    """The events that turns are folded from; `blobs` are bytes, by digest, that the store may not have.
+
+    `notes` are on items that say nothing to a model. `has_items` says that a framework wrote some.
+    """
+
+    events: Sequence[Told]
+    blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    notes: tuple[Note, ...] = ()
+    has_items: bool = False
+
+    def history(self, missing: Missing = "cancel") -> History:
+        """Return the turns, with the notes on what items did not become one."""
+        folded = history(self.events, missing)
+        return replace(folded, notes=(*self.notes, *folded.notes)) if self.notes else folded
+
+
+def turn_events(
+    backend: Backend, segments: tuple[LineSegment, ...], window: Window | None
+) -> TurnEvents:
+    """Return what the turns that a window keeps are made of, in order."""
+    events = list(events_for(backend, segments, window))
+    if not holds_items(events):
+        return TurnEvents(events)
+    if window is not None:
+        events = list(events_for(backend, segments, None))
+    read = _Items(backend, segments).read(events)
+    return read if window is None else replace(read, events=_in_window(read.events, window))
+
+
+class _Said(NamedTuple):
+    """What the items of a stream become, and what does not."""
+
+    events: Events
+    blobs: Mapping[str, bytes]
+    unread: Sequence[Unread]
+
+
+class _Items:
+    """Reads the items among the events of a conversation, and of those that it was forked from."""
+
+    def __init__(self, backend: Backend, segments: tuple[LineSegment, ...]) -> None:
+        self._backend = backend
+        self._segments = segments
+
+    def read(self, events: Sequence[Told]) -> TurnEvents:
+        """Return the events with turns in the place of the items."""
+        read: list[Told] = []
+        blobs: dict[str, bytes] = {}
+        notes: list[Note] = []
+        for conversation_id, own in _by_conversation(events).items():
+            said: dict[int, list[Told]] = defaultdict(list)
+            for framework in _frameworks(own):
+                stream = self._said(framework, conversation_id, own)
+                blobs.update(stream.blobs)
+                notes += [Note("left out", "item", *each) for each in stream.unread]
+                _put(said, stream.events, own)
+            read += [told for event in own for told in said.get(event.version) or (event,)]
+        return TurnEvents(read, blobs, tuple(notes), has_items=True)
+
+    def _said(self, framework: str, conversation_id: UUID, events: Sequence[Told]) -> _Said:
+        held = [self._whole(item) for item in _held(framework, events)]
+        reading = reading_of(framework, held)
+        if reading is None:
+            why = f"an item of {framework}, whose items are not read as turns"
+            return _Said([], {}, [Unread(item.version, why) for item in held])
+        ids = (uuid5(conversation_id, f"{framework}:{number}") for number in count())
+        return _of_reading(reading, ids)
+
+    def _whole(self, held: HeldItem) -> HeldItem:
+        blobs = {
+            blob.sha256: blob_among(self._backend, self._segments, blob)
+            for blob in referenced(held.item)
+        }
+        return replace(held, item=restore(held.item, blobs))
+
+
+def _by_conversation(events: Sequence[Told]) -> dict[UUID, list[Told]]:
+    """Return the events of each conversation, what others were forked from first."""
+    own: dict[UUID, list[Told]] = defaultdict(list)
+    for event in events:
+        own[event.conversation_id].append(event)
+    return own
+
+
+def _frameworks(events: Sequence[Told]) -> list[str]:
+    recorded = known_events(event for event in events if event.type == _ITEM)
+    items = (event for _, event in recorded if isinstance(event, ItemRecorded))
+    return list(dict.fromkeys(item.framework for item in items))
+
+
+def _held(framework: str, events: Sequence[Told]) -> list[HeldItem]:
+    """Return what the main stream of a framework holds, in order."""
+    current = CurrentItems(framework)
+    streams = [event for event in events if event.type in TYPES]
+    for told, event in known_events(reversed(streams)):
+        current.take(told.version, event)
+    return current.items[::-1]
+
+
+def _put(said: dict[int, list[Told]], events: Events, items: Sequence[Told]) -> None:
+    """Put each event in the place of the item with which its message begins."""
+    by_version = {item.version: item for item in items}
+    place = 0
+    for version, event in events:
+        place = max(place, version)
+        said[place].append(_told(by_version[version], event))
+
+
+def _told(item: Told, event: Event) -> Told:
+    """Return an event as the log would tell it, had it been recorded in the place of an item."""
+    name = name_of(event)
+    return item._replace(type=name, schema_version=VERSIONS[name], body=encode(event))
+
+
+# Messages as events: what the recorder would make of a request with them.
+
+
+def _of_reading(reading: Reading, responses: Iterator[UUID]) -> _Said:
+    unread = list(reading.unread)
+    messages = list(reading.messages)
+    try:
+        return _Said(*_recorded(reading.api, messages, responses), unread)
+    except (InvalidInput, ValidationError):
+        pass
+    # One of them is no message of the API: those that are none even on their own stay behind.
+    good = [each for each in messages if _is_message(reading.api, each)]
+    bad = [each for each in messages if not _is_message(reading.api, each)]
+    why = f"an item that is no message of {reading.api}"
+    unread += [Unread(version, why) for each in bad for version in dict.fromkeys(each.versions)]
+    return _Said(*_recorded(reading.api, good, responses), unread)
+
+
+def _is_message(api: str, message: ItemMessage) -> bool:
+    try:
+        _recorded(api, [message], (UUID(int=number) for number in count()))
+    except (InvalidInput, ValidationError):
+        return False
+    return True
+
+
+def _recorded(
+    api: str, messages: Sequence[ItemMessage], responses: Iterator[UUID]
+) -> tuple[Events, dict[str, bytes]]:
+    """Return the events that a request with these messages says; InvalidInput where it is none."""
+    wire = WIRES[api]
+    body = {known_api(api).messages: [each.value for each in messages]}
+    sent = wire.read_request(jsontext.write(body))
+    skipped = len(messages) - len(sent.messages)
+    said: Events = []
+    blobs: dict[str, bytes] = {}
+    if sent.system is not None:
+        setting, blobs = instructions_set(sent)
+        said += [(messages[0].version_of(0), event) for event in setting]
+    events, spilled = wire.request_events(sent, sent.pieces, responses, None)
+    version_of = _versions(sent, messages[skipped:])
+    said += [(version_of(piece), event) for event, piece in placed(sent, events)]
+    return said, {**blobs, **spilled}
+
+
+def _versions(sent: WireRequest, messages: Sequence[ItemMessage]) -> Callable[[int], int]:
+    """Return what tells the version of the item that holds a block, by the block's number."""
+    first: dict[int, int] = {}
+    for number, piece in enumerate(sent.pieces):
+        first.setdefault(piece.message, number)
+
+    def version_of(number: int) -> int:
+        message = sent.pieces[number].message
+        return messages[message].version_of(number - first[message])
+
+    return version_of
+
+
+# A window over what items say.
+
+
+def _in_window(events: Sequence[Told], window: Window) -> list[Told]:
+    """Return the events that a window keeps of all, as it keeps those of conversations without items."""
+    numbered: list[tuple[int, Told]] = []
+    head = Head()
+    for event in events:
+        for _, known in known_events((event,)):
+            head = advance(head, effect_of(known))
+        numbered.append((head.exchange, event))
+    first = first_kept(head.exchange, window)
+    if first == EVERYTHING:
+        return list(events)
+    return [
+        event
+        for number, event in numbered
+        if number >= first or number <= window.pinned or event.type in _IN_FORCE
+    ]

@@ -1,0 +1,164 @@
+"""Entries of the Claude Agent SDK: lines of a transcript, some of which hold messages of Anthropic's API.
+
+An entry names its parent, so a transcript is a tree: what was rewound stays in it. What counts is the
+way from the last message to the first, as `get_session_messages` of the SDK goes it. An answer has an
+entry a block; tools that ran in parallel leave it with branches, which belong to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, TypeAlias, cast
+
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.frameworks.current_items import HeldItem
+from onrecord.projections.frameworks.item_messages import ItemMessage, Reading, Unread
+
+API: Final = "anthropic-messages"
+
+_SPEAKERS: Final = ("user", "assistant")
+_BESIDE: Final = ("isSidechain", "teamName")
+"""What marks entries of other agents, which are no part of the session's own messages."""
+
+
+def read_items(items: Sequence[HeldItem]) -> Reading:
+    """Return the messages on the way to the last one; the blocks of an answer are one message."""
+    messages: list[ItemMessage] = []
+    unread: list[Unread] = []
+    answers: dict[str, int] = {}
+    for held in _told(items):
+        if held.item.get("isVisibleInTranscriptOnly") is True:
+            continue
+        if why := _why_unread(held.item):
+            unread.append(Unread(held.version, why))
+        elif held.item.get("type") in _SPEAKERS:
+            _add(messages, answers, held)
+    return Reading(API, tuple(messages), tuple(unread))
+
+
+def _why_unread(entry: JsonObject) -> str | None:
+    match entry:
+        case {"isApiErrorMessage": True}:
+            return "an error of the API, which the program put in the place of an answer"
+        case {"type": "attachment"}:
+            return "an attachment: how the program tells the model of it is the program's own"
+        case {"type": "user" | "assistant", "message": {"content": "" | []}}:
+            return "a message that holds nothing"
+        case {
+            "type": "user" | "assistant" as speaker,
+            "message": {"role": str(role), "content": str() | [*_]},
+        } if role == speaker:
+            return None
+        case {"type": "user" | "assistant"}:
+            return "an entry whose message is none of Anthropic's API"
+        case _:
+            return None
+
+
+def _add(messages: list[ItemMessage], answers: dict[str, int], held: HeldItem) -> None:
+    """Add the message of an entry, or its blocks to the answer that they are of."""
+    message: JsonObject = held.item["message"]
+    blocks = _blocks(message["content"])
+    answer = message.get("id") if message["role"] == "assistant" else None
+    if isinstance(answer, str) and answer in answers:
+        at = answers[answer]
+        versions, value = messages[at]
+        versions = (*versions, *(held.version for _ in blocks))
+        messages[at] = ItemMessage(versions, {**value, "content": [*value["content"], *blocks]})
+        return
+    if isinstance(answer, str):
+        answers[answer] = len(messages)
+    content = message["content"] if answer is None else blocks
+    versions = (held.version,) if answer is None else tuple(held.version for _ in blocks)
+    messages.append(ItemMessage(versions, {"role": message["role"], "content": content}))
+
+
+def _blocks(content: str | list[Any]) -> list[Any]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+# The way through a transcript.
+
+_Name: TypeAlias = str | int
+"""What an entry is known by: its `uuid`, or its version where it has none."""
+
+
+def _told(items: Sequence[HeldItem]) -> list[HeldItem]:
+    """Return the entries on the way to the last message, in the order in which they were recorded."""
+    entries = {_name(held): held for held in items}
+    parents = _parents(items)
+    own = [name for name, held in entries.items() if _is_own(held.item)]
+    name: object = own[-1] if own else None
+    told = set[_Name]()
+    while isinstance(name, str | int) and name in entries and name not in told:
+        told.add(name)
+        name = parents[name]
+    told |= _apart(entries, told)
+    return [held for name, held in entries.items() if name in told]
+
+
+def _name(held: HeldItem) -> _Name:
+    uuid = held.item.get("uuid")
+    return uuid if isinstance(uuid, str) else held.version
+
+
+def _parents(items: Sequence[HeldItem]) -> dict[_Name, object]:
+    """Return the name of each entry's parent; one that names none follows the message before it."""
+    parents: dict[_Name, object] = {}
+    before: _Name | None = None
+    for held in items:
+        parents[_name(held)] = held.item.get("parentUuid", before)
+        if held.item.get("type") in _SPEAKERS:
+            before = _name(held)
+    return parents
+
+
+def _is_own(entry: JsonObject) -> bool:
+    """Whether an entry is a message of the session itself, and none that the program adds."""
+    is_beside = any(entry.get(mark) for mark in (*_BESIDE, "isMeta"))
+    return entry.get("type") in _SPEAKERS and not is_beside
+
+
+def _apart(entries: dict[_Name, HeldItem], told: set[_Name]) -> set[_Name]:
+    """Return the entries off the way that are of its answers: other blocks, and results of their calls."""
+    on_the_way = [entries[name].item for name in told]
+    answers = {_answer(entry) for entry in on_the_way} - {None}
+    others = {
+        name: held.item
+        for name, held in entries.items()
+        if name not in told and not any(held.item.get(mark) for mark in _BESIDE)
+    }
+    blocks = {name for name, entry in others.items() if _answer(entry) in answers}
+    spoken = [*on_the_way, *(others[name] for name in blocks)]
+    calls = set(_ids(spoken, "tool_use", "id")) - set(
+        _ids(on_the_way, "tool_result", "tool_use_id")
+    )
+    results = {
+        name
+        for name, entry in others.items()
+        if not calls.isdisjoint(_ids((entry,), "tool_result", "tool_use_id"))
+    }
+    return blocks | results
+
+
+def _answer(entry: JsonObject) -> str | None:
+    """Return the id of the answer that an entry is a part of."""
+    answer = _members(entry.get("message")).get("id")
+    return answer if entry.get("type") == "assistant" and isinstance(answer, str) else None
+
+
+def _ids(entries: Iterable[JsonObject], kind: str, member: str) -> Iterable[str]:
+    """Yield the ids that blocks of a kind in these entries have under a name."""
+    for entry in entries:
+        match entry:
+            case {"message": {"content": [*blocks]}}:
+                for block in map(_members, cast("list[object]", blocks)):
+                    found = block.get(member)
+                    if block.get("type") == kind and isinstance(found, str):
+                        yield found
+            case _:
+                pass
+
+
+def _members(value: object) -> JsonObject:
+    return cast("JsonObject", value) if isinstance(value, dict) else {}

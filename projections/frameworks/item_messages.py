@@ -1,0 +1,38 @@
+"""Messages that items of a framework hold, and items that hold none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from onrecord.domain.jsontext import JsonObject
+
+
+class ItemMessage(NamedTuple):
+    """A message, as it stands in a request of its API.
+
+    `versions` are those of the items that hold it: one, or one for each block of its content.
+    """
+
+    versions: tuple[int, ...]
+    value: JsonObject
+
+    def version_of(self, block: int) -> int:
+        """Return the version of the item that holds a block, by its number from 0."""
+        return self.versions[min(block, len(self.versions) - 1)]
+
+
+class Unread(NamedTuple):
+    """An item of which nothing goes into a request, and why; never what it says."""
+
+    version: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the items of a stream say, in order, in the JSON of an API."""
+
+    api: str
+    messages: tuple[ItemMessage, ...]
+    unread: tuple[Unread, ...] = ()

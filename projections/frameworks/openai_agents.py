@@ -1,0 +1,63 @@
+"""Items of the OpenAI Agents SDK: input items of the Responses API, and what the SDK adds to them.
+
+The SDK gives the items of models that do not speak that API an id that stands for none, and keeps in
+`provider_data` which model made an item. It sends neither to OpenAI.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.frameworks.current_items import HeldItem
+from onrecord.projections.frameworks.item_messages import ItemMessage, Reading, Unread
+
+API: Final = "openai-responses"
+
+_OF_THE_SDK: Final = "provider_data"
+
+
+def read_items(items: Sequence[HeldItem]) -> Reading:
+    """Return the items as they stand in a request."""
+    messages: list[ItemMessage] = []
+    unread: list[Unread] = []
+    for held in items:
+        if why := _why_unread(held.item):
+            unread.append(Unread(held.version, why))
+        else:
+            messages.append(ItemMessage((held.version,), _sent(held.item)))
+    return Reading(API, tuple(messages), tuple(unread))
+
+
+def _why_unread(item: JsonObject) -> str | None:
+    match item:
+        case {"type": "reasoning", "id": "__fake_id__"}:
+            return "reasoning of a model that does not speak the Responses API"
+        case {"role": str()} | {"type": str()}:
+            return None
+        case _:
+            return "an item that says neither its role nor its type"
+
+
+def _sent(item: JsonObject) -> JsonObject:
+    """Return an item as the API takes it.
+
+    It knows an answer by its id. One that has none goes as a message that a program wrote.
+    """
+    match item:
+        case {"type": "message", "id": "__fake_id__", "role": "assistant", "content": [*parts]}:
+            return {"role": "assistant", "content": "".join(map(_text, parts))}
+        case {"id": "__fake_id__"}:
+            left_out = {"id", _OF_THE_SDK}
+        case _:
+            left_out = {_OF_THE_SDK}
+    return {name: value for name, value in item.items() if name not in left_out}
+
+
+def _text(part: object) -> str:
+    match part:
+        case {"text": str(text)} | {"refusal": str(text)}:
+            return text
+        case _:
+            return ""
