@@ -12,7 +12,12 @@ from typing import Any, Final, TypeAlias, cast
 
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.frameworks.current_items import HeldItem
-from onrecord.projections.frameworks.item_messages import ItemMessage, Reading, Unread
+from onrecord.projections.frameworks.item_messages import (
+    ItemContents,
+    ItemMessage,
+    Reading,
+    Unread,
+)
 
 API: Final = "anthropic-messages"
 
@@ -34,6 +39,16 @@ def read_items(items: Sequence[HeldItem]) -> Reading:
         elif held.item.get("type") in _SPEAKERS:
             _add(messages, answers, held)
     return Reading(API, tuple(messages), tuple(unread))
+
+
+def read_item(entry: JsonObject) -> ItemContents | None:
+    """Return what the message of one entry holds, whichever agent said it."""
+    if entry.get("type") not in _SPEAKERS or _why_unread(entry):
+        return None
+    message: JsonObject = entry["message"]
+    blocks = tuple(map(_members, _blocks(message["content"])))
+    are_results = all(block.get("type") == "tool_result" for block in blocks)
+    return ItemContents(API, "tool" if are_results else message["role"], blocks)
 
 
 def _why_unread(entry: JsonObject) -> str | None:

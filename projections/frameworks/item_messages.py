@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from onrecord.domain.jsontext import JsonObject
 
@@ -20,6 +20,14 @@ class ItemMessage(NamedTuple):
     def version_of(self, block: int) -> int:
         """Return the version of the item that holds a block, by its number from 0."""
         return self.versions[min(block, len(self.versions) - 1)]
+
+
+class ItemContents(NamedTuple):
+    """What one item holds, whatever became of it: blocks in the JSON of an API, and who says them."""
+
+    api: str
+    speaker: Literal["user", "assistant", "system", "tool"]
+    blocks: tuple[JsonObject, ...]
 
 
 class Unread(NamedTuple):

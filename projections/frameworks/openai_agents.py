@@ -11,7 +11,12 @@ from typing import Final
 
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.frameworks.current_items import HeldItem
-from onrecord.projections.frameworks.item_messages import ItemMessage, Reading, Unread
+from onrecord.projections.frameworks.item_messages import (
+    ItemContents,
+    ItemMessage,
+    Reading,
+    Unread,
+)
 
 API: Final = "openai-responses"
 
@@ -28,6 +33,21 @@ def read_items(items: Sequence[HeldItem]) -> Reading:
         else:
             messages.append(ItemMessage((held.version,), _sent(held.item)))
     return Reading(API, tuple(messages), tuple(unread))
+
+
+def read_item(item: JsonObject) -> ItemContents | None:
+    """Return what one item holds."""
+    match item:
+        case {"type": str(kind)} if kind.endswith("_output"):
+            return ItemContents(API, "tool", (item,))
+        case {"role": "system" | "developer"}:
+            return ItemContents(API, "system", (item,))
+        case {"role": "user"}:
+            return ItemContents(API, "user", (item,))
+        case {"role": str()} | {"type": str()}:
+            return ItemContents(API, "assistant", (item,))
+        case _:
+            return None
 
 
 def _why_unread(item: JsonObject) -> str | None:

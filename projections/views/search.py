@@ -2,6 +2,7 @@
 
 What a model thought is not in it, nor instructions. Texts count up to 256 KB an event; strings that
 an API's own JSON keeps in blobs, of more than 64 KB, do not. A redacted event keeps an empty row.
+Items of frameworks have a row each, in whatever stream, and keep it when they are taken away.
 """
 
 from __future__ import annotations
@@ -13,11 +14,20 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from onrecord.domain.content import (
+    Document,
+    Reasoning,
+    ServerToolCall,
+    ServerToolResult,
+    ToolCall,
+    ToolResult,
+)
 from onrecord.domain.errors import InvalidInput
 from onrecord.domain.header import time_of
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.api import outcome_of
+from onrecord.projections.api import neutral_of, outcome_of
+from onrecord.projections.frameworks.readings import contents_of
 from onrecord.projections.history.timeline_text import Speaker, compact
 from onrecord.projections.views.texts import (
     MOST_BYTES,
@@ -72,14 +82,14 @@ class Search:
     """
 
     name: str = "search"
-    revision: int = 1
+    revision: int = 2
     strict: bool = False
     types: frozenset[str] = frozenset(
         (
             *("message.recorded", "signal.received", "history.compacted", "annotation.added"),
             *("tool_call.recorded", "tool_result.recorded", "tool_result.rejected"),
             *("server_tool_call.recorded", "server_tool_result.recorded"),
-            *("document.extracted", "content.redacted"),
+            *("document.extracted", "content.redacted", "item.recorded"),
         )
     )
 
@@ -247,6 +257,32 @@ def _annotation(members: JsonObject) -> _Read:
     )
 
 
+def _item(members: JsonObject) -> _Read:
+    """Read an item of a framework: what its blocks say, and the tool that it calls, if that is one."""
+    contents = contents_of(members["framework"], members["item"])
+    if contents is None:
+        return _Read("record", "")
+    read = [_block(contents.api, value) for value in contents.blocks]
+    tools = {each.tool for each in read} - {None}
+    tool = tools.pop() if len(tools) == 1 else None
+    return _Read(contents.speaker, _lines(*(each.text for each in read)), tool)
+
+
+def _block(api: str, value: JsonObject) -> _Read:
+    content = {"kind": "native", "api": api, "value": value}
+    match neutral_of(api, value):
+        case ToolCall(name=name) | ServerToolCall(name=name):
+            return _server_call({"name": name, "content": content})
+        case ToolResult() | ServerToolResult():
+            return _Read("tool", given(content))
+        case Reasoning():
+            return _Read("assistant", "")
+        case Document(name=name):
+            return _Read("user", name or "")
+        case _:
+            return _Read("user", said([content]))
+
+
 def _lines(*texts: str | None) -> str:
     return "\n".join(filter(None, texts))
 
@@ -262,6 +298,7 @@ _READ: Final[Mapping[str, Callable[[JsonObject], _Read]]] = {
     "document.extracted": _document,
     "history.compacted": _summary,
     "annotation.added": _annotation,
+    "item.recorded": _item,
 }
 
 

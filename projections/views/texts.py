@@ -41,9 +41,11 @@ def members_of(event: RecordedEvent, stand_in: str = "") -> JsonObject | None:
     plain = plain_of(event)
     if not isinstance(plain, dict):
         return None
-    if event.body is not None and _IN_BLOBS in event.body and "content" in plain:
+    if event.body is None or _IN_BLOBS not in event.body:
+        return plain
+    if "content" in plain:
         return {**plain, "content": _told(plain["content"], stand_in)}
-    return plain
+    return {**plain, "item": _whole(plain["item"], stand_in)} if "item" in plain else plain
 
 
 def said(content: Iterable[JsonObject]) -> str:
@@ -135,15 +137,19 @@ def _told(content: Any, stand_in: str) -> Any:
     """Return content with the JSON of APIs as it came, something in the place of each blob."""
     match content:
         case {"kind": "native", "value": value}:
-            stand_ins = {
-                blob.sha256: stand_in.format(digest=blob.sha256).encode()
-                for blob in referenced(value)
-            }
-            return {**content, "value": restore(value, stand_ins)}
+            return {**content, "value": _whole(value, stand_in)}
         case list():
             return [_told(block, stand_in) for block in cast("list[Any]", content)]
         case _:
             return content
+
+
+def _whole(value: Any, stand_in: str) -> Any:
+    """Return JSON as it came, something in the place of each string that is in a blob."""
+    stand_ins = {
+        blob.sha256: stand_in.format(digest=blob.sha256).encode() for blob in referenced(value)
+    }
+    return restore(value, stand_ins)
 
 
 # The words of a text, by one rule for what is searched and what is looked for.
