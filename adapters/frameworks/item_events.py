@@ -72,7 +72,8 @@ class ItemEvents:
 def forwards(held: Stream, version: int, *, after: int = 0) -> Iterator[tuple[int, Event]]:
     """Yield the item events with after < version <= `version`, and their versions, in order."""
     for recorded in held.read(after=after, until=version):
-        yield from _of_streams(held, recorded)
+        if (event := item_event(held, recorded)) is not None:
+            yield recorded.version, event
 
 
 def backwards(held: Stream, version: int, last: int | None = None) -> Iterator[tuple[int, Event]]:
@@ -84,7 +85,8 @@ def backwards(held: Stream, version: int, last: int | None = None) -> Iterator[t
     while version > 0:
         start = max(version - size, 0)
         for recorded in reversed(list(held.read(after=start, until=version))):
-            yield from _of_streams(held, recorded)
+            if (event := item_event(held, recorded)) is not None:
+                yield recorded.version, event
         version, size = start, min(size * 4, _LARGEST_PAGE)
 
 
@@ -109,19 +111,22 @@ def _must_be_json(value: Any) -> None:
         raise InvalidContent("an item is JSON: keys are texts, lists are lists")
 
 
-def _of_streams(held: Stream, recorded: RecordedEvent) -> Iterator[tuple[int, Event]]:
-    """Yield an event that says what streams hold; ConversationForgotten where it was erased."""
+def item_event(held: Stream, recorded: RecordedEvent) -> Event | None:
+    """Return an event that says what streams hold, its long strings restored; None for another one.
+
+    ConversationForgotten where it was erased.
+    """
     if recorded.type not in TYPES:
-        return
+        return None
     match recorded.event():
         case Unrecognised():
-            return
+            return None
         case Erased():
             # Another process may have begun the session anew, under the same key.
             raise ConversationForgotten
         case event:
             is_spilled = recorded.body is not None and _SPILLED in recorded.body
-            yield recorded.version, _restored(held, event) if is_spilled else event
+            return _restored(held, event) if is_spilled else event
 
 
 def _restored(held: Stream, event: Event) -> Event:

@@ -7,8 +7,10 @@ import pytest
 from tests.shown_program import run_program
 from tests.test_docs import ROOT
 
+PAGES = ["claude", "langgraph", "openai-agents"]
 
-@pytest.mark.parametrize("name", ["frameworks", "frameworks-claude", "frameworks-openai-agents"])
+
+@pytest.mark.parametrize("name", ["frameworks", *(f"frameworks-{page}" for page in PAGES)])
 def test_a_page_of_a_framework_does_what_it_says(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

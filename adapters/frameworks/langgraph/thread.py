@@ -1,0 +1,268 @@
+"""One thread of LangGraph: its checkpoints and their writes, put and taken back, each in one commit.
+
+A checkpoint is compared with the version of the thread that it was made for, and made again where another
+writer was first: a list says what it takes over from the list before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import Final, NamedTuple, TypeVar
+
+from onrecord.adapters.frameworks.item_events import forwards
+from onrecord.adapters.frameworks.langgraph.delta_history import ChannelHistory, delta_history
+from onrecord.adapters.frameworks.langgraph.new_checkpoints import NewCheckpoint, checkpoint_item
+from onrecord.adapters.frameworks.langgraph.thread_log import (
+    FRAMEWORK,
+    CheckpointLog,
+    HeldCheckpoint,
+    HeldList,
+)
+from onrecord.adapters.frameworks.langgraph.typed_values import TypedValue
+from onrecord.adapters.frameworks.session import ItemSession, NewItem
+from onrecord.adapters.streams.stream import Stream
+from onrecord.domain import jsontext
+from onrecord.domain.errors import VersionConflict
+from onrecord.domain.events import Event
+from onrecord.domain.items import ItemRecorded, ItemsReplaced, ItemWithdrawn, StatePut
+from onrecord.projections.frameworks.checkpoints import (
+    NOWHERE,
+    ChannelVersion,
+    ChannelWrite,
+    CheckpointItem,
+    Latest,
+    WritesItem,
+    copied,
+)
+
+T = TypeVar("T")
+
+_MOST_LOGS: Final = 4
+"""How many of those who use a thread at once find it remembered."""
+
+
+class FoundCheckpoint(NamedTuple):
+    """A checkpoint, and the values of its channels by name, each with the version that the channel had."""
+
+    held: HeldCheckpoint
+    values: dict[str, tuple[ChannelVersion, TypedValue | HeldList]]
+
+
+class CheckpointThread:
+    """The checkpoints of a thread; safe to share between threads of the program and between processes."""
+
+    def __init__(self, session: ItemSession, key_of: Callable[[TypedValue], TypedValue]) -> None:
+        """Keep checkpoints in the conversation of a session; `key_of` gives the key of a list's member."""
+        self._session = session
+        self._key_of = key_of
+        # Who is amid a use has one for himself: nobody waits for another one's read or commit, which
+        # on an event loop would stop both.
+        self._logs: list[CheckpointLog] = []
+
+    def put(self, namespace: str, new: NewCheckpoint) -> None:
+        """Record a checkpoint; it takes the place of one that has the same id."""
+        with self._remembered() as log:
+            while True:
+                made = self._read(log, lambda held: checkpoint_item(log, held, namespace, new))
+                event = ItemRecorded(
+                    framework=FRAMEWORK, stream=namespace, item=made.item.to_json()
+                )
+                if (version := self._append(log, [event])) is not None:
+                    break
+            log.take(version, namespace, made.item)
+            for channel, (keys, kept) in made.lists.items():
+                log.lists[namespace, channel] = HeldList(version, keys, kept)
+
+    def put_writes(self, namespace: str, item: WritesItem) -> None:
+        """Record the writes of a task; where the thread has them, nothing is recorded again."""
+        regular = tuple(write for write in item.writes if write.place >= 0)
+        special = tuple(write for write in item.writes if write.place < 0)
+        items = [
+            NewItem(
+                _with(item, writes).to_json(),
+                _writes_id(item, writes) if writes is regular else None,
+            )
+            for writes in (regular, special)
+            if writes
+        ]
+        self._session.record(items, stream=namespace)
+
+    def find(self, namespace: str, checkpoint_id: str | None) -> FoundCheckpoint | None:
+        """Return a checkpoint, or without an id the one with the largest; None where there is none."""
+        with self._remembered() as log:
+            return self._read(log, lambda held: _find(log, held, namespace, checkpoint_id))
+
+    def delta_history(
+        self, namespace: str, checkpoint_id: str | None, channels: Sequence[str]
+    ) -> dict[str, ChannelHistory]:
+        """Return what was written to channels on the way to a checkpoint, since they had a value."""
+        with self._remembered() as log:
+            return self._read(
+                log, lambda held: delta_history(log, held, namespace, checkpoint_id, channels)
+            )
+
+    def namespaces(self) -> list[str]:
+        """Return the namespaces that have checkpoints."""
+        with self._remembered() as log:
+            return self._read(log, log.namespaces)
+
+    def listed(self, namespace: str) -> list[HeldCheckpoint]:
+        """Return the checkpoints of a namespace, the one with the largest id first."""
+        with self._remembered() as log:
+            return self._read(log, lambda held: _listed(log, held, namespace))
+
+    def values(self, namespace: str, held: HeldCheckpoint) -> FoundCheckpoint:
+        """Return a checkpoint that was listed with the values of its channels."""
+        with self._remembered() as log:
+            return self._read(log, lambda stream: _with_values(log, stream, namespace, held))
+
+    def delete(self) -> None:
+        """Let the thread hold nothing; the record keeps what it held."""
+        self._session.clear()
+
+    def prune(self) -> None:
+        """Let each namespace hold nothing but its latest checkpoint, and the writes to it."""
+        self._take_back(_pruned)
+
+    def withdraw(self, is_meant: Callable[[CheckpointItem], bool]) -> None:
+        """Take checkpoints away; the record keeps them."""
+        self._take_back(lambda log, held: _withdrawn(log, held, is_meant))
+
+    def copy_to(self, target: CheckpointThread) -> None:
+        """Record all that this thread has behind what another one has, in one commit."""
+        with self._remembered() as log:
+            events = self._read(log, lambda held: list(forwards(held, log.version)))
+        with target._remembered() as log:
+            while True:
+                begun = target._read(
+                    log,
+                    lambda held: _latest_of_all(log, held),
+                )
+                copy = copied(FRAMEWORK, events, max(log.version, 1), begun)
+                if not copy:
+                    return
+                if target._append(log, copy) is not None:
+                    log.forget()
+                    return
+
+    # How it is done.
+
+    def _take_back(self, events_of: Callable[[CheckpointLog, Stream], list[Event]]) -> None:
+        with self._remembered() as log:
+            while True:
+                events = self._read(log, lambda held: events_of(log, held))
+                if not events:
+                    return
+                if self._append(log, events) is not None:
+                    log.forget()
+                    return
+
+    @contextmanager
+    def _remembered(self) -> Generator[CheckpointLog]:
+        """Give what is remembered to one at a time; it is left where the use of it failed."""
+        try:
+            log = self._logs.pop()
+        except IndexError:
+            log = CheckpointLog(self._key_of)
+        yield log
+        if len(self._logs) < _MOST_LOGS:
+            self._logs.append(log)
+
+    def _read(self, log: CheckpointLog, act: Callable[[Stream], T]) -> T:
+        def read(held: Stream) -> T:
+            log.update(held)
+            return act(held)
+
+        return self._session.events.attempt(read)
+
+    def _append(self, log: CheckpointLog, events: Sequence[Event]) -> int | None:
+        """Record events behind what is known; None where another writer was first."""
+        try:
+            done = self._session.events.append(events, log.version)
+        except VersionConflict:
+            return None
+        log.version = done.last
+        return done.last
+
+
+def _with(item: WritesItem, writes: tuple[ChannelWrite, ...]) -> WritesItem:
+    return WritesItem(item.writes_to, item.task_id, item.task_path, writes)
+
+
+def _writes_id(item: WritesItem, writes: tuple[ChannelWrite, ...]) -> str:
+    """Return the id of writes: those of a task at the same places are the same ones, and the first count."""
+    places = [write.place for write in writes]
+    return jsontext.write([item.writes_to, item.task_id, places]).decode()
+
+
+def _find(
+    log: CheckpointLog, held: Stream, namespace: str, checkpoint_id: str | None
+) -> FoundCheckpoint | None:
+    found = log.checkpoint_or_newest(held, namespace, checkpoint_id)
+    return None if found is None else _with_values(log, held, namespace, found)
+
+
+def _with_values(
+    log: CheckpointLog, held: Stream, namespace: str, found: HeldCheckpoint
+) -> FoundCheckpoint:
+    values: dict[str, tuple[ChannelVersion, TypedValue | HeldList]] = {}
+    for channel, ref in found.item.refs(found.at).items():
+        value = None if ref.at == NOWHERE else log.value(held, namespace, channel, ref.at)
+        if value is not None:
+            values[channel] = (ref.channel_version, value)
+    return FoundCheckpoint(found, values)
+
+
+def _listed(log: CheckpointLog, held: Stream, namespace: str) -> list[HeldCheckpoint]:
+    """Return the checkpoints of a namespace and the writes to each: of two with one id the last counts."""
+    found: dict[str, HeldCheckpoint] = {}
+    writes: dict[str, dict[int, WritesItem]] = {}
+    for at, item in log.items(held, namespace):
+        match item:
+            case CheckpointItem():
+                found.setdefault(item.checkpoint_id, HeldCheckpoint(at, item, {}))
+            case WritesItem():
+                writes.setdefault(item.writes_to, {})[at] = item
+    for checkpoint_id, checkpoint in found.items():
+        checkpoint.writes.update(sorted(writes.get(checkpoint_id, {}).items()))
+    return sorted(found.values(), key=lambda each: each.item.checkpoint_id, reverse=True)
+
+
+def _latest_of_all(log: CheckpointLog, held: Stream) -> dict[str, Latest | None]:
+    return {name: log.newest(held, name) for name in log.namespaces(held)}
+
+
+def _pruned(log: CheckpointLog, held: Stream) -> list[Event]:
+    """Return what leaves each namespace its latest checkpoint."""
+    events: list[Event] = []
+    for namespace in log.namespaces(held):
+        first, *others = _listed(log, held, namespace)
+        if not others:
+            continue
+        kept = tuple((version, version) for version in sorted({first.at, *first.writes}))
+        events.append(ItemsReplaced(framework=FRAMEWORK, stream=namespace, kept=kept))
+        events.append(_latest(namespace, first))
+    return events
+
+
+def _withdrawn(
+    log: CheckpointLog, held: Stream, is_meant: Callable[[CheckpointItem], bool]
+) -> list[Event]:
+    """Return what takes checkpoints away, and says which is the latest of those that stay."""
+    events: list[Event] = []
+    for namespace in log.namespaces(held):
+        checkpoints = _listed(log, held, namespace)
+        gone = [each for each in checkpoints if is_meant(each.item)]
+        if not gone:
+            continue
+        stay = [each for each in checkpoints if not is_meant(each.item)]
+        versions = {version for each in gone for version in (each.at, *each.writes)}
+        events.extend(ItemWithdrawn(version=version) for version in sorted(versions))
+        events.append(_latest(namespace, stay[0] if stay else None))
+    return events
+
+
+def _latest(namespace: str, checkpoint: HeldCheckpoint | None) -> Event:
+    value = None if checkpoint is None else [checkpoint.item.checkpoint_id, checkpoint.at]
+    return StatePut(framework=FRAMEWORK, stream=namespace, key="latest", value=value)
