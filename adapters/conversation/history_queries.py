@@ -5,6 +5,7 @@ And what changed between the requests of two versions.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -13,7 +14,7 @@ from types import MappingProxyType
 from typing import Final
 
 from onrecord.adapters.conversation.conversation import Conversation, stream_of, tenancy_of
-from onrecord.adapters.conversation.item_turns import turn_events
+from onrecord.adapters.conversation.item_turns import turn_events, whole_turn_events
 from onrecord.adapters.conversation.rendering import options_given, request_from
 from onrecord.adapters.conversation.tails import since_prompt, tail_of
 from onrecord.adapters.inputs.arguments import version_asked, version_given
@@ -22,7 +23,6 @@ from onrecord.adapters.streams.event_reading import (
     in_force,
     line_of,
     owners_of,
-    told_whole,
 )
 from onrecord.adapters.streams.lineage import LineSegment, amendments, parted
 from onrecord.adapters.streams.stream import Stream
@@ -55,9 +55,8 @@ def main_branch(stream: Stream, at: int | None) -> tuple[LineSegment, ...]:
 
 def activities(backend: Backend, segments: tuple[LineSegment, ...]) -> tuple[Activity, ...]:
     """Return what providers' tools did in these segments, each block whole."""
-    return activity(
-        told_whole(backend, segments), lambda native: _with_blobs(backend, segments, native)
-    )
+    read = whole_turn_events(backend, segments)
+    return activity(read.events, lambda native: _with_blobs(backend, segments, native, read.blobs))
 
 
 # Which tools were declared, and when: read from the log by the head's pointer.
@@ -119,9 +118,21 @@ def _with_blobs(
 
 def documents_held(backend: Backend, segments: tuple[LineSegment, ...]) -> tuple[HeldDocument, ...]:
     """Return the documents of these segments, in order."""
-    return documents(
-        told_whole(backend, segments), lambda native: _with_blobs(backend, segments, native)
+    read = whole_turn_events(backend, segments)
+    found = documents(
+        read.events, lambda native: _with_blobs(backend, segments, native, read.blobs)
     )
+    return tuple(_with_bytes(held, read.blobs) for held in found)
+
+
+def _with_bytes(held: HeldDocument, blobs: Mapping[str, bytes]) -> HeldDocument:
+    """Return a document that holds its bytes itself, where these are no blob of the store."""
+    blob = held.document.blob
+    if blob is None or blob.sha256 not in blobs:
+        return held
+    url = f"data:{held.document.media_type};base64,{b64encode(blobs[blob.sha256]).decode()}"
+    document = held.document.model_copy(update={"blob": None, "url": url})
+    return replace(held, document=document)
 
 
 def pieces_of(

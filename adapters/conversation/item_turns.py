@@ -22,6 +22,7 @@ from onrecord.adapters.streams.event_reading import (
     first_kept,
     holds_items,
     known_events,
+    told_whole,
 )
 from onrecord.adapters.streams.lineage import LineSegment
 from onrecord.adapters.wire.requests import WireRequest, instructions_set, placed
@@ -79,6 +80,12 @@ def turn_events(
         events = list(events_for(backend, segments, None))
     read = _Items(backend, segments).read(events)
     return read if window is None else replace(read, events=_in_window(read.events, window))
+
+
+def whole_turn_events(backend: Backend, segments: tuple[LineSegment, ...]) -> TurnEvents:
+    """Return all that a main branch says, what a summary stands for too, and what is redacted of it."""
+    events = list(told_whole(backend, segments))
+    return _Items(backend, segments).read(events) if holds_items(events) else TurnEvents(events)
 
 
 class _Said(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ import onrecord
 from onrecord.adapters.frameworks.session import NewItem
 from onrecord.adapters.frameworks.sessions import Sessions
 from onrecord.adapters.store import Store
+from onrecord.domain.blobs import blob_of
 from onrecord.domain.log import Backend
+from onrecord.projections.history.held_documents import bytes_of
 from tests.adapters.frameworks.sessions_places import store_of
 from tests.adapters.frameworks.written_sessions import (
     AGENTS,
@@ -341,3 +344,28 @@ def test_a_window_of_a_fork_counts_the_exchanges_of_both(store: Store) -> None:
         said = str(fork.request("openai-chat", window=window).body)
         assert f"Question {number}." in said
         assert ("NW-2" in said, "Is this it?" in said) == (number == 0, False)
+
+
+@pytest.mark.parametrize("framework", WRITTEN)
+def test_documents_of_items_are_listed_with_their_bytes(store: Store, framework: str) -> None:
+    conversation = write(store, framework)
+    (document,) = conversation.documents()
+    item = next(event.version for event in conversation.log.read() if PICTURE in str(event.body))
+    assert (document.version, document.origin) == (item, "user")
+    assert document.document.media_type == "image/png"
+    assert document.blob == blob_of(b64decode(PICTURE))
+    conversation.redact(item)
+    assert conversation.documents() == ()
+
+
+def test_a_picture_that_a_provider_drew_is_listed_with_its_bytes(store: Store) -> None:
+    drawn = {"type": "image_generation_call", "id": "ig_1", "status": "completed"}
+    session_of(store, AGENTS).record(
+        [NewItem({"role": "user", "content": "Draw."}), NewItem({**drawn, "result": PICTURE})]
+    )
+    conversation = conversation_of(store, AGENTS)
+    (document,) = conversation.documents()
+    assert (document.version, document.origin) == (3, "provider")
+    assert bytes_of(document.document, {}) == b64decode(PICTURE)
+    (activity,) = conversation.tools.server_calls()
+    assert activity.tool == "image_generation"
