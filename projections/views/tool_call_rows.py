@@ -23,6 +23,7 @@ from onrecord.domain.log import RecordedEvent
 from onrecord.projections.api import neutral_of, outcome_of, says_it_failed
 from onrecord.projections.history.timeline_text import compact
 from onrecord.projections.history.tool_names import given_names
+from onrecord.projections.views.item_calls import calls_in
 from onrecord.projections.views.texts import (
     arguments_in,
     documents_in,
@@ -242,6 +243,11 @@ class LedgerRows:
         if result is not None and version <= result["result_version"] + result["documents"]:
             self.calls.put({**result, **_RESULT_GONE})
 
+    def item(self, event: RecordedEvent, members: JsonObject) -> None:
+        """Add the call, and the results, that an item of a framework holds."""
+        for name, said in calls_in(members):
+            _TAKEN[name](self, event, said)
+
     def _asked(self, event: RecordedEvent, members: JsonObject, kind: str, name: str) -> Row:
         arguments = arguments_in(members["content"])
         text = storable(compact(arguments))
@@ -324,4 +330,5 @@ _TAKEN: Final[Mapping[str, Callable[[LedgerRows, RecordedEvent, JsonObject], Non
     "response.completed": LedgerRows.close,
     "response.interrupted": LedgerRows.close,
     "content.redacted": LedgerRows.redact,
+    "item.recorded": LedgerRows.item,
 }

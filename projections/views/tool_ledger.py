@@ -4,6 +4,8 @@ A row a call, of the caller's tools and of those that providers run, on whatever
 result that no call is known of has a row of its own: a fork's first results may be of calls that
 its origin made. Results that were rejected are in no row. What a redacted event said is gone from
 its row: a call's name, arguments and result, or a result alone.
+
+An item of a framework is a call, or results, where it says so; it stays that when it is taken away.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from uuid import UUID
 
 from onrecord.domain.header import time_of
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.log import RecordedEvent
+from onrecord.projections.views.item_calls import calls_in
 from onrecord.projections.views.texts import indexed, members_of
 from onrecord.projections.views.tool_call_rows import NAMES, LedgerRows
 from onrecord.projections.views.view import Changes, EventBatch, Row, members_in
@@ -92,13 +94,13 @@ class ToolLedger:
     """
 
     name: str = "tool_ledger"
-    revision: int = 1
+    revision: int = 2
     strict: bool = False
     types: frozenset[str] = frozenset(
         (
             *("tools.declared", "tool_call.recorded", "tool_result.recorded"),
             *("server_tool_call.recorded", "server_tool_result.recorded"),
-            *("response.completed", "response.interrupted", "content.redacted"),
+            *("response.completed", "response.interrupted", "content.redacted", "item.recorded"),
         )
     )
 
@@ -107,8 +109,11 @@ class ToolLedger:
         keys = _Keys(str(batch.conversation_id))
         for event in batch.events:
             members = members_of(event)
-            if members is not None:
-                keys.of_event(event, members)
+            if members is None:
+                continue
+            said = calls_in(members) if event.type == _ITEM else ((event.type, members),)
+            for name, each in said:
+                keys.of_event(name, event.version, each)
         return list(keys.found.values())
 
     def fold(self, batch: EventBatch, known: Sequence[Row]) -> Changes:
@@ -121,6 +126,8 @@ class ToolLedger:
 
 TOOL_LEDGER: Final = ToolLedger()
 
+_ITEM: Final = "item.recorded"
+
 
 class _Keys:
     """The keys of rows that folding events has to know, each once."""
@@ -129,14 +136,14 @@ class _Keys:
         self.found: dict[tuple[object, ...], Row] = {}
         self._of = conversation_id
 
-    def of_event(self, event: RecordedEvent, members: JsonObject) -> None:
+    def of_event(self, name: str, version: int, members: JsonObject) -> None:
         """Want what an event has to know; a version that it names may be any number."""
-        match event.type:
+        match name:
             case "content.redacted":
-                if NAMES < members["version"] < event.version:
+                if NAMES < members["version"] < version:
                     self._want(version=members["version"])
             case "tool_result.recorded" if "call" in members:
-                if NAMES < members["call"] < event.version:
+                if NAMES < members["call"] < version:
                     self._want(at=members["call"])
             case "tool_result.recorded":
                 self._want(call_id=indexed(members["call_id"]), line=members.get("line"))

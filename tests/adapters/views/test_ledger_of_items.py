@@ -1,0 +1,102 @@
+"""The calls that frameworks wrote by their stores are in the ledger, each with its result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from onrecord.domain.events import ContentRedacted
+from onrecord.domain.items import ItemRecorded, ItemWithdrawn
+from tests.adapters.frameworks.written_sessions import (
+    AGENTS,
+    CLAUDE,
+    ITEMS,
+    PICTURE,
+    TRANSCRIPT,
+    WRITTEN,
+    entry,
+    text,
+)
+from tests.adapters.views.row_stores import RowStore
+from tests.adapters.views.test_search_items import items_of
+from tests.adapters.views.test_tool_ledger import Book
+
+
+@pytest.fixture
+def book(rows: RowStore) -> Book:
+    return Book(rows)
+
+
+@pytest.mark.parametrize("framework", WRITTEN)
+def test_a_call_has_its_result(book: Book, framework: str) -> None:
+    book.happen(*items_of(framework, WRITTEN[framework][1]))
+    (call,) = book.calls()
+    assert (call.kind, call.name, call.arguments) == ("tool", "track", '{"parcel":"NW-1"}')
+    assert (call.status, call.result, call.is_error) == ("done", "in depot North", False)
+    assert call.version + 1 == call.result_version
+
+
+@pytest.mark.parametrize("framework", WRITTEN)
+def test_a_call_finds_its_result_when_that_comes_later(book: Book, framework: str) -> None:
+    for event in items_of(framework, WRITTEN[framework][1]):
+        book.happen(event)
+    (call,) = book.calls()
+    assert (call.status, call.result) == ("done", "in depot North")
+
+
+def test_a_call_without_a_result_is_open_and_one_that_failed_says_so(book: Book) -> None:
+    called: dict[str, Any] = {"type": "tool_use", "name": "track", "input": {}}
+    calls = [{**called, "id": f"toolu_{number}"} for number in (1, 2)]
+    gave = {"type": "tool_result", "tool_use_id": "toolu_2", "content": "no", "is_error": True}
+    asked = [entry(n, "assistant", [call]) for n, call in enumerate(calls, 1)]
+    book.happen(*items_of(CLAUDE, [*asked, entry(3, "user", [gave, text("Go on.")])]))
+    assert [(call.status, call.result, call.is_error) for call in book.calls()] == [
+        ("open", None, False),
+        ("failed", "no", True),
+    ]
+
+
+def test_what_a_providers_tool_drew_is_a_call_of_its_own(book: Book) -> None:
+    drawn = {"type": "image_generation_call", "id": "ig_1", "status": "completed"}
+    book.happen(ItemRecorded(framework=AGENTS, item={**drawn, "result": PICTURE}))
+    (call,) = book.calls()
+    assert (call.kind, call.name, call.status) == ("server tool", "image_generation", "done")
+
+
+def test_a_call_stays_when_its_item_is_withdrawn_and_goes_when_it_is_redacted(book: Book) -> None:
+    book.happen(*items_of(AGENTS, ITEMS), ItemWithdrawn(version=4))
+    assert [call.name for call in book.calls()] == ["track"]
+    book.happen(ContentRedacted(version=4))
+    (call,) = book.calls()
+    assert (call.name, call.arguments, call.result) == (None, None, None)
+
+
+def test_a_redacted_result_is_gone_from_its_call(book: Book) -> None:
+    book.happen(*items_of(AGENTS, ITEMS), ContentRedacted(version=5))
+    (call,) = book.calls()
+    assert (call.name, call.result) == ("track", None)
+
+
+def test_an_item_beside_the_stream_is_no_call(book: Book) -> None:
+    (first,) = items_of(CLAUDE, [TRANSCRIPT[4]])
+    assert isinstance(first, ItemRecorded)
+    other = first.model_copy(update={"beside": 1})
+    book.happen(first, other)
+    assert [call.version for call in book.calls()] == [1]
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "function_call", "call_id": 1, "name": None, "arguments": []},
+        {"type": "function_call_output", "output": None},
+        {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "tool_use"}]}},
+    ],
+)
+@pytest.mark.parametrize("framework", [AGENTS, CLAUDE, "another"])
+def test_an_item_that_is_no_whole_call_holds_nothing_up(
+    book: Book, framework: str, item: dict[str, Any]
+) -> None:
+    book.happen(ItemRecorded(framework=framework, item=item), *items_of(AGENTS, ITEMS))
+    assert [call.name for call in book.calls() if call.arguments] == ["track"]
