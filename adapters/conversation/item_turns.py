@@ -34,6 +34,7 @@ from onrecord.domain.errors import InvalidInput
 from onrecord.domain.events import Event
 from onrecord.domain.head import Head, advance, effect_of
 from onrecord.domain.items import ItemRecorded
+from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Backend, Told
 from onrecord.projections.api import known_api
 from onrecord.projections.frameworks.current_items import TYPES, CurrentItems, HeldItem
@@ -120,7 +121,16 @@ class _Items:
 
     def _said(self, framework: str, conversation_id: UUID, events: Sequence[Told]) -> _Said:
         held = [self._whole(item) for item in _held(framework, events)]
-        reading = reading_of(framework, held)
+        recorded = {event.version: event for event in events if event.type == _ITEM}
+
+        def item_at(version: int) -> JsonObject | None:
+            told = recorded.get(version)
+            event = None if told is None else told.event()
+            if not isinstance(event, ItemRecorded) or event.framework != framework:
+                return None
+            return self._whole(HeldItem(version, event.item)).item
+
+        reading = reading_of(framework, held, item_at)
         if reading is None:
             why = f"an item of {framework}, whose items are not read as turns"
             return _Said([], {}, [Unread(item.version, why) for item in held])

@@ -7,38 +7,41 @@ Nothing here knows how messages become turns: the reader of the API's requests d
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.frameworks import claude, openai_agents
+from onrecord.projections.frameworks import claude, langgraph, openai_agents
 from onrecord.projections.frameworks.current_items import HeldItem
 from onrecord.projections.frameworks.item_messages import ItemContents, Reading
-
-ReadItems: TypeAlias = Callable[[Sequence[HeldItem]], Reading]
-"""Reads what a stream of a framework holds; long strings of its items are back in their place."""
+from onrecord.projections.frameworks.langgraph import ItemAt
 
 ReadItem: TypeAlias = Callable[[JsonObject], ItemContents | None]
 """Reads one item for itself; None where it says nothing."""
 
 
-class _Reader(NamedTuple):
-    items: ReadItems
-    item: ReadItem
-
-
-_READERS: Final[Mapping[str, _Reader]] = {
-    "claude-agent-sdk": _Reader(claude.read_items, claude.read_item),
-    "openai-agents": _Reader(openai_agents.read_items, openai_agents.read_item),
+_ITEM_READERS: Final[Mapping[str, ReadItem]] = {
+    "claude-agent-sdk": claude.read_item,
+    "openai-agents": openai_agents.read_item,
 }
 
 
-def reading_of(framework: str, items: Sequence[HeldItem]) -> Reading | None:
-    """Return what the items of a stream say; None where nothing is known of the framework."""
-    reader = _READERS.get(framework)
-    return None if reader is None else reader.items(items)
+def reading_of(framework: str, items: Sequence[HeldItem], item_at: ItemAt) -> Reading | None:
+    """Return what the items of a stream say; None where nothing is known of the framework.
+
+    Long strings of the items are back in their place; `item_at` tells those that the stream held before.
+    """
+    match framework:
+        case "claude-agent-sdk":
+            return claude.read_items(items)
+        case "openai-agents":
+            return openai_agents.read_items(items)
+        case "langgraph":
+            return langgraph.read_items(items, item_at)
+        case _:
+            return None
 
 
 def contents_of(framework: str, item: JsonObject) -> ItemContents | None:
-    """Return what one item holds; None where it says nothing, or nothing is known of the framework."""
-    reader = _READERS.get(framework)
-    return None if reader is None else reader.item(item)
+    """Return what one item holds; None where it says nothing, or items of the framework are not read so."""
+    read_item = _ITEM_READERS.get(framework)
+    return None if read_item is None else read_item(item)

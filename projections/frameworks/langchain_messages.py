@@ -1,0 +1,119 @@
+"""Messages of LangChain, as LangGraph's serialiser spells them, in the JSON of OpenAI's chat messages.
+
+LangChain keeps its own spelling of what any API said, so no API gets it back as it came: what it says goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, cast
+
+from onrecord.domain import jsontext
+from onrecord.domain.jsontext import JsonObject
+
+API: Final = "openai-chat"
+
+_ROLES: Final = {"human": "user", "user": "user", "ai": "assistant", "assistant": "assistant"} | {
+    "AIMessageChunk": "assistant",
+    "HumanMessageChunk": "user",
+    "system": "system",
+    "developer": "system",
+}
+_RESULTS: Final = ("tool", "ToolMessageChunk")
+_CALLS: Final = ("tool_use", "tool_call")
+_MODEL: Final = 5
+"""The extension type of a pydantic model: its module, its class, its members."""
+_MEMBERS: Final = 2
+
+
+def read_message(value: object) -> JsonObject | None:
+    """Return what a message says, None for a value that is none; it may be the object that stands for one."""
+    members = _members_of(value)
+    kind = members.get("type", members.get("role"))
+    return _message(kind, members) if isinstance(kind, str) else None
+
+
+def parts_left_out(value: object) -> list[str]:
+    """Return the types of those parts of a message that go nowhere; calls stand beside its content."""
+    content = _members_of(value).get("content")
+    entries = cast("list[object]", content) if isinstance(content, list) else []
+    kinds = [_kind(entry) for entry in entries if _part(entry) is None]
+    return [kind for kind in kinds if kind not in _CALLS]
+
+
+def _members_of(value: object) -> JsonObject:
+    if not isinstance(value, dict):
+        return {}
+    spelled = cast("JsonObject", value)
+    if isinstance(spelled.get("role"), str):
+        return spelled
+    of: Any = spelled.get("of") if spelled.get("$ext") == _MODEL else None
+    members = (
+        cast("list[Any]", of)[_MEMBERS]
+        if isinstance(of, list) and len(cast("list[Any]", of)) > _MEMBERS
+        else None
+    )
+    return cast("JsonObject", members) if isinstance(members, dict) else {}
+
+
+def _kind(entry: object) -> str:
+    kind = cast("JsonObject", entry).get("type") if isinstance(entry, dict) else None
+    return kind if isinstance(kind, str) else "of no known type"
+
+
+def _message(kind: str, members: JsonObject) -> JsonObject | None:
+    content = list(_parts(members.get("content")))
+    if kind in _RESULTS:
+        call_id = members.get("tool_call_id")
+        said = {"role": "tool", "tool_call_id": call_id, "content": content}
+        return said if isinstance(call_id, str) else None
+    role = _ROLES.get(kind)
+    if role is None:
+        return None
+    if role == "user":
+        return {"role": role, "content": content}
+    said = {"role": role, "content": "".join(part.get("text", "") for part in content)}
+    calls = list(_calls(members.get("tool_calls")))
+    return {**said, "tool_calls": calls} if calls and role == "assistant" else said
+
+
+def _parts(content: object) -> Iterator[JsonObject]:
+    """Return the texts and pictures of content, which is a text, or a list of texts and of parts."""
+    entries = cast("list[object]", content) if isinstance(content, list) else [content]
+    parts = map(_part, entries)
+    return (part for part in parts if part is not None)
+
+
+def _part(entry: object) -> JsonObject | None:
+    match entry:
+        case str(text) | {"type": "text", "text": str(text)}:
+            return {"type": "text", "text": text}
+        case {"type": "image_url", "image_url": {"url": str(url)} | str(url)}:
+            return _picture(url)
+        case {"type": "image", "url": str(url)}:
+            return _picture(url)
+        case (
+            {"type": "image", "base64": str(data), "mime_type": str(kind)}
+            | {"type": "image", "data": str(data), "mime_type": str(kind)}
+            | {"type": "image", "source": {"data": str(data), "media_type": str(kind)}}
+        ):
+            return _picture(f"data:{kind};base64,{data}")
+        case _:
+            return None
+
+
+def _picture(url: str) -> JsonObject:
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def _calls(calls: object) -> Iterator[JsonObject]:
+    for call in cast("list[Any]", calls) if isinstance(calls, list) else []:
+        match call:
+            case {"id": str(call_id), "name": str(name), "args": arguments}:
+                text = jsontext.write(arguments).decode()
+                function = {"name": name, "arguments": text}
+                yield {"id": call_id, "type": "function", "function": function}
+            case {"id": str(), "function": {"name": str(), "arguments": str()}}:
+                yield cast("JsonObject", call)
+            case _:
+                pass

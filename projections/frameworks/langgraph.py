@@ -1,0 +1,95 @@
+"""The messages of a thread of LangGraph: what its channel `messages` holds at the latest checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, TypeAlias, cast
+
+from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.frameworks.checkpoints import (
+    NOWHERE,
+    CheckpointItem,
+    ListMembers,
+    is_list,
+    read_item,
+)
+from onrecord.projections.frameworks.current_items import HeldItem
+from onrecord.projections.frameworks.item_messages import ItemMessage, Reading, Unread
+from onrecord.projections.frameworks.langchain_messages import API, parts_left_out, read_message
+
+ItemAt: TypeAlias = Callable[[int], JsonObject | None]
+"""Returns the item at a version, whatever became of it: a list goes on from one that was pruned."""
+
+_CHANNEL: Final = "messages"
+_OTHERWISE: Final = (CorruptRecord, LookupError, TypeError, ValueError, AttributeError)
+"""What goes wrong where an item is not as LangGraph's saver writes it."""
+
+
+def read_items(items: Sequence[HeldItem], item_at: ItemAt) -> Reading:
+    """Return the messages of the latest checkpoint, each with the version of the item that brought it."""
+    latest = max(_checkpoints(items), key=lambda each: each[1].checkpoint_id, default=None)
+    if latest is None:
+        return Reading(API, ())
+    version, checkpoint = latest
+    try:
+        members = list(_members(checkpoint.refs(version)[_CHANNEL].at, item_at))
+    except _OTHERWISE:
+        why = f"a checkpoint whose channel `{_CHANNEL}` cannot be read"
+        return Reading(API, (), (Unread(version, why),))
+    read = [(at, read_message(member)) for at, member in members]
+    why = "a message that is none of LangChain's"
+    unread = [Unread(at, why) for at, message in read if message is None]
+    for at, member in members:
+        unread += [Unread(at, f"a part of a message: {kind}") for kind in parts_left_out(member)]
+    return Reading(
+        API,
+        tuple(ItemMessage((at,), message) for at, message in read if message is not None),
+        tuple(unread),
+    )
+
+
+def _checkpoints(items: Sequence[HeldItem]) -> Iterator[tuple[int, CheckpointItem]]:
+    for held in items:
+        try:
+            item = read_item(held.item)
+        except CorruptRecord:
+            continue
+        if isinstance(item, CheckpointItem):
+            yield held.version, item
+
+
+def _members(version: int, item_at: ItemAt) -> Iterator[tuple[int, Any]]:
+    """Yield the members of the channel's value at a version, each with that of the item that brought it."""
+    if version == NOWHERE:
+        return
+    found = ListMembers()
+    pointer = version
+    while pointer:
+        value = _value(pointer, item_at)
+        if value is None:
+            return
+        if not is_list(value):
+            yield from ((pointer, member) for member in cast("list[Any]", value["json"]))
+            return
+        pointer = found.take(
+            {**value, "parts": [_tagged(part, pointer) for part in value["parts"]]}
+        )
+    yield from ((at, member["json"]) for at, member in found.members)
+
+
+def _value(version: int, item_at: ItemAt) -> JsonObject | None:
+    item = item_at(version)
+    checkpoint = None if item is None else read_item(item)
+    if isinstance(checkpoint, CheckpointItem):
+        return checkpoint.values[_CHANNEL]
+    raise LookupError
+
+
+def _tagged(part: Any, version: int) -> Any:
+    """Return a part of a list with the version of its item beside each new member."""
+    match part:
+        case {"new": [*members]}:
+            return {"new": [(version, member) for member in members]}
+        case _:
+            return part
