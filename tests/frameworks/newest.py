@@ -17,7 +17,7 @@ import pytest
 from tests.newest import ROOT, environment
 
 LOCK = ROOT / "requirements-frameworks.lock"
-FRAMEWORKS = ("claude-agent-sdk", "langgraph-checkpoint", "openai-agents")
+FRAMEWORKS = ("claude-agent-sdk", "langgraph-checkpoint", "openai-agents", "pydantic-ai-slim")
 
 
 def main(folder: Path) -> int:

@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 
 from tests.test_docs import ROOT
 
-EXTRAS = ("claude", "langgraph", "openai-agents")
+EXTRAS = ("claude", "langgraph", "openai-agents", "pydantic-ai")
 
 
 def _twins(name: str, *parameters: str) -> dict[str, tuple[str, ...]]:
@@ -47,6 +47,27 @@ INTERFACES = {
         **_twins("put", "config", "checkpoint", "metadata", "new_versions"),
         **_twins("put_writes", "config", "writes", "task_id", "task_path=''"),
         "with_allowlist": ("extra_allowlist",),
+    },
+    ("pydantic_ai.conversation_store", "ConversationStore"): {
+        "branch": (
+            *("conversation_id", "at=None", "from_entry=None"),
+            *("expected_revision", "scope=None"),
+        ),
+        "delete": ("conversation_id", "scope=None"),
+        "delete_record": ("conversation_id", "expected_revision"),
+        "fork": (
+            *("conversation_id", "at=None", "from_entry=None", "new_conversation_id=None"),
+            *("scope=None", "source_scope=None"),
+        ),
+        "list_conversations": ("scope=None", "limit=None"),
+        "load": ("conversation_id", "limit=None", "scope=None"),
+        "load_entries": ("conversation_id", "limit=None", "scope=None"),
+        "read_entry": ("entry_id",),
+        "read_history": ("head_id", "limit=None"),
+        "read_record": ("conversation_id",),
+        "read_records": ("scope=None", "limit=None"),
+        "save": ("conversation", "scope=None"),
+        "write_record": ("record", "new_entries=()", "expected_revision"),
     },
     ("agents.memory.session", "Session"): {
         "add_items": ("items",),
