@@ -17,7 +17,14 @@ import pytest
 from tests.newest import ROOT, environment
 
 LOCK = ROOT / "requirements-frameworks.lock"
-FRAMEWORKS = ("claude-agent-sdk", "langgraph-checkpoint", "openai-agents", "pydantic-ai-slim")
+FRAMEWORKS = (
+    "ag2",
+    "agent-framework-core",
+    "claude-agent-sdk",
+    "langgraph-checkpoint",
+    "openai-agents",
+    "pydantic-ai-slim",
+)
 
 
 def main(folder: Path) -> int:

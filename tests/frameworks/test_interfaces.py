@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 
 from tests.test_docs import ROOT
 
-EXTRAS = ("claude", "langgraph", "openai-agents", "pydantic-ai")
+EXTRAS = ("ag2", "agent-framework", "claude", "langgraph", "openai-agents", "pydantic-ai")
 
 
 def _twins(name: str, *parameters: str) -> dict[str, tuple[str, ...]]:
@@ -26,6 +26,18 @@ def _twins(name: str, *parameters: str) -> dict[str, tuple[str, ...]]:
 
 # The parameters of each method, `self` left out; those that have a default are marked.
 INTERFACES = {
+    ("ag2.history", "Storage"): {
+        "drop_history": ("stream_id",),
+        "get_history": ("stream_id",),
+        "save_event": ("event", "context"),
+        "set_history": ("stream_id", "events"),
+    },
+    ("agent_framework", "HistoryProvider"): {
+        "after_run": ("agent", "session", "context", "state"),
+        "before_run": ("agent", "session", "context", "state"),
+        "get_messages": ("session_id", "state=None", "**kwargs"),
+        "save_messages": ("session_id", "messages", "state=None", "**kwargs"),
+    },
     ("claude_agent_sdk.types", "SessionStore"): {
         "append": ("key", "entries"),
         "delete": ("key",),
