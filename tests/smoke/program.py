@@ -32,6 +32,7 @@ EXTRAS = {
     "ollama",
     "openai",
     "opentelemetry",
+    "ormsgpack",
     "prometheus_client",
     "psycopg",
     "psycopg_pool",
