@@ -120,7 +120,8 @@ class _Items:
         return TurnEvents(read, blobs, tuple(notes), has_items=True)
 
     def _said(self, framework: str, conversation_id: UUID, events: Sequence[Told]) -> _Said:
-        held = [self._whole(item) for item in _held(framework, events)]
+        current = _held(framework, events)
+        held = [self._whole(item) for item in reversed(current.items)]
         recorded = {event.version: event for event in events if event.type == _ITEM}
 
         def item_at(version: int) -> JsonObject | None:
@@ -130,7 +131,7 @@ class _Items:
                 return None
             return self._whole(HeldItem(version, event.item)).item
 
-        reading = reading_of(framework, held, item_at)
+        reading = reading_of(framework, held, current.state, item_at)
         if reading is None:
             why = f"an item of {framework}, whose items are not read as turns"
             return _Said([], {}, [Unread(item.version, why) for item in held])
@@ -159,13 +160,13 @@ def _frameworks(events: Sequence[Told]) -> list[str]:
     return list(dict.fromkeys(item.framework for item in items))
 
 
-def _held(framework: str, events: Sequence[Told]) -> list[HeldItem]:
-    """Return what the main stream of a framework holds, in order."""
+def _held(framework: str, events: Sequence[Told]) -> CurrentItems:
+    """Return what the main stream of a framework holds."""
     current = CurrentItems(framework)
     streams = [event for event in events if event.type in TYPES]
     for told, event in known_events(reversed(streams)):
         current.take(told.version, event)
-    return current.items[::-1]
+    return current
 
 
 def _put(said: dict[int, list[Told]], events: Events, items: Sequence[Told]) -> None:

@@ -1,17 +1,12 @@
-"""Messages of LangChain, as LangGraph's serialiser spells them, in the JSON of OpenAI's chat messages.
-
-LangChain keeps its own spelling of what any API said, so no API gets it back as it came: what it says goes.
-"""
+"""Messages of LangChain, as LangGraph's serialiser spells them, in the JSON of OpenAI's chat messages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, Final, cast
 
-from onrecord.domain import jsontext
 from onrecord.domain.jsontext import JsonObject
-
-API: Final = "openai-chat"
+from onrecord.projections.frameworks.chat_messages import call, picture, text
 
 _ROLES: Final = {"human": "user", "user": "user", "ai": "assistant", "assistant": "assistant"} | {
     "AIMessageChunk": "assistant",
@@ -86,34 +81,28 @@ def _parts(content: object) -> Iterator[JsonObject]:
 
 def _part(entry: object) -> JsonObject | None:
     match entry:
-        case str(text) | {"type": "text", "text": str(text)}:
-            return {"type": "text", "text": text}
+        case str(said) | {"type": "text", "text": str(said)}:
+            return text(said)
         case {"type": "image_url", "image_url": {"url": str(url)} | str(url)}:
-            return _picture(url)
+            return picture(url)
         case {"type": "image", "url": str(url)}:
-            return _picture(url)
+            return picture(url)
         case (
             {"type": "image", "base64": str(data), "mime_type": str(kind)}
             | {"type": "image", "data": str(data), "mime_type": str(kind)}
             | {"type": "image", "source": {"data": str(data), "media_type": str(kind)}}
         ):
-            return _picture(f"data:{kind};base64,{data}")
+            return picture(f"data:{kind};base64,{data}")
         case _:
             return None
 
 
-def _picture(url: str) -> JsonObject:
-    return {"type": "image_url", "image_url": {"url": url}}
-
-
 def _calls(calls: object) -> Iterator[JsonObject]:
-    for call in cast("list[Any]", calls) if isinstance(calls, list) else []:
-        match call:
+    for made in cast("list[Any]", calls) if isinstance(calls, list) else []:
+        match made:
             case {"id": str(call_id), "name": str(name), "args": arguments}:
-                text = jsontext.write(arguments).decode()
-                function = {"name": name, "arguments": text}
-                yield {"id": call_id, "type": "function", "function": function}
+                yield call(call_id, name, arguments)
             case {"id": str(), "function": {"name": str(), "arguments": str()}}:
-                yield cast("JsonObject", call)
+                yield cast("JsonObject", made)
             case _:
                 pass

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.frameworks.chat_messages import API
 from onrecord.projections.frameworks.checkpoints import (
     NOWHERE,
     CheckpointItem,
@@ -16,7 +17,7 @@ from onrecord.projections.frameworks.checkpoints import (
 )
 from onrecord.projections.frameworks.current_items import HeldItem
 from onrecord.projections.frameworks.item_messages import ItemMessage, Reading, Unread
-from onrecord.projections.frameworks.langchain_messages import API, parts_left_out, read_message
+from onrecord.projections.frameworks.langchain_messages import parts_left_out, read_message
 
 ItemAt: TypeAlias = Callable[[int], JsonObject | None]
 """Returns the item at a version, whatever became of it: a list goes on from one that was pruned."""

@@ -10,7 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.frameworks import claude, langgraph, openai_agents
+from onrecord.projections.frameworks import (
+    ag2,
+    agent_framework,
+    claude,
+    langgraph,
+    openai_agents,
+    pydantic_ai,
+)
 from onrecord.projections.frameworks.current_items import HeldItem
 from onrecord.projections.frameworks.item_messages import ItemContents, Reading
 from onrecord.projections.frameworks.langgraph import ItemAt
@@ -25,12 +32,21 @@ _ITEM_READERS: Final[Mapping[str, ReadItem]] = {
 }
 
 
-def reading_of(framework: str, items: Sequence[HeldItem], item_at: ItemAt) -> Reading | None:
+def reading_of(
+    framework: str, items: Sequence[HeldItem], state: Mapping[str, object], item_at: ItemAt
+) -> Reading | None:
     """Return what the items of a stream say; None where nothing is known of the framework.
 
-    Long strings of the items are back in their place; `item_at` tells those that the stream held before.
+    `state` is what the stream keeps by name. Long strings of the items are back in their place; `item_at`
+    tells those that the stream held before.
     """
     match framework:
+        case "ag2":
+            return ag2.read_items(items)
+        case "agent-framework":
+            return agent_framework.read_items(items)
+        case "pydantic-ai":
+            return pydantic_ai.read_items(items, state)
         case "claude-agent-sdk":
             return claude.read_items(items)
         case "openai-agents":

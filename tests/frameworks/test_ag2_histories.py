@@ -156,7 +156,7 @@ async def test_what_is_no_json_leaves_a_history_as_it_was(ours: OnrecordStorage)
     assert await texts(ours) == ["a"]
 
 
-@pytest.mark.parametrize("service", ["anthropic-messages", "openai-responses", "gemini"])
+@pytest.mark.parametrize("service", ["anthropic", "openai-responses", "gemini"])
 async def test_each_kind_of_block_comes_back_as_it_was(ours: OnrecordStorage, service: str) -> None:
     blocks = recorded_kinds(service)
     for block in blocks:

@@ -141,7 +141,7 @@ async def test_what_is_no_json_is_refused_whole(ours: OnrecordHistoryProvider) -
     assert await texts(ours) == []
 
 
-@pytest.mark.parametrize("service", ["anthropic-messages", "openai-responses", "gemini"])
+@pytest.mark.parametrize("service", ["anthropic", "openai-responses", "gemini"])
 async def test_each_kind_of_block_comes_back_as_it_was(
     ours: OnrecordHistoryProvider, service: str
 ) -> None:

@@ -189,7 +189,7 @@ class Shift:
         return bytes(byte ^ ciphertext[0] for byte in ciphertext[1:])
 
 
-@pytest.mark.parametrize("service", ["anthropic-messages", "openai-responses", "gemini"])
+@pytest.mark.parametrize("service", ["anthropic", "openai-responses", "gemini"])
 def test_each_kind_of_block_comes_back_as_it_was(thread: OnrecordSaver, service: str) -> None:
     blocks = cast("list[Any]", recorded_kinds(service))
     messages = [AIMessage(content=[block]) for block in blocks]

@@ -68,7 +68,7 @@ async def test_messages_come_back_equal(ours: OnrecordConversationStore) -> None
     assert loaded.messages == messages
 
 
-@pytest.mark.parametrize("service", ["anthropic-messages", "openai-responses", "gemini"])
+@pytest.mark.parametrize("service", ["anthropic", "openai-responses", "gemini"])
 async def test_each_kind_of_block_comes_back_as_it_was(
     ours: OnrecordConversationStore, service: str
 ) -> None:

@@ -1,0 +1,94 @@
+"""Events of AG2's histories, as its own serialiser spells them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.frameworks.chat_messages import API, answer, call, result, text
+from onrecord.projections.frameworks.current_items import HeldItem
+from onrecord.projections.frameworks.item_messages import ItemMessage, Reading, Unread
+
+
+def read_items(items: Sequence[HeldItem]) -> Reading:
+    """Return what the events of a history say.
+
+    Calls stand in the response that makes them, and results in the event that has all of a round: events
+    that have one of them alone say nothing more.
+    """
+    messages: list[ItemMessage] = []
+    unread: list[Unread] = []
+    for held in items:
+        said, left_out = _read(held.item)
+        messages += [ItemMessage((held.version,), each) for each in said]
+        unread += [Unread(held.version, f"an event of AG2: {kind}") for kind in left_out]
+    return Reading(API, tuple(messages), tuple(unread))
+
+
+def _read(event: JsonObject) -> tuple[list[JsonObject], list[str]]:
+    """Return the messages that an event is, and the kinds of what goes nowhere."""
+    match _kind(event):
+        case "ModelRequest":
+            return _request(event)
+        case "ModelResponse":
+            said = _response(event)
+            return ([] if said is None else [said]), []
+        case "ToolResultsEvent":
+            return _results(_list(event.get("results"))), []
+        case "ToolCallsEvent" | "ToolCallEvent" | "ToolResultEvent":
+            return [], []
+        case kind:
+            return [], [kind]
+
+
+def _request(event: JsonObject) -> tuple[list[JsonObject], list[str]]:
+    parts = _list(event.get("parts"))
+    said = [text(each) for each in _texts(parts)]
+    left_out = [_kind(part) for part in parts if _kind(part) != "TextInput"]
+    return ([{"role": "user", "content": said}] if said else []), left_out
+
+
+def _response(event: JsonObject) -> JsonObject | None:
+    message, made = event.get("message"), event.get("tool_calls")
+    said: Any = cast("JsonObject", message).get("content") if isinstance(message, dict) else ""
+    calls: object = cast("JsonObject", made).get("calls") if isinstance(made, dict) else []
+    return answer(
+        said if isinstance(said, str) else "",
+        [
+            call(each["id"], each["name"], each.get("arguments"))
+            for each in _list(calls)
+            if isinstance(each.get("id"), str) and isinstance(each.get("name"), str)
+        ],
+    )
+
+
+def _results(results: list[JsonObject]) -> list[JsonObject]:
+    said: list[JsonObject] = []
+    for each in results:
+        match each:
+            case {"parent_id": str(call_id), "result": {"data": {"parts": list()}}}:
+                said.append(result(call_id, "".join(_texts(each["result"]["data"]["parts"]))))
+            case {"parent_id": str(call_id)}:
+                said.append(result(call_id, each.get("result")))
+            case _:
+                pass
+    return said
+
+
+def _texts(parts: Sequence[object]) -> list[str]:
+    contents = (
+        cast("JsonObject", part).get("content") for part in parts if _kind(part) == "TextInput"
+    )
+    return [content for content in contents if isinstance(content, str)]
+
+
+def _kind(event: object) -> str:
+    """Return the name of an event's class, without its module."""
+    path = cast("JsonObject", event).get("__event__") if isinstance(event, dict) else None
+    return path.rpartition(".")[2] if isinstance(path, str) else "of no known class"
+
+
+def _list(value: object) -> list[JsonObject]:
+    members = cast("list[object]", value) if isinstance(value, list) else []
+    return [cast("JsonObject", each) for each in members if isinstance(each, dict)]

@@ -1,0 +1,68 @@
+"""Messages of Microsoft's Agent Framework, as `Message.to_dict` spells them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, cast
+
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.frameworks.chat_messages import API, answer, call, picture, result, text
+from onrecord.projections.frameworks.current_items import HeldItem
+from onrecord.projections.frameworks.item_messages import ItemMessage, Reading, Unread
+
+_ROLES: Final = ("system", "developer", "user", "assistant", "tool")
+
+
+def read_items(items: Sequence[HeldItem]) -> Reading:
+    """Return what the messages of a session say."""
+    messages: list[ItemMessage] = []
+    unread: list[Unread] = []
+    for held in items:
+        said, left_out = _read(held.item)
+        messages += [ItemMessage((held.version,), each) for each in said]
+        unread += [Unread(held.version, f"a part of a message: {kind}") for kind in left_out]
+    return Reading(API, tuple(messages), tuple(unread))
+
+
+def _read(message: JsonObject) -> tuple[list[JsonObject], list[str]]:
+    """Return the messages that a message is, and the types of contents that go nowhere."""
+    role, contents = message.get("role"), message.get("contents")
+    if role not in _ROLES or not isinstance(contents, list):
+        return [], ["of no known role"]
+    parts: list[JsonObject] = []
+    calls: list[JsonObject] = []
+    results: list[JsonObject] = []
+    left_out: list[str] = []
+    for content in cast("list[Any]", contents):
+        match content:
+            case {"type": "text", "text": str(said)}:
+                parts.append(text(said))
+            case {"type": "uri" | "data", "uri": str(url), "media_type": str(kind)} if (
+                kind.startswith("image/") and role == "user"
+            ):
+                parts.append(picture(url))
+            case {"type": "function_call", "call_id": str(call_id), "name": str(name)} if (
+                role == "assistant"
+            ):
+                calls.append(call(call_id, name, content.get("arguments")))
+            case {"type": "function_result", "call_id": str(call_id)}:
+                results.append(result(call_id, content.get("result") or ""))
+            case _:
+                left_out.append(_type(content))
+    own = _own(role, parts, calls)
+    return [*results, *([] if own is None else [own])], left_out
+
+
+def _own(role: str, parts: list[JsonObject], calls: list[JsonObject]) -> JsonObject | None:
+    """Return what a message says beside results."""
+    if role == "user":
+        return {"role": role, "content": parts} if parts else None
+    said = "".join(part["text"] for part in parts)
+    if role in ("assistant", "tool"):
+        return answer(said, calls) if role == "assistant" else None
+    return {"role": role, "content": said} if said else None
+
+
+def _type(content: object) -> str:
+    kind = cast("JsonObject", content).get("type") if isinstance(content, dict) else None
+    return kind if isinstance(kind, str) else "of no known type"

@@ -1,0 +1,44 @@
+"""Messages in the JSON of OpenAI's chat API, for frameworks that keep a spelling of their own of what any API said.
+
+No API gets such an item back as it came: what it says goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from onrecord.domain import jsontext
+from onrecord.domain.jsontext import JsonObject
+
+API: Final = "openai-chat"
+
+
+def text(said: str) -> JsonObject:
+    """Return a part of a message that is a text."""
+    return {"type": "text", "text": said}
+
+
+def picture(url: str) -> JsonObject:
+    """Return a part of a message that is a picture, at a URL or in one."""
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def call(call_id: str, name: str, arguments: Any) -> JsonObject:
+    """Return a tool call; arguments are a JSON text, or what such a text says."""
+    spelled = arguments if isinstance(arguments, str) else jsontext.write(arguments or {}).decode()
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": spelled}}
+
+
+def result(call_id: str, content: Any) -> JsonObject:
+    """Return the message that answers a call; content is a text, or JSON."""
+    said = content if isinstance(content, str) else jsontext.write(content).decode()
+    return {"role": "tool", "tool_call_id": call_id, "content": said}
+
+
+def answer(said: str, calls: Sequence[JsonObject]) -> JsonObject | None:
+    """Return the message of an assistant; None where it neither says nor calls anything."""
+    if not said and not calls:
+        return None
+    message: JsonObject = {"role": "assistant", "content": said}
+    return {**message, "tool_calls": list(calls)} if calls else message

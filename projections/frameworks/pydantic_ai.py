@@ -1,0 +1,121 @@
+"""Entries of pydantic-ai's conversations: the messages from the first one to the one that the record points at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.frameworks.chat_messages import API, answer, call, picture, result, text
+from onrecord.projections.frameworks.current_items import HeldItem
+from onrecord.projections.frameworks.item_messages import ItemMessage, Reading, Unread
+
+
+def read_items(items: Sequence[HeldItem], state: Mapping[str, object]) -> Reading:
+    """Return what the entries of the history say; those of branches that were left are no part of it."""
+    messages: list[ItemMessage] = []
+    unread: list[Unread] = []
+    for held in _line(items, state):
+        message = held.item.get("message")
+        said, left_out = _read(cast("JsonObject", message) if isinstance(message, dict) else {})
+        messages += [ItemMessage((held.version,), each) for each in said]
+        unread += [Unread(held.version, f"a part of a message: {kind}") for kind in left_out]
+    return Reading(API, tuple(messages), tuple(unread))
+
+
+def _line(items: Sequence[HeldItem], state: Mapping[str, object]) -> list[HeldItem]:
+    by_id = {held.item.get("id"): held for held in items}
+    record = state.get("record")
+    entry_id: Any = cast("JsonObject", record).get("head_id") if isinstance(record, dict) else None
+    line: list[HeldItem] = []
+    while (held := by_id.pop(entry_id, None)) is not None:
+        line.append(held)
+        entry_id = held.item.get("parent_id")
+    return line[::-1]
+
+
+def _read(message: JsonObject) -> tuple[list[JsonObject], list[str]]:
+    """Return the messages that a message of pydantic-ai is, and the kinds of parts that go nowhere."""
+    if message.get("kind") not in ("request", "response"):
+        return [], ["of no known kind"]
+    parts = [
+        cast("JsonObject", part) for part in _list(message.get("parts")) if isinstance(part, dict)
+    ]
+    if message.get("kind") == "response":
+        return _response(parts)
+    said: list[JsonObject] = []
+    left_out: list[str] = []
+    for part in parts:
+        found, missed = _request_part(part)
+        said += found
+        left_out += missed
+    return said, left_out
+
+
+def _response(parts: Sequence[JsonObject]) -> tuple[list[JsonObject], list[str]]:
+    texts: list[str] = []
+    calls: list[JsonObject] = []
+    left_out: list[str] = []
+    for part in parts:
+        match part:
+            case {"part_kind": "text", "content": str(said)}:
+                texts.append(said)
+            case {"part_kind": "tool-call", "tool_call_id": str(call_id), "tool_name": str(name)}:
+                calls.append(call(call_id, name, part.get("args")))
+            case _:
+                left_out.append(_kind(part))
+    message = answer("".join(texts), calls)
+    return ([] if message is None else [message]), left_out
+
+
+def _request_part(part: JsonObject) -> tuple[list[JsonObject], list[str]]:
+    match part:
+        case {"part_kind": "system-prompt", "content": str(said)}:
+            return [{"role": "system", "content": said}], []
+        case {"part_kind": "user-prompt", "content": content}:
+            entries = [content] if isinstance(content, str) else _list(content)
+            read = [(_content(entry), entry) for entry in entries]
+            contents = [each for each, _ in read if each is not None]
+            missed = [_kind(entry) for each, entry in read if each is None]
+            return ([{"role": "user", "content": contents}] if contents else []), missed
+        case {
+            "part_kind": "tool-return" | "retry-prompt",
+            "tool_call_id": str(call_id),
+            "content": content,
+        } if part.get("tool_name") is not None:
+            return [result(call_id, content)], []
+        case {"part_kind": "retry-prompt", "content": str(said)}:
+            return [{"role": "user", "content": said}], []
+        case _:
+            return [], [_kind(part)]
+
+
+def _content(entry: object) -> JsonObject | None:
+    match entry:
+        case str(said) | {"kind": "text", "content": str(said)}:
+            return text(said)
+        case {"kind": "image-url", "url": str(url)}:
+            return picture(url)
+        case {"kind": "binary", "data": str(data), "media_type": str(kind)}:
+            return (
+                picture(f"data:{kind};base64,{_standard(data)}")
+                if kind.startswith("image/")
+                else None
+            )
+        case _:
+            return None
+
+
+def _standard(data: str) -> str:
+    """Return base64 in its standard alphabet: pydantic writes the one for URLs."""
+    return data.replace("-", "+").replace("_", "/")
+
+
+def _kind(part: object) -> str:
+    members = cast("JsonObject", part) if isinstance(part, dict) else {}
+    kind = members.get("part_kind", members.get("kind"))
+    return kind if isinstance(kind, str) else "of no known type"
+
+
+def _list(value: object) -> Iterator[object] | list[object]:
+    return cast("list[object]", value) if isinstance(value, list) else []
