@@ -263,7 +263,9 @@ def test_one_module_of_the_inner_layers_asks_what_is_installed() -> None:
 
 @pytest.mark.parametrize("order", ["sorted", "reversed"])
 def test_modules_can_be_imported_in_any_order(order: str) -> None:
-    names = sorted(module_of(path) for path in sources(*LAYERS))
+    # The SDK of this one holds google-genai back: tests/frameworks imports it, where the SDK is.
+    without_sdk = {"onrecord.adapters.frameworks.adk.service"}
+    names = sorted({module_of(path) for path in sources(*LAYERS)} - without_sdk)
     wanted = names if order == "sorted" else names[::-1]
     program = "import sys; from importlib import import_module; [*map(import_module, sys.argv[1:])]"
     run = subprocess.run(

@@ -21,6 +21,7 @@ FRAMEWORKS = (
     "ag2",
     "agent-framework-core",
     "claude-agent-sdk",
+    "google-adk",
     "langgraph-checkpoint",
     "openai-agents",
     "pydantic-ai-slim",

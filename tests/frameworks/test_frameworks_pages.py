@@ -7,7 +7,7 @@ import pytest
 from tests.shown_program import run_program
 from tests.test_docs import ROOT
 
-PAGES = ["ag2", "agent-framework", "claude", "langgraph", "openai-agents", "pydantic-ai"]
+PAGES = ["adk", "ag2", "agent-framework", "claude", "langgraph", "openai-agents", "pydantic-ai"]
 
 
 @pytest.mark.parametrize("name", ["frameworks", *(f"frameworks-{page}" for page in PAGES)])

@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 
 from tests.test_docs import ROOT
 
-EXTRAS = ("ag2", "agent-framework", "claude", "langgraph", "openai-agents", "pydantic-ai")
+EXTRAS = ("adk", "ag2", "agent-framework", "claude", "langgraph", "openai-agents", "pydantic-ai")
 
 
 def _twins(name: str, *parameters: str) -> dict[str, tuple[str, ...]]:
@@ -45,6 +45,15 @@ INTERFACES = {
         "list_sessions": ("project_key",),
         "list_subkeys": ("key",),
         "load": ("key",),
+    },
+    ("google.adk.sessions.base_session_service", "BaseSessionService"): {
+        "append_event": ("session", "event"),
+        "create_session": ("app_name", "user_id", "state=None", "session_id=None"),
+        "delete_session": ("app_name", "user_id", "session_id"),
+        "flush": (),
+        "get_session": ("app_name", "user_id", "session_id", "config=None"),
+        "get_user_state": ("app_name", "user_id"),
+        "list_sessions": ("app_name", "user_id=None"),
     },
     ("langgraph.checkpoint.base", "BaseCheckpointSaver"): {
         **_twins("copy_thread", "source_thread_id", "target_thread_id"),

@@ -1,0 +1,290 @@
+"""A session of ADK as it is stored: its events are items, and its state is folded from them.
+
+An event and all that it does to state is one item, so one commit. The state of an app or of a user
+lies in a conversation of its own, which takes up what an event says of it behind that commit, under an
+id made of the event's id. Where that did not come about, whoever reads the session next does it.
+A summary of the state stands in the log every few events: reading the end of it is enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple, TypeAlias, cast
+from uuid import uuid4
+
+from onrecord.adapters.frameworks.item_events import backwards
+from onrecord.adapters.frameworks.session import ItemSession, NewItem
+from onrecord.adapters.frameworks.sessions import Sessions
+from onrecord.adapters.streams.stream import Done, Stream
+from onrecord.domain.errors import IdempotencyMismatch, VersionConflict
+from onrecord.domain.items import ItemRecorded, StatePut
+from onrecord.domain.jsontext import JsonObject
+from onrecord.domain.log import Duplicate
+from onrecord.projections.frameworks.current_items import CurrentItems, HeldItem
+
+FRAMEWORK: Final = "google-adk"
+
+_SUMMARY: Final = "summary"
+_SHARED: Final = "state"
+"""The stream of an app's or a user's conversation: its items are no events of ADK."""
+_MOST_UNSUMMARISED: Final = 64
+
+State: TypeAlias = dict[str, Any]
+
+
+class SessionId(NamedTuple):
+    """What ADK names a session by."""
+
+    app_name: str
+    user_id: str
+    session_id: str
+
+
+class SplitState(NamedTuple):
+    """State by whom it belongs to, without the prefixes of its names; `temp:` is in none."""
+
+    app: State
+    user: State
+    session: State
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSession:
+    """A session at a version: its own state, and the last events that were asked for.
+
+    `creation` is another one each time that a session of this id is created. `last_event_id` is None
+    where the session has no event.
+    """
+
+    creation: str
+    version: int
+    unsummarised: int
+    updated: float
+    state: State
+    latest: State
+    last_event_id: str | None
+    events: tuple[JsonObject, ...]
+
+
+class StoredSessions:
+    """The sessions of ADK in a store; safe to share between threads."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        """Find sessions by their ids."""
+        self.sessions = sessions
+
+    def of(self, sid: SessionId) -> ItemSession:
+        """Return a session's conversation."""
+        return self.sessions.session("session", *sid)
+
+    def ids(self, app_name: str, user_id: str | None) -> list[SessionId]:
+        """Return the sessions of an app, or of one of its users."""
+        scope = ("session", app_name) if user_id is None else ("session", app_name, user_id)
+        listed = self.sessions.listed(*scope)
+        return [SessionId(*each.outer_id[1:]) for each in listed if len(each.outer_id) == 4]
+
+    def load(self, sid: SessionId, last: int | None = None) -> StoredSession | None:
+        """Return a session with its last events, or with all; None where there is none.
+
+        The state of its app and user has by then what its last event says of it.
+        """
+        stored = self.of(sid).events.attempt(lambda held: _load(held, last))
+        if stored is not None:
+            self.share(sid, stored)
+        return stored
+
+    def create(self, sid: SessionId, state: State, now: float) -> StoredSession | None:
+        """Begin a session; None where there is one of this id."""
+        summary = {
+            "creation": uuid4().hex,
+            "updated": now,
+            "state": split(state).session,
+            "latest": state,
+            "last_event_id": None,
+        }
+        while True:
+            version = self.of(sid).version()
+            if self.load(sid, 0) is not None:
+                return None
+            try:
+                self.of(sid).record(state={_SUMMARY: summary}, expected_version=version)
+            except VersionConflict:
+                continue
+            return self.load(sid, 0)
+
+    def append(
+        self, sid: SessionId, stored: StoredSession, event: JsonObject
+    ) -> StoredSession | None:
+        """Record an event behind a session as it was read; None where the session has it.
+
+        VersionConflict where another writer was first; IdempotencyMismatch where the session has an
+        event of this id that says something else: this one is kept beside the session.
+        """
+        session, new = self.of(sid), NewItem(event, event["id"])
+        state = split(delta_of(event))
+        item = ItemRecorded(framework=FRAMEWORK, item_id=new.item_id, item=event)
+        if stored.unsummarised < _MOST_UNSUMMARISED:
+            events: tuple[ItemRecorded | StatePut, ...] = (item,)
+        else:
+            summary = {
+                "creation": stored.creation,
+                "updated": event["timestamp"],
+                "state": stored.state | state.session,
+                "latest": delta_of(event),
+                "last_event_id": event["id"],
+            }
+            events = (item, StatePut(framework=FRAMEWORK, key=_SUMMARY, value=summary))
+        try:
+            done: Done | None = session.events.append(events, stored.version)
+        except IdempotencyMismatch:
+            done = None
+        if done is None or isinstance(done, Duplicate):
+            done = self._append_known(session, new, stored.version)
+        if done is None:
+            return None
+        behind = replace(
+            stored,
+            version=done.last,
+            updated=event["timestamp"],
+            latest=delta_of(event),
+            last_event_id=event["id"],
+        )
+        self.share(sid, behind)
+        return behind
+
+    def clear(self, sid: SessionId) -> None:
+        """Let a session be none; the state of its app and its user stays."""
+        if self.load(sid, 0) is not None:
+            self.of(sid).clear()
+
+    def share(self, sid: SessionId, stored: StoredSession) -> None:
+        """Have the app and the user take up what the session's last event says of their state, once."""
+        latest = split(stored.latest)
+        name = f"{stored.creation}:{stored.last_event_id or ''}"
+        for delta, outer_id in ((latest.app, ("app", sid[0])), (latest.user, ("user", *sid[:2]))):
+            if delta:
+                self._take_up(self.sessions.session(*outer_id), name, delta)
+
+    def app_state(self, app_name: str) -> State:
+        """Return the state of an app."""
+        return _shared(self.sessions.session("app", app_name))[0]
+
+    def user_state(self, app_name: str, user_id: str) -> State:
+        """Return the state of a user of an app."""
+        return _shared(self.sessions.session("user", app_name, user_id))[0]
+
+    def _append_known(self, session: ItemSession, new: NewItem, version: int) -> Done | None:
+        """Record an event whose id the conversation has: before a deletion, or in the session."""
+        done = session.record([new], expected_version=version)
+        if isinstance(done, Duplicate) or done is None:
+            return None
+        held = session.load(last=1, until=done.last).items
+        if held and held[0].version == done.last:
+            return done
+        raise IdempotencyMismatch(
+            f"the session has another event {new.item_id!r}: this one is kept beside it"
+        )
+
+    def _take_up(self, session: ItemSession, name: str, delta: State) -> None:
+        state, taken, version = _shared(session)
+        if name in taken:
+            return
+        item = ItemRecorded(framework=FRAMEWORK, stream=_SHARED, item_id=name, item=delta)
+        done = session.events.append((item,), None)
+        if isinstance(done, Duplicate) or len(taken) < _MOST_UNSUMMARISED:
+            return
+        try:
+            # What others took up since is not in the summary: then the next one makes it.
+            session.record(
+                stream=_SHARED,
+                state={_SUMMARY: state | delta},
+                expected_version=version + 1,
+            )
+        except VersionConflict:
+            return
+
+
+def split(state: Mapping[str, Any]) -> SplitState:
+    """Return state by whom it belongs to."""
+    found = SplitState({}, {}, {})
+    for name, value in state.items():
+        match name.split(":", 1):
+            case ["app", rest]:
+                found.app[rest] = value
+            case ["user", rest]:
+                found.user[rest] = value
+            case ["temp", _]:
+                pass
+            case _:
+                found.session[name] = value
+    return found
+
+
+def delta_of(event: JsonObject) -> State:
+    """Return what an event does to state."""
+    match event:
+        case {"actions": {"state_delta": {**delta}}}:
+            return cast("State", delta)
+        case _:
+            return {}
+
+
+def _load(held: Stream, last: int | None) -> StoredSession | None:
+    version = held.head().version
+    wanted, recent, marked = CurrentItems(FRAMEWORK, last=last), CurrentItems(FRAMEWORK), 0
+    for at, event in backwards(held, version, last):
+        wanted.take(at, event)
+        if _SUMMARY not in recent.state:
+            recent.take(at, event)
+            marked = at
+        if recent.cleared or (_SUMMARY in recent.state and wanted.is_complete):
+            break
+    summary: Any = recent.state.get(_SUMMARY)
+    if summary is None:
+        return None
+    events = tuple(each.item for each in reversed(wanted.items))
+    return _folded(summary, tuple(reversed(recent.items)), events, version, version - marked)
+
+
+def _folded(
+    summary: JsonObject,
+    recent: tuple[HeldItem, ...],
+    events: tuple[JsonObject, ...],
+    version: int,
+    unsummarised: int,
+) -> StoredSession:
+    """Return a session from its last summary and the events behind that."""
+    state: State = dict(summary["state"])
+    for held in recent:
+        state |= split(delta_of(held.item)).session
+    last = recent[-1].item if recent else None
+    return StoredSession(
+        creation=summary["creation"],
+        version=version,
+        unsummarised=unsummarised,
+        updated=summary["updated"] if last is None else last["timestamp"],
+        state=state,
+        latest=summary["latest"] if last is None else delta_of(last),
+        last_event_id=summary["last_event_id"] if last is None else last["id"],
+        events=events,
+    )
+
+
+def _shared(session: ItemSession) -> tuple[State, set[str], int]:
+    """Return the state of an app or a user, the names of what it took up lately, and the version."""
+
+    def read(held: Stream) -> tuple[State, set[str], int]:
+        version = held.head().version
+        current = CurrentItems(FRAMEWORK, _SHARED)
+        for at, event in backwards(held, version):
+            current.take(at, event)
+            if _SUMMARY in current.state or current.is_complete:
+                break
+        summary: Any = current.state.get(_SUMMARY) or {}
+        state: State = dict(summary)
+        for each in reversed(current.items):
+            state |= each.item
+        return state, {each.item_id or "" for each in current.items}, version
+
+    return session.events.attempt(read)
