@@ -351,7 +351,7 @@ def copied(
         elif not isinstance(event, ItemRecorded) or event.beside is None:
             kept.append((at, event))
     versions = {at: version + place for place, (at, _) in enumerate(kept, start=1)}
-    copy = [_moved(event, versions) for _, event in kept]
+    copy = [_moved(event, versions, version) for _, event in kept]
     namespaces = Namespaces(framework)
     for place in range(len(copy), 0, -1):
         namespaces.take(version + place, copy[place - 1])
@@ -363,8 +363,8 @@ def copied(
     return copy
 
 
-def _moved(event: Event, versions: Mapping[int, int]) -> Event:
-    """Return an event that names versions where they lie now."""
+def _moved(event: Event, versions: Mapping[int, int], last: int) -> Event:
+    """Return an event that names versions where they lie now, behind the last one of the other thread."""
     match event:
         case ItemRecorded():
             item = read_item(event.item)
@@ -374,9 +374,17 @@ def _moved(event: Event, versions: Mapping[int, int]) -> Event:
         case ItemWithdrawn() | ItemAmended() | ContentRedacted():
             return event.model_copy(update={"version": versions[event.version]})
         case ItemsReplaced():
-            kept = tuple((versions[first], versions[last]) for first, last in event.kept)
+            # What the other thread had stays: only the thread that is copied was pruned.
+            ranges = (_moved_range(first, end, versions) for first, end in event.kept)
+            kept = ((1, last), *(each for each in ranges if each is not None))
             return event.model_copy(update={"kept": kept})
         case StatePut(value=[checkpoint_id, at]):
             return event.model_copy(update={"value": [checkpoint_id, versions[at]]})
         case _:
             return event
+
+
+def _moved_range(first: int, last: int, versions: Mapping[int, int]) -> tuple[int, int] | None:
+    """Return where a range of versions lies now; None where nothing of it was copied."""
+    moved = [there for here, there in versions.items() if first <= here <= last]
+    return (min(moved), max(moved)) if moved else None

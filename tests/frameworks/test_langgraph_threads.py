@@ -226,6 +226,21 @@ def test_a_copy_goes_on_by_itself(saver: OnrecordSaver) -> None:
     assert [each.checkpoint["id"] for each in saver.list(config())] == ["0002", "0001"]
 
 
+def test_a_copy_of_a_pruned_thread_takes_nothing_from_the_thread_that_it_joins(
+    saver: OnrecordSaver,
+) -> None:
+    for number in range(2, 5):
+        put(saver, number, {"a": ["x"] * number}, parent=number - 1 if number > 2 else None)
+    saver.prune(["one"])
+    put(saver, 1, {"a": ["old"]}, thread="two")
+    saver.copy_thread("one", "two")
+    held = [(each.checkpoint["id"], values_of(each)) for each in saver.list(config("two"))]
+    assert held == [("0004", {"a": ["x"] * 4}), ("0001", {"a": ["old"]})]
+    saver.copy_thread("two", "three")
+    copied = [(each.checkpoint["id"], values_of(each)) for each in saver.list(config("three"))]
+    assert copied == held
+
+
 def _put_many(place: Place, folder: Path, name: str, count: int) -> None:
     with store_of(place.open(), folder) as store:
         saver = OnrecordSaver(store)
