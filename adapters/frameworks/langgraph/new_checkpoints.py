@@ -25,7 +25,7 @@ class NewList(NamedTuple):
     """A list to record: keys that tell which members are equal, and what the record is to have of each."""
 
     keys: list[TypedValue]
-    kept: Callable[[int], TypedValue]
+    kept: Callable[[TypedValue], TypedValue]
 
 
 class NewCheckpoint(NamedTuple):
@@ -146,7 +146,9 @@ def _said_list(
     parts = parts_of(before.keys, new.keys)
     kept: list[TypedValue] = []
     for part in parts:
-        kept.extend(before.kept[slice(*part)] if isinstance(part, tuple) else [new.kept(part)])
+        kept.extend(
+            before.kept[slice(*part)] if isinstance(part, tuple) else [new.kept(new.keys[part])]
+        )
     # A new member is at the same place in `kept`, which has its bytes already.
     said = list_value(before.at, parts, lambda place: spell(kept[place]))
     return said, (new.keys, kept)

@@ -29,6 +29,7 @@ try:
 except ModuleNotFoundError as exc:
     raise NotInstalled("the checkpointer of LangGraph", "langgraph", "langgraph") from exc
 
+from onrecord.adapters.frameworks.langgraph.message_cache import MessageCache
 from onrecord.adapters.frameworks.langgraph.thread import CheckpointThread, FoundCheckpoint
 from onrecord.adapters.frameworks.langgraph.thread_log import FRAMEWORK
 from onrecord.adapters.frameworks.langgraph.values import Values
@@ -68,6 +69,7 @@ class OnrecordSaver(BaseCheckpointSaver[str]):
         self._store = store
         self._sessions = Sessions(store, FRAMEWORK)
         self._threads: OrderedDict[str, CheckpointThread] = OrderedDict()
+        self._messages = MessageCache()
 
     def conversation_key(self, thread_id: str) -> str:
         """Return the key of the conversation that a thread is: `Store` and the commands take it."""
@@ -266,7 +268,7 @@ class OnrecordSaver(BaseCheckpointSaver[str]):
     @property
     def _values(self) -> Values:
         # LangGraph gives copies of a saver another serialiser.
-        return Values(self.serde)
+        return Values(self.serde, self._messages)
 
     def _writes(
         self,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
+from onrecord.adapters.frameworks.langgraph.message_cache import MessageCache
 from onrecord.adapters.frameworks.langgraph.new_checkpoints import NewCheckpoint, NewList
 from onrecord.adapters.frameworks.langgraph.thread_log import HeldList
 from onrecord.adapters.frameworks.langgraph.typed_values import TypedValue, spell, typed
@@ -18,13 +19,14 @@ if TYPE_CHECKING:
 
 
 class Values:
-    """Values by way of a serialiser."""
+    """Values by way of a serialiser, and of a cache for the members of lists."""
 
-    def __init__(self, serde: SerializerProtocol) -> None:
-        """Take the serialiser of a saver."""
+    def __init__(self, serde: SerializerProtocol, cache: MessageCache) -> None:
+        """Take the serialiser of a saver, and its cache."""
         self._serde = serde
+        self._cache = cache
         # What tells equal members: encrypted ones differ each time.
-        self._plain = serde.serde if isinstance(serde, EncryptedSerializer) else serde
+        self._plain = serde.serde if type(serde) is EncryptedSerializer else serde
 
     def checkpoint(
         self,
@@ -50,12 +52,8 @@ class Values:
     def _new(self, value: Any) -> TypedValue | NewList:
         if type(value) is not list or not _is_said_by_members(cast("list[object]", value)):
             return self._serde.dumps_typed(value)
-        members = cast("list[Any]", value)
-        keys = [self._plain.dumps_typed(member) for member in members]
-        if self._plain is self._serde:
-            return NewList(keys, keys.__getitem__)
-        sealed = [self._serde.dumps_typed(member) for member in members]
-        return NewList(keys, sealed.__getitem__)
+        keys = self._cache.dumped(cast("list[Any]", value), self._plain)
+        return NewList(keys, self._sealed)
 
     def spelled(self, value: Any) -> JsonObject:
         """Return a value as an item says it."""
@@ -68,16 +66,24 @@ class Values:
     def load(self, value: TypedValue | HeldList) -> Any:
         """Return the value of a channel, made anew: who gets it may change it."""
         if isinstance(value, HeldList):
-            return [self._serde.loads_typed(member) for member in value.kept]
+            return self._cache.loaded(value.keys, self._plain)
         return self._serde.loads_typed(value)
 
     def key_of(self, kept: TypedValue) -> TypedValue:
         """Return the key of a list's member: what it is without encryption, which differs each time."""
         name, data = kept
-        if "+" not in name or not isinstance(self._serde, EncryptedSerializer):
+        if "+" not in name or type(self._serde) is not EncryptedSerializer:
             return kept
         plain, cipher = name.split("+", maxsplit=1)
         return plain, self._serde.cipher.decrypt(cipher, data)
+
+    def _sealed(self, key: TypedValue) -> TypedValue:
+        """Return what the record has of a list's member."""
+        if type(self._serde) is not EncryptedSerializer:
+            return key
+        name, data = key
+        cipher, sealed = self._serde.cipher.encrypt(data)
+        return f"{name}+{cipher}", sealed
 
 
 def _is_said_by_members(value: list[object]) -> bool:
