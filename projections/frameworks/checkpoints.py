@@ -13,12 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast
 
 from onrecord.domain.errors import CorruptRecord
-from onrecord.domain.events import ContentRedacted, Event
+from onrecord.domain.events import Event
 from onrecord.domain.items import (
-    ItemAmended,
     ItemRecorded,
-    ItemsReplaced,
-    ItemWithdrawn,
     StatePut,
     StreamCleared,
 )
@@ -56,7 +53,8 @@ class CheckpointItem:
     `checkpoint` (without the values of its channels) and `metadata` are typed values. `values` are those that it
     changed: a typed value, a list (`list_value`), or None for a channel that is empty. `latest` is the
     one with the largest id of its namespace, once this one is there. `early` are versions of writes
-    to it that came before it.
+    to it that came before it. Its item says neither `latest`, where that is itself, nor `early`, where
+    there are none. Values may hold references to those of other items (shared_values.py).
     """
 
     checkpoint_id: str
@@ -96,16 +94,19 @@ class CheckpointItem:
 
     def to_json(self) -> JsonObject:
         """Return the item."""
-        return {
+        item: JsonObject = {
             "checkpoint_id": self.checkpoint_id,
             "parent_id": self.parent_id,
             "checkpoint": self.checkpoint,
             "metadata": self.metadata,
             "channels": {name: list(ref) for name, ref in self.channels.items()},
             "values": dict(self.values),
-            "latest": list(self.latest),
-            "early": list(self.early),
         }
+        if self.latest != (self.checkpoint_id, SELF):
+            item["latest"] = list(self.latest)
+        if self.early:
+            item["early"] = list(self.early)
+        return item
 
 
 class ChannelWrite(NamedTuple):
@@ -160,8 +161,8 @@ def _read_checkpoint(item: JsonObject) -> CheckpointItem:
         metadata=item["metadata"],
         channels={name: ChannelRef(*ref) for name, ref in item["channels"].items()},
         values=item["values"],
-        latest=Latest(*item["latest"]),
-        early=tuple(item["early"]),
+        latest=Latest(*item.get("latest", (item["checkpoint_id"], SELF))),
+        early=tuple(item.get("early", ())),
     )
 
 
@@ -328,63 +329,3 @@ def _placed(parts: Sequence[dict[str, list[Any]] | list[int]]) -> Iterator[tuple
         size = len(part["new"]) if isinstance(part, dict) else part[1] - part[0]
         yield place, place + size, part
         place += size
-
-
-# A thread that is copied.
-
-
-def copied(
-    framework: str,
-    events: Sequence[tuple[int, Event]],
-    version: int,
-    begun: Mapping[str, Latest | None],
-) -> list[Event]:
-    """Return the events of a thread as they are said behind `version` of another one.
-
-    What came before the thread was last deleted is not among them. `begun` has the latest checkpoints
-    of the other thread.
-    """
-    kept: list[tuple[int, Event]] = []
-    for at, event in events:
-        if isinstance(event, StreamCleared) and event.whole:
-            kept.clear()
-        elif not isinstance(event, ItemRecorded) or event.beside is None:
-            kept.append((at, event))
-    versions = {at: version + place for place, (at, _) in enumerate(kept, start=1)}
-    copy = [_moved(event, versions, version) for _, event in kept]
-    namespaces = Namespaces(framework)
-    for place in range(len(copy), 0, -1):
-        namespaces.take(version + place, copy[place - 1])
-    for name, latest in namespaces.latest.items():
-        newest = max(filter(None, (latest, begun.get(name))), default=None)
-        copy.append(
-            StatePut(framework=framework, stream=name, key="latest", value=newest and list(newest))
-        )
-    return copy
-
-
-def _moved(event: Event, versions: Mapping[int, int], last: int) -> Event:
-    """Return an event that names versions where they lie now, behind the last one of the other thread."""
-    match event:
-        case ItemRecorded():
-            item = read_item(event.item)
-            moved = item.moved(versions) if isinstance(item, CheckpointItem) else event.item
-            # Without its id: that stands for an item of the other thread there.
-            return event.model_copy(update={"item": moved, "item_id": None, "after": None})
-        case ItemWithdrawn() | ItemAmended() | ContentRedacted():
-            return event.model_copy(update={"version": versions[event.version]})
-        case ItemsReplaced():
-            # What the other thread had stays: only the thread that is copied was pruned.
-            ranges = (_moved_range(first, end, versions) for first, end in event.kept)
-            kept = ((1, last), *(each for each in ranges if each is not None))
-            return event.model_copy(update={"kept": kept})
-        case StatePut(value=[checkpoint_id, at]):
-            return event.model_copy(update={"value": [checkpoint_id, versions[at]]})
-        case _:
-            return event
-
-
-def _moved_range(first: int, last: int, versions: Mapping[int, int]) -> tuple[int, int] | None:
-    """Return where a range of versions lies now; None where nothing of it was copied."""
-    moved = [there for here, there in versions.items() if first <= here <= last]
-    return (min(moved), max(moved)) if moved else None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, TypeAlias, cast
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, cast
 
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.jsontext import JsonObject
@@ -18,9 +18,7 @@ from onrecord.projections.frameworks.checkpoints import (
 from onrecord.projections.frameworks.current_items import HeldItem
 from onrecord.projections.frameworks.item_messages import ItemMessage, Reading, Unread
 from onrecord.projections.frameworks.langchain_messages import parts_left_out, read_message
-
-ItemAt: TypeAlias = Callable[[int], JsonObject | None]
-"""Returns the item at a version, whatever became of it: a list goes on from one that was pruned."""
+from onrecord.projections.frameworks.shared_values import ItemAt, restored
 
 _CHANNEL: Final = "messages"
 _OTHERWISE: Final = (CorruptRecord, LookupError, TypeError, ValueError, AttributeError)
@@ -82,9 +80,10 @@ def _members(version: int, item_at: ItemAt) -> Iterator[tuple[int, Any]]:
 def _value(version: int, item_at: ItemAt) -> JsonObject | None:
     item = item_at(version)
     checkpoint = None if item is None else read_item(item)
-    if isinstance(checkpoint, CheckpointItem):
-        return checkpoint.values[_CHANNEL]
-    raise LookupError
+    if not isinstance(checkpoint, CheckpointItem):
+        raise LookupError(version)  # noqa: TRY004
+    value = checkpoint.values[_CHANNEL]
+    return None if value is None else restored(value, item_at)
 
 
 def _tagged(part: Any, version: int) -> Any:

@@ -20,7 +20,7 @@ from onrecord.projections.frameworks import (
 )
 from onrecord.projections.frameworks.current_items import HeldItem
 from onrecord.projections.frameworks.item_messages import ItemContents, Reading
-from onrecord.projections.frameworks.langgraph import ItemAt
+from onrecord.projections.frameworks.shared_values import ItemAt
 
 ReadItem: TypeAlias = Callable[[JsonObject], ItemContents | None]
 """Reads one item for itself; None where it says nothing."""

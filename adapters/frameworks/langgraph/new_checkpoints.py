@@ -31,8 +31,9 @@ class NewList(NamedTuple):
 class NewCheckpoint(NamedTuple):
     """A checkpoint to record.
 
-    `channels` are the versions of all its channels, `values` the values of those that it changed: None for one
-    that is empty now.
+    `checkpoint` is what LangGraph says of it besides: neither its id and its values, nor the versions of its
+    channels where those are `channels`. `values` are those that it changed: None for a channel that is
+    empty now.
     """
 
     checkpoint_id: str

@@ -342,7 +342,9 @@ class OnrecordSaver(BaseCheckpointSaver[str]):
     def _tuple(self, thread_id: str, namespace: str, found: FoundCheckpoint) -> CheckpointTuple:
         item, values = found.held.item, self._values
         checkpoint = values.load_spelled(item.checkpoint)
-        versions = checkpoint["channel_versions"]
+        checkpoint["id"] = item.checkpoint_id
+        recorded = {name: ref.channel_version for name, ref in item.channels.items()}
+        versions = checkpoint.setdefault("channel_versions", recorded)
         checkpoint["channel_values"] = {
             name: values.load(value)
             for name, (version, value) in found.values.items()

@@ -6,12 +6,15 @@ writer was first: a list says what it takes over from the list before it.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Final, NamedTuple, TypeVar
 
 from onrecord.adapters.frameworks.item_events import forwards
 from onrecord.adapters.frameworks.langgraph.delta_history import ChannelHistory, delta_history
+from onrecord.adapters.frameworks.langgraph.item_pages import ItemPages
 from onrecord.adapters.frameworks.langgraph.new_checkpoints import NewCheckpoint, checkpoint_item
 from onrecord.adapters.frameworks.langgraph.thread_log import (
     FRAMEWORK,
@@ -23,18 +26,18 @@ from onrecord.adapters.frameworks.langgraph.typed_values import TypedValue
 from onrecord.adapters.frameworks.session import ItemSession, NewItem
 from onrecord.adapters.streams.stream import Stream
 from onrecord.domain import jsontext
-from onrecord.domain.errors import VersionConflict
+from onrecord.domain.errors import IdempotencyMismatch, VersionConflict
 from onrecord.domain.events import Event
 from onrecord.domain.items import ItemRecorded, ItemsReplaced, ItemWithdrawn, StatePut
+from onrecord.domain.log import Duplicate
 from onrecord.projections.frameworks.checkpoints import (
     NOWHERE,
     ChannelVersion,
-    ChannelWrite,
     CheckpointItem,
     Latest,
     WritesItem,
-    copied,
 )
+from onrecord.projections.frameworks.copied_threads import copied
 
 T = TypeVar("T")
 
@@ -65,28 +68,50 @@ class CheckpointThread:
         with self._remembered() as log:
             while True:
                 made = self._read(log, lambda held: checkpoint_item(log, held, namespace, new))
-                event = ItemRecorded(
-                    framework=FRAMEWORK, stream=namespace, item=made.item.to_json()
-                )
+                said = log.shared(made.item.to_json())
+                event = ItemRecorded(framework=FRAMEWORK, stream=namespace, item=said)
                 if (version := self._append(log, [event])) is not None:
                     break
             log.take(version, namespace, made.item)
+            log.remember_values(version, said)
             for channel, (keys, kept) in made.lists.items():
                 log.lists[namespace, channel] = HeldList(version, keys, kept)
 
     def put_writes(self, namespace: str, item: WritesItem) -> None:
         """Record the writes of a task; where the thread has them, nothing is recorded again."""
-        regular = tuple(write for write in item.writes if write.place >= 0)
-        special = tuple(write for write in item.writes if write.place < 0)
         items = [
-            NewItem(
-                _with(item, writes).to_json(),
-                _writes_id(item, writes) if writes is regular else None,
-            )
-            for writes in (regular, special)
-            if writes
+            (writes, _writes_id(writes) if _is_regular(writes) else None) for writes in _split(item)
         ]
-        self._session.record(items, stream=namespace)
+        with self._remembered() as log:
+            if self._put_behind(log, namespace, items):
+                return
+        new = [NewItem(writes.to_json(), item_id) for writes, item_id in items]
+        self._session.record(new, stream=namespace)
+
+    def _put_behind(
+        self, log: CheckpointLog, namespace: str, items: Sequence[tuple[WritesItem, str | None]]
+    ) -> bool:
+        """Record writes behind what is remembered, referring to it; False where they have to go without."""
+        if not (log.places and items):
+            return False
+        said = [log.shared(writes.to_json()) for writes, _ in items]
+        events = [
+            ItemRecorded(framework=FRAMEWORK, stream=namespace, item_id=item_id, item=item)
+            for item, (_, item_id) in zip(said, items, strict=True)
+        ]
+        try:
+            done = self._session.events.append(events, log.version)
+        except (VersionConflict, IdempotencyMismatch):
+            return False
+        if isinstance(done, Duplicate):
+            return False
+        for version, item, (writes, _) in zip(
+            range(done.first, done.last + 1), said, items, strict=True
+        ):
+            log.take(version, namespace, writes)
+            log.remember_values(version, item)
+        log.version = done.last
+        return True
 
     def find(self, namespace: str, checkpoint_id: str | None) -> FoundCheckpoint | None:
         """Return a checkpoint, or without an id the one with the largest; None where there is none."""
@@ -186,14 +211,22 @@ class CheckpointThread:
         return done.last
 
 
-def _with(item: WritesItem, writes: tuple[ChannelWrite, ...]) -> WritesItem:
-    return WritesItem(item.writes_to, item.task_id, item.task_path, writes)
+def _split(item: WritesItem) -> list[WritesItem]:
+    """Return the writes of which the first count, and those of which the last do; neither where there are none."""
+    regular = tuple(write for write in item.writes if write.place >= 0)
+    special = tuple(write for write in item.writes if write.place < 0)
+    return [replace(item, writes=writes) for writes in (regular, special) if writes]
 
 
-def _writes_id(item: WritesItem, writes: tuple[ChannelWrite, ...]) -> str:
+def _is_regular(item: WritesItem) -> bool:
+    return item.writes[0].place >= 0
+
+
+def _writes_id(item: WritesItem) -> str:
     """Return the id of writes: those of a task at the same places are the same ones, and the first count."""
-    places = [write.place for write in writes]
-    return jsontext.write([item.writes_to, item.task_id, places]).decode()
+    places = [write.place for write in item.writes]
+    said = jsontext.write([item.writes_to, item.task_id, places])
+    return hashlib.sha256(said).hexdigest()[:32]
 
 
 def _find(
@@ -211,7 +244,15 @@ def _with_values(
         value = None if ref.at == NOWHERE else log.value(held, namespace, channel, ref.at)
         if value is not None:
             values[channel] = (ref.channel_version, value)
-    return FoundCheckpoint(found, values)
+    pages = ItemPages(held)
+    writes = {at: _whole(item, pages) for at, item in found.writes.items()}
+    return FoundCheckpoint(found._replace(writes=writes), values)
+
+
+def _whole(item: WritesItem, pages: ItemPages) -> WritesItem:
+    """Return writes with the values that they refer to."""
+    writes = (write._replace(value=pages.restored(write.value)) for write in item.writes)
+    return replace(item, writes=tuple(writes))
 
 
 def _listed(log: CheckpointLog, held: Stream, namespace: str) -> list[HeldCheckpoint]:

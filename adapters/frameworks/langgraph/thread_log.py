@@ -7,19 +7,20 @@ something was erased, cleared or taken back.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 from uuid import UUID
 
 from onrecord.adapters.frameworks.item_events import backwards, forwards, item_event
+from onrecord.adapters.frameworks.langgraph.item_pages import ItemPages
 from onrecord.adapters.frameworks.langgraph.typed_values import TypedValue, typed
 from onrecord.adapters.streams.stream import Stream
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.events import Event
 from onrecord.domain.items import ItemRecorded
 from onrecord.domain.jsontext import JsonObject
-from onrecord.domain.log import NewSince, RecordedEvent
+from onrecord.domain.log import NewSince
 from onrecord.projections.frameworks.checkpoints import (
     CheckpointItem,
     Latest,
@@ -30,6 +31,7 @@ from onrecord.projections.frameworks.checkpoints import (
     read_item,
 )
 from onrecord.projections.frameworks.current_items import CurrentItems
+from onrecord.projections.frameworks.shared_values import Place, places_in, shared
 
 FRAMEWORK: Final = "langgraph"
 
@@ -38,7 +40,8 @@ _MOST_NEW: Final = 1_000
 _RECENT: Final = 64
 """How many of the last events are read where nothing is known."""
 _MOST_CHECKPOINTS: Final = 64
-_LARGEST_PAGE: Final = 4_096
+_MOST_PLACES: Final = 64
+"""How many of the values that were said last are referred to: those of a turn."""
 
 
 class HeldCheckpoint(NamedTuple):
@@ -84,6 +87,8 @@ class CheckpointLog:
         default_factory=dict[tuple[str, str], dict[int, WritesItem]]
     )
     """Writes to checkpoints that were not known when they came, by version."""
+    places: dict[bytes, Place] = field(default_factory=dict[bytes, Place])
+    """Where values were said that the next items may refer to."""
 
     def update(self, held: Stream) -> None:
         """Take what came since; where nothing is known, the last events."""
@@ -119,7 +124,7 @@ class CheckpointLog:
         self.erasure_state = erasure_state
         # Of a thread that is read from its beginning everything is known.
         self.is_whole = version == 0
-        for remembered in (self.latest, self.checkpoints, self.lists, self.early):
+        for remembered in (*(self.latest, self.checkpoints, self.lists, self.early, self.places),):
             remembered.clear()
 
     def _take(self, version: int, event: Event) -> None:
@@ -127,6 +132,21 @@ class CheckpointLog:
             self.forget()
         elif event.beside is None:
             self.take(version, event.stream, read_item(event.item))
+            self.remember_values(version, event.item)
+
+    def shared(self, item: JsonObject) -> JsonObject:
+        """Return an item that refers to the values that the thread said just before.
+
+        It is recorded only behind `version`: what it refers to is of this conversation, and was not cleared.
+        """
+        return shared(item, self.places)
+
+    def remember_values(self, version: int, said: JsonObject) -> None:
+        """Remember the values that an item says itself, which was recorded at a version."""
+        for text, place in places_in(said, version):
+            self.places.setdefault(text, place)
+        while len(self.places) > _MOST_PLACES:
+            del self.places[next(iter(self.places))]
 
     def take(self, version: int, namespace: str, item: CheckpointItem | WritesItem | None) -> None:
         """Take an item that came next."""
@@ -253,49 +273,46 @@ class CheckpointLog:
     def early_writes(self, held: Stream, item: CheckpointItem) -> dict[int, WritesItem]:
         """Return the writes that came before a checkpoint, by their versions."""
         writes: dict[int, WritesItem] = {}
-        for recorded in self._at(held, item.early):
-            event = item_event(held, recorded)
-            found = read_item(event.item) if isinstance(event, ItemRecorded) else None
+        for version in item.early:
+            said = ItemPages(held).item(version)
+            found = None if said is None else read_item(said)
             if isinstance(found, WritesItem):
-                writes[recorded.version] = found
+                writes[version] = found
         return writes
-
-    def _at(self, held: Stream, versions: Sequence[int]) -> Iterator[RecordedEvent]:
-        for version in versions:
-            yield from held.read(after=version - 1, until=version)
 
     def checkpoint_at(self, held: Stream, version: int) -> CheckpointItem:
         """Return the checkpoint whose item is at a version; CorruptRecord where there is none."""
         for known in self.checkpoints.values():
             if known.at == version:
                 return known.item
-        for recorded in self._at(held, [version]):
-            return _checkpoint_of(held, recorded)
-        raise CorruptRecord(f"no checkpoint at version {version}: verify the log and restore it")
+        return ItemPages(held).checkpoint(version)
 
     def value(
         self, held: Stream, namespace: str, channel: str, at: int
     ) -> TypedValue | HeldList | None:
         """Return the value of a channel that the item at a version changed; None where it was empty then."""
-        spelled = self.checkpoint_at(held, at).values.get(channel)
-        if spelled is None:
-            return None
-        return self._list(held, namespace, channel, at) if is_list(spelled) else typed(spelled)
-
-    def _list(self, held: Stream, namespace: str, channel: str, at: int) -> HeldList:
         known = self.lists.get((namespace, channel))
         if known is not None and known.at == at:
             return known
-        members, pages = ListMembers(), _Pages(held)
+        value = self.checkpoint_at(held, at).values.get(channel)
+        if value is None:
+            return None
+        if is_list(value):
+            return self._list(held, namespace, channel, at)
+        return typed(ItemPages(held).restored(value))
+
+    def _list(self, held: Stream, namespace: str, channel: str, at: int) -> HeldList:
+        known = self.lists.get((namespace, channel))
+        members, pages = ListMembers(), ItemPages(held)
         pointer = at
         while pointer:
             if known is not None and pointer == known.at:
                 members.fill(known.kept)
                 break
-            spelled = pages.checkpoint(pointer).values.get(channel)
-            if spelled is None or not is_list(spelled):
+            value = pages.checkpoint(pointer).values.get(channel)
+            if value is None or not is_list(value):
                 raise CorruptRecord("a list goes on from what is none: verify the log")
-            pointer = members.take(spelled)
+            pointer = members.take(pages.restored(value))
         kept = [_typed(member) for member in members.members]
         found = HeldList(at, [self.key_of(member) for member in kept], kept)
         if known is None or known.at < at:
@@ -306,37 +323,6 @@ class CheckpointLog:
 def _typed(member: TypedValue | JsonObject) -> TypedValue:
     """Return a member of a list as it was known, or as an item says it."""
     return typed(member) if isinstance(member, dict) else member
-
-
-class _Pages:
-    """Events of a conversation at versions that fall, read a page at a time."""
-
-    def __init__(self, held: Stream) -> None:
-        self._held = held
-        self._page: dict[int, RecordedEvent] = {}
-        self._first, self._size = 0, 1
-
-    def checkpoint(self, version: int) -> CheckpointItem:
-        if version not in self._page:
-            # Where the next one lies far back, a page of what is between would be read for nothing.
-            is_near = self._first - version < self._size
-            self._size = min(self._size * 8, _LARGEST_PAGE) if is_near else 1
-            self._first = max(version - self._size, 0)
-            read = self._held.read(after=self._first, until=version)
-            self._page = {recorded.version: recorded for recorded in read}
-        if (recorded := self._page.get(version)) is None:
-            raise CorruptRecord(f"no event at version {version}: verify the log and restore it")
-        return _checkpoint_of(self._held, recorded)
-
-
-def _checkpoint_of(held: Stream, recorded: RecordedEvent) -> CheckpointItem:
-    event = item_event(held, recorded)
-    item = read_item(event.item) if isinstance(event, ItemRecorded) else None
-    if not isinstance(item, CheckpointItem):
-        raise CorruptRecord(
-            f"what is said at version {recorded.version} is no checkpoint: verify the log"
-        )
-    return item
 
 
 def _item_of(event: Event, namespace: str) -> CheckpointItem | WritesItem | None:

@@ -16,12 +16,12 @@ import ormsgpack
 
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.jsontext import DEEPEST, JsonObject
+from onrecord.projections.frameworks.shared_values import EXT, SAME
 
 TypedValue: TypeAlias = tuple[str, bytes]
 """What `dumps_typed` of a serialiser gives."""
 
 MSGPACK: Final = "msgpack"
-_EXT: Final = "$ext"
 _BYTES: Final = "$bytes"
 _OPTIONS: Final = ormsgpack.OPT_NON_STR_KEYS
 
@@ -93,7 +93,7 @@ def _spelled(value: Any, depth: int) -> Any:
 def _spelled_members(value: dict[object, Any], depth: int) -> dict[str, Any]:
     members: dict[str, Any] = {}
     for name, member in value.items():
-        if not isinstance(name, str) or name in (_EXT, _BYTES):
+        if not isinstance(name, str) or name in (EXT, SAME, _BYTES):
             raise _NoJson
         members[name] = _spelled(member, depth + 1)
     return members
@@ -103,10 +103,10 @@ def _spelled_extension(value: _Ext, depth: int) -> dict[str, Any]:
     try:
         inner = _spelled(_unpacked(value.data), depth + 2)
         if _packed(inner) == value.data:
-            return {_EXT: value.code, "of": inner}
+            return {EXT: value.code, "of": inner}
     except (ValueError, TypeError):
         pass
-    return {_EXT: value.code, "base64": base64.b64encode(value.data).decode("ascii")}
+    return {EXT: value.code, "base64": base64.b64encode(value.data).decode("ascii")}
 
 
 def _unspelled(spelled: Any) -> Any:

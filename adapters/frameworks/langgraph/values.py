@@ -37,13 +37,17 @@ class Values:
     ) -> NewCheckpoint:
         """Return what is recorded of a checkpoint: its values as they are now."""
         values = checkpoint["channel_values"]
-        rest = {name: value for name, value in checkpoint.items() if name != "channel_values"}
+        channels = {**checkpoint["channel_versions"], **new_versions}
+        elsewhere = {"channel_values", "id"}
+        if channels == checkpoint["channel_versions"]:
+            elsewhere.add("channel_versions")
+        rest = {name: value for name, value in checkpoint.items() if name not in elsewhere}
         return NewCheckpoint(
             checkpoint_id=checkpoint["id"],
             parent_id=parent_id,
             checkpoint=self._serde.dumps_typed(rest),
             metadata=self._serde.dumps_typed(metadata),
-            channels={**checkpoint["channel_versions"], **new_versions},
+            channels=channels,
             values={
                 name: self._new(values[name]) if name in values else None for name in new_versions
             },

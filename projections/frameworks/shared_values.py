@@ -1,0 +1,108 @@
+"""Values that items of one thread of LangGraph have in common: said once, and referred to by later items.
+
+A message comes as input, is written by a task and stands in the list that a checkpoint changed. It is said by the
+first of these items. The others have `{"$same": [version, number]}` in its place: the value of that
+number, from 0, among those that the item at that version says itself. What is shared are extension values of
+msgpack, as typed values are spelled: `{"$ext": code, "of": ...}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple, TypeAlias, cast
+
+from onrecord.domain import jsontext
+from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.jsontext import JsonObject
+
+SAME: Final = "$same"
+EXT: Final = "$ext"
+
+_SHORTEST: Final = 128
+"""Bytes of a value's JSON from which on a reference is worth it."""
+
+_LOST: Final = "a value of LangGraph is not where it was said first: verify the log and restore it"
+
+ItemAt: TypeAlias = Callable[[int], JsonObject | None]
+"""Returns the item at a version as it was recorded, whatever became of it."""
+
+
+class Place(NamedTuple):
+    """Where a value is said: the version of the item, and the value's number there."""
+
+    version: int
+    number: int
+
+
+def shared(item: JsonObject, places: Mapping[bytes, Place]) -> JsonObject:
+    """Return an item with references for the values that were said elsewhere; `places` go by their JSON."""
+
+    def reference(value: JsonObject) -> JsonObject:
+        place = places.get(jsontext.write(value))
+        return value if place is None else {SAME: list(place)}
+
+    return cast("JsonObject", _replaced(item, reference))
+
+
+def places_in(item: JsonObject, version: int) -> Iterator[tuple[bytes, Place]]:
+    """Yield the JSON of each value that an item says itself and that is worth a reference, and its place."""
+    for number, value in enumerate(_said(item)):
+        text = jsontext.write(value)
+        if len(text) >= _SHORTEST:
+            yield text, Place(version, number)
+
+
+def restored(item: JsonObject, item_at: ItemAt) -> JsonObject:
+    """Return an item with the values that it refers to; CorruptRecord where one is not there."""
+
+    def value_of(value: JsonObject) -> JsonObject:
+        if SAME not in value:
+            return value
+        try:
+            place = Place(*value[SAME])
+            return list(_said(item_at(place.version) or {}))[place.number]
+        except (LookupError, TypeError, ValueError):
+            raise CorruptRecord(_LOST) from None
+
+    return cast("JsonObject", _replaced(item, value_of))
+
+
+def moved(item: JsonObject, versions: Mapping[int, int]) -> JsonObject:
+    """Return an item where those that it refers to lie at other versions; CorruptRecord where one is not there."""
+
+    def reference(value: JsonObject) -> JsonObject:
+        if SAME not in value:
+            return value
+        try:
+            place = Place(*value[SAME])
+            return {SAME: [versions[place.version], place.number]}
+        except (LookupError, TypeError, ValueError):
+            raise CorruptRecord(_LOST) from None
+
+    return cast("JsonObject", _replaced(item, reference))
+
+
+def _said(value: Any) -> Iterator[JsonObject]:
+    """Yield the extension values of an item in their order, those within others apart."""
+    if isinstance(value, dict):
+        members = cast("JsonObject", value)
+        if EXT in members:
+            yield members
+        else:
+            for member in members.values():
+                yield from _said(member)
+    elif isinstance(value, list):
+        for member in cast("list[Any]", value):
+            yield from _said(member)
+
+
+def _replaced(value: Any, replace: Callable[[JsonObject], JsonObject]) -> Any:
+    """Return JSON with something in the place of each extension value, and of each reference to one."""
+    if isinstance(value, dict):
+        members = cast("JsonObject", value)
+        if EXT in members or SAME in members:
+            return replace(members)
+        return {name: _replaced(member, replace) for name, member in members.items()}
+    if isinstance(value, list):
+        return [_replaced(member, replace) for member in cast("list[Any]", value)]
+    return value

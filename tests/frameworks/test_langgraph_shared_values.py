@@ -1,0 +1,155 @@
+"""A message of a thread is said once, and found by everybody who reads the thread."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+
+from onrecord.adapters.store import Store
+from onrecord.domain import jsontext
+from onrecord.domain.items import ItemRecorded
+from onrecord.frameworks.langgraph import OnrecordSaver
+from tests.frameworks.threads import config, graph_of, put, values_of
+
+ASK: HumanMessage = HumanMessage("where? " * 40, id="ask")
+ANSWER: AIMessage = AIMessage("here. " * 40, id="answer")
+
+
+@pytest.fixture
+def saver(sqlite_store: Store) -> OnrecordSaver:
+    return OnrecordSaver(sqlite_store)
+
+
+def _items(store: Store, saver: OnrecordSaver, thread: str = "one") -> list[ItemRecorded]:
+    conversation = store.conversation(saver.conversation_key(thread))
+    events = [recorded.event() for recorded in conversation.events()]
+    return [event for event in events if isinstance(event, ItemRecorded)]
+
+
+def _times(items: list[ItemRecorded], message: AnyMessage) -> int:
+    """Return how often a message is said in items."""
+    text = jsontext.write(message.content)
+    return sum(jsontext.write(each.item).count(text) for each in items)
+
+
+def _turn(saver: OnrecordSaver) -> None:
+    """Put what a turn of a graph puts: its input, a write, and what comes of it."""
+    put(saver, 1, {"__start__": {"messages": [ASK]}})
+    saver.put_writes(config(at="0001"), [("messages", [ASK])], "start")
+    put(saver, 2, {"messages": [ASK]}, parent=1)
+    saver.put_writes(config(at="0002"), [("messages", [ANSWER])], "reply")
+    put(saver, 3, {"messages": [ASK, ANSWER]}, parent=2)
+
+
+def _must_be_whole(saver: OnrecordSaver, thread: str = "one") -> None:
+    found = {each.checkpoint["id"]: each for each in saver.list(config(thread))}
+    assert values_of(found["0001"]) == {"__start__": {"messages": [ASK]}}
+    assert found["0001"].pending_writes == [("start", "messages", [ASK])]
+    assert values_of(found["0002"]) == {"messages": [ASK]}
+    assert found["0002"].pending_writes == [("reply", "messages", [ANSWER])]
+    assert values_of(found["0003"]) == {"messages": [ASK, ANSWER]}
+    assert values_of(saver.get_tuple(config(thread))) == {"messages": [ASK, ANSWER]}
+
+
+def test_a_message_is_said_once(saver: OnrecordSaver, sqlite_store: Store) -> None:
+    _turn(saver)
+    items = _items(sqlite_store, saver)
+    assert [_times(items, message) for message in (ASK, ANSWER)] == [1, 1]
+    _must_be_whole(saver)
+    _must_be_whole(OnrecordSaver(sqlite_store))
+
+
+def test_a_turn_of_a_graph_says_its_answer_once(saver: OnrecordSaver, sqlite_store: Store) -> None:
+    def reply(_: Any) -> Any:
+        return {"messages": [ANSWER]}
+
+    app = graph_of(saver, reply)
+    app.invoke({"messages": [ASK]}, config(), durability="sync")
+    items = _items(sqlite_store, saver)
+    assert _times(items, ANSWER) == 1
+    # LangGraph has the input recorded and written at once: neither knows of the other.
+    assert _times(items, ASK) <= 2
+    assert OnrecordSaver(sqlite_store).get_tuple(config()) == saver.get_tuple(config())
+
+
+def test_a_message_that_was_changed_is_said_again(
+    saver: OnrecordSaver, sqlite_store: Store
+) -> None:
+    _turn(saver)
+    changed = ASK.model_copy(update={"content": "where else? " * 40})
+    put(saver, 4, {"messages": [changed, ANSWER]}, parent=3)
+    for reader in (saver, OnrecordSaver(sqlite_store)):
+        assert values_of(reader.get_tuple(config())) == {"messages": [changed, ANSWER]}
+
+
+def test_a_copy_of_a_thread_finds_its_messages_in_itself(
+    saver: OnrecordSaver, sqlite_store: Store
+) -> None:
+    put(saver, 1, {"messages": [ANSWER]}, thread="two")
+    put(saver, 1, {"old": [ANSWER]})
+    saver.delete_thread("one")
+    _turn(saver)
+    saver.delete_thread("two")
+    saver.copy_thread("one", "two")
+    sqlite_store.forget(saver.conversation_key("one"), reason="asked for")
+    _must_be_whole(saver, "two")
+    _must_be_whole(OnrecordSaver(sqlite_store), "two")
+
+
+def test_what_was_pruned_is_referred_to_still(saver: OnrecordSaver, sqlite_store: Store) -> None:
+    _turn(saver)
+    saver.prune(["one"])
+    for reader in (saver, OnrecordSaver(sqlite_store)):
+        (kept,) = reader.list(config())
+        assert values_of(kept) == {"messages": [ASK, ANSWER]}
+
+
+@pytest.mark.parametrize("how", ["deleted", "forgotten"])
+def test_a_thread_that_begins_anew_refers_to_nothing_before(
+    saver: OnrecordSaver, sqlite_store: Store, how: str
+) -> None:
+    put(saver, 1, {"messages": [ASK]})
+    if how == "deleted":
+        OnrecordSaver(sqlite_store).delete_thread("one")
+    else:
+        sqlite_store.forget(saver.conversation_key("one"), reason="asked for")
+    saver.put_writes(config(at="0002"), [("messages", [ASK])], "start")
+    put(saver, 2, {"messages": [ASK]})
+    begun_anew = [each for each in _items(sqlite_store, saver) if "0002" in str(each.item)]
+    assert _times(begun_anew, ASK) >= 1
+    for reader in (saver, OnrecordSaver(sqlite_store)):
+        found = reader.get_tuple(config())
+        assert values_of(found) == {"messages": [ASK]}
+        assert found is not None
+        assert found.pending_writes == [("start", "messages", [ASK])]
+
+
+def test_writes_of_two_savers_at_once_are_all_there(
+    saver: OnrecordSaver, sqlite_store: Store
+) -> None:
+    other = OnrecordSaver(sqlite_store)
+    put(saver, 1, {"messages": [ASK]})
+    assert other.get_tuple(config()) is not None
+    for each, task in ((saver, "a"), (other, "b"), (saver, "c"), (other, "d")):
+        each.put_writes(config(at="0001"), [("messages", [ASK]), ("note", task)], task)
+    for reader in (saver, other, OnrecordSaver(sqlite_store)):
+        found = reader.get_tuple(config())
+        assert found is not None
+        written: list[Any] = [
+            value for _, channel, value in found.pending_writes or () if channel == "note"
+        ]
+        assert written == ["a", "b", "c", "d"]
+
+
+def test_writes_that_come_again_from_another_process_count_once(
+    saver: OnrecordSaver, sqlite_store: Store
+) -> None:
+    put(saver, 1, {"messages": [ASK]})
+    for each in (saver, OnrecordSaver(sqlite_store), saver):
+        each.put_writes(config(at="0001"), [("messages", [ASK])], "start")
+    for reader in (saver, OnrecordSaver(sqlite_store)):
+        found = reader.get_tuple(config())
+        assert found is not None
+        assert found.pending_writes == [("start", "messages", [ASK])]
