@@ -1,9 +1,8 @@
 """Values that items of one thread of LangGraph have in common: said once, and referred to by later items.
 
-A message comes as input, is written by a task and stands in the list that a checkpoint changed. It is said by the
-first of these items. The others have `{"$same": [version, number]}` in its place: the value of that
-number, from 0, among those that the item at that version says itself. What is shared are extension values of
-msgpack, as typed values are spelled: `{"$ext": code, "of": ...}`.
+A message that a task wrote stands in the list that the next checkpoint changed. There, `{"$same": [version, number]}`
+is in its place: the value of that number, from 0, among those that the item at that version says itself. What is
+shared are extension values of msgpack, as typed values are spelled: `{"$ext": code, "of": ...}`.
 """
 
 from __future__ import annotations

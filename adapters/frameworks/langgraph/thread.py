@@ -26,10 +26,9 @@ from onrecord.adapters.frameworks.langgraph.typed_values import TypedValue
 from onrecord.adapters.frameworks.session import ItemSession, NewItem
 from onrecord.adapters.streams.stream import Stream
 from onrecord.domain import jsontext
-from onrecord.domain.errors import IdempotencyMismatch, VersionConflict
+from onrecord.domain.errors import VersionConflict
 from onrecord.domain.events import Event
 from onrecord.domain.items import ItemRecorded, ItemsReplaced, ItemWithdrawn, StatePut
-from onrecord.domain.log import Duplicate
 from onrecord.projections.frameworks.checkpoints import (
     NOWHERE,
     ChannelVersion,
@@ -73,45 +72,16 @@ class CheckpointThread:
                 if (version := self._append(log, [event])) is not None:
                     break
             log.take(version, namespace, made.item)
-            log.remember_values(version, said)
             for channel, (keys, kept) in made.lists.items():
                 log.lists[namespace, channel] = HeldList(version, keys, kept)
 
     def put_writes(self, namespace: str, item: WritesItem) -> None:
         """Record the writes of a task; where the thread has them, nothing is recorded again."""
         items = [
-            (writes, _writes_id(writes) if _is_regular(writes) else None) for writes in _split(item)
+            NewItem(writes.to_json(), _writes_id(writes) if _is_regular(writes) else None)
+            for writes in _split(item)
         ]
-        with self._remembered() as log:
-            if self._put_behind(log, namespace, items):
-                return
-        new = [NewItem(writes.to_json(), item_id) for writes, item_id in items]
-        self._session.record(new, stream=namespace)
-
-    def _put_behind(
-        self, log: CheckpointLog, namespace: str, items: Sequence[tuple[WritesItem, str | None]]
-    ) -> bool:
-        """Record writes behind what is remembered, referring to it; False where they have to go without."""
-        if not (log.places and items):
-            return False
-        said = [log.shared(writes.to_json()) for writes, _ in items]
-        events = [
-            ItemRecorded(framework=FRAMEWORK, stream=namespace, item_id=item_id, item=item)
-            for item, (_, item_id) in zip(said, items, strict=True)
-        ]
-        try:
-            done = self._session.events.append(events, log.version)
-        except (VersionConflict, IdempotencyMismatch):
-            return False
-        if isinstance(done, Duplicate):
-            return False
-        for version, item, (writes, _) in zip(
-            range(done.first, done.last + 1), said, items, strict=True
-        ):
-            log.take(version, namespace, writes)
-            log.remember_values(version, item)
-        log.version = done.last
-        return True
+        self._session.record(items, stream=namespace)
 
     def find(self, namespace: str, checkpoint_id: str | None) -> FoundCheckpoint | None:
         """Return a checkpoint, or without an id the one with the largest; None where there is none."""

@@ -41,7 +41,7 @@ _RECENT: Final = 64
 """How many of the last events are read where nothing is known."""
 _MOST_CHECKPOINTS: Final = 64
 _MOST_PLACES: Final = 64
-"""How many of the values that were said last are referred to: those of a turn."""
+"""How many of the values that were written last are referred to: those of a turn."""
 
 
 class HeldCheckpoint(NamedTuple):
@@ -88,7 +88,7 @@ class CheckpointLog:
     )
     """Writes to checkpoints that were not known when they came, by version."""
     places: dict[bytes, Place] = field(default_factory=dict[bytes, Place])
-    """Where values were said that the next items may refer to."""
+    """Where tasks wrote the values that the next checkpoints may refer to."""
 
     def update(self, held: Stream) -> None:
         """Take what came since; where nothing is known, the last events."""
@@ -131,19 +131,21 @@ class CheckpointLog:
         if not isinstance(event, ItemRecorded) or event.framework != FRAMEWORK:
             self.forget()
         elif event.beside is None:
-            self.take(version, event.stream, read_item(event.item))
-            self.remember_values(version, event.item)
+            item = read_item(event.item)
+            self.take(version, event.stream, item)
+            if isinstance(item, WritesItem):
+                self._remember_values(version, event.item)
 
     def shared(self, item: JsonObject) -> JsonObject:
-        """Return an item that refers to the values that the thread said just before.
+        """Return the item of a checkpoint that refers to what tasks wrote just before.
 
         It is recorded only behind `version`: what it refers to is of this conversation, and was not cleared.
         """
         return shared(item, self.places)
 
-    def remember_values(self, version: int, said: JsonObject) -> None:
-        """Remember the values that an item says itself, which was recorded at a version."""
-        for text, place in places_in(said, version):
+    def _remember_values(self, version: int, writes: JsonObject) -> None:
+        """Remember the values that an item of writes says, which was recorded at a version."""
+        for text, place in places_in(writes, version):
             self.places.setdefault(text, place)
         while len(self.places) > _MOST_PLACES:
             del self.places[next(iter(self.places))]
