@@ -258,6 +258,9 @@ def list_value(base: int, parts: Sequence[Part], spelled: Callable[[int], Any]) 
 
 def _common_prefix(one: Sequence[Any], other: Sequence[Any]) -> int:
     """Return how many members two lists begin with alike."""
+    # Most lists go on from the one before: that is seen without a step for each member.
+    if other[: len(one)] == one:
+        return len(one)
     for index, (left, right) in enumerate(zip(one, other, strict=False)):
         if left != right:
             return index
