@@ -34,6 +34,7 @@ from tests.bench import (
     view_growth,
     windowed,
 )
+from tests.bench.frameworks import adk, claude, langgraph, langgraph_bytes, openai_agents
 from tests.bench.measure import Measure
 from tests.bench.pairings import Pairing
 from tests.bench.report import draw, say, tell
@@ -50,6 +51,10 @@ _NAMES: Final = (
     *("insert.postgres", "callers.postgres", "rendering", "capturing", "own_lists"),
     *("proxying", "serving"),
     *("recorder.sqlite", "recorder.postgres"),
+    *("frameworks.langgraph.turn", "frameworks.langgraph.bytes"),
+    *("frameworks.openai_agents.sqlite", "frameworks.openai_agents.postgres"),
+    *("frameworks.adk.sqlite", "frameworks.adk.postgres"),
+    *("frameworks.claude.sqlite", "frameworks.claude.postgres"),
     *("growth.log", "growth.views", "sharing", "projecting", "own_projecting", "scaling", "import"),
 )
 
@@ -111,6 +116,16 @@ def _parts(place: Workspace) -> Mapping[str, Part]:
         "serving": partial(_lines, partial(serving.measures, place, sqlite, postgres)),
         "recorder.sqlite": partial(_program, place, "recorder"),
         "recorder.postgres": partial(_program, place, "recorder", place.database),
+        "frameworks.langgraph.turn": partial(_lines, partial(langgraph.measures, sqlite, postgres)),
+        "frameworks.langgraph.bytes": partial(_lines, partial(langgraph_bytes.measures, place)),
+        "frameworks.openai_agents.sqlite": partial(_lines, partial(openai_agents.measures, sqlite)),
+        "frameworks.openai_agents.postgres": partial(
+            _lines, partial(openai_agents.measures, postgres)
+        ),
+        "frameworks.adk.sqlite": partial(_lines, partial(adk.measures, sqlite)),
+        "frameworks.adk.postgres": partial(_lines, partial(adk.measures, postgres)),
+        "frameworks.claude.sqlite": partial(_lines, partial(claude.measures, sqlite)),
+        "frameworks.claude.postgres": partial(_lines, partial(claude.measures, postgres)),
         "growth.log": partial(_lines, partial(growth.measures, place)),
         "growth.views": partial(_lines, partial(view_growth.measures, place)),
         "sharing": partial(_lines, partial(sharing.measures, place)),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
-from statistics import median
 from typing import Any, Final
 
 from onrecord.adapters.conversation.conversation import Conversation
 from tests.awaited import awaited
-from tests.bench.measure import Aim, Contender, Figures, Measure, Work, take_turns
+from tests.bench.measure import Aim, Contender, Measure, Work, over, take_turns
 from tests.bench.pairings import Pairing
 from tests.bench.payload import API
 from tests.bench.peers import Loop
@@ -59,11 +58,4 @@ def _verb(
     ours, sync = take_turns(sides, pairing.workspace.scale.pace)
     named = f"awaited.{pairing.database}.{name}"
     yield Measure(named, "ms", ours, sync)
-    yield Measure(f"{named}.over", "ms", _over(ours, sync), aim=_OVER)
-
-
-def _over(ours: Figures, sync: Figures) -> Figures:
-    """Return what awaiting costs over calling, round by round."""
-    rounds = zip(ours.rounds, sync.rounds, strict=True)
-    over = [[median(each) - median(called)] for each, called in rounds]
-    return Figures("awaited over called", ours.guarantees, over)
+    yield Measure(f"{named}.over", "ms", over(ours, sync, "awaited over called"), aim=_OVER)

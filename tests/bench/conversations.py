@@ -51,8 +51,8 @@ class Sessions:
 def sessions(
     workspace: Workspace, loop: peers.Loop, open_session: Callable[[str], peers.Session], size: int
 ) -> Sessions:
-    """Return conversations of OpenAI Agents with so many items."""
-    workspace.say(f"filling the peer with {size:,} items")
+    """Return conversations of OpenAI Agents with so many items, in whoever's store."""
+    workspace.say(f"filling sessions with {size:,} items")
     filled = [open_session(f"{size}/{n}") for n in range(copies(workspace, size))]
     for session in filled:
         found = (item for exchange in exchanges(size) for item in as_items(exchange))

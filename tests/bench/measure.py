@@ -82,6 +82,13 @@ def take_turns(contenders: Sequence[Contender], pace: Pace) -> list[Figures]:
     ]
 
 
+def over(figures: Figures, floor: Figures, what: str) -> Figures:
+    """Return what one side costs over another, round by round."""
+    rounds = zip(figures.rounds, floor.rounds, strict=True)
+    costs = [[median(high) - median(low)] for high, low in rounds]
+    return Figures(what, figures.guarantees, costs)
+
+
 @dataclass(frozen=True, slots=True)
 class Aim:
     """What the ratio of ours to the peer's is held to."""

@@ -30,7 +30,7 @@ class Pairing:
 
     workspace: Workspace
     database: Database
-    _loop: peers.Loop = field(default_factory=peers.Loop)
+    loop: peers.Loop = field(default_factory=peers.Loop)
     _chats: dict[tuple[int, Shape], list[Conversation]] = field(
         default_factory=dict[tuple[int, Shape], list[Conversation]]
     )
@@ -38,10 +38,13 @@ class Pairing:
     _session_places: dict[int, str] = field(default_factory=dict[int, str])
     _urls: dict[tuple[int, Shape], str] = field(default_factory=dict[tuple[int, Shape], str])
 
+    def __post_init__(self) -> None:
+        self.workspace.closing.callback(self.loop.close)
+
     def chats(self, size: int, shape: Shape) -> list[Conversation]:
         """Return conversations of ours with so many messages."""
         if (size, shape) not in self._chats:
-            url = self._urls[size, shape] = self._our_url()
+            url = self._urls[size, shape] = self.our_url()
             made = conversations.chats(self.workspace, url, size, _SHAPES[shape])
             self._chats[size, shape] = made
         return self._chats[size, shape]
@@ -56,7 +59,7 @@ class Pairing:
         if size not in self._sessions:
             place = self._session_places[size] = self._session_place()
             opened = self._session_opener(place)
-            made = conversations.sessions(self.workspace, self._loop, opened, size)
+            made = conversations.sessions(self.workspace, self.loop, opened, size)
             self._sessions[size] = made
         return self._sessions[size]
 
@@ -67,7 +70,7 @@ class Pairing:
 
     def threads(self, size: int) -> list[peers.Thread]:
         """Return threads of LangGraph with so many messages, not kept: they are large."""
-        return conversations.threads(self.workspace, self._saver(), size)
+        return conversations.threads(self.workspace, self.saver(), size)
 
     @property
     def session_name(self) -> str:
@@ -79,7 +82,8 @@ class Pairing:
         """How LangGraph calls its store of this database."""
         return "SqliteSaver" if self.database == "sqlite" else "PostgresSaver"
 
-    def _our_url(self) -> str:
+    def our_url(self) -> str:
+        """Return the URL of a new store of ours."""
         match self.database:
             case "sqlite":
                 return f"sqlite:///{self.workspace.path('ours.db')}"
@@ -100,7 +104,8 @@ class Pairing:
             case "postgres":
                 return lambda key: peers.sqlalchemy_session(place, key)
 
-    def _saver(self) -> peers.Saver:
+    def saver(self) -> peers.Saver:
+        """Return LangGraph's saver on a new store."""
         match self.database:
             case "sqlite":
                 return peers.sqlite_saver(self.workspace.path("checkpoints.db"))

@@ -27,6 +27,20 @@ class Session(Protocol):
     async def get_items(self, limit: int | None = None) -> Items: ...
 
 
+class SessionService(Protocol):
+    """A session service of Google's ADK: all its sessions."""
+
+    async def create_session(self, *, app_name: str, user_id: str, session_id: str) -> Any: ...
+
+    async def append_event(self, session: Any, event: Any) -> Any: ...
+
+    async def get_session(
+        self, *, app_name: str, user_id: str, session_id: str, config: Any
+    ) -> Any: ...
+
+    async def close(self) -> None: ...
+
+
 class Saver(Protocol):
     """A checkpointer of LangGraph."""
 
@@ -87,13 +101,38 @@ def sqlite_session(path: Path, key: str) -> Session:
 def sqlalchemy_session(url: str, key: str) -> Session:
     """Return OpenAI Agents' SQLAlchemySession on PostgreSQL, through asyncpg."""
     kind = import_module("agents.extensions.memory").SQLAlchemySession
-    parts = urlsplit(url)._replace(scheme="postgresql+asyncpg")
-    return cast(Session, kind.from_url(key, url=urlunsplit(parts), create_tables=True))
+    return cast(Session, kind.from_url(key, url=asyncpg_url(url), create_tables=True))
+
+
+def asyncpg_url(url: str) -> str:
+    """Return the URL of a PostgreSQL database as SQLAlchemy takes it, for asyncpg."""
+    return urlunsplit(urlsplit(url)._replace(scheme="postgresql+asyncpg"))
+
+
+def adk_sqlite_service(path: Path) -> SessionService:
+    """Return ADK's SqliteSessionService on a file."""
+    kind = import_module("google.adk.sessions.sqlite_session_service").SqliteSessionService
+    return cast(SessionService, kind(str(path)))
+
+
+def adk_database_service(url: str) -> SessionService:
+    """Return ADK's DatabaseSessionService, on whatever database SQLAlchemy knows."""
+    kind = import_module("google.adk.sessions.database_session_service").DatabaseSessionService
+    return cast(SessionService, kind(url))
 
 
 def sqlite_saver(path: Path) -> Saver:
     """Return LangGraph's SqliteSaver on a file."""
-    connection = sqlite3.connect(path, check_same_thread=False)
+    return saver_on(sqlite_file(path))
+
+
+def sqlite_file(path: Path) -> sqlite3.Connection:
+    """Return a connection to a file, as SqliteSaver's from_conn_string makes it."""
+    return sqlite3.connect(path, check_same_thread=False)
+
+
+def saver_on(connection: sqlite3.Connection) -> Saver:
+    """Return LangGraph's SqliteSaver on a connection."""
     saver = cast(Saver, import_module("langgraph.checkpoint.sqlite").SqliteSaver(connection))
     saver.setup()
     return saver

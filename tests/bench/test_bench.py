@@ -42,6 +42,29 @@ def test_callers_in_processes_of_their_own_are_counted_together(
     assert lines["insert.postgres"]["peer"]["median"] > 0
 
 
+@pytest.mark.parametrize("database", ["sqlite", "postgres"])
+def test_what_sessions_of_frameworks_do_has_its_lines(
+    database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = lines_of(
+        [f"frameworks.{name}.{database}" for name in ("openai_agents", "claude")], capsys
+    )
+    for name in (f"openai_agents.{database}.append", f"openai_agents.{database}.last"):
+        assert lines[f"frameworks.{name}"]["ours"]["median"] > 0
+    assert lines[f"frameworks.claude.{database}.append"]["aim"].startswith("below")
+    assert lines[f"frameworks.claude.{database}.append.beside"]["peer"]["median"] > 0
+
+
+def test_a_turn_of_a_graph_and_what_it_takes_have_their_lines(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = lines_of(["frameworks.langgraph"], capsys)
+    for name in ("bare.20", "sqlite.20", "sqlite.20.cold", "postgres.20", "postgres.flat"):
+        assert lines[f"frameworks.langgraph.{name}"]["ours"]["median"] > 0
+    assert lines["frameworks.langgraph.bytes.20"]["ours"]["median"] > 1
+    assert "frameworks.langgraph.postgres.20.over" in lines
+
+
 def test_the_import_brings_no_sdk(capsys: pytest.CaptureFixture[str]) -> None:
     (measure,) = (line for name, line in lines_of(["import"], capsys).items() if name == "import")
     assert measure["note"] == "SDKs and drivers that it loads: none"

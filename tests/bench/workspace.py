@@ -28,6 +28,7 @@ _IN_MEMORY: Final = {"tmpfs", "ramfs"}
 _PACKAGES: Final = (
     *("apsw", "psycopg", "eventsourcing", "openai-agents", "sqlalchemy", "asyncpg"),
     *("langgraph", "langgraph-checkpoint-sqlite", "langgraph-checkpoint-postgres"),
+    *("google-adk", "aiosqlite"),
 )
 _SETTINGS: Final = """
     SELECT name, current_setting(name) FROM unnest(ARRAY['server_version', 'fsync',
