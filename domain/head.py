@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
 
-from onrecord.domain import events
+from onrecord.domain import events, items
 from onrecord.domain.encoding import Unrecognised
 from onrecord.domain.events import Event
 from onrecord.domain.operators import COMPLETED, REVOKED
@@ -113,6 +113,9 @@ def _effect(event: Event) -> Effect:
     match event:
         case events.MessageRecorded():
             return _PROMPT if event.role == "user" else NOTHING
+        # Early: a framework records many at once, and each pattern that fails takes its time.
+        case items.ItemRecorded():
+            return NOTHING
         case events.SignalReceived():
             return NOTHING if event.interrupts else _PROMPT
         case events.ToolCallRecorded(awaited=True):

@@ -180,9 +180,11 @@ def draft_fact(fact: OperatorsFact, stamp: Stamp) -> NewEvent:
 def once_of(event: Event) -> str | None:
     """Return the name of the fact that a conversation can hold only once, if the event is one."""
     match event:
-        # First, and whether or not it has an id: this is asked for each event, and most are messages.
+        # First, and whether or not it has an id: this is asked for each event, and most are these.
         case events.MessageRecorded() | events.SignalReceived():
             return None if event.message_id is None else f"message:{event.message_id}"
+        case items.ItemRecorded():
+            return items.once_name(event)
         case events.ToolResultRecorded(line=None):
             name = f"result:{event.call_id}"
             return name if event.call is None else f"{name}@{event.call}"
@@ -190,8 +192,6 @@ def once_of(event: Event) -> str | None:
             return f"response:{event.response}"
         case ApprovalRequested() | ApprovalDecided() | ToolCallBegun():
             return name_of_step(event)
-        case items.ItemRecorded():
-            return items.once_name(event)
         case _:
             return None
 

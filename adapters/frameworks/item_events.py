@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 from onrecord.adapters.streams.stream import Done, Stream, stored_again
 from onrecord.domain import jsontext
-from onrecord.domain.blobs import referenced, restore, spill
+from onrecord.domain.blobs import LIMIT, referenced, restore, spill
 from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.errors import ConversationForgotten, InvalidContent, MalformedJson
 from onrecord.domain.events import Event
@@ -95,20 +95,23 @@ def _spilled(event: Event, spilled: dict[str, bytes]) -> Event:
     if (member := _member_of(event)) is None:
         return event
     value = getattr(event, member)
-    _must_be_json(value)
+    text = _json_of(value)
+    if len(text) <= LIMIT and _SPILLED not in text:
+        return event
     ready, found = spill(value)
     spilled.update(found)
     return event.model_copy(update={member: ready})
 
 
-def _must_be_json(value: Any) -> None:
-    """Raise MalformedJson for what could not be read back as it is."""
+def _json_of(value: Any) -> bytes:
+    """Return the JSON of a value; MalformedJson for what could not be read back as it is."""
     try:
         text = jsontext.write(value)
     except RecursionError:
         raise MalformedJson("nested too deeply to be kept: flatten it") from None
     if jsontext.read_bounded(text) != value:
         raise InvalidContent("an item is JSON: keys are texts, lists are lists")
+    return text
 
 
 def item_event(held: Stream, recorded: RecordedEvent) -> Event | None:

@@ -250,7 +250,10 @@ class Stream:
         IdempotencyMismatch where an id stands for other content.
         """
         self._spool.settle(self.backend)
-        drafted = tuple(self.draft(event, causation_id, metadata=metadata) for event in events)
+        who = self.attribution()
+        drafted = tuple(
+            self.draft(event, causation_id, metadata=metadata, by=who) for event in events
+        )
         if self._begun:
             return self.append_drafted(drafted, expected_version)
         return append_first(self, drafted, expected_version)
