@@ -143,7 +143,7 @@ class _Items:
             blob.sha256: blob_among(self._backend, self._segments, blob)
             for blob in referenced(held.item)
         }
-        return replace(held, item=restore(held.item, blobs))
+        return held._replace(item=restore(held.item, blobs))
 
 
 def _by_conversation(events: Sequence[Told]) -> dict[UUID, list[Told]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from onrecord.domain.admission import refers_back
 from onrecord.domain.encoding import Erased, Unrecognised
@@ -32,8 +32,7 @@ TYPES: Final = frozenset(
 """The names of the events that say what streams hold."""
 
 
-@dataclass(frozen=True, slots=True)
-class HeldItem:
+class HeldItem(NamedTuple):
     """An item that a stream holds: the version of its event, and what it says now.
 
     Long strings of `item` may stand in it as references to blobs.
@@ -110,7 +109,9 @@ class CurrentItems:
         self.items.append(HeldItem(version, item, event.item_id))
 
     def _is_kept(self, version: int) -> bool:
-        return all(_is_within(version, kept) for at, kept in self._kept if version < at)
+        return not self._kept or all(
+            _is_within(version, kept) for at, kept in self._kept if version < at
+        )
 
 
 def _names_none(event: Event) -> bool:
