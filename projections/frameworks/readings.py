@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.frameworks import (
+    adk,
     ag2,
     agent_framework,
     claude,
@@ -27,6 +28,7 @@ ReadItem: TypeAlias = Callable[[JsonObject], ItemContents | None]
 
 
 _ITEM_READERS: Final[Mapping[str, ReadItem]] = {
+    "google-adk": adk.read_item,
     "claude-agent-sdk": claude.read_item,
     "openai-agents": openai_agents.read_item,
 }
@@ -51,6 +53,8 @@ def reading_of(
             return claude.read_items(items)
         case "openai-agents":
             return openai_agents.read_items(items)
+        case "google-adk":
+            return adk.read_items(items)
         case "langgraph":
             return langgraph.read_items(items, item_at)
         case _:

@@ -13,7 +13,7 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import known_rules
 from onrecord.projections.apis.rules import Violation
 
-CLAUDE, AGENTS = "claude-agent-sdk", "openai-agents"
+CLAUDE, AGENTS, ADK = "claude-agent-sdk", "openai-agents", "google-adk"
 APIS = tuple(known_rules())
 MODELS: dict[str, JsonObject] = {
     "anthropic-messages": {"model": "claude-sonnet-4-5", "max_tokens": 1024},
@@ -136,7 +136,69 @@ SPELLED: tuple[dict[str, Any], ...] = (
 )
 ITEMS = tuple(map(NewItem, SPELLED))
 
-WRITTEN = {CLAUDE: (("project", "one"), TRANSCRIPT), AGENTS: (("one",), ITEMS)}
+
+def event(number: int, author: str, *parts: dict[str, Any], **members: Any) -> NewItem:
+    """An event of ADK, as its services store it."""
+    is_users = author == "user" or any("function_response" in part for part in parts)
+    spelled: dict[str, Any] = {
+        "id": f"event-{number}",
+        "invocation_id": f"invocation-{number}",
+        "author": author,
+        "timestamp": 1_700_000_000.25 + number,
+        "actions": {"state_delta": {}, "artifact_delta": {}, **members.pop("actions", {})},
+        "node_info": {"path": ""},
+    }
+    if parts:
+        spelled["content"] = {"parts": list(parts), "role": "user" if is_users else "model"}
+    return NewItem({**spelled, **members}, f"event-{number}")
+
+
+EVENTS = (
+    event(1, "user", {"text": "Where is parcel NW-1?"}),
+    event(
+        2,
+        "desk",
+        {"text": "Look.", "thought": True},
+        {"text": "Let me look."},
+        {
+            "function_call": {"id": "adk-1", "args": {"parcel": "NW-1"}, "name": "track"},
+            "thought_signature": "-_8A",
+        },
+        long_running_tool_ids=[],
+    ),
+    event(
+        3,
+        "desk",
+        {
+            "function_response": {
+                "id": "adk-1",
+                "name": "track",
+                "response": {"result": "in depot North"},
+            }
+        },
+    ),
+    event(4, "desk", actions={"state_delta": {"parcel": "NW-1"}}),
+    event(5, "desk", {"text": "In depot North."}),
+    event(
+        6,
+        "user",
+        {"text": "Is this it?"},
+        {
+            "inline_data": {
+                "data": PICTURE.replace("+", "-").replace("/", "_"),
+                "mime_type": "image/png",
+            }
+        },
+    ),
+    event(7, "desk", {"text": "Yes."}),
+    event(8, "user", {"text": "Thanks. And NW-2?"}),
+)
+
+WRITTEN = {
+    CLAUDE: (("project", "one"), TRANSCRIPT),
+    AGENTS: (("one",), ITEMS),
+    ADK: (("session", "desk", "ana", "one"), EVENTS),
+}
 SAID = [
     ("user", "Where is parcel NW-1?"),
     ("assistant", "Let me look."),
