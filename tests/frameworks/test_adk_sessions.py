@@ -196,22 +196,72 @@ async def test_state_is_read_from_the_end_however_long_a_session_is(ours: Any) -
     assert (await get(ours)).events == session.events
 
 
+def _killed(*_: Any) -> None:
+    raise ConnectionAbortedError
+
+
 async def test_shared_state_that_a_killed_process_left_is_taken_up_once(
     ours: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = await ours.create_session(**ONE)
     other = await ours.create_session(app_name="desk", user_id="ana")
 
-    def killed(*_: Any) -> None:
-        raise ConnectionAbortedError
-
     with monkeypatch.context() as patched:
-        patched.setattr(ours._stored, "_take_up", killed)
+        patched.setattr(ours._stored, "_take_up", _killed)
         with pytest.raises(ConnectionAbortedError):
             await ours.append_event(session, event(1, **{"app:a": 1}))
     assert (await get(ours)).state == {"app:a": 1}
     await ours.append_event(other, event(2, **{"app:a": 2}))
     assert (await get(ours)).state == {"app:a": 2}
+
+
+async def test_shared_state_that_is_taken_up_late_comes_over_nothing_newer(
+    ours: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await ours.create_session(**ONE)
+    other = await ours.create_session(app_name="desk", user_id="ana")
+    with monkeypatch.context() as patched:
+        patched.setattr(ours._stored, "_take_up", _killed)
+        with pytest.raises(ConnectionAbortedError):
+            await ours.append_event(session, event(1, **{"app:a": "old", "app:b": "old"}))
+    await ours.append_event(other, event(2, **{"app:a": "new", "user:c": "new"}))
+    for _ in range(2):
+        assert (await get(ours)).state == {"app:a": "new", "app:b": "old", "user:c": "new"}
+    assert (await ours.create_session(app_name="desk", user_id="bob")).state == {
+        "app:a": "new",
+        "app:b": "old",
+    }
+
+
+async def test_what_others_note_on_a_session_makes_no_writer_stale(store: Store, ours: Any) -> None:
+    session = await ours.create_session(**ONE)
+    conversation = store.conversation(ours.conversation_key(**ONE))
+    conversation.annotate({"checked": "yes"})
+    await ours.append_event(session, event(1, a=1))
+    conversation.annotate({"checked": "again"})
+    await ours.append_event(session, event(2, a=2))
+    assert (await get(ours)) == session
+
+
+async def test_an_event_that_comes_again_is_known_also_from_a_stale_writer(ours: Any) -> None:
+    await ours.create_session(**ONE)
+    writer, stale = await get(ours), await get(ours)
+    events = [event(number, a=number) for number in range(3)]
+    for each in events:
+        await ours.append_event(writer, each)
+    for each in events:
+        assert await ours.append_event(stale, each) == each
+    assert (stale.events, stale.state) == ([], {})
+    changed = events[0].model_copy(update={"author": "eve"})
+    for unknown in (changed, event(7)):
+        with pytest.raises(StaleSessionError):
+            await ours.append_event(stale, unknown)
+    assert await get(ours) == writer
+    await ours.delete_session(**ONE)
+    again = await ours.create_session(**ONE)
+    with pytest.raises(StaleSessionError):
+        await ours.append_event(stale, events[0])
+    assert await get(ours) == again
 
 
 @pytest.mark.parametrize("bad", ["", "  ", "a\0b", "x" * 5_000, "\ud800", None])

@@ -189,6 +189,8 @@ class OnrecordSessionService(BaseSessionService):
                 stored.last_event_id != last if marker is None else _marker_of(stored) != marker
             )
             if is_stale and not self._merges:
+                if self._stored.has(sid, stored, event):
+                    return None
                 raise StaleSessionError(_STALE)
             try:
                 return self._stored.append(sid, stored, event)
@@ -237,7 +239,7 @@ def _body(event: Event) -> JsonObject:
 
 
 def _marker_of(stored: StoredSession) -> str:
-    return f"{stored.creation}:{stored.version}"
+    return f"{stored.creation}:{stored.last_event_id or ''}"
 
 
 def _marker(session: Session) -> str | None:

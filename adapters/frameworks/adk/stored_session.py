@@ -2,8 +2,8 @@
 
 An event and all that it does to state is one item, so one commit. The state of an app or of a user
 lies in a conversation of its own, which takes up what an event says of it behind that commit, under an
-id made of the event's id. Where that did not come about, whoever reads the session next does it.
-A summary of the state stands in the log every few events: reading the end of it is enough.
+id made of the event's id. Where that did not come about, whoever reads the session next does it; what
+was recorded later than the event stays. A summary of the state stands in the log every few events: reading the end of it is enough.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from onrecord.adapters.frameworks.item_events import backwards
 from onrecord.adapters.frameworks.session import ItemSession, NewItem
 from onrecord.adapters.frameworks.sessions import Sessions
 from onrecord.adapters.streams.stream import Done, Stream
-from onrecord.domain.errors import IdempotencyMismatch, VersionConflict
+from onrecord.domain.errors import ConversationForgotten, IdempotencyMismatch, VersionConflict
 from onrecord.domain.items import ItemRecorded, StatePut
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Duplicate
@@ -31,6 +31,20 @@ _SHARED: Final = "state"
 _MOST_UNSUMMARISED: Final = 64
 
 State: TypeAlias = dict[str, Any]
+
+
+class _SharedState(NamedTuple):
+    """The state of an app or a user, and when the event was recorded that says each value of it."""
+
+    values: State
+    recorded_at: dict[str, int]
+
+    def take(self, delta: State, recorded_at: int) -> None:
+        """Take up what an event says, where no later one said another value."""
+        for name, value in delta.items():
+            if recorded_at >= self.recorded_at.get(name, 0):
+                self.values[name] = value
+                self.recorded_at[name] = recorded_at
 
 
 class SessionId(NamedTuple):
@@ -53,8 +67,8 @@ class SplitState(NamedTuple):
 class StoredSession:
     """A session at a version: its own state, and the last events that were asked for.
 
-    `creation` is another one each time that a session of this id is created. `last_event_id` is None
-    where the session has no event.
+    `creation` is another one each time that a session of this id is created. `latest` is what was said
+    of state last, at version `latest_version`. `last_event_id` is None where the session has no event.
     """
 
     creation: str
@@ -63,6 +77,7 @@ class StoredSession:
     updated: float
     state: State
     latest: State
+    latest_version: int
     last_event_id: str | None
     events: tuple[JsonObject, ...]
 
@@ -148,10 +163,20 @@ class StoredSessions:
             version=done.last,
             updated=event["timestamp"],
             latest=delta_of(event),
+            latest_version=done.first,
             last_event_id=event["id"],
         )
         self.share(sid, behind)
         return behind
+
+    def has(self, sid: SessionId, stored: StoredSession, event: JsonObject) -> bool:
+        """Whether a session has an event, wherever it stands."""
+        # The log looks for ids before it looks at the version: at one that is over, it records nothing.
+        over, new = stored.version - 1, NewItem(event, event["id"])
+        try:
+            return isinstance(self.of(sid).record([new], expected_version=over), Duplicate)
+        except VersionConflict:
+            return False
 
     def clear(self, sid: SessionId) -> None:
         """Let a session be none; the state of its app and its user stays."""
@@ -164,15 +189,16 @@ class StoredSessions:
         name = f"{stored.creation}:{stored.last_event_id or ''}"
         for delta, outer_id in ((latest.app, ("app", sid[0])), (latest.user, ("user", *sid[:2]))):
             if delta:
-                self._take_up(self.sessions.session(*outer_id), name, delta)
+                shared = self.sessions.session(*outer_id)
+                self._take_up(shared, name, delta, self.of(sid), stored.latest_version)
 
     def app_state(self, app_name: str) -> State:
         """Return the state of an app."""
-        return _shared(self.sessions.session("app", app_name))[0]
+        return _shared(self.sessions.session("app", app_name))[0].values
 
     def user_state(self, app_name: str, user_id: str) -> State:
         """Return the state of a user of an app."""
-        return _shared(self.sessions.session("user", app_name, user_id))[0]
+        return _shared(self.sessions.session("user", app_name, user_id))[0].values
 
     def _append_known(self, session: ItemSession, new: NewItem, version: int) -> Done | None:
         """Record an event whose id the conversation has: before a deletion, or in the session."""
@@ -186,19 +212,25 @@ class StoredSessions:
             f"the session has another event {new.item_id!r}: this one is kept beside it"
         )
 
-    def _take_up(self, session: ItemSession, name: str, delta: State) -> None:
-        state, taken, version = _shared(session)
+    def _take_up(
+        self, shared: ItemSession, name: str, delta: State, origin: ItemSession, said: int
+    ) -> None:
+        """Record in a shared conversation what the event at version `said` of a session says of it."""
+        state, taken, version = _shared(shared)
         if name in taken:
             return
-        item = ItemRecorded(framework=FRAMEWORK, stream=_SHARED, item_id=name, item=delta)
-        done = session.events.append((item,), None)
+        at = origin.events.attempt(lambda held: _recorded_at(held, said))
+        taking = {"delta": delta, "recorded_at": at}
+        item = ItemRecorded(framework=FRAMEWORK, stream=_SHARED, item_id=name, item=taking)
+        done = shared.events.append((item,), None)
         if isinstance(done, Duplicate) or len(taken) < _MOST_UNSUMMARISED:
             return
+        state.take(delta, at)
         try:
             # What others took up since is not in the summary: then the next one makes it.
-            session.record(
+            shared.record(
                 stream=_SHARED,
-                state={_SUMMARY: state | delta},
+                state={_SUMMARY: state._asdict()},
                 expected_version=version + 1,
             )
         except VersionConflict:
@@ -244,17 +276,17 @@ def _load(held: Stream, last: int | None) -> StoredSession | None:
     if summary is None:
         return None
     events = tuple(each.item for each in reversed(wanted.items))
-    return _folded(summary, tuple(reversed(recent.items)), events, version, version - marked)
+    return _folded(summary, marked, tuple(reversed(recent.items)), events, version)
 
 
 def _folded(
     summary: JsonObject,
+    marked: int,
     recent: tuple[HeldItem, ...],
     events: tuple[JsonObject, ...],
     version: int,
-    unsummarised: int,
 ) -> StoredSession:
-    """Return a session from its last summary and the events behind that."""
+    """Return a session from its last summary, which stands at a version, and the events behind that."""
     state: State = dict(summary["state"])
     for held in recent:
         state |= split(delta_of(held.item)).session
@@ -262,29 +294,36 @@ def _folded(
     return StoredSession(
         creation=summary["creation"],
         version=version,
-        unsummarised=unsummarised,
+        unsummarised=version - marked,
         updated=summary["updated"] if last is None else last["timestamp"],
         state=state,
         latest=summary["latest"] if last is None else delta_of(last),
+        latest_version=recent[-1].version if recent else marked,
         last_event_id=summary["last_event_id"] if last is None else last["id"],
         events=events,
     )
 
 
-def _shared(session: ItemSession) -> tuple[State, set[str], int]:
+def _shared(session: ItemSession) -> tuple[_SharedState, set[str], int]:
     """Return the state of an app or a user, the names of what it took up lately, and the version."""
 
-    def read(held: Stream) -> tuple[State, set[str], int]:
+    def read(held: Stream) -> tuple[_SharedState, set[str], int]:
         version = held.head().version
         current = CurrentItems(FRAMEWORK, _SHARED)
         for at, event in backwards(held, version):
             current.take(at, event)
             if _SUMMARY in current.state or current.is_complete:
                 break
-        summary: Any = current.state.get(_SUMMARY) or {}
-        state: State = dict(summary)
+        summary: Any = current.state.get(_SUMMARY) or {"values": {}, "recorded_at": {}}
+        state = _SharedState(dict(summary["values"]), dict(summary["recorded_at"]))
         for each in reversed(current.items):
-            state |= each.item
+            state.take(each.item["delta"], each.item["recorded_at"])
         return state, {each.item_id or "" for each in current.items}, version
 
     return session.events.attempt(read)
+
+
+def _recorded_at(held: Stream, version: int) -> int:
+    for recorded in held.read(after=version - 1, until=version):
+        return recorded.recorded_at
+    raise ConversationForgotten
