@@ -17,7 +17,12 @@ from onrecord.adapters.frameworks.item_events import backwards
 from onrecord.adapters.frameworks.session import ItemSession, NewItem
 from onrecord.adapters.frameworks.sessions import Sessions
 from onrecord.adapters.streams.stream import Done, Stream
-from onrecord.domain.errors import ConversationForgotten, IdempotencyMismatch, VersionConflict
+from onrecord.domain.errors import (
+    ConversationForgotten,
+    CorruptRecord,
+    IdempotencyMismatch,
+    VersionConflict,
+)
 from onrecord.domain.items import ItemRecorded, StatePut
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Duplicate
@@ -290,7 +295,7 @@ def _folded(
     state: State = dict(summary["state"])
     for held in recent:
         state |= split(delta_of(held.item)).session
-    last = recent[-1].item if recent else None
+    last = None if not recent else _event(recent[-1].item)
     return StoredSession(
         creation=summary["creation"],
         version=version,
@@ -302,6 +307,15 @@ def _folded(
         last_event_id=summary["last_event_id"] if last is None else last["id"],
         events=events,
     )
+
+
+def _event(item: JsonObject) -> JsonObject:
+    """Return an item as the event that it is; CorruptRecord for what no service of ADK wrote."""
+    match item:
+        case {"id": str(), "timestamp": int() | float()}:
+            return item
+        case _:
+            raise CorruptRecord("an item of a session is no event of ADK: verify the log")
 
 
 def _shared(session: ItemSession) -> tuple[_SharedState, set[str], int]:

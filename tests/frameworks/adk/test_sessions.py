@@ -20,11 +20,10 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.adk.errors._stale_session_error import StaleSessionError
 from google.adk.events.event import Event
-from google.adk.events.event_actions import EventActions
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_response import LlmResponse
 from google.adk.runners import Runner
-from google.adk.sessions.base_session_service import BaseSessionService, GetSessionConfig
+from google.adk.sessions.base_session_service import BaseSessionService
 from google.genai import types
 
 import onrecord
@@ -32,24 +31,14 @@ from onrecord.adapters.store import Store, backend_of
 from onrecord.frameworks.adk import OnrecordSessionService
 from tests.adapters.frameworks.sessions_places import store_of
 from tests.contract.places import Place
+from tests.frameworks.adk.services import ONE, event, get
 from tests.frameworks.recorded_blocks import recorded_kinds
 from tests.patience import join_process, until
-
-ONE: dict[str, Any] = {"app_name": "desk", "user_id": "ana", "session_id": "one"}
 
 
 @pytest.fixture
 def ours(store: Store) -> Any:
     return OnrecordSessionService(store)
-
-
-def event(number: int = 0, **delta: Any) -> Any:
-    at = 1_700_000_000.123457 + number
-    return Event(author="ana", timestamp=at, actions=EventActions(state_delta=delta))
-
-
-async def get(service: Any, **config: Any) -> Any:
-    return await service.get_session(**ONE, config=GetSessionConfig(**config))
 
 
 def test_it_is_a_service_of_the_sdk(ours: Any) -> None:
