@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -30,7 +31,7 @@ STEPS = (
 
 
 def test_the_suites_of_the_sdk_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(PLUGIN.parent))
+    monkeypatch.setenv("PYTHONPATH", str(PLUGIN.parent), prepend=os.pathsep)
     # Our coroutines are asyncio's; the SDK has each of its tests for trio too.
     names = " or ".join(("trio", *INTERNAL, *STEPS))
     printed = run_tests(

@@ -139,10 +139,9 @@ def test_what_is_no_id_names_no_session(sqlite_store: Store, session_id: Any) ->
 
 
 async def test_a_session_of_another_id_or_tenant_is_not_seen(
-    place: Place, tmp_path: Path, session: OnrecordSession
+    store: Store, tmp_path: Path, session: OnrecordSession
 ) -> None:
     await session.add_items(items(1))
-    store = session._store  # pyright: ignore[reportPrivateUsage]
     for crafted in ("../one", 'one","x', "ONE", "one ", "one\u0301"):
         assert await OnrecordSession(crafted, store).get_items() == []
     backend = backend_of(store)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -33,7 +34,7 @@ INTERNAL = (
 def test_the_suites_of_the_sdk_pass(
     files: tuple[str, ...], passed: int, excluded: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(PLUGIN.parent))
+    monkeypatch.setenv("PYTHONPATH", str(PLUGIN.parent), prepend=os.pathsep)
     names = " or ".join(INTERNAL)
     printed = run_tests(
         source_of("openai-agents"), "-p", PLUGIN.stem, "-k", f"not ({names})", *files

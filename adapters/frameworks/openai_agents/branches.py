@@ -1,0 +1,333 @@
+"""The branches of one session: streams of its conversation, and which of them the holder goes on with.
+
+The main branch is the stream without a name. While it is the current one, nothing here is asked. A
+name that a branch had is not given again.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeVar
+from uuid import UUID
+
+from onrecord.adapters.frameworks.item_events import backwards, forwards, item_event
+from onrecord.adapters.frameworks.session import ItemSession, Loaded, NewItem
+from onrecord.adapters.frameworks.sessions import LONGEST_ID
+from onrecord.adapters.inputs.arguments import text_given
+from onrecord.adapters.streams.stream import Stream
+from onrecord.domain.errors import InvalidInput, VersionConflict
+from onrecord.domain.events import Event
+from onrecord.domain.items import ItemRecorded, ItemWithdrawn, StatePut, StreamCleared
+from onrecord.domain.log import RecordedEvent
+from onrecord.projections.frameworks.branch_items import ORIGIN, BranchItems, Origin
+from onrecord.projections.frameworks.current_items import HeldItem
+from onrecord.projections.frameworks.openai_turns import turns_of
+
+T = TypeVar("T")
+
+FRAMEWORK: Final = "openai-agents"
+MAIN: Final = "main"
+
+
+class Branch(NamedTuple):
+    """What a branch holds: items in order, and state by name; `begun` is 0 for the main one.
+
+    `recorded_at` has the time of each event of the session by its version, in microseconds.
+    """
+
+    name: str
+    items: tuple[HeldItem, ...]
+    state: Mapping[str, Any]
+    begun: int
+    recorded_at: Mapping[int, int]
+
+
+class _Pointer(NamedTuple):
+    """The branch that a holder goes on with, as of a version of a conversation."""
+
+    branch: str
+    conversation: UUID | None = None
+    version: int = 0
+
+
+class _Read(NamedTuple):
+    """A branch as it was read at a version; `current` may have its last items alone."""
+
+    branch: str
+    current: BranchItems
+    version: int
+
+    @property
+    def stream(self) -> str:
+        return _stream_of(self.branch)
+
+
+class Branches:
+    """The branches of one session; safe to share between threads."""
+
+    def __init__(self, session: ItemSession) -> None:
+        """Begin on the main branch."""
+        self._session = session
+        self._pointer = _Pointer(MAIN)
+        self._lock = threading.Lock()
+
+    @property
+    def _is_main(self) -> bool:
+        return self._pointer.branch == MAIN
+
+    # Reading and writing on a branch.
+
+    def load(self, branch: str | None = None, last: int | None = None) -> Loaded:
+        """Return what a branch holds, the current one without a name: all of it, or the last items."""
+        if branch == MAIN or (branch is None and self._is_main):
+            return self._session.load(last=last)
+        read = self._read(branch, last)
+        return Loaded(tuple(reversed(read.current.items)), read.current.state, read.version)
+
+    def add(self, items: Sequence[NewItem]) -> None:
+        """Record items behind the current branch."""
+        if self._is_main:
+            self._session.record(items)
+            return
+
+        def add() -> None:
+            read = self._read(None, 0)
+            self._session.record(items, stream=read.stream, expected_version=read.version)
+
+        _again(add)
+
+    def pop(self) -> HeldItem | None:
+        """Take the last item off the current branch; other branches that hold it keep it."""
+        if self._is_main:
+            return self._session.pop()
+
+        def pop() -> HeldItem | None:
+            read = self._read(None, 1)
+            if not read.current.items:
+                return None
+            (item,) = read.current.items
+            if item.version > read.current.begun:
+                self._session.events.append((ItemWithdrawn(version=item.version),), read.version)
+            else:
+                kept = ((0, item.version - 1),)
+                self.replace(kept, (), branch=read.branch, expected_version=read.version)
+            return item
+
+        return _again(pop)
+
+    def replace(
+        self,
+        kept: Sequence[tuple[int, int]],
+        items: Sequence[NewItem],
+        *,
+        branch: str,
+        expected_version: int,
+    ) -> None:
+        """Let a branch keep ranges of versions, and new items behind; errors as `ItemSession.replace`."""
+        stream = _stream_of(branch)
+        self._session.replace(kept, items, stream=stream, expected_version=expected_version)
+
+    def put(self, branch: str, state: Mapping[str, Any]) -> None:
+        """Let a branch keep something by name."""
+        self._session.record(stream=_stream_of(branch), state=state)
+
+    def clear(self) -> None:
+        """Let the session hold nothing, and go on with the main branch."""
+        self._session.clear()
+        if not self._is_main:
+            self._point(_Pointer(MAIN))
+
+    # The branches themselves.
+
+    def create(self, turn: int, name: str | None) -> str:
+        """Begin a branch with what comes before a turn of the current one, go on with it, return its name.
+
+        InvalidInput where no user's message begins that turn, or the name was used before.
+        """
+        if name is not None:
+            _must_be_a_name(name)
+
+        def create() -> str:
+            read = self._read()
+            before = _begin_of(turn, read)
+            branch = self._unused_name(name, turn, read.version)
+            origin = StatePut(
+                framework=FRAMEWORK,
+                stream=branch,
+                key=ORIGIN,
+                value=Origin(read.stream, before).value(),
+            )
+            self._session.events.append((origin,), read.version)
+            self._point(self._pointer_to(branch, read.version + 1))
+            return branch
+
+        return _again(create)
+
+    def switch(self, branch: str) -> None:
+        """Go on with another branch; InvalidInput where it is not there."""
+        self._point(self._pointer_to(branch, self._must_exist(branch)))
+
+    def delete(self, branch: str, *, force: bool) -> None:
+        """Let a branch hold nothing; the record keeps what it held.
+
+        InvalidInput for the main branch, one that is not there, and the current one without `force`.
+        """
+        _must_be_a_name(branch)
+        if branch == MAIN:
+            raise InvalidInput("the main branch cannot be deleted: clear the session")
+        is_current = branch == self._pointer.branch
+        if is_current and not force:
+            raise InvalidInput(
+                f"branch {branch!r} is the current one: switch to another one, or use force"
+            )
+        self._must_exist(branch)
+        self._session.clear(branch)
+        if is_current:
+            self._point(_Pointer(MAIN))
+
+    def all(self) -> list[Branch]:
+        """Return the branches in the order in which they began, the main one first."""
+        told = self._session.events.attempt(_everything)
+        names = dict.fromkeys((MAIN, *_names(event for _, event in told)))
+        return [found for name in names if (found := _folded(name, told)) is not None]
+
+    def one(self, branch: str | None = None) -> Branch:
+        """Return a branch, the current one without a name; one that is not there holds nothing."""
+        name = self._read(branch, 0).branch
+        told = self._session.events.attempt(_everything)
+        return _folded(name, told) or Branch(name, (), {}, 0, {})
+
+    def resolved(self) -> str:
+        """Return the name of the current branch: the main one where the session was emptied since."""
+        return MAIN if self._is_main else self._read(None, 0).branch
+
+    # How it is done.
+
+    def _read(self, branch: str | None = None, last: int | None = None) -> _Read:
+        """Read a branch, the current one without a name: all of it, or the last items."""
+        if branch is not None:
+            _must_be_a_name(branch)
+
+        def read(held: Stream) -> _Read:
+            version = held.head().version
+            name = self._resolved(held, version) if branch is None else branch
+            current = BranchItems(FRAMEWORK, _stream_of(name), last)
+            if not current.is_complete:
+                for at, event in backwards(held, version, last):
+                    current.take(at, event)
+                    if current.is_complete:
+                        break
+            return _Read(name, current, version)
+
+        return self._session.events.attempt(read)
+
+    def _resolved(self, held: Stream, version: int) -> str:
+        """Return the current branch at a version: the main one where the session was emptied since."""
+        pointer = self._pointer
+        if pointer.branch == MAIN:
+            return MAIN
+        if pointer.conversation != held.found() or _emptied(held, pointer.version, version):
+            moved = _Pointer(MAIN)
+        else:
+            moved = pointer._replace(version=version)
+        with self._lock:
+            # Another task may have switched since.
+            if self._pointer is pointer:
+                self._pointer = moved
+        return moved.branch
+
+    def _pointer_to(self, branch: str, version: int) -> _Pointer:
+        conversation = self._session.events.attempt(lambda held: held.found())
+        return _Pointer(branch, conversation, version)
+
+    def _point(self, pointer: _Pointer) -> None:
+        with self._lock:
+            self._pointer = pointer
+
+    def _unused_name(self, name: str | None, turn: int, version: int) -> str:
+        used = self._session.events.attempt(lambda held: _used_names(held, version))
+        if name is None:
+            return next(made for made in _made_names(turn) if made not in used)
+        if name in used:
+            raise InvalidInput(
+                f"a branch of this session was called {name!r} before: choose another name"
+            )
+        return name
+
+    def _must_exist(self, branch: str) -> int:
+        """Return the version at which a branch was there."""
+        read = self._read(branch, 1)
+        if branch != MAIN and not (read.current.begun or read.current.items):
+            raise InvalidInput(f"there is no branch {branch!r}")
+        return read.version
+
+
+def _must_be_a_name(branch: object) -> None:
+    name = text_given("the name of a branch", branch)
+    if not name.strip() or "\x00" in name or len(name) > LONGEST_ID:
+        raise InvalidInput(
+            f"the name of a branch is a text of 1 to {LONGEST_ID:,} characters without NUL, "
+            "and not blank"
+        )
+
+
+def _stream_of(branch: str) -> str:
+    return "" if branch == MAIN else branch
+
+
+def _begin_of(number: int, read: _Read) -> int:
+    """Return the version of the user's message that a turn begins with."""
+    for turn in turns_of(reversed(read.current.items)):
+        if turn.number == number and number > 0:
+            return turn.first.version
+    raise InvalidInput(f"turn {number} has no message of a user in branch {read.branch!r}")
+
+
+def _everything(held: Stream) -> list[tuple[RecordedEvent, Event]]:
+    """Return all item events of a session, in order."""
+    read = ((recorded, item_event(held, recorded)) for recorded in held.read())
+    return [(recorded, event) for recorded, event in read if event is not None]
+
+
+def _folded(name: str, told: Sequence[tuple[RecordedEvent, Event]]) -> Branch | None:
+    """Return a branch; None where it is not there. The main one always is."""
+    current = BranchItems(FRAMEWORK, _stream_of(name))
+    for recorded, event in reversed(told):
+        current.take(recorded.version, event)
+    if name != MAIN and not (current.begun or current.items):
+        return None
+    recorded_at = {recorded.version: recorded.recorded_at for recorded, _ in told}
+    return Branch(name, tuple(reversed(current.items)), current.state, current.begun, recorded_at)
+
+
+def _names(events: Iterable[Event]) -> Iterator[str]:
+    """Yield the names of all branches that ever were, in the order in which they began."""
+    for event in events:
+        if isinstance(event, ItemRecorded | StatePut) and event.framework == FRAMEWORK:
+            yield event.stream or MAIN
+
+
+def _used_names(held: Stream, version: int) -> set[str]:
+    return {MAIN, *_names(event for _, event in forwards(held, version))}
+
+
+def _made_names(turn: int) -> Iterator[str]:
+    yield f"branch_from_turn_{turn}"
+    yield from (f"branch_from_turn_{turn}_{number}" for number in itertools.count(2))
+
+
+def _emptied(held: Stream, after: int, version: int) -> bool:
+    """Whether a session was cleared as a whole between two versions."""
+    events = forwards(held, version, after=after)
+    return any(isinstance(event, StreamCleared) and event.whole for _, event in events)
+
+
+def _again(act: Callable[[], T]) -> T:
+    """Do what another writer may come before, until none does."""
+    while True:
+        try:
+            return act()
+        except VersionConflict:
+            continue

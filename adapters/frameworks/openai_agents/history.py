@@ -1,0 +1,38 @@
+"""Where the history of a run is: the branches of a session in one store, waited for by coroutines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+
+from onrecord.adapters.frameworks.awaiting import settled
+from onrecord.adapters.frameworks.openai_agents.branches import FRAMEWORK, Branches
+from onrecord.adapters.frameworks.sessions import Sessions
+from onrecord.adapters.store import Store
+from onrecord.projections.frameworks.current_items import HeldItem
+
+if TYPE_CHECKING:
+    from agents.items import TResponseInputItem
+
+T = TypeVar("T")
+
+
+class History(NamedTuple):
+    """A session in one of the stores that it may be in."""
+
+    store: Store
+    branches: Branches
+
+    async def settled(self, step: Callable[[], T]) -> T:
+        """Return what a step gives; a cancelled caller waits for its end."""
+        return await settled(self.store, step)
+
+
+def history_in(store: Store, session_id: str) -> History:
+    """Return the session of an id in a store."""
+    return History(store, Branches(Sessions(store, FRAMEWORK).session(session_id)))
+
+
+def items_of(held: Iterable[HeldItem]) -> list[TResponseInputItem]:
+    """Return items as the SDK has them."""
+    return [cast("TResponseInputItem", each.item) for each in held]
