@@ -14,6 +14,7 @@ from onrecord.adapters.streams.stream import Done, Stream
 from onrecord.domain.admission import must_refer_back
 from onrecord.domain.errors import IdempotencyMismatch, InvalidContent, VersionConflict
 from onrecord.domain.items import (
+    ItemAmended,
     ItemRecorded,
     ItemsReplaced,
     ItemWithdrawn,
@@ -143,6 +144,24 @@ class ItemSession:
         new = (self._recorded(item, stream) for item in items)
         return self.events.append((replaced, *new), expected_version)
 
+    def amend(self, version: int, item: JsonObject, *, stream: str = "") -> Done:
+        """Let the item at a version say something else, at its place and under its id.
+
+        InvalidContent where the stream holds no item there now, and for what is no JSON object;
+        MalformedJson for NaN and the like. It costs what was recorded behind the item.
+        """
+        _must_be_object(item)
+
+        def amend_held() -> Done:
+            held, at = self.events.attempt(lambda held: self._held_at(held, stream, version))
+            if held is None:
+                raise InvalidContent(
+                    f"the stream holds no item at version {version}: amend one that `load` returns"
+                )
+            return self.events.append((ItemAmended(version=version, item=item),), at)
+
+        return self._again(amend_held)
+
     def clear(self, stream: str | None = None) -> None:
         """Let a stream hold nothing, or, without its name, all streams; the record keeps what it held."""
         if self.version():
@@ -189,8 +208,7 @@ class ItemSession:
     # How it is done.
 
     def _recorded(self, new: NewItem, stream: str) -> ItemRecorded:
-        if not _is_object(new.item):
-            raise InvalidContent("an item is a JSON object: its names are texts")
+        _must_be_object(new.item)
         return ItemRecorded(
             framework=self._framework, stream=stream, item_id=new.item_id, item=new.item
         )
@@ -233,6 +251,16 @@ class ItemSession:
         state = {key: value for key, value in current.state.items() if value is not None}
         return Loaded(tuple(reversed(current.items)), state, version)
 
+    def _held_at(self, held: Stream, stream: str, version: int) -> tuple[HeldItem | None, int]:
+        """Return the item that a stream holds at a version, and the version it was read at."""
+        current, end = CurrentItems(self._framework, stream), held.head().version
+        for at, event in backwards(held, end):
+            if at < version:
+                break
+            current.take(at, event)
+        found = (item for item in current.items if item.version == version)
+        return next(found, None), end
+
     def _again(self, act: Callable[[], T], expected_version: int | None = None) -> T:
         """Do what another writer may come before, until none does; at once if the caller names a version."""
         while True:
@@ -243,8 +271,8 @@ class ItemSession:
                     raise
 
 
-def _is_object(value: object) -> bool:
-    """Return whether a framework's value is what it says: nobody else checked it."""
-    if not isinstance(value, dict):
-        return False
-    return all(isinstance(name, str) for name in cast("dict[object, object]", value))
+def _must_be_object(value: object) -> None:
+    """Raise InvalidContent where a framework's value is not what it says: nobody else checked it."""
+    names = cast("dict[object, object]", value) if isinstance(value, dict) else (None,)
+    if not all(isinstance(name, str) for name in names):
+        raise InvalidContent("an item is a JSON object: its names are texts")

@@ -83,7 +83,7 @@ class CurrentItems:
                 self._take_item(version, event)
             case ItemWithdrawn() | ContentRedacted():
                 self._withdrawn.add(event.version)
-            case ItemAmended():
+            case ItemAmended() if version not in self._withdrawn:
                 self._amended.setdefault(event.version, event.item)
             case ItemsReplaced() if self._is_of(event.framework, event.stream):
                 self._kept.append((version, event.kept))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.events import Event
-from onrecord.domain.items import ItemRecorded, StreamCleared
+from onrecord.domain.items import ItemAmended, ItemRecorded, StreamCleared
 from onrecord.domain.jsontext import JsonObject
 
 
@@ -35,6 +35,8 @@ class KnownItems:
                 self._cleared = version
             case ItemRecorded(framework=self.framework, stream=self.stream, item_id=str()):
                 self._add(version, event)
+            case ItemAmended():
+                self._amend(event)
             case _:
                 return
 
@@ -60,6 +62,13 @@ class KnownItems:
         if item.item in known.items:
             return None
         return item.model_copy(update={"beside": known.version})
+
+    def _amend(self, event: ItemAmended) -> None:
+        """Know an item by what it says since, too; no other stream has an item at its version."""
+        for item_id, known in self._known.items():
+            if known.version == event.version:
+                self._known[item_id] = _Known(known.version, (*known.items, event.item))
+                return
 
     def _add(self, version: int, event: ItemRecorded) -> None:
         item_id = event.item_id or ""
