@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 from uuid import UUID, uuid5
 
 from pydantic import ValidationError
@@ -40,16 +40,15 @@ from onrecord.projections.api import known_api
 from onrecord.projections.frameworks.current_items import TYPES, CurrentItems, HeldItem
 from onrecord.projections.frameworks.item_messages import ItemMessage, Reading, Unread
 from onrecord.projections.frameworks.readings import reading_of
+from onrecord.projections.frameworks.recorded_links import SaidEvent, recorded_links
 from onrecord.projections.history.history import History, Missing, Note
 from onrecord.projections.history.turns import history
 from onrecord.projections.history.windows import EVERYTHING, Window
 
 _ITEM: Final = "item.recorded"
+_REQUEST: Final = "request.sent"
 _IN_FORCE: Final = frozenset({"instructions.set", "tools.declared", *TYPES})
 """Events that hold behind the edge of a window: what sets something, or says how others are told."""
-
-Events: TypeAlias = list[tuple[int, Event]]
-"""What items say, each event with the version of the item that says it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +91,7 @@ def whole_turn_events(backend: Backend, segments: tuple[LineSegment, ...]) -> Tu
 class _Said(NamedTuple):
     """What the items of a stream become, and what does not."""
 
-    events: Events
+    events: Sequence[SaidEvent]
     blobs: Mapping[str, bytes]
     unread: Sequence[Unread]
 
@@ -109,13 +108,17 @@ class _Items:
         read: list[Told] = []
         blobs: dict[str, bytes] = {}
         notes: list[Note] = []
+        recorded = _recorded_off_the_wire(events)
         for conversation_id, own in _by_conversation(events).items():
             said: dict[int, list[Told]] = defaultdict(list)
             for framework in _frameworks(own):
                 stream = self._said(framework, conversation_id, own)
                 blobs.update(stream.blobs)
                 notes += [Note("left out", "item", *each) for each in stream.unread]
-                _put(said, stream.events, own)
+                links = recorded_links(stream.events, recorded) if recorded else {}
+                notes += _linked_notes(stream.events, links)
+                rest = [each for place, each in enumerate(stream.events) if place not in links]
+                _put(said, rest, own)
             read += [told for event in own for told in said.get(event.version) or (event,)]
         return TurnEvents(read, blobs, tuple(notes), has_items=True)
 
@@ -169,13 +172,28 @@ def _held(framework: str, events: Sequence[Told]) -> CurrentItems:
     return current
 
 
-def _put(said: dict[int, list[Told]], events: Events, items: Sequence[Told]) -> None:
+def _recorded_off_the_wire(events: Sequence[Told]) -> list[tuple[int, Event]]:
+    """Return what was said beside items, with its versions; nothing where no request was sent."""
+    if not any(event.type == _REQUEST for event in events):
+        return []
+    beside = known_events(event for event in events if event.type not in TYPES)
+    return [(told.version, event) for told, event in beside if event.line is None]
+
+
+def _linked_notes(events: Sequence[SaidEvent], links: Mapping[int, int]) -> list[Note]:
+    """Return a note on each item that says what was recorded off the wire too."""
+    versions = {events[place].version: version for place, version in links.items()}
+    why = "linked: what it says stands as it was recorded off the wire, at version {}"
+    return [Note("noted", "linked", at, why.format(to)) for at, to in versions.items()]
+
+
+def _put(said: dict[int, list[Told]], events: Sequence[SaidEvent], items: Sequence[Told]) -> None:
     """Put each event in the place of the item with which its message begins."""
     by_version = {item.version: item for item in items}
     place = 0
-    for version, event in events:
-        place = max(place, version)
-        said[place].append(_told(by_version[version], event))
+    for each in events:
+        place = max(place, each.version)
+        said[place].append(_told(by_version[each.version], each.event))
 
 
 def _told(item: Told, event: Event) -> Told:
@@ -212,20 +230,22 @@ def _is_message(api: str, message: ItemMessage) -> bool:
 
 def _recorded(
     api: str, messages: Sequence[ItemMessage], responses: Iterator[UUID]
-) -> tuple[Events, dict[str, bytes]]:
+) -> tuple[list[SaidEvent], dict[str, bytes]]:
     """Return the events that a request with these messages says; InvalidInput where it is none."""
     wire = WIRES[api]
     body = {known_api(api).messages: [each.value for each in messages]}
     sent = wire.read_request(jsontext.write(body))
     skipped = len(messages) - len(sent.messages)
-    said: Events = []
+    said: list[SaidEvent] = []
     blobs: dict[str, bytes] = {}
     if sent.system is not None:
         setting, blobs = instructions_set(sent)
-        said += [(messages[0].version_of(0), event) for event in setting]
+        said += [SaidEvent(messages[0].version_of(0), event, -1) for event in setting]
     events, spilled = wire.request_events(sent, sent.pieces, responses, None)
     version_of = _versions(sent, messages[skipped:])
-    said += [(version_of(piece), event) for event, piece in placed(sent, events)]
+    for event, piece in placed(sent, events):
+        number = skipped + sent.pieces[piece].message
+        said.append(SaidEvent(version_of(piece), event, number, messages[number].answer_ids))
     return said, {**blobs, **spilled}
 
 

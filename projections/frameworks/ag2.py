@@ -8,7 +8,7 @@ from typing import Any, cast
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.frameworks.chat_messages import API, answer, call, result, text
 from onrecord.projections.frameworks.current_items import HeldItem
-from onrecord.projections.frameworks.item_messages import ItemMessage, Reading, Unread
+from onrecord.projections.frameworks.item_messages import ItemMessage, Reading, Unread, ids_among
 
 
 def read_items(items: Sequence[HeldItem]) -> Reading:
@@ -21,7 +21,8 @@ def read_items(items: Sequence[HeldItem]) -> Reading:
     unread: list[Unread] = []
     for held in items:
         said, left_out = _read(held.item)
-        messages += [ItemMessage((held.version,), each) for each in said]
+        ids = ids_among(held.item.get("response_id"))
+        messages += [ItemMessage((held.version,), each, ids) for each in said]
         unread += [Unread(held.version, f"an event of AG2: {kind}") for kind in left_out]
     return Reading(API, tuple(messages), tuple(unread))
 

@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.frameworks.chat_messages import API, answer, call, picture, result, text
 from onrecord.projections.frameworks.current_items import HeldItem
-from onrecord.projections.frameworks.item_messages import ItemMessage, Reading, Unread
+from onrecord.projections.frameworks.item_messages import ItemMessage, Reading, Unread, ids_among
 
 _ROLES: Final = ("system", "developer", "user", "assistant", "tool")
 
@@ -19,7 +19,8 @@ def read_items(items: Sequence[HeldItem]) -> Reading:
     unread: list[Unread] = []
     for held in items:
         said, left_out = _read(held.item)
-        messages += [ItemMessage((held.version,), each) for each in said]
+        ids = ids_among(held.item.get("message_id"))
+        messages += [ItemMessage((held.version,), each, ids) for each in said]
         unread += [Unread(held.version, f"a part of a message: {kind}") for kind in left_out]
     return Reading(API, tuple(messages), tuple(unread))
 

@@ -17,6 +17,7 @@ from onrecord.projections.frameworks.item_messages import (
     ItemMessage,
     Reading,
     Unread,
+    ids_among,
 )
 
 API: Final = "anthropic-messages"
@@ -77,15 +78,17 @@ def _add(messages: list[ItemMessage], answers: dict[str, int], held: HeldItem) -
     answer = message.get("id") if message["role"] == "assistant" else None
     if isinstance(answer, str) and answer in answers:
         at = answers[answer]
-        versions, value = messages[at]
-        versions = (*versions, *(held.version for _ in blocks))
-        messages[at] = ItemMessage(versions, {**value, "content": [*value["content"], *blocks]})
+        known = messages[at]
+        versions = (*known.versions, *(held.version for _ in blocks))
+        value = {**known.value, "content": [*known.value["content"], *blocks]}
+        messages[at] = known._replace(versions=versions, value=value)
         return
     if isinstance(answer, str):
         answers[answer] = len(messages)
     content = message["content"] if answer is None else blocks
     versions = (held.version,) if answer is None else tuple(held.version for _ in blocks)
-    messages.append(ItemMessage(versions, {"role": message["role"], "content": content}))
+    value = {"role": message["role"], "content": content}
+    messages.append(ItemMessage(versions, value, ids_among(answer)))
 
 
 def _blocks(content: str | list[Any]) -> list[Any]:

@@ -12,14 +12,22 @@ class ItemMessage(NamedTuple):
     """A message, as it stands in a request of its API.
 
     `versions` are those of the items that hold it: one, or one for each block of its content.
+    `answer_ids` are the ids of the provider's answer that it is, as far as its items name them beside
+    its `value`.
     """
 
     versions: tuple[int, ...]
     value: JsonObject
+    answer_ids: tuple[str, ...] = ()
 
     def version_of(self, block: int) -> int:
         """Return the version of the item that holds a block, by its number from 0."""
         return self.versions[min(block, len(self.versions) - 1)]
+
+
+def ids_among(*values: object) -> tuple[str, ...]:
+    """Return those values that can be ids: texts that are not empty."""
+    return tuple(dict.fromkeys(value for value in values if isinstance(value, str) and value))
 
 
 class ItemContents(NamedTuple):

@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.frameworks.chat_messages import call, picture, text
+from onrecord.projections.frameworks.item_messages import ids_among
 
 _ROLES: Final = {"human": "user", "user": "user", "ai": "assistant", "assistant": "assistant"} | {
     "AIMessageChunk": "assistant",
@@ -26,6 +27,14 @@ def read_message(value: object) -> JsonObject | None:
     members = _members_of(value)
     kind = members.get("type", members.get("role"))
     return _message(kind, members) if isinstance(kind, str) else None
+
+
+def answer_ids(value: object) -> tuple[str, ...]:
+    """Return the ids of the provider's answer that a message names; its own id may be LangChain's."""
+    members = _members_of(value)
+    metadata: Any = members.get("response_metadata")
+    named = cast("JsonObject", metadata).get("id") if isinstance(metadata, dict) else None
+    return ids_among(named, members.get("id"))
 
 
 def parts_left_out(value: object) -> list[str]:

@@ -17,7 +17,11 @@ from onrecord.projections.frameworks.checkpoints import (
 )
 from onrecord.projections.frameworks.current_items import HeldItem
 from onrecord.projections.frameworks.item_messages import ItemMessage, Reading, Unread
-from onrecord.projections.frameworks.langchain_messages import parts_left_out, read_message
+from onrecord.projections.frameworks.langchain_messages import (
+    answer_ids,
+    parts_left_out,
+    read_message,
+)
 from onrecord.projections.frameworks.shared_values import ItemAt, restored
 
 _CHANNEL: Final = "messages"
@@ -36,14 +40,14 @@ def read_items(items: Sequence[HeldItem], item_at: ItemAt) -> Reading:
     except _OTHERWISE:
         why = f"a checkpoint whose channel `{_CHANNEL}` cannot be read"
         return Reading(API, (), (Unread(version, why),))
-    read = [(at, read_message(member)) for at, member in members]
+    read = [(at, read_message(member), answer_ids(member)) for at, member in members]
     why = "a message that is none of LangChain's"
-    unread = [Unread(at, why) for at, message in read if message is None]
+    unread = [Unread(at, why) for at, message, _ in read if message is None]
     for at, member in members:
         unread += [Unread(at, f"a part of a message: {kind}") for kind in parts_left_out(member)]
     return Reading(
         API,
-        tuple(ItemMessage((at,), message) for at, message in read if message is not None),
+        tuple(ItemMessage((at,), message, ids) for at, message, ids in read if message is not None),
         tuple(unread),
     )
 

@@ -16,6 +16,7 @@ from onrecord.projections.frameworks.item_messages import (
     ItemMessage,
     Reading,
     Unread,
+    ids_among,
 )
 
 API: Final = "openai-responses"
@@ -31,7 +32,7 @@ def read_items(items: Sequence[HeldItem]) -> Reading:
         if why := _why_unread(held.item):
             unread.append(Unread(held.version, why))
         else:
-            messages.append(ItemMessage((held.version,), _sent(held.item)))
+            messages.append(ItemMessage((held.version,), _sent(held.item), _answer_ids(held.item)))
     return Reading(API, tuple(messages), tuple(unread))
 
 
@@ -58,6 +59,15 @@ def _why_unread(item: JsonObject) -> str | None:
             return None
         case _:
             return "an item that says neither its role nor its type"
+
+
+def _answer_ids(item: JsonObject) -> tuple[str, ...]:
+    """Return the id of the answer that an item is of; one of the Responses API has an id of its own."""
+    match item:
+        case {"provider_data": {"response_id": answer}}:
+            return ids_among(answer)
+        case _:
+            return ()
 
 
 def _sent(item: JsonObject) -> JsonObject:

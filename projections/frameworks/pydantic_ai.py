@@ -8,7 +8,7 @@ from typing import Any, cast
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.frameworks.chat_messages import API, answer, call, picture, result, text
 from onrecord.projections.frameworks.current_items import HeldItem
-from onrecord.projections.frameworks.item_messages import ItemMessage, Reading, Unread
+from onrecord.projections.frameworks.item_messages import ItemMessage, Reading, Unread, ids_among
 
 
 def read_items(items: Sequence[HeldItem], state: Mapping[str, object]) -> Reading:
@@ -17,8 +17,10 @@ def read_items(items: Sequence[HeldItem], state: Mapping[str, object]) -> Readin
     unread: list[Unread] = []
     for held in _line(items, state):
         message = held.item.get("message")
-        said, left_out = _read(cast("JsonObject", message) if isinstance(message, dict) else {})
-        messages += [ItemMessage((held.version,), each) for each in said]
+        members = cast("JsonObject", message) if isinstance(message, dict) else {}
+        said, left_out = _read(members)
+        ids = ids_among(members.get("provider_response_id"))
+        messages += [ItemMessage((held.version,), each, ids) for each in said]
         unread += [Unread(held.version, f"a part of a message: {kind}") for kind in left_out]
     return Reading(API, tuple(messages), tuple(unread))
 

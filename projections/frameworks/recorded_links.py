@@ -1,0 +1,262 @@
+"""Which items say what was recorded off the wire as well, so that a history has it once.
+
+An answer is known by the ids of its provider, a result by its call. What was said before an answer that
+both have was sent with its request: of that, what is the same stands once, in the order of both. No
+words make an answer that came off the wire the same as an item.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from onrecord.domain.events import (
+    DocumentExtracted,
+    Event,
+    RequestSent,
+    ResponseCompleted,
+    ResponseInterrupted,
+)
+from onrecord.projections.matching.recorded_units import RecordedUnit, recorded_units
+from onrecord.projections.matching.units import Unit
+
+_ID: Final = "id:"
+_SEAL: Final = "seal:"
+_CALL: Final = "call:"
+
+
+class SaidEvent(NamedTuple):
+    """What an item says, as an event.
+
+    `version` is the item's. `message` numbers the message that it is of; `answer_ids` are the ids of
+    a provider's answer that the item names.
+    """
+
+    version: int
+    event: Event
+    message: int
+    answer_ids: tuple[str, ...] = ()
+
+
+def recorded_links(
+    said: Sequence[SaidEvent], recorded: Sequence[tuple[int, Event]]
+) -> Mapping[int, int]:
+    """Return which events that items say were recorded off the wire, and at which version.
+
+    Both are in order, the events of the main branch alone. What is said is given by its place among
+    `said`; an answer has the version of its end.
+    """
+    return _Linking(said, recorded).links()
+
+
+@dataclass(slots=True)
+class _Answer:
+    """An answer of the main branch: its places among the units, and the version of its last event.
+
+    It was `received` off the wire; else a request had it, as an answer of before.
+    """
+
+    first: int
+    last: int
+    version: int
+    received: bool
+
+
+class _Anchor(NamedTuple):
+    """Where an answer stands that both have: the units of its message, and of what was recorded."""
+
+    first: int
+    last: int
+    answer: _Answer
+
+
+@dataclass(slots=True)
+class _Recorded:
+    """What the main branch has: units, answers by their ids, and the last request's place."""
+
+    events: Sequence[tuple[int, Event]]
+    units: list[RecordedUnit] = field(init=False)
+    answers: dict[UUID, _Answer] = field(default_factory=dict[UUID, _Answer])
+    named: dict[str, set[UUID]] = field(default_factory=lambda: defaultdict(set))
+    calls: dict[str, list[tuple[UUID, str]]] = field(default_factory=lambda: defaultdict(list))
+    results: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    sent: int = 0
+
+    def __post_init__(self) -> None:
+        self.units = recorded_units((n, event) for n, (_, event) in enumerate(self.events))
+        for place, recorded in enumerate(self.units):
+            self._take(place, recorded)
+        for number, (version, event) in enumerate(self.events):
+            if isinstance(event, RequestSent):
+                self.sent = number
+            if isinstance(event, ResponseCompleted | ResponseInterrupted):
+                self._close(version, event)
+
+    def version_of(self, place: int) -> int:
+        return self.events[self.units[place].version][0]
+
+    def answer_of(self, place: int) -> _Answer | None:
+        """Return the answer that a unit is of."""
+        response = _response_of(self.events[self.units[place].version][1])
+        return None if response is None else self.answers.get(response)
+
+    def _take(self, place: int, recorded: RecordedUnit) -> None:
+        unit, version = recorded.unit, self.version_of(place)
+        if unit.result_of is not None:
+            self.results[unit.result_of].append(place)
+        response = _response_of(self.events[recorded.version][1])
+        if response is None:
+            return
+        answer = self.answers.setdefault(response, _Answer(place, place, version, received=False))
+        answer.last, answer.version = place, version
+        for name in _provider_ids(unit):
+            self.named[name].add(response)
+        for call in _calls_of(unit):
+            self.calls[call].append((response, unit.says))
+
+    def _close(self, version: int, closing: ResponseCompleted | ResponseInterrupted) -> None:
+        answer = self.answers.get(closing.response)
+        if answer is None:
+            return
+        answer.version, answer.received = version, True
+        if closing.provider_id is not None:
+            self.named[closing.provider_id].add(closing.response)
+
+
+class _Linking:
+    def __init__(self, said: Sequence[SaidEvent], recorded: Sequence[tuple[int, Event]]) -> None:
+        self._said = said
+        self._units = recorded_units((n, each.event) for n, each in enumerate(said))
+        self._recorded = _Recorded(recorded)
+        self._linked: dict[int, int] = {}
+        """Versions, by the places of units."""
+        self._whole: dict[int, int] = {}
+        """Versions, by the messages whose answers are linked."""
+
+    def links(self) -> Mapping[int, int]:
+        anchors = list(self._anchors())
+        self._link_results()
+        at = recorded_at = 0
+        for first, last, answer in anchors:
+            if answer.first >= recorded_at:
+                pairs = self._pairs(range(at, first), range(recorded_at, answer.first))
+                self._linked.update(pairs)
+                recorded_at = answer.last + 1
+            at = last + 1
+        self._link_rest(at, recorded_at)
+        return dict(self._events_linked())
+
+    # Answers, by the ids of their providers.
+
+    def _anchors(self) -> Iterator[_Anchor]:
+        messages: dict[int, list[int]] = defaultdict(list)
+        for place, recorded in enumerate(self._units):
+            said = self._said[recorded.version]
+            if _response_of(said.event) is not None:
+                messages[said.message].append(place)
+        calls = Counter(call for each in self._units for call in _calls_of(each.unit))
+        for message, places in messages.items():
+            if (answer := self._answer(places, calls)) is not None:
+                self._whole[message] = answer.version
+                self._linked.update((place, answer.version) for place in places)
+                yield _Anchor(places[0], places[-1], answer)
+
+    def _answer(self, places: Sequence[int], calls: Mapping[str, int]) -> _Answer | None:
+        """Return the recorded answer that a message is."""
+        units = [self._units[place].unit for place in places]
+        ids = self._said[self._units[places[0]].version].answer_ids
+        named = [
+            self._recorded.named.get(name, set[UUID]())
+            for name in (*ids, *(name for unit in units for name in _provider_ids(unit)))
+        ]
+        found = [next(iter(responses)) for responses in named if len(responses) == 1]
+        if not found:
+            found = list(self._by_calls(units, calls))
+        return self._recorded.answers.get(found[0]) if found else None
+
+    def _by_calls(self, units: Sequence[Unit], calls: Mapping[str, int]) -> Iterator[UUID]:
+        """Yield the answers that make the same calls, under ids that stand for one call alone."""
+        for unit in units:
+            for call in _calls_of(unit):
+                made = self._recorded.calls.get(call, ())
+                if len(made) == calls[call] == 1 and made[0][1] == unit.says:
+                    yield made[0][0]
+
+    # Results, by the ids of their calls.
+
+    def _link_results(self) -> None:
+        linked = {call for place in self._linked for call in _calls_of(self._units[place].unit)}
+        results: dict[str, list[int]] = defaultdict(list)
+        for place, recorded in enumerate(self._units):
+            if recorded.unit.result_of is not None:
+                results[recorded.unit.result_of].append(place)
+        for call, places in results.items():
+            found = self._recorded.results.get(call, ())
+            if f"{_CALL}{call}" in linked and len(places) == len(found) == 1:
+                self._linked[places[0]] = self._recorded.version_of(found[0])
+
+    # What was said between, in order.
+
+    def _pairs(self, places: range, recorded: range) -> dict[int, int]:
+        """Return the units that are the same in the order of both, each with its recorded version."""
+        own = [place for place in places if place not in self._linked]
+        said = [_key(self._units[place].unit) for place in own]
+        sent = [self._sent_key(place) for place in recorded]
+        blocks = SequenceMatcher(None, said, sent, autojunk=False).get_matching_blocks()
+        return {
+            own[block.a + n]: self._recorded.version_of(recorded[block.b + n])
+            for block in blocks
+            for n in range(block.size)
+        }
+
+    def _sent_key(self, place: int) -> str | None:
+        answer = self._recorded.answer_of(place)
+        is_received = answer is not None and answer.received
+        return None if is_received else _key(self._recorded.units[place].unit)
+
+    def _link_rest(self, at: int, recorded_at: int) -> None:
+        """Link what stands behind the last answer that both have, where a request has all answers there."""
+        sent = sum(each.version < self._recorded.sent for each in self._recorded.units)
+        rest = range(at, len(self._units))
+        pairs = self._pairs(rest, range(recorded_at, max(sent, recorded_at)))
+        known = {*pairs, *self._linked}
+        if all(place in known for place in rest if self._units[place].unit.is_answer):
+            self._linked.update(pairs)
+
+    def _events_linked(self) -> Iterator[tuple[int, int]]:
+        """Yield the events of which all is linked."""
+        units: dict[int, list[int]] = defaultdict(list)
+        for place, recorded in enumerate(self._units):
+            units[recorded.version].append(place)
+        for number, said in enumerate(self._said):
+            places = units[number]
+            if places and all(place in self._linked for place in places):
+                yield number, self._linked[places[-1]]
+            elif isinstance(said.event, DocumentExtracted) and said.message in self._whole:
+                yield number, self._whole[said.message]
+
+
+def _response_of(event: Event) -> UUID | None:
+    response = getattr(event, "response", None)
+    return response if isinstance(response, UUID) else None
+
+
+def _provider_ids(unit: Unit) -> Iterator[str]:
+    """Yield the ids that a provider gave a block: an item's id, a seal."""
+    for name in unit.ids:
+        if name.startswith(_ID):
+            yield name.split(":", 2)[2]
+        elif name.startswith(_SEAL):
+            yield name
+
+
+def _calls_of(unit: Unit) -> Iterator[str]:
+    return (name for name in unit.ids if name.startswith(_CALL) and name != _CALL)
+
+
+def _key(unit: Unit) -> str:
+    return unit.says if unit.result_of is None else f"{_CALL}{unit.result_of}"

@@ -1,0 +1,165 @@
+"""What a framework stored and a recorded client said in one conversation stands in its history once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import onrecord
+from onrecord.adapters.frameworks.session import NewItem
+from onrecord.adapters.store import Store
+from tests.adapters.frameworks.recorded_runs import FIRST, FOUND, RUNS, SAID, SECOND, Run
+from tests.adapters.frameworks.written_sessions import APIS, complaints, texts
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with onrecord.connect(f"sqlite:///{tmp_path / 'log.db'}", actor="eve") as store:
+        yield store
+
+
+@pytest.fixture(params=RUNS)
+def run(request: pytest.FixtureRequest, store: Store) -> Iterator[Run]:
+    with RUNS[request.param](store) as opened:
+        yield opened
+
+
+def whole_run(run: Run, *, at_the_end: bool = False) -> None:
+    """Ask twice, with a call of a tool amid, and store each step as it comes, or each run at its end."""
+    for said, answers in ((FIRST, 2), (SECOND, 1)):
+        kept: list[NewItem] = []
+
+        def store_items(items: list[NewItem], kept: list[NewItem] = kept) -> None:
+            kept += items
+            if not at_the_end or run.framework in ("pydantic-ai", "langgraph"):
+                run.session.record(kept)
+                kept.clear()
+
+        store_items(run.prompt(said))
+        for number in range(answers):
+            store_items(run.ask())
+            if number + 1 < answers:
+                store_items(run.result(FOUND))
+        if kept:
+            run.session.record(kept)
+
+
+def linked(conversation: onrecord.Conversation) -> set[int | None]:
+    notes = conversation.request("openai-chat").report
+    return {note.version for note in notes if (note.deed, note.rule) == ("noted", "linked")}
+
+
+@pytest.mark.parametrize("at_the_end", [False, True])
+def test_each_answer_call_result_and_prompt_stands_once(run: Run, at_the_end: bool) -> None:
+    whole_run(run, at_the_end=at_the_end)
+    assert texts(run.conversation) == SAID
+    for api in APIS:
+        request = run.conversation.request(api)
+        assert complaints(api, request) == ()
+        spelled = str(request.body)
+        for said in (*(said for _, said in SAID if said), FOUND):
+            assert spelled.count(said) == 1, (api, said)
+    assert linked(run.conversation) == {item.version for item in run.session.load().items}
+
+
+def test_what_was_stored_before_the_client_was_recorded_stands_once(run: Run) -> None:
+    run.session.record(run.prompt(FIRST))
+    run.session.record(run.ask(recorded=False))
+    run.session.record(run.result(FOUND))
+    run.session.record(run.ask(recorded=False))
+    run.session.record(run.prompt(SECOND))
+    assert texts(run.conversation) == SAID[:-1]
+    answer = run.ask()
+    assert texts(run.conversation) == SAID
+    run.session.record(answer)
+    assert texts(run.conversation) == SAID
+    assert linked(run.conversation) == {item.version for item in run.session.load().items}
+
+
+def test_amid_a_run_the_prompt_stands_once(run: Run) -> None:
+    run.session.record(run.prompt(FIRST))
+    assert texts(run.conversation) == SAID[:1]
+    answer = run.ask()
+    assert texts(run.conversation) == SAID[:2]
+    run.session.record(answer)
+    result = run.result(FOUND)
+    run.session.record(result)
+    assert texts(run.conversation) == SAID[:2]
+    (asked, called, gave) = run.conversation.request("anthropic-messages").body["messages"]
+    assert (asked["role"], called["role"]) == ("user", "assistant")
+    assert [block["type"] for block in gave["content"]] == ["tool_result"]
+    assert FOUND in str(gave)
+
+
+def test_an_earlier_version_is_told_as_it_stood_then(run: Run) -> None:
+    run.session.record(run.prompt(FIRST))
+    before = run.conversation.head().version
+    run.session.record(run.ask())
+    assert [turn.text for turn in run.conversation.history(at=before)] == [FIRST]
+    assert texts(run.conversation) == SAID[:2]
+
+
+def test_the_same_words_under_another_id_are_another_answer(run: Run) -> None:
+    run.session.record(run.prompt(FIRST))
+    run.ask(recorded=False)
+    run.result(FOUND)
+    run.session.record(run.ask(recorded=False))
+    run.conversation.user(SECOND)
+    run.conversation.assistant("In depot North.")
+    assert [text for _, text in texts(run.conversation)] == [
+        *(FIRST, "In depot North.", SECOND, "In depot North.")
+    ]
+    assert linked(run.conversation) == set()
+
+
+def test_a_client_that_is_recorded_elsewhere_changes_nothing(run: Run, store: Store) -> None:
+    with type(run)(store, store.conversation("elsewhere")) as other:
+        whole_run(other)
+    assert texts(run.conversation) == texts(store.conversation("elsewhere")) == SAID
+    assert linked(run.conversation) == set()
+
+
+def test_what_is_on_a_side_branch_stands_as_the_framework_stored_it(run: Run) -> None:
+    run.conversation.user("A prompt of our own.")
+    run.conversation.assistant("An answer of our own.")
+    run.session.record(run.prompt(FIRST))
+    run.session.record(run.ask())
+    said = [FIRST, *(["Let me look."])]
+    assert [text for _, text in texts(run.conversation)][2:] == said
+    assert linked(run.conversation) == set()
+
+
+def test_what_the_framework_took_away_stands_as_it_was_recorded(run: Run) -> None:
+    whole_run(run)
+    run.session.clear()
+    assert texts(run.conversation) == SAID
+    assert linked(run.conversation) == set()
+
+
+def test_what_is_said_beside_a_recorded_run_stays(run: Run) -> None:
+    whole_run(run)
+    run.conversation.user(SECOND)
+    assert texts(run.conversation) == [*SAID, ("user", SECOND)]
+    run.session.record(run.prompt(SECOND))
+    assert texts(run.conversation) == [*SAID, ("user", f"{SECOND}\n{SECOND}")]
+
+
+def test_a_fork_and_a_window_have_each_answer_once(run: Run) -> None:
+    whole_run(run)
+    fork = run.conversation.fork("elsewhere")
+    fork.user("And NW-3?")
+    assert texts(fork) == [*SAID, ("user", "And NW-3?")]
+    request = run.conversation.request(
+        "openai-chat", window=onrecord.Window(exchanges=1, step=1)
+    )
+    assert [message["content"] for message in request.body["messages"]] == [SECOND, SAID[-1][1]]
+
+
+def test_an_answer_goes_back_to_its_api_as_it_came_off_the_wire(run: Run) -> None:
+    whole_run(run)
+    api = {"Claude": "anthropic-messages"}.get(type(run).__name__[:6], "openai-chat")
+    request = run.conversation.request("openai-responses" if run.sent[-1].get("type") else api)
+    again = next(iter(each for each in request.body.values() if isinstance(each, list)))
+    assert again[-1] == run.sent[-1]
