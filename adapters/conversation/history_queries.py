@@ -200,7 +200,9 @@ def _turns_since(
 
 
 def _behind(log: Log, segments: tuple[LineSegment, ...], since: int) -> tuple[LineSegment, ...]:
-    """Return the segments from the exchange on in which a version is."""
+    """Return the segments from the exchange on in which a version is; all of them for 0."""
+    if not since:
+        return segments
     before, behind = parted(segments, segments[-1].conversation_id, since)
     if not behind:
         return segments

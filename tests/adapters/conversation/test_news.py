@@ -119,6 +119,14 @@ def test_a_fork_has_nothing_new_of_what_it_was_forked_from(tmp_path: Path) -> No
     assert [texts for _, texts in told_in(fork.history())] == [["u1"], ["a1"], ["u2"]]
 
 
+def test_a_fork_tells_all_exchanges_of_what_it_was_forked_from(tmp_path: Path) -> None:
+    told = Retold(tmp_path)
+    told.exchange("u1", "a1")
+    told.exchange("u2", "a2")
+    fork = told.chat.fork("fork")
+    assert [texts for _, texts in told_in(fork.history())] == [["u1"], ["a1"], ["u2"], ["a2"]]
+
+
 def test_nothing_is_new_before_anything_was_said() -> None:
     with onrecord.connect("memory://") as store:
         assert store.conversation("new").history() == ()
