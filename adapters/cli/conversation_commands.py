@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from threading import Thread
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
@@ -121,12 +122,13 @@ def show(
 ) -> None:
     """Show the timeline of a conversation, a line for each block.
 
-    Piped: version, time, speaker, kind, marks, version that it answers, text, actor. With `--json` every
+    Piped: version, time, speaker, kind, marks, version that it answers, or is linked to, text, actor. With `--json` every
     event as it is stored, side branches included. Standard error says how many events are not
     shown, and why.
 
     Example: `onrecord show support/4711 --at 17`
     """
+    from onrecord.adapters.conversation.item_turns import linked_items
     from onrecord.adapters.terminal.actors import ShownActors
     from onrecord.adapters.terminal.side_branch_listing import LeftOut
     from onrecord.adapters.terminal.timeline_listing import changes_at, document
@@ -147,7 +149,8 @@ def show(
             return
         left_out = LeftOut(changes.losses)
         history = left_out.history(backend.read(conversation_id, until=until))
-        show_timeline(conversation, history, changes, actors)
+        linked = partial(linked_items, backend, conversation_id, until)
+        show_timeline(conversation, history, changes, actors, linked=linked)
         if sentence := left_out.sentence():
             output.note(f"{sentence}. `onrecord show {conversation} --lines` shows them.")
 
@@ -160,6 +163,7 @@ def _show_all(
     actors: ShownActors,
 ) -> None:
     """Show the timeline with side branches, and the instructions of requests on them."""
+    from onrecord.adapters.conversation.item_turns import linked_items
     from onrecord.adapters.terminal import side_branch_listing, timeline_listing
 
     conversation_id = conversation.conversation_id
@@ -175,6 +179,7 @@ def _show_all(
         events(),
         changes,
         actors,
+        linked=partial(linked_items, backend, conversation_id, until),
         instructions=side_branch_listing.side_branch_instructions(events, blob_of),
     )
 

@@ -24,7 +24,7 @@ from onrecord.adapters.streams.event_reading import (
     known_events,
     told_whole,
 )
-from onrecord.adapters.streams.lineage import LineSegment
+from onrecord.adapters.streams.lineage import LineSegment, lineage
 from onrecord.adapters.wire.requests import WireRequest, instructions_set, placed
 from onrecord.adapters.wire.wires import WIRES
 from onrecord.domain import jsontext
@@ -55,13 +55,16 @@ _IN_FORCE: Final = frozenset({"instructions.set", "tools.declared", *TYPES})
 class TurnEvents:
     """The events that turns are folded from; `blobs` are bytes, by digest, that the store may not have.
 
-    `notes` are on items that say nothing to a model. `has_items` says that a framework wrote some.
+    `notes` are on items that say nothing to a model, or what stands elsewhere. `has_items` says that a
+    framework wrote some. `linked` tells by conversation which items say what was recorded off the wire
+    too, by their versions, and at which version that is.
     """
 
     events: Sequence[Told]
     blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     notes: tuple[Note, ...] = ()
     has_items: bool = False
+    linked: Mapping[UUID, Mapping[int, int]] = field(default_factory=dict[UUID, Mapping[int, int]])
 
     def history(self, missing: Missing = "cancel") -> History:
         """Return the turns, with the notes on what items did not become one."""
@@ -88,6 +91,12 @@ def whole_turn_events(backend: Backend, segments: tuple[LineSegment, ...]) -> Tu
     return _Items(backend, segments).read(events) if holds_items(events) else TurnEvents(events)
 
 
+def linked_items(backend: Backend, conversation_id: UUID, until: int) -> Mapping[int, int]:
+    """Return which items say what was recorded off the wire as well, and at which version that is."""
+    read = whole_turn_events(backend, lineage(backend, conversation_id, until))
+    return read.linked.get(conversation_id, {})
+
+
 class _Said(NamedTuple):
     """What the items of a stream become, and what does not."""
 
@@ -108,6 +117,7 @@ class _Items:
         read: list[Told] = []
         blobs: dict[str, bytes] = {}
         notes: list[Note] = []
+        linked: dict[UUID, dict[int, int]] = defaultdict(dict)
         recorded = _recorded_off_the_wire(events)
         for conversation_id, own in _by_conversation(events).items():
             said: dict[int, list[Told]] = defaultdict(list)
@@ -115,12 +125,14 @@ class _Items:
                 stream = self._said(framework, conversation_id, own)
                 blobs.update(stream.blobs)
                 notes += [Note("left out", "item", *each) for each in stream.unread]
-                links = recorded_links(stream.events, recorded) if recorded else {}
-                notes += _linked_notes(stream.events, links)
+                links = recorded_links(stream.events, recorded)
+                versions = {stream.events[at].version: version for at, version in links.items()}
+                notes += [_linked_note(*each) for each in versions.items()]
+                linked[conversation_id].update(versions)
                 rest = [each for place, each in enumerate(stream.events) if place not in links]
                 _put(said, rest, own)
             read += [told for event in own for told in said.get(event.version) or (event,)]
-        return TurnEvents(read, blobs, tuple(notes), has_items=True)
+        return TurnEvents(read, blobs, tuple(notes), has_items=True, linked=linked)
 
     def _said(self, framework: str, conversation_id: UUID, events: Sequence[Told]) -> _Said:
         current = _held(framework, events)
@@ -180,11 +192,9 @@ def _recorded_off_the_wire(events: Sequence[Told]) -> list[tuple[int, Event]]:
     return [(told.version, event) for told, event in beside if event.line is None]
 
 
-def _linked_notes(events: Sequence[SaidEvent], links: Mapping[int, int]) -> list[Note]:
-    """Return a note on each item that says what was recorded off the wire too."""
-    versions = {events[place].version: version for place, version in links.items()}
-    why = "linked: what it says stands as it was recorded off the wire, at version {}"
-    return [Note("noted", "linked", at, why.format(to)) for at, to in versions.items()]
+def _linked_note(item: int, version: int) -> Note:
+    why = f"linked: what it says stands as it was recorded off the wire, at version {version}"
+    return Note("noted", "linked", item, why)
 
 
 def _put(said: dict[int, list[Told]], events: Sequence[SaidEvent], items: Sequence[Told]) -> None:

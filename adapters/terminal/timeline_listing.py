@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -91,6 +91,7 @@ _MARKS: Final[Mapping[Mark, str]] = {
     "unread": "bold magenta",
     "erased": "dim",
     "redacted": "bold yellow",
+    "linked": "blue",
     "aside": "blue",
     "given up": "blue",
     "rejected": "bold yellow",
@@ -110,18 +111,21 @@ def show(
     changes: HistoryChanges,
     actors: ShownActors,
     *,
+    linked: Callable[[], Mapping[int, int]] = dict[int, int],
     instructions: Mapping[int, str] | None = None,
 ) -> None:
     """Write the timeline of a conversation.
 
     With side branches where `instructions` are given: those that requests on them went with, by
-    version.
+    version. `linked` is asked at the first item of a framework: it tells which items were recorded off
+    the wire too, and at which version.
     """
     all_lines = instructions is not None
     standing = changes.losses if all_lines else as_recorded
     read = actors.noted(recorded)
     rows = map(actors.named, timeline(read, side_lines=all_lines, standing=standing))
     marked = _with_redactions(with_instructions(rows, instructions or {}), changes.redacted)
+    marked = _with_links(marked, linked)
     if output.is_drawn():
         draw(output.console(), named, marked, changes.compaction)
     else:
@@ -133,6 +137,18 @@ def _with_redactions(rows: Iterable[Row], redacted: Container[int]) -> Iterator[
     for row in rows:
         is_redacted = row.version in redacted and row.kind != "line"
         yield replace(row, marks=(*row.marks, "redacted")) if is_redacted else row
+
+
+def _with_links(rows: Iterable[Row], linked: Callable[[], Mapping[int, int]]) -> Iterator[Row]:
+    links: Mapping[int, int] | None = None
+    for row in rows:
+        if row.kind == "item":
+            links = linked() if links is None else links
+        version = (links or {}).get(row.version)
+        if version is None:
+            yield row
+        else:
+            yield replace(row, marks=(*row.marks, "linked"), answers=version)
 
 
 class HistoryChanges(NamedTuple):
@@ -270,7 +286,8 @@ def _marked_text(row: Row) -> Text:
     if row.actor is not None and row.speaker in _PEOPLE:
         text.append(f"{output.flat(row.actor)}: ", "italic")
     for mark in row.marks:
-        text.append(f"[{mark}]", _MARKS[mark]).append(" ")
+        place = f" to {row.answers}" if mark == "linked" else ""
+        text.append(f"[{mark}{place}]", _MARKS[mark]).append(" ")
     return text.append(output.flat(row.text), _text_style(row))
 
 

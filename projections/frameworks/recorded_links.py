@@ -50,7 +50,7 @@ def recorded_links(
     Both are in order, the events of the main branch alone. What is said is given by its place among
     `said`; an answer has the version of its end.
     """
-    return _Linking(said, recorded).links()
+    return _Linking(said, recorded).links() if recorded else {}
 
 
 @dataclass(slots=True)
@@ -143,8 +143,9 @@ class _Linking:
         at = recorded_at = 0
         for first, last, answer in anchors:
             if answer.first >= recorded_at:
-                pairs = self._pairs(range(at, first), range(recorded_at, answer.first))
-                self._linked.update(pairs)
+                # A request may have had more of an answer than the item that names it.
+                end = answer.first if answer.received else answer.last + 1
+                self._linked.update(self._pairs(range(at, first), range(recorded_at, end)))
                 recorded_at = answer.last + 1
             at = last + 1
         self._link_rest(at, recorded_at)
@@ -182,7 +183,7 @@ class _Linking:
         """Yield the answers that make the same calls, under ids that stand for one call alone."""
         for unit in units:
             for call in _calls_of(unit):
-                made = self._recorded.calls.get(call, ())
+                made = self._recorded.calls.get(call, [])
                 if len(made) == calls[call] == 1 and made[0][1] == unit.says:
                     yield made[0][0]
 
@@ -195,15 +196,19 @@ class _Linking:
             if recorded.unit.result_of is not None:
                 results[recorded.unit.result_of].append(place)
         for call, places in results.items():
-            found = self._recorded.results.get(call, ())
+            found = self._recorded.results.get(call, [])
             if f"{_CALL}{call}" in linked and len(places) == len(found) == 1:
                 self._linked[places[0]] = self._recorded.version_of(found[0])
 
     # What was said between, in order.
 
     def _pairs(self, places: range, recorded: range) -> dict[int, int]:
-        """Return the units that are the same in the order of both, each with its recorded version."""
-        own = [place for place in places if place not in self._linked]
+        """Return the units that are the same in the order of both, each with its recorded version.
+
+        Of equal ones the last count: they are nearest to the answer.
+        """
+        own = [place for place in reversed(places) if place not in self._linked]
+        recorded = recorded[::-1]
         said = [_key(self._units[place].unit) for place in own]
         sent = [self._sent_key(place) for place in recorded]
         blocks = SequenceMatcher(None, said, sent, autojunk=False).get_matching_blocks()

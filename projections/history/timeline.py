@@ -45,7 +45,7 @@ class Row:
     """One thing that was said or done.
 
     `kind` is what it is in a word or two, `text` all of it, `marks` what to mind. A result has
-    the version of its call in `answers`. `line` is the side branch it is on (None: the main branch).
+    the version of its call in `answers`, an item that is `linked` that of what was recorded. `line` is the side branch it is on (None: the main branch).
     `actor` is who did it, as whoever shows the row knows.
     """
 

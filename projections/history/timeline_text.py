@@ -260,6 +260,7 @@ Mark = Literal[
     "unread",
     "erased",
     "redacted",
+    "linked",
     "aside",
     "given up",
     "rejected",

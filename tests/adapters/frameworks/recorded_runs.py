@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import anthropic
 import openai
@@ -54,7 +54,7 @@ class Run(ABC):
         self._stack = ExitStack()
         self._plain: Any = None
 
-    def __enter__(self) -> Run:
+    def __enter__(self) -> Self:
         server = self._stack.enter_context(self.server())
         self._plain = self.client(server.url)
         self._stack.callback(self._plain.close)
@@ -149,10 +149,18 @@ class ChatAgentsRun(_ChatRun):
         return [NewItem({"role": "user", "content": said})]
 
     def spelled_answer(self, answer_id: str, said: JsonObject) -> list[NewItem]:
-        ids = {"id": "__fake_id__", "provider_data": {"model": "gpt-5", "response_id": answer_id}}
-        part = {"type": "output_text", "text": said["content"], "annotations": []}
-        answer = {"type": "message", "role": "assistant", "status": "completed", "content": [part]}
-        calls = [
+        ids: JsonObject = {
+            "id": "__fake_id__",
+            "provider_data": {"model": "gpt-5", "response_id": answer_id},
+        }
+        part: JsonObject = {"type": "output_text", "text": said["content"], "annotations": []}
+        answer: JsonObject = {
+            "type": "message",
+            "role": "assistant",
+            "status": "completed",
+            "content": [part],
+        }
+        calls: list[JsonObject] = [
             {"type": "function_call", "call_id": call["id"], **call["function"], **ids}
             for call in said.get("tool_calls", ())
         ]

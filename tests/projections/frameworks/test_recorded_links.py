@@ -1,0 +1,158 @@
+"""What items say is linked to what was recorded off the wire by ids, and between these in order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import count
+from uuid import UUID
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onrecord.domain.content import Native, Text, ToolCall, ToolResult
+from onrecord.domain.events import (
+    Event,
+    MessageRecorded,
+    RequestSent,
+    ResponseCompleted,
+    ToolCallRecorded,
+    ToolResultRecorded,
+)
+from onrecord.domain.request_template import Template
+from onrecord.projections.frameworks.recorded_links import SaidEvent, recorded_links
+
+RESPONSES = [UUID(int=number) for number in range(1, 9)]
+TEMPLATE = Template(spans=(), size=0, sha256="")
+
+
+def prompt(text: str) -> Event:
+    return MessageRecorded(role="user", content=(Text(text=text),))
+
+
+def answer(response: UUID, text: str) -> Event:
+    content = Native(api="openai-chat", value={"role": "assistant", "content": text})
+    return MessageRecorded(role="assistant", response=response, index=0, content=(content,))
+
+
+def call(response: UUID, call_id: str, arguments: object = None) -> Event:
+    made = ToolCall(id=call_id, name="track", arguments=arguments)
+    return ToolCallRecorded(response=response, index=1, call_id=call_id, name="track", content=made)
+
+
+def result(call_id: str, text: str) -> Event:
+    content = ToolResult(call_id=call_id, content=(Text(text=text),))
+    return ToolResultRecorded(call_id=call_id, content=content)
+
+
+def sent() -> Event:
+    return RequestSent(api="openai-chat", endpoint="/", template=TEMPLATE)
+
+
+def ended(response: UUID, provider_id: str) -> Event:
+    return ResponseCompleted(
+        response=response, api="openai-chat", provider_id=provider_id, envelope={}
+    )
+
+
+def said(*events: Event | tuple[Event, str]) -> list[SaidEvent]:
+    """Messages of one event each, some with the id of an answer; their versions begin at 100."""
+    numbers = count()
+    pairs = [each if isinstance(each, tuple) else (each, "") for each in events]
+    return [
+        SaidEvent(100 + number, event, number, (answer_id,) if answer_id else ())
+        for (event, answer_id), number in zip(pairs, numbers, strict=False)
+    ]
+
+
+def links(items: Sequence[SaidEvent], *recorded: Event) -> Mapping[int, int]:
+    return recorded_links(items, list(enumerate(recorded, 1)))
+
+
+ONE, TWO, THREE, FOUR = RESPONSES[:4]
+
+
+def test_an_answer_is_linked_to_its_end_by_its_id_whatever_it_says() -> None:
+    items = said(prompt("a"), (answer(ONE, "shortened"), "r-1"))
+    recorded = prompt("a"), sent(), answer(TWO, "in full"), ended(TWO, "r-1")
+    assert links(items, *recorded) == {0: 1, 1: 4}
+
+
+def test_nothing_is_linked_to_an_answer_of_another_id() -> None:
+    items = said(prompt("a"), (answer(ONE, "the same"), "r-1"))
+    assert links(items, prompt("a"), sent(), answer(TWO, "the same"), ended(TWO, "r-2")) == {}
+
+
+def test_a_prompt_is_linked_where_the_answer_behind_it_is() -> None:
+    items = said(
+        prompt("yes"), (answer(ONE, "ok"), "r-0"), prompt("yes"), (answer(TWO, "b"), "r-1")
+    )
+    recorded = prompt("yes"), sent(), answer(THREE, "b"), ended(THREE, "r-1")
+    assert links(items, *recorded) == {2: 1, 3: 4}
+
+
+def test_a_prompt_that_nobody_sent_is_not_linked() -> None:
+    items = said((answer(ONE, "a"), "r-1"), prompt("yes"))
+    recorded = sent(), answer(TWO, "a"), ended(TWO, "r-1"), prompt("yes")
+    assert links(items, *recorded) == {0: 3}
+    assert links(items, *recorded, sent()) == {0: 3, 1: 4}
+
+
+def test_what_is_not_answered_is_linked_only_where_a_request_had_all_answers_in_it() -> None:
+    items = said(prompt("yes"), (answer(ONE, "ok"), "r-0"))
+    assert links(items, prompt("yes"), sent()) == {}
+    assert links(items, prompt("yes"), answer(TWO, "ok"), prompt("go on"), sent()) == {0: 1, 1: 2}
+
+
+def test_a_call_and_its_result_are_linked_by_the_id_of_the_call() -> None:
+    items = said(call(ONE, "c-1"), result("c-1", "told in short"))
+    recorded = sent(), call(TWO, "c-1"), ended(TWO, "r-1"), result("c-1", "in full"), sent()
+    assert links(items, *recorded) == {0: 3, 1: 4}
+
+
+def test_the_id_of_a_call_that_comes_again_links_nothing() -> None:
+    items = said(call(ONE, "0"), result("0", "x"), call(TWO, "0"), result("0", "y"))
+    recorded = sent(), call(THREE, "0"), ended(THREE, "r-1"), result("0", "z")
+    assert links(items, *recorded) == {}
+    other = call(THREE, "0", {"n": 1}), ended(THREE, "r-1"), result("0", "z")
+    assert links(items[:2], sent(), *other) == {}
+
+
+def test_an_event_that_says_more_than_was_sent_stays() -> None:
+    both = MessageRecorded(role="user", content=(Text(text="a"), Text(text="b")))
+    items = said(both, (answer(ONE, "x"), "r-1"))
+    assert links(items, prompt("a"), sent(), answer(TWO, "x"), ended(TWO, "r-1")) == {1: 4}
+
+
+def test_answers_in_another_order_are_linked_and_what_is_between_them_is_not() -> None:
+    items = said((answer(ONE, "a"), "r-1"), prompt("p"), (answer(TWO, "b"), "r-2"))
+    second = sent(), answer(THREE, "b"), ended(THREE, "r-2")
+    first = prompt("p"), sent(), answer(FOUR, "a"), ended(FOUR, "r-1")
+    assert links(items, *second, *first) == {0: 7, 2: 3}
+
+
+exchanges = st.lists(
+    st.tuples(st.sampled_from("abc"), st.sampled_from("xy"), st.booleans(), st.booleans()),
+    max_size=8,
+)
+
+
+@given(exchanges)
+def test_each_exchange_that_both_have_is_linked_to_itself(
+    told: list[tuple[str, str, bool, bool]],
+) -> None:
+    items: list[Event | tuple[Event, str]] = []
+    recorded: list[Event] = []
+    expected: dict[int, int] = {}
+    for number, (asked, gave, is_stored, is_sent) in enumerate(told):
+        response, name = RESPONSES[number], f"r-{number}"
+        if is_sent:
+            recorded += [prompt(asked), sent(), answer(response, gave), ended(response, name)]
+        if is_stored:
+            if is_sent:
+                expected |= {len(items): len(recorded) - 3, len(items) + 1: len(recorded)}
+            items += [prompt(asked), (answer(response, gave), name)]
+    found = links(said(*items), *recorded)
+    answers = {place: version for place, version in expected.items() if place % 2}
+    assert {place: version for place, version in found.items() if place % 2} == answers
+    if all(is_stored == is_sent for *_, is_stored, is_sent in told):
+        assert found == expected
