@@ -47,6 +47,7 @@ from onrecord.projections.history.windows import EVERYTHING, Window
 
 _ITEM: Final = "item.recorded"
 _REQUEST: Final = "request.sent"
+_SUMMARY: Final = "history.compacted"
 _IN_FORCE: Final = frozenset({"instructions.set", "tools.declared", *TYPES})
 """Events that hold behind the edge of a window: what sets something, or says how others are told."""
 
@@ -81,14 +82,19 @@ def turn_events(
         return TurnEvents(events)
     if window is not None:
         events = list(events_for(backend, segments, None))
-    read = _Items(backend, segments).read(events)
+    # What a summary stands for may have been stored behind it once more.
+    is_summarised = any(event.type == _SUMMARY for event in events)
+    whole = list(told_whole(backend, segments)) if is_summarised else events
+    read = _Items(backend, segments).read(events, whole)
     return read if window is None else replace(read, events=_in_window(read.events, window))
 
 
 def whole_turn_events(backend: Backend, segments: tuple[LineSegment, ...]) -> TurnEvents:
     """Return all that a main branch says, what a summary stands for too, and what is redacted of it."""
     events = list(told_whole(backend, segments))
-    return _Items(backend, segments).read(events) if holds_items(events) else TurnEvents(events)
+    if not holds_items(events):
+        return TurnEvents(events)
+    return _Items(backend, segments).read(events, events)
 
 
 def linked_items(backend: Backend, conversation_id: UUID, until: int) -> Mapping[int, int]:
@@ -112,13 +118,16 @@ class _Items:
         self._backend = backend
         self._segments = segments
 
-    def read(self, events: Sequence[Told]) -> TurnEvents:
-        """Return the events with turns in the place of the items."""
+    def read(self, events: Sequence[Told], whole: Sequence[Told]) -> TurnEvents:
+        """Return the events with turns in the place of the items.
+
+        An item that says what is recorded in the `whole` of the main branch has none.
+        """
         read: list[Told] = []
         blobs: dict[str, bytes] = {}
         notes: list[Note] = []
         linked: dict[UUID, dict[int, int]] = defaultdict(dict)
-        recorded = _recorded_off_the_wire(events)
+        recorded = _recorded_off_the_wire(whole)
         for conversation_id, own in _by_conversation(events).items():
             said: dict[int, list[Told]] = defaultdict(list)
             for framework in _frameworks(own):
@@ -188,7 +197,7 @@ def _recorded_off_the_wire(events: Sequence[Told]) -> list[tuple[int, Event]]:
     """Return what was said beside items, with its versions; nothing where no request was sent."""
     if not any(event.type == _REQUEST for event in events):
         return []
-    beside = known_events(event for event in events if event.type not in TYPES)
+    beside = known_events(event for event in events if event.type not in {*TYPES, _SUMMARY})
     return [(told.version, event) for told, event in beside if event.line is None]
 
 

@@ -47,7 +47,7 @@ def recorded_links(
 ) -> Mapping[int, int]:
     """Return which events that items say were recorded off the wire, and at which version.
 
-    Both are in order, the events of the main branch alone. What is said is given by its place among
+    Both are in order, the events of the main branch alone and no summary of them. What is said is given by its place among
     `said`; an answer has the version of its end.
     """
     return _Linking(said, recorded).links() if recorded else {}

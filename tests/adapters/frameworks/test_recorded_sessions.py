@@ -168,3 +168,35 @@ def test_an_answer_goes_back_to_its_api_as_it_came_off_the_wire(run: Run) -> Non
     body = run.conversation.request(api).body
     messages = body["input"] if api == "openai-responses" else body["messages"]
     assert {**messages[-1], "refusal": None} == {**run.sent[-1], "refusal": None}
+
+
+def test_a_recorded_answer_that_is_redacted_is_not_told_by_its_item(run: Run) -> None:
+    whole_run(run)
+    version = next(
+        each.version for each in run.conversation.log.read() if SAID[-1][1] in str(each.body)
+    )
+    run.conversation.redact(version)
+    assert texts(run.conversation) == SAID[:-1]
+    assert SAID[-1][1] not in str(run.conversation.request("gemini").body)
+
+
+def test_a_summary_stands_for_items_too_that_were_stored_behind_its_end(run: Run) -> None:
+    whole_run(run)
+    ends = [e.version for e in run.conversation.log.read() if e.type == "response.completed"]
+    run.conversation.compact("They asked for both.", until=ends[-1])
+    run.conversation.user("And NW-3?")
+    summary, prompt = run.conversation.request("openai-chat").body["messages"]
+    assert summary["content"].endswith("They asked for both.")
+    assert prompt["content"] == "And NW-3?"
+
+
+def test_only_what_is_new_is_told_once(run: Run) -> None:
+    run.session.record(run.prompt(FIRST))
+    run.session.record(run.ask())
+    run.session.record(run.result(FOUND))
+    run.session.record(run.ask())
+    since = run.conversation.head().version
+    run.session.record(run.prompt(SECOND))
+    run.session.record(run.ask())
+    new = run.conversation.history(since=since)
+    assert [(turn.role, turn.text) for turn in new] == SAID[-2:]
