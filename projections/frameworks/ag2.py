@@ -6,9 +6,15 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.frameworks.chat_messages import API, answer, call, result, text
+from onrecord.projections.frameworks.chat_messages import API, answer, call, contents, result, text
 from onrecord.projections.frameworks.current_items import HeldItem
-from onrecord.projections.frameworks.item_messages import ItemMessage, Reading, Unread, ids_among
+from onrecord.projections.frameworks.item_messages import (
+    ItemContents,
+    ItemMessage,
+    Reading,
+    Unread,
+    ids_among,
+)
 
 
 def read_items(items: Sequence[HeldItem]) -> Reading:
@@ -25,6 +31,12 @@ def read_items(items: Sequence[HeldItem]) -> Reading:
         messages += [ItemMessage((held.version,), each, ids) for each in said]
         unread += [Unread(held.version, f"an event of AG2: {kind}") for kind in left_out]
     return Reading(API, tuple(messages), tuple(unread))
+
+
+def read_item(event: JsonObject) -> ItemContents | None:
+    """Return what one event holds."""
+    said, _ = _read(event)
+    return contents(said)
 
 
 def _read(event: JsonObject) -> tuple[list[JsonObject], list[str]]:

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, cast
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.frameworks.chat_messages import API, answer, call, picture, result, text
+from onrecord.projections.frameworks.chat_messages import (
+    API,
+    answer,
+    call,
+    contents,
+    picture,
+    result,
+    text,
+)
 from onrecord.projections.frameworks.current_items import HeldItem
-from onrecord.projections.frameworks.item_messages import ItemMessage, Reading, Unread, ids_among
+from onrecord.projections.frameworks.item_messages import (
+    ItemContents,
+    ItemMessage,
+    Reading,
+    Unread,
+    ids_among,
+)
 
 _ROLES: Final = ("system", "developer", "user", "assistant", "tool")
 
@@ -23,6 +37,21 @@ def read_items(items: Sequence[HeldItem]) -> Reading:
         messages += [ItemMessage((held.version,), each, ids) for each in said]
         unread += [Unread(held.version, f"a part of a message: {kind}") for kind in left_out]
     return Reading(API, tuple(messages), tuple(unread))
+
+
+def read_item(message: JsonObject) -> ItemContents | None:
+    """Return what one message holds, its reasoning too."""
+    said, _ = _read(message)
+    return contents(said, list(_thoughts(message.get("contents"))))
+
+
+def _thoughts(parts: object) -> Iterator[str]:
+    for part in cast("list[object]", parts) if isinstance(parts, list) else []:
+        match part:
+            case {"type": "text_reasoning", "text": str(thought)}:
+                yield thought
+            case _:
+                pass
 
 
 def _read(message: JsonObject) -> tuple[list[JsonObject], list[str]]:

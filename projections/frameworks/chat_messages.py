@@ -5,11 +5,12 @@ No API gets such an item back as it came: what it says goes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from onrecord.domain import jsontext
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.frameworks.item_messages import ItemContents, Speaker
 
 API: Final = "openai-chat"
 
@@ -42,3 +43,33 @@ def answer(said: str, calls: Sequence[JsonObject]) -> JsonObject | None:
         return None
     message: JsonObject = {"role": "assistant", "content": said}
     return {**message, "tool_calls": list(calls)} if calls else message
+
+
+_SPEAKERS: Final[tuple[Speaker, ...]] = ("user", "assistant", "tool", "system")
+"""Whose an item is that has messages of several: the first of them that speaks in it."""
+
+
+def contents(messages: Sequence[JsonObject], thoughts: Sequence[str] = ()) -> ItemContents | None:
+    """Return what an item with these messages holds, a block each; None where it has none.
+
+    Calls are blocks of their own. `thoughts` are what the model thought before it spoke.
+    """
+    blocks = [{"reasoning_content": thought} for thought in thoughts]
+    blocks += [block for message in messages for block in _blocks(message)]
+    roles = ["assistant"] if thoughts else [_role(message) for message in messages]
+    speaker = next((each for each in _SPEAKERS if roles.count(each)), None)
+    return None if speaker is None else ItemContents(API, speaker, tuple(blocks))
+
+
+def _blocks(message: JsonObject) -> Iterator[JsonObject]:
+    if "tool_calls" not in message:
+        yield message
+        return
+    if message["content"]:
+        yield {"role": message["role"], "content": message["content"]}
+    yield from message["tool_calls"]
+
+
+def _role(message: JsonObject) -> str:
+    role: str = message["role"]
+    return "system" if role == "developer" else role

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from onrecord.domain.jsontext import JsonObject
 
@@ -25,6 +25,10 @@ class ItemMessage(NamedTuple):
         return self.versions[min(block, len(self.versions) - 1)]
 
 
+Speaker: TypeAlias = Literal["user", "assistant", "system", "tool"]
+"""Who says what an item holds."""
+
+
 def ids_among(*values: object) -> tuple[str, ...]:
     """Return those values that can be ids: texts that are not empty."""
     return tuple(dict.fromkeys(value for value in values if isinstance(value, str) and value))
@@ -34,7 +38,7 @@ class ItemContents(NamedTuple):
     """What one item holds, whatever became of it: blocks in the JSON of an API, and who says them."""
 
     api: str
-    speaker: Literal["user", "assistant", "system", "tool"]
+    speaker: Speaker
     blocks: tuple[JsonObject, ...]
 
 

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.frameworks.chat_messages import API, answer, call, picture, result, text
+from onrecord.projections.frameworks.chat_messages import (
+    API,
+    answer,
+    call,
+    contents,
+    picture,
+    result,
+    text,
+)
 from onrecord.projections.frameworks.current_items import HeldItem
-from onrecord.projections.frameworks.item_messages import ItemMessage, Reading, Unread, ids_among
+from onrecord.projections.frameworks.item_messages import (
+    ItemContents,
+    ItemMessage,
+    Reading,
+    Unread,
+    ids_among,
+)
 
 
 def read_items(items: Sequence[HeldItem], state: Mapping[str, object]) -> Reading:
@@ -16,13 +30,33 @@ def read_items(items: Sequence[HeldItem], state: Mapping[str, object]) -> Readin
     messages: list[ItemMessage] = []
     unread: list[Unread] = []
     for held in _line(items, state):
-        message = held.item.get("message")
-        members = cast("JsonObject", message) if isinstance(message, dict) else {}
+        members = _message(held.item)
         said, left_out = _read(members)
         ids = ids_among(members.get("provider_response_id"))
         messages += [ItemMessage((held.version,), each, ids) for each in said]
         unread += [Unread(held.version, f"a part of a message: {kind}") for kind in left_out]
     return Reading(API, tuple(messages), tuple(unread))
+
+
+def read_item(entry: JsonObject) -> ItemContents | None:
+    """Return what the message of one entry holds, its thoughts too, on whichever branch it is."""
+    message = _message(entry)
+    said, _ = _read(message)
+    return contents(said, [part["content"] for part in _parts(message) if _is_thought(part)])
+
+
+def _message(entry: JsonObject) -> JsonObject:
+    message = entry.get("message")
+    return cast("JsonObject", message) if isinstance(message, dict) else {}
+
+
+def _parts(message: JsonObject) -> list[JsonObject]:
+    parts = _list(message.get("parts"))
+    return [cast("JsonObject", part) for part in parts if isinstance(part, dict)]
+
+
+def _is_thought(part: JsonObject) -> bool:
+    return part.get("part_kind") == "thinking" and isinstance(part.get("content"), str)
 
 
 def _line(items: Sequence[HeldItem], state: Mapping[str, object]) -> list[HeldItem]:
@@ -40,9 +74,7 @@ def _read(message: JsonObject) -> tuple[list[JsonObject], list[str]]:
     """Return the messages that a message of pydantic-ai is, and the kinds of parts that go nowhere."""
     if message.get("kind") not in ("request", "response"):
         return [], ["of no known kind"]
-    parts = [
-        cast("JsonObject", part) for part in _list(message.get("parts")) if isinstance(part, dict)
-    ]
+    parts = _parts(message)
     if message.get("kind") == "response":
         return _response(parts)
     said: list[JsonObject] = []
@@ -77,9 +109,9 @@ def _request_part(part: JsonObject) -> tuple[list[JsonObject], list[str]]:
         case {"part_kind": "user-prompt", "content": content}:
             entries = [content] if isinstance(content, str) else _list(content)
             read = [(_content(entry), entry) for entry in entries]
-            contents = [each for each, _ in read if each is not None]
+            parts = [each for each, _ in read if each is not None]
             missed = [_kind(entry) for each, entry in read if each is None]
-            return ([{"role": "user", "content": contents}] if contents else []), missed
+            return ([{"role": "user", "content": parts}] if parts else []), missed
         case {
             "part_kind": "tool-return" | "retry-prompt",
             "tool_call_id": str(call_id),
@@ -119,5 +151,5 @@ def _kind(part: object) -> str:
     return kind if isinstance(kind, str) else "of no known type"
 
 
-def _list(value: object) -> Iterator[object] | list[object]:
+def _list(value: object) -> list[object]:
     return cast("list[object]", value) if isinstance(value, list) else []

@@ -28,9 +28,12 @@ ReadItem: TypeAlias = Callable[[JsonObject], ItemContents | None]
 
 
 _ITEM_READERS: Final[Mapping[str, ReadItem]] = {
+    "ag2": ag2.read_item,
+    "agent-framework": agent_framework.read_item,
     "google-adk": adk.read_item,
     "claude-agent-sdk": claude.read_item,
     "openai-agents": openai_agents.read_item,
+    "pydantic-ai": pydantic_ai.read_item,
 }
 
 

@@ -8,25 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from uuid import UUID
 
 from onrecord.domain import events
-from onrecord.domain.content import (
-    Document,
-    Native,
-    ServerToolCall,
-    ServerToolResult,
-    Text,
-    ToolCall,
-    ToolResult,
-)
+from onrecord.domain.content import Document, Native, Text
 from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.events import Event
+from onrecord.domain.items import ItemRecorded
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.api import neutral_of, outcome_of
 from onrecord.projections.history import timeline_text
 from onrecord.projections.history.side_branches import Lost, SideBranchFold, SideBranchSummary
+from onrecord.projections.history.timeline_blocks import Calls, call_rows, item_rows
 from onrecord.projections.history.timeline_text import (
     Aside,
     Mark,
@@ -61,13 +54,6 @@ class Row:
     actor: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
-    version: int
-    name: str
-
-
-_Calls: TypeAlias = dict[str, _Call]
 _Block: TypeAlias = events.ReasoningRecorded | events.CompactionRecorded | events.OpaqueRecorded
 _OnTheWire: TypeAlias = events.RequestSent | events.AttemptFailed
 
@@ -103,7 +89,7 @@ class Timeline:
         """Begin with no call open; events of side branches have rows only if they are asked for."""
         self._side_lines = side_lines
         self._standing = standing
-        self._calls: _Calls = {}
+        self._calls: Calls = {}
         self._names: Mapping[str, str] = {}
         self._asked: dict[UUID, str | None] = {}
         self._spoke: set[UUID] = set()
@@ -213,7 +199,7 @@ def _row(event: RecordedEvent, entry: Told, line: UUID | None, lost: Lost | None
     )
 
 
-def _tell(event: Event | Unrecognised | Erased, version: int, calls: _Calls) -> Iterator[Told]:
+def _tell(event: Event | Unrecognised | Erased, version: int, calls: Calls) -> Iterator[Told]:
     match event:
         case Erased():
             yield Told("record", event.type, "its content was erased", ("erased",))
@@ -222,19 +208,20 @@ def _tell(event: Event | Unrecognised | Erased, version: int, calls: _Calls) -> 
             yield Told("record", event.type, text, ("unread",))
         case events.MessageRecorded():
             yield from _message(event)
-        case events.ToolCallRecorded():
-            calls[event.call_id] = _Call(version, event.name)
-            yield _call(event)
-        case events.ToolResultRecorded() | events.ToolResultRejected():
-            yield from _answered(event, calls)
-        case events.ServerToolCallRecorded():
-            yield from _server_call(event, version, calls)
-        case events.ServerToolResultRecorded():
-            yield _server_result(event, calls.pop(event.call_id, None))
+        case (
+            events.ToolCallRecorded()
+            | events.ToolResultRecorded()
+            | events.ToolResultRejected()
+            | events.ServerToolCallRecorded()
+            | events.ServerToolResultRecorded()
+        ):
+            yield from call_rows(event, version, calls)
         case events.SignalReceived():
             yield from _signal(event)
         case events.ResponseCompleted() | events.ResponseInterrupted():
             yield from _ended(event)
+        case ItemRecorded():
+            yield from item_rows(event, version, calls)
         case _:
             yield _block(event)
 
@@ -271,24 +258,6 @@ def _message(event: events.MessageRecorded) -> Iterator[Told]:
                     yield Told(event.role, kind, text)
 
 
-def _call(event: events.ToolCallRecorded | events.ServerToolCallRecorded) -> Told:
-    called = f"{event.name} {timeline_text.compact(_arguments(event.content))}"
-    if isinstance(event, events.ServerToolCallRecorded):
-        return Told("assistant", "server call", called)
-    return Told("assistant", "tool call", called, () if event.awaited else ("interrupted",))
-
-
-def _arguments(content: ToolCall | Native) -> Any:
-    match content:
-        case ToolCall():
-            return content.arguments
-        case Native(api=api, value=value):
-            read = neutral_of(api, value)
-            if isinstance(read, ToolCall | ServerToolCall):
-                return read.arguments
-            return value.get("input", value)
-
-
 def _signal(event: events.SignalReceived) -> Iterator[Told]:
     kind = f"signal {event.name}" if event.name else "signal"
     marks: tuple[Mark, ...] = ("interrupts",) if event.interrupts else ()
@@ -297,63 +266,6 @@ def _signal(event: events.SignalReceived) -> Iterator[Told]:
         yield Told("outside", kind, text, marks)
     if not event.content:
         yield Told("outside", kind, "nothing", marks)
-
-
-def _answered(
-    event: events.ToolResultRecorded | events.ToolResultRejected, calls: _Calls
-) -> Iterator[Told]:
-    match event:
-        case events.ToolResultRecorded():
-            yield from _result(event, calls.pop(event.call_id, None))
-        case events.ToolResultRejected(call_id=call_id, content=content, is_error=is_error):
-            result = events.ToolResultRecorded(call_id=call_id, content=content, is_error=is_error)
-            for entry in _result(result, calls.get(call_id)):
-                yield replace(entry, marks=("rejected",))
-
-
-def _result(event: events.ToolResultRecorded, call: _Call | None) -> Iterator[Told]:
-    failed: tuple[Mark, ...] = ("error",) if event.is_error and not event.cancelled else ()
-    marks: tuple[Mark, ...] = ("cancelled",) if event.cancelled else failed
-    entry = Told("tool", "result", "", marks, call.version if call else None)
-    match event.content:
-        case ToolResult(content=content):
-            texts = [block.text for block in content if isinstance(block, Text)]
-            documents = [block for block in content if isinstance(block, Document)]
-        case Native():
-            texts, documents = [timeline_text.result(event.content)], []
-    if texts or not documents:
-        yield replace(entry, text=_given(call, " ".join(texts) or "nothing"))
-    for document in documents:
-        yield replace(entry, text=_given(call, timeline_text.document(document)))
-
-
-def _server_call(
-    event: events.ServerToolCallRecorded, version: int, calls: _Calls
-) -> Iterator[Told]:
-    """Tell of a call, and of what it gave where its block says so."""
-    calls[event.call_id] = _Call(version, event.name)
-    yield _call(event)
-    gave = outcome_of(event.content.api, event.content.value)
-    if gave is not None and (gave.content or gave.is_error):
-        yield _gave(calls.pop(event.call_id), gave)
-
-
-def _server_result(event: events.ServerToolResultRecorded, call: _Call | None) -> Told:
-    read = neutral_of(event.content.api, event.content.value)
-    if isinstance(read, ServerToolResult):
-        return _gave(call, read)
-    text = _given(call, timeline_text.result(event.content))
-    return Told("provider", "result", text, answers=call.version if call else None)
-
-
-def _gave(call: _Call | None, gave: ServerToolResult) -> Told:
-    marks: tuple[Mark, ...] = ("error",) if gave.is_error else ()
-    text = _given(call, timeline_text.gave(gave))
-    return Told("provider", "result", text, marks, call.version if call else None)
-
-
-def _given(call: _Call | None, text: str) -> str:
-    return f"{call.name}: {text}" if call else text
 
 
 def _ended(event: events.ResponseCompleted | events.ResponseInterrupted) -> Iterator[Told]:

@@ -82,7 +82,7 @@ class Search:
     """
 
     name: str = "search"
-    revision: int = 2
+    revision: int = 3
     strict: bool = False
     types: frozenset[str] = frozenset(
         (

@@ -94,7 +94,7 @@ class ToolLedger:
     """
 
     name: str = "tool_ledger"
-    revision: int = 2
+    revision: int = 3
     strict: bool = False
     types: frozenset[str] = frozenset(
         (

@@ -8,6 +8,7 @@ import pytest
 
 from onrecord.domain.events import ContentRedacted
 from onrecord.domain.items import ItemRecorded, ItemWithdrawn
+from tests.adapters.frameworks.written_histories import CALLED, GAVE, HISTORIES
 from tests.adapters.frameworks.written_sessions import (
     AGENTS,
     CLAUDE,
@@ -19,7 +20,7 @@ from tests.adapters.frameworks.written_sessions import (
     text,
 )
 from tests.adapters.views.row_stores import RowStore
-from tests.adapters.views.test_search_items import items_of
+from tests.adapters.views.test_search_items import histories_of, items_of
 from tests.adapters.views.test_tool_ledger import Book
 
 
@@ -35,6 +36,15 @@ def test_a_call_has_its_result(book: Book, framework: str) -> None:
     assert (call.kind, call.name, call.arguments) == ("tool", "track", '{"parcel":"NW-1"}')
     assert (call.status, call.result, call.is_error) == ("done", "in depot North", False)
     assert call.version + 1 == call.result_version
+
+
+@pytest.mark.parametrize("framework", HISTORIES)
+def test_a_call_in_a_frameworks_own_spelling_has_its_result(book: Book, framework: str) -> None:
+    book.happen(*histories_of(framework))
+    (call,) = book.calls()
+    assert (call.name, call.arguments, call.status) == ("track", '{"parcel":"NW-1"}', "done")
+    assert (call.version, call.result_version) == (CALLED + 1, GAVE + 1)
+    assert call.result == "in depot North"
 
 
 @pytest.mark.parametrize("framework", WRITTEN)

@@ -1,0 +1,97 @@
+"""Histories as frameworks write them whose spelling is no API's own, by hand: each says the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from onrecord.domain.jsontext import JsonObject
+
+ASKED, THOUGHT, CALLED, GAVE, ANSWERED = range(5)
+"""What the items of each history say, in order."""
+
+_NOTHING_USED: JsonObject = {"input_tokens": 0, "output_tokens": 0, "details": {}}
+
+
+def pydantic_entry(kind: str, *parts: JsonObject, **members: Any) -> JsonObject:
+    """An entry of a conversation of pydantic-ai."""
+    return {"id": "e", "kind": "message", "message": {"kind": kind, "parts": [*parts], **members}}
+
+
+def pydantic_call(call_id: str, **args: Any) -> JsonObject:
+    return {"part_kind": "tool-call", "tool_call_id": call_id, "tool_name": "track", "args": args}
+
+
+PYDANTIC_AI = (
+    pydantic_entry(
+        "request",
+        {"part_kind": "system-prompt", "content": "Be brief."},
+        {"part_kind": "user-prompt", "content": "Where is parcel NW-1?"},
+    ),
+    pydantic_entry("response", {"part_kind": "thinking", "content": "Look."}, usage=_NOTHING_USED),
+    pydantic_entry("response", pydantic_call("c1", parcel="NW-1"), usage=_NOTHING_USED),
+    pydantic_entry(
+        "request",
+        {
+            "part_kind": "tool-return",
+            "tool_call_id": "c1",
+            "tool_name": "track",
+            "content": "in depot North",
+        },
+    ),
+    pydantic_entry("response", {"part_kind": "text", "content": "In depot North."}),
+)
+
+
+def framework_message(role: str, *contents: JsonObject) -> JsonObject:
+    """A message of Microsoft's Agent Framework."""
+    return {"type": "message", "role": role, "contents": [*contents]}
+
+
+AGENT_FRAMEWORK = (
+    framework_message("user", {"type": "text", "text": "Where is parcel NW-1?"}),
+    framework_message("assistant", {"type": "text_reasoning", "text": "Look."}),
+    framework_message(
+        "assistant",
+        {
+            "type": "function_call",
+            "call_id": "c1",
+            "name": "track",
+            "arguments": {"parcel": "NW-1"},
+        },
+    ),
+    framework_message(
+        "tool", {"type": "function_result", "call_id": "c1", "result": "in depot North"}
+    ),
+    framework_message("assistant", {"type": "text", "text": "In depot North."}),
+)
+
+
+def ag2_event(kind: str, **members: Any) -> JsonObject:
+    """An event of AG2."""
+    return {"__event__": f"ag2.events.types.{kind}", "created_at": 1795863662.5, **members}
+
+
+_AG2_CALLS = ag2_event(
+    "ToolCallsEvent",
+    calls=[ag2_event("ToolCallEvent", id="c1", name="track", arguments='{"parcel":"NW-1"}')],
+)
+_AG2_GAVE = [ag2_event("TextInput", content="in depot North")]
+AG2 = (
+    ag2_event("ModelRequest", parts=[ag2_event("TextInput", content="Where is parcel NW-1?")]),
+    _AG2_CALLS,
+    ag2_event("ModelResponse", message=None, tool_calls=_AG2_CALLS),
+    ag2_event(
+        "ToolResultsEvent",
+        results=[
+            ag2_event("ToolResultEvent", parent_id="c1", result={"data": {"parts": _AG2_GAVE}})
+        ],
+    ),
+    ag2_event("ModelResponse", message=ag2_event("ModelMessage", content="In depot North.")),
+)
+
+HISTORIES: Mapping[str, tuple[JsonObject, ...]] = {
+    "pydantic-ai": PYDANTIC_AI,
+    "agent-framework": AGENT_FRAMEWORK,
+    "ag2": AG2,
+}
