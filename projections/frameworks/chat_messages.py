@@ -45,10 +45,6 @@ def answer(said: str, calls: Sequence[JsonObject]) -> JsonObject | None:
     return {**message, "tool_calls": list(calls)} if calls else message
 
 
-_SPEAKERS: Final[tuple[Speaker, ...]] = ("user", "assistant", "tool", "system")
-"""Whose an item is that has messages of several: the first of them that speaks in it."""
-
-
 def contents(messages: Sequence[JsonObject], thoughts: Sequence[str] = ()) -> ItemContents | None:
     """Return what an item with these messages holds, a block each; None where it has none.
 
@@ -56,9 +52,7 @@ def contents(messages: Sequence[JsonObject], thoughts: Sequence[str] = ()) -> It
     """
     blocks = [{"reasoning_content": thought} for thought in thoughts]
     blocks += [block for message in messages for block in _blocks(message)]
-    roles = ["assistant"] if thoughts else [_role(message) for message in messages]
-    speaker = next((each for each in _SPEAKERS if roles.count(each)), None)
-    return None if speaker is None else ItemContents(API, speaker, tuple(blocks))
+    return ItemContents(API, _speaker(messages), tuple(blocks)) if blocks else None
 
 
 def _blocks(message: JsonObject) -> Iterator[JsonObject]:
@@ -70,6 +64,11 @@ def _blocks(message: JsonObject) -> Iterator[JsonObject]:
     yield from message["tool_calls"]
 
 
-def _role(message: JsonObject) -> str:
-    role: str = message["role"]
-    return "system" if role == "developer" else role
+def _speaker(messages: Sequence[JsonObject]) -> Speaker:
+    """Return whose an item with these messages is: the user's where the user speaks in it."""
+    roles = {message["role"] for message in messages}
+    if "user" in roles:
+        return "user"
+    if roles <= {"assistant"}:
+        return "assistant"
+    return "tool" if "tool" in roles else "system"

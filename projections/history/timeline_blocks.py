@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, assert_never, cast
 from uuid import UUID
@@ -194,14 +194,6 @@ def _block(native: Native, speaker: Speaker, version: int, calls: Calls) -> Iter
             yield from (_part(each, _speaker(native.value, speaker)) for each in parts)
 
 
-_SPEAKERS: Final[Mapping[str, Speaker]] = {
-    "user": "user",
-    "assistant": "assistant",
-    "system": "system",
-    "developer": "system",
-}
-
-
 def _part(part: Text | Document, speaker: Speaker) -> Told:
     if isinstance(part, Document):
         return Told(speaker, "document", timeline_text.document(part))
@@ -210,6 +202,12 @@ def _part(part: Text | Document, speaker: Speaker) -> Told:
 
 def _speaker(value: JsonObject, speaker: Speaker) -> Speaker:
     """Return who says a block: a message names its own speaker, where an item holds several."""
-    role = value.get("role")
-    is_known = isinstance(role, str) and role in _SPEAKERS
-    return _SPEAKERS[role] if is_known else speaker
+    match value.get("role"):
+        case "user":
+            return "user"
+        case "assistant":
+            return "assistant"
+        case "system" | "developer":
+            return "system"
+        case _:
+            return speaker

@@ -107,20 +107,20 @@ def test_a_redacted_item_is_found_no_more(told: Told) -> None:
     assert told.versions("NW-1") == [1]
 
 
-@pytest.mark.parametrize(
-    "item",
-    [
-        {},
-        {"role": []},
-        {"type": 7},
-        {"text": "parcel"},
-        {"role": "user", "contents": ["parcel", {"type": []}]},
-        {"message": {"kind": "request", "parts": [7, {"part_kind": "user-prompt"}]}},
-        {"message": {"kind": "response", "parts": [{"part_kind": ["text"]}]}},
-        {"__event__": "a.ModelRequest", "parts": [7, {"__event__": "TextInput", "content": 7}]},
-        {"__event__": "a.ModelResponse", "message": "parcel", "tool_calls": {"calls": [{}]}},
-    ],
+ODD: Sequence[dict[str, Any]] = (
+    {},
+    {"role": []},
+    {"type": 7},
+    {"text": "parcel"},
+    {"role": "user", "contents": ["parcel", {"type": []}]},
+    {"message": {"kind": "request", "parts": [7, {"part_kind": "user-prompt"}]}},
+    {"message": {"kind": "response", "parts": [{"part_kind": ["text"]}]}},
+    {"__event__": "a.ModelRequest", "parts": [7, {"__event__": "TextInput", "content": 7}]},
+    {"__event__": "a.ModelResponse", "message": "parcel", "tool_calls": {"calls": [{}]}},
 )
+
+
+@pytest.mark.parametrize("item", ODD)
 @pytest.mark.parametrize("framework", [AGENTS, CLAUDE, *HISTORIES, "another"])
 def test_an_item_that_is_not_understood_holds_nothing_up(
     told: Told, framework: str, item: dict[str, Any]
