@@ -19,6 +19,7 @@ from onrecord.adapters.upkeep.verifying import Progress, Verified, VerifiedView,
 from onrecord.adapters.views.ports import KeptMoment, KeptViews
 from onrecord.adapters.views.sqlite.kept import PAGE, Folding, kept_sums, paged, scratch
 from onrecord.domain.errors import StorageError, counted
+from onrecord.domain.head import MOST_TOKENS
 from onrecord.domain.inventory import StoredHead
 from onrecord.domain.log import Backend, RecordedEvent
 from onrecord.projections.verification.verification import Fault
@@ -37,7 +38,13 @@ from onrecord.projections.views.view import Row
 
 _HEADS: Final = 64
 _EVENTS: Final = 256
-_RESPONSES: Final = frozenset(("response.completed", "response.interrupted"))
+_MOST_RESPONSES: Final[Mapping[str, int]] = {
+    "response.completed": 1,
+    "response.interrupted": 1,
+    # An item of a framework may be a whole history.
+    "item.recorded": MOST_TOKENS,
+}
+"""How many responses an event of a type may have been counted as."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,11 +328,14 @@ def _pages(moment: KeptMoment, head: StoredHead) -> Iterator[list[RecordedEvent]
 
 def _erased_responses(
     folding: Folding, events: list[RecordedEvent], head: StoredHead
-) -> Iterator[UsageDay]:
-    """Yield in which sums responses may be counted that are erased, and cannot be counted again."""
+) -> Counter[UsageDay]:
+    """Return in which sums responses may be counted that are erased, and how many at most."""
+    erased: Counter[UsageDay] = Counter()
     for event in events:
-        if event.body is None and event.type in _RESPONSES and folding.is_due(event):
-            yield UsageDay(str(head.tenant), day_of(event.recorded_at))
+        if event.body is None and event.type in _MOST_RESPONSES and folding.is_due(event):
+            day = UsageDay(str(head.tenant), day_of(event.recorded_at))
+            erased[day] += _MOST_RESPONSES[event.type]
+    return erased
 
 
 def _id(conversation: str) -> UUID | None:

@@ -10,7 +10,11 @@ erased cannot be counted again, so a rebuild counts what conversations that are 
 no more.
 
 Bedrock's answers name no model, so that which each of its requests asked is kept until it is
-answered, in a row of its own: `request` is empty in all others.
+answered, in a row of its own: `request` is empty in all sums.
+
+Answers that items of frameworks tell of count under the framework's name in the place of an API. Where
+several items may tell of one answer, what was counted of it is kept in such a row too: it counts once,
+with the highest of each count.
 """
 
 from __future__ import annotations
@@ -20,7 +24,8 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from functools import lru_cache, reduce
-from typing import Annotated, Any, Final, NamedTuple, cast
+from typing import Annotated, Any, Final, NamedTuple, TypeAlias, cast
+from uuid import uuid5
 
 from pydantic import Field
 
@@ -32,6 +37,7 @@ from onrecord.domain.log import RecordedEvent
 from onrecord.projections.api import UsagePlaces, api_of
 from onrecord.projections.apis.capabilities import MODELS, Entry, entries_in, entry_for, read_as
 from onrecord.projections.apis.members import member, token_count
+from onrecord.projections.frameworks.item_usage import ItemUsage, usages_in
 from onrecord.projections.history.responses import plain_of
 from onrecord.projections.views.view import Changes, EventBatch, Row, storable
 
@@ -74,40 +80,51 @@ def name_of(text: str) -> str:
     return storable(text[:_LONGEST])
 
 
+_REQUEST: Final = "request.sent"
+_ITEM: Final = "item.recorded"
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """The view `usage`: sums by day, API and model, and the requests whose answers name no model."""
 
     name: str = "usage"
-    revision: int = 2
+    revision: int = 3
     strict: bool = False
     types: frozenset[str] = frozenset(
-        {"request.sent", "response.completed", "response.interrupted"}
+        {"request.sent", "response.completed", "response.interrupted", _ITEM}
     )
 
     def wanted(self, batch: EventBatch) -> list[Row]:
-        """Return the requests, sent before, whose answers name no model."""
-        answers = (_answered(event) for event in batch.events if event.type != _REQUEST)
-        sent = {str(event.event_id) for event in batch.events}
+        """Return the requests, sent before, whose answers name no model, and the answers of items."""
+        events = batch.events
+        answers = (_answered(event) for event in events if event.type not in (_REQUEST, _ITEM))
+        told = (_place(batch, event, usage) for event in events for usage in _told(event))
+        sent = {str(event.event_id) for event in events}
         return [
             {"conversation_id": str(batch.conversation_id), "request": request}
-            for request in dict.fromkeys(answers)
-            if request is not None and request not in sent
+            for request in dict.fromkeys((*answers, *told))
+            if request and request not in sent
         ]
 
     def fold(self, batch: EventBatch, known: Sequence[Row]) -> Changes:
         """Return what is to be added, and the requests that are asked now, or answered."""
-        requests = {row["request"]: row for row in known}
-        before = set(requests)
-        sums: dict[tuple[str, str, str], Row] = {}
+        before = {row["request"]: row for row in known}
+        requests = dict(before)
+        sums: _Sums = {}
         for event in batch.events:
-            if event.type != _REQUEST:
+            if event.type == _ITEM:
+                _count_item(batch, event, requests, sums)
+            elif event.type != _REQUEST:
                 _count(batch, event, requests, sums)
             elif _is_nameless(event):
                 requests[str(event.event_id)] = _asked(batch, event)
-        open_requests = (row for request, row in requests.items() if request not in before)
-        answered = tuple({"request": request} for request in sorted(before - set(requests)))
-        return Changes(put=(*sums.values(), *open_requests), drop=answered)
+        changed = (row for request, row in requests.items() if row is not before.get(request))
+        gone = (request for request, row in before.items() if requests.get(request) is not row)
+        return Changes(
+            put=(*sums.values(), *changed),
+            drop=tuple({"request": request} for request in sorted(gone)),
+        )
 
 
 USAGE: Final = Usage()
@@ -141,7 +158,6 @@ def model_usage(row: Row) -> ModelUsage:
     )
 
 
-_REQUEST: Final = "request.sent"
 _NAMELESS: Final = b'"api":"bedrock-converse"'
 _BEGINNING: Final = 256
 """Bytes of a body in which its API stands: bodies are canonical, and only ids come before it."""
@@ -176,7 +192,7 @@ def _count(
     batch: EventBatch,
     event: RecordedEvent,
     requests: dict[str, Row],
-    sums: dict[tuple[str, str, str], Row],
+    sums: _Sums,
 ) -> None:
     plain = _plain(event)
     counts = (plain.get("input_tokens"), plain.get("output_tokens"))
@@ -186,10 +202,57 @@ def _count(
     if not model and counts == (None, None):
         return
     key = (day_of(event.recorded_at), name_of(plain["api"]), name_of(model))
-    row = sums.get(key) or sums.setdefault(key, _row(batch, key))
     members = usage_members(plain["api"], plain.get("envelope", {}))
-    for column, count in zip(COUNTS, (1, *map(count_of, counts), *members), strict=True):
+    _add(sums, _row(batch, key), (1, *map(count_of, counts), *members))
+
+
+_Sums: TypeAlias = dict[tuple[str, str, str], Row]
+
+
+def _add(sums: _Sums, empty: Row, counts: Sequence[int]) -> None:
+    """Add counts to the sum of a day, an API and a model."""
+    row = sums.setdefault((empty["day"], empty["api"], empty["model"]), empty)
+    for column, count in zip(COUNTS, counts, strict=True):
         row[column] = min(row[column] + count, MOST_TOKENS)
+
+
+# What items tell of.
+
+
+def _count_item(
+    batch: EventBatch, event: RecordedEvent, known: dict[str, Row], sums: _Sums
+) -> None:
+    """Count what the answers of an item took, less what is counted of them already."""
+    for usage in _told(event):
+        framework = name_of(_plain(event)["framework"])
+        empty = _row(batch, (day_of(event.recorded_at), framework, name_of(usage.model)))
+        place = _place(batch, event, usage)
+        counts = (1, *usage.counts)
+        if not place:
+            _add(sums, empty, counts)
+            continue
+        counted = known.get(place, empty)
+        before = [counted[column] for column in COUNTS]
+        most = [max(pair) for pair in zip(before, counts, strict=True)]
+        if most != before:
+            _add(sums, empty, [now - then for now, then in zip(most, before, strict=True)])
+            of = {"conversation_id": str(batch.conversation_id), "request": place}
+            known[place] = {**empty, **of, **dict(zip(COUNTS, most, strict=True))}
+
+
+def _told(event: RecordedEvent) -> tuple[ItemUsage, ...]:
+    """Return what an item tells of answers; what is kept beside its stream tells of none."""
+    plain = _plain(event) if event.type == _ITEM else {}
+    if not plain or "beside" in plain:
+        return ()
+    return tuple(usages_in(plain["framework"], plain["item"]))
+
+
+def _place(batch: EventBatch, event: RecordedEvent, usage: ItemUsage) -> str:
+    """Return where what was counted of an answer is kept; empty where no other item tells of it."""
+    if usage.answer is None:
+        return ""
+    return str(uuid5(batch.conversation_id, f"{_plain(event)['framework']}:{usage.answer}"))
 
 
 def _asked(batch: EventBatch, event: RecordedEvent) -> Row:

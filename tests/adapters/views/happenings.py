@@ -13,6 +13,7 @@ from onrecord.domain.content import Document, Native, Role, Text, ToolCall, Tool
 from onrecord.domain.events import Event
 from onrecord.domain.head import Effect
 from onrecord.domain.header import ClientHeader, header_bytes
+from onrecord.domain.items import ItemRecorded, ItemsReplaced, ItemWithdrawn, StreamCleared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import NewEvent
 from onrecord.domain.request_template import Template
@@ -209,6 +210,34 @@ def beside(draw: st.DrawFn) -> Event:
         events.AttemptFailed(request=draw(st.uuids(version=4)), status=529),
     ]
     return draw(st.sampled_from(possible))
+
+
+@st.composite
+def items(draw: st.DrawFn) -> Event:
+    """What a framework stored, or did to what it stored."""
+    said, used = draw(texts), draw(_counts)
+    message = {"role": "assistant", "id": draw(st.sampled_from(["msg_1", "msg_2"]))}
+    called = {"type": "tool_use", "id": draw(_calls), "name": "track", "input": {"n": said}}
+    gave = {"type": "tool_result", "tool_use_id": draw(_calls), "content": said}
+    usage = {"input_tokens": used, "output_tokens": 3}
+    possible: list[Event] = [
+        _claude("user", {"role": "user", "content": said}),
+        _claude("user", {"role": "user", "content": [gave]}),
+        _claude("assistant", {**message, "content": [called], "usage": usage, "model": "m"}),
+        _claude("assistant", {**message, "content": said, "usage": usage}),
+        ItemRecorded(framework="openai-agents", stream="s", item={"role": "user", "content": said}),
+        ItemRecorded(framework="unheard-of", item={"words": said}),
+        ItemWithdrawn(version=draw(_versions)),
+        ItemsReplaced(framework="claude-agent-sdk", kept=((1, draw(_versions)),)),
+        StreamCleared(framework="claude-agent-sdk", whole=draw(st.booleans())),
+    ]
+    return draw(st.sampled_from(possible))
+
+
+def _claude(speaker: str, message: JsonObject) -> Event:
+    return ItemRecorded(
+        framework="claude-agent-sdk", item={"type": speaker, "message": message, "uuid": "u"}
+    )
 
 
 unrecognised = st.sampled_from(["message.recorded", "response.completed", "weather.changed"]).map(

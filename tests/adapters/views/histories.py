@@ -22,6 +22,7 @@ from onrecord.domain.new_events import Stamp, draft
 from tests.adapters.views.happenings import (
     beside,
     closings,
+    items,
     messages,
     requests,
     results,
@@ -52,7 +53,7 @@ happenings = st.builds(
     st.integers(0, 2),
     st.one_of(
         *(messages, messages, tool_calls(), results(), server_tools(), closings()),
-        *(beside(), beside(), beside(), unrecognised),
+        *(beside(), beside(), beside(), items(), items(), unrecognised),
     ),
     st.sampled_from(_ACTORS),
     st.sampled_from([0, 1_000_000, 86_400_000_000]),

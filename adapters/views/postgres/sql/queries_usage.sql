@@ -1,8 +1,11 @@
 -- The view `usage`; beside its page it has totals.
 
 -- name: usage_known
--- $1 generation, $2 the keys as a JSON array: the open requests that are asked for.
-SELECT jsonb_build_object('conversation_id', v.conversation_id, 'request', v.request, 'model', v.model)
+-- $1 generation, $2 the keys as a JSON array: the open requests, and the answers of items, that are asked for.
+SELECT jsonb_build_object('conversation_id', v.conversation_id, 'request', v.request, 'model', v.model,
+    'responses', v.responses, 'input_tokens', v.input_tokens, 'output_tokens', v.output_tokens,
+    'cached_tokens', v.cached_tokens, 'cache_write_tokens', v.cache_write_tokens,
+    'reasoning_tokens', v.reasoning_tokens)
 FROM jsonb_to_recordset($2::jsonb) AS k (request text)
 JOIN {log}.view_usage AS v
     ON v.generation = $1 AND v.request = k.request AND v.request <> ''
@@ -28,7 +31,7 @@ SET responses = least(v.responses + excluded.responses, 9007199254740991),
     reasoning_tokens = least(v.reasoning_tokens + excluded.reasoning_tokens, 9007199254740991)
 
 -- name: usage_drop
--- $1 generation, $2 the keys as a JSON array: open requests that were answered.
+-- $1 generation, $2 the keys as a JSON array: open requests that were answered, answers of which more is counted.
 DELETE FROM {log}.view_usage AS v USING jsonb_to_recordset($2::jsonb) AS k (request text)
 WHERE v.generation = $1 AND v.request = k.request AND v.request <> ''
 

@@ -1,9 +1,12 @@
 -- The view `usage`; beside its page it has totals.
 
 -- name: usage_known
--- ?1 generation, ?2 the keys as a JSON array: the open requests that are asked for. CROSS and the plus keep
+-- ?1 generation, ?2 the keys as a JSON array: the open requests, and the answers of items, that are asked for. CROSS and the plus keep
 -- SQLite from reading all of the generation.
-SELECT json_object('conversation_id', v.conversation_id, 'request', request, 'model', model)
+SELECT json_object('conversation_id', v.conversation_id, 'request', request, 'model', model,
+  'responses', responses, 'input_tokens', input_tokens, 'output_tokens', output_tokens,
+  'cached_tokens', cached_tokens, 'cache_write_tokens', cache_write_tokens,
+  'reasoning_tokens', reasoning_tokens)
 FROM json_each(?2) AS k CROSS JOIN view_usage AS v
   ON request = k.value ->> 'request' AND +generation = ?1 AND request <> '';
 
@@ -24,7 +27,7 @@ SET responses = min(v.responses + excluded.responses, 9007199254740991),
   reasoning_tokens = min(v.reasoning_tokens + excluded.reasoning_tokens, 9007199254740991);
 
 -- name: usage_drop
--- ?1 generation, ?2 the keys as a JSON array: open requests that were answered; the plus as above.
+-- ?1 generation, ?2 the keys as a JSON array: open requests that were answered, answers of which more is counted; the plus as above.
 DELETE FROM view_usage WHERE +generation = ?1 AND request <> '' AND request IN (
   SELECT value ->> 'request' FROM json_each(?2));
 
