@@ -23,6 +23,8 @@ from onrecord.projections.frameworks.item_messages import (
 API: Final = "anthropic-messages"
 
 _SPEAKERS: Final = ("user", "assistant")
+_ADDED: Final = ("isMeta", "isCompactSummary")
+"""What marks messages that the program itself adds."""
 _BESIDE: Final = ("isSidechain", "teamName")
 """What marks entries of other agents, which are no part of the session's own messages."""
 
@@ -43,13 +45,18 @@ def read_items(items: Sequence[HeldItem]) -> Reading:
 
 
 def read_item(entry: JsonObject) -> ItemContents | None:
-    """Return what the message of one entry holds, whichever agent said it."""
+    """Return what the message of one entry holds, whichever agent said it.
+
+    What the program adds in the user's place is the system's.
+    """
     if entry.get("type") not in _SPEAKERS or _why_unread(entry):
         return None
     message: JsonObject = entry["message"]
     blocks = tuple(map(_members, _blocks(message["content"])))
-    are_results = all(block.get("type") == "tool_result" for block in blocks)
-    return ItemContents(API, "tool" if are_results else message["role"], blocks)
+    if all(block.get("type") == "tool_result" for block in blocks):
+        return ItemContents(API, "tool", blocks)
+    is_added = any(entry.get(mark) for mark in _ADDED)
+    return ItemContents(API, "system" if is_added else message["role"], blocks)
 
 
 def _why_unread(entry: JsonObject) -> str | None:

@@ -41,6 +41,18 @@ class ItemContents(NamedTuple):
     speaker: Speaker
     blocks: tuple[JsonObject, ...]
 
+    def speaker_of(self, block: JsonObject) -> Speaker:
+        """Return who says a block: a message names its own speaker, where an item holds several."""
+        match block.get("role"):
+            case "user":
+                return "user"
+            case "assistant":
+                return "assistant"
+            case "system" | "developer":
+                return "system"
+            case _:
+                return self.speaker
+
 
 class Unread(NamedTuple):
     """An item of which nothing goes into a request, and why; never what it says."""

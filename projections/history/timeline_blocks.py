@@ -150,7 +150,7 @@ def item_rows(event: ItemRecorded, version: int, calls: Calls) -> Iterator[Told]
     place = _place(event)
     for value in contents.blocks:
         native = Native(api=contents.api, value=value)
-        for told in _block(native, contents.speaker, version, calls):
+        for told in _block(native, contents.speaker_of(value), version, calls):
             yield replace(told, text=f"{place}{told.text}")
 
 
@@ -191,23 +191,10 @@ def _block(native: Native, speaker: Speaker, version: int, calls: Calls) -> Iter
             yield Told(speaker, kind, timeline_text.native(native), ("opaque",))
         case part:
             parts = parts_of(native.api, native.value) or (part,)
-            yield from (_part(each, _speaker(native.value, speaker)) for each in parts)
+            yield from (_part(each, speaker) for each in parts)
 
 
 def _part(part: Text | Document, speaker: Speaker) -> Told:
     if isinstance(part, Document):
         return Told(speaker, "document", timeline_text.document(part))
     return Told(speaker, "text", part.text or timeline_text.NO_TEXT)
-
-
-def _speaker(value: JsonObject, speaker: Speaker) -> Speaker:
-    """Return who says a block: a message names its own speaker, where an item holds several."""
-    match value.get("role"):
-        case "user":
-            return "user"
-        case "assistant":
-            return "assistant"
-        case "system" | "developer":
-            return "system"
-        case _:
-            return speaker

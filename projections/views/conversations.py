@@ -5,6 +5,9 @@ what happened in a conversation, not what its history is now. A redaction takes 
 where it redacts the prompt that the title is of; no other prompt takes its place. Nothing else of a
 row says what was said. A conversation that was forgotten has no row.
 
+Items of frameworks count by what they say; their tokens and exchanges do not, for an item alone does not
+tell those. The framework stands among the APIs.
+
 Rows are in order of `last_position`, the last one first; a tenant is in one shard, so that is the
 order of last activity. A conversation in which something happens while a list is paged moves to its
 beginning.
@@ -22,6 +25,8 @@ from onrecord.domain.head import MOST_TOKENS
 from onrecord.domain.header import time_of
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
+from onrecord.projections.frameworks.item_usage import usages_in
+from onrecord.projections.views.item_summary import item_summary
 from onrecord.projections.views.texts import documents_in, members_of, said, title_of
 from onrecord.projections.views.usage import count_of, name_of
 from onrecord.projections.views.view import NOTHING, Changes, EventBatch, Row, members_in, storable
@@ -35,7 +40,7 @@ class Conversations:
     """The view `conversations`: one row a conversation, by its id."""
 
     name: str = "conversations"
-    revision: int = 1
+    revision: int = 2
     strict: bool = False
     types: frozenset[str] = frozenset()
 
@@ -133,7 +138,7 @@ _READ: Final = frozenset(
     (
         *("conversation.started", "conversation.forked", "conversation.closed"),
         *("message.recorded", "signal.received", "request.sent", "content.redacted"),
-        *("response.completed", "response.interrupted"),
+        *("response.completed", "response.interrupted", "item.recorded"),
     )
 )
 _SPEAKERS: Final[Mapping[str, str]] = {
@@ -141,6 +146,7 @@ _SPEAKERS: Final[Mapping[str, str]] = {
     "assistant": "assistant_messages",
     "system": "system_messages",
 }
+_NAMED: Final = (("api", "providers"), ("framework", "providers"), ("model", "models"))
 _ACTOR: Final = b'{"actor":"'
 
 
@@ -185,10 +191,13 @@ def _actor(event: RecordedEvent) -> str | None:
 
 
 def _name(names: _Names, plain: JsonObject) -> None:
-    """Take note of an API and a model, where an event names them."""
-    for member, column in (("api", "providers"), ("model", "models")):
+    """Take note of an API, or a framework, and of a model, where an event names them."""
+    for member, column in _NAMED:
         if plain.get(member):
             names[column].add(name_of(plain[member]))
+    if "item" in plain:
+        used = usages_in(plain["framework"], plain["item"])
+        names["models"].update(name_of(usage.model) for usage in used if usage.model)
 
 
 def _read(row: Row, plain: JsonObject, event: RecordedEvent) -> None:
@@ -201,6 +210,8 @@ def _read(row: Row, plain: JsonObject, event: RecordedEvent) -> None:
             row["closed"] = row["closed"] or "line" not in plain
         case "message.recorded":
             _said(row, plain, event.version)
+        case "item.recorded":
+            _item(row, plain, event.version)
         case "signal.received":
             row["documents"] += documents_in(plain.get("content", ()))
         case "response.completed":
@@ -221,8 +232,26 @@ def _said(row: Row, plain: JsonObject, version: int) -> None:
     if plain["role"] != "user":
         return
     row["documents"] += documents_in(plain["content"])
-    if row["title_version"] is None and "line" not in plain:
-        title = title_of(said(plain["content"]))
+    if "line" not in plain:
+        _prompted(row, said(plain["content"]), version)
+
+
+def _item(row: Row, plain: JsonObject, version: int) -> None:
+    """Count what an item says; a title is what the session's own user says first."""
+    summary = item_summary(plain)
+    for speaker in summary.texts.keys() & _SPEAKERS.keys():
+        row[_SPEAKERS[speaker]] += 1
+    row["documents"] += summary.documents
+    row["tool_calls"] += summary.tool_calls
+    row["server_tool_calls"] += summary.server_tool_calls
+    if "user" in summary.texts and "stream" not in plain:
+        _prompted(row, summary.texts["user"], version)
+
+
+def _prompted(row: Row, text: str, version: int) -> None:
+    """Give a conversation its title, if it has none yet."""
+    if row["title_version"] is None:
+        title = title_of(text)
         row["title"], row["title_version"] = title, version if title else None
 
 
