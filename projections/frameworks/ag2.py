@@ -39,6 +39,11 @@ def read_item(event: JsonObject) -> ItemContents | None:
     return contents(said)
 
 
+def about(event: JsonObject) -> str:
+    """Return the kind of an event."""
+    return _kind(event)
+
+
 def _read(event: JsonObject) -> tuple[list[JsonObject], list[str]]:
     """Return the messages that an event is, and the kinds of what goes nowhere."""
     match _kind(event):

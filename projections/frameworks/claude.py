@@ -59,6 +59,12 @@ def read_item(entry: JsonObject) -> ItemContents | None:
     return ItemContents(API, "system" if is_added else message["role"], blocks)
 
 
+def about(entry: JsonObject) -> str:
+    """Return the kind of an entry, as far as it names one."""
+    names = (entry.get(name) for name in ("type", "subtype", "operation"))
+    return " ".join(name for name in names if isinstance(name, str))
+
+
 def _why_unread(entry: JsonObject) -> str | None:
     match entry:
         case {"isApiErrorMessage": True}:

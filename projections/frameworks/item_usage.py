@@ -11,6 +11,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.members import list_of, member, members_of, text, token_count
+from onrecord.projections.frameworks.langchain_messages import message_members
+from onrecord.projections.frameworks.langgraph import new_messages
 
 
 class ItemUsage(NamedTuple):
@@ -111,6 +113,21 @@ def _ag2(event: JsonObject) -> Iterator[ItemUsage]:
     )
 
 
+def _langgraph(item: JsonObject) -> Iterator[ItemUsage]:
+    for message in map(message_members, new_messages(item)):
+        usage, response = message.get("usage_metadata"), message.get("response_metadata")
+        counts, details = _counts(usage), _counts(member(usage, "input_token_details"))
+        yield ItemUsage(
+            answer=text(message.get("id")) or None,
+            model=text(member(response, "model_name")) or text(member(response, "model")),
+            input_tokens=counts("input_tokens"),
+            output_tokens=counts("output_tokens"),
+            cached_tokens=details("cache_read"),
+            cache_write_tokens=details("cache_creation"),
+            reasoning_tokens=_counts(member(usage, "output_token_details"))("reasoning"),
+        )
+
+
 def _adk(event: JsonObject) -> Iterator[ItemUsage]:
     counts = _counts(event.get("usage_metadata", event.get("usageMetadata")))
     thought = counts("thoughts_token_count", "thoughtsTokenCount")
@@ -131,6 +148,7 @@ _READERS: Final[Mapping[str, _Reader]] = {
     "agent-framework": _agent_framework,
     "claude-agent-sdk": _claude,
     "google-adk": _adk,
+    "langgraph": _langgraph,
     "pydantic-ai": _pydantic_ai,
 }
 

@@ -24,7 +24,7 @@ _MEMBERS: Final = 2
 
 def read_message(value: object) -> JsonObject | None:
     """Return what a message says, None for a value that is none; it may be the object that stands for one."""
-    members = _members_of(value)
+    members = message_members(value)
     kind = members.get("type", members.get("role"))
     return _message(kind, members) if isinstance(kind, str) else None
 
@@ -39,13 +39,14 @@ def answer_ids(value: object) -> tuple[str, ...]:
 
 def parts_left_out(value: object) -> list[str]:
     """Return the types of those parts of a message that go nowhere; calls stand beside its content."""
-    content = _members_of(value).get("content")
+    content = message_members(value).get("content")
     entries = cast("list[object]", content) if isinstance(content, list) else []
     kinds = [_kind(entry) for entry in entries if _part(entry) is None]
     return [kind for kind in kinds if kind not in _CALLS]
 
 
-def _members_of(value: object) -> JsonObject:
+def message_members(value: object) -> JsonObject:
+    """Return the members of a message; none of a value that is no message."""
     if not isinstance(value, dict):
         return {}
     spelled = cast("JsonObject", value)

@@ -7,16 +7,23 @@ from typing import Any, Final, cast
 
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.frameworks.chat_messages import API
+from onrecord.projections.apis.members import members_of
+from onrecord.projections.frameworks.chat_messages import API, contents
 from onrecord.projections.frameworks.checkpoints import (
     NOWHERE,
     CheckpointItem,
     ListMembers,
+    WritesItem,
     is_list,
     read_item,
 )
 from onrecord.projections.frameworks.current_items import HeldItem
-from onrecord.projections.frameworks.item_messages import ItemMessage, Reading, Unread
+from onrecord.projections.frameworks.item_messages import (
+    ItemContents,
+    ItemMessage,
+    Reading,
+    Unread,
+)
 from onrecord.projections.frameworks.langchain_messages import (
     answer_ids,
     parts_left_out,
@@ -97,3 +104,66 @@ def _tagged(part: Any, version: int) -> Any:
             return {"new": [(version, member) for member in members]}
         case _:
             return part
+
+
+# What one item says. A message stands in several: as input, in the write that brings it to the channel and
+# in the list that a checkpoint changes, where it may have got an id. It is read where it comes in.
+
+_START: Final = "__start__"
+
+
+def new_messages(item: JsonObject) -> list[JsonObject]:
+    """Return the messages that an item brings to the channel `messages`, as LangGraph spells them.
+
+    Those are the ones that a task writes to it, and the input of a graph. What lists of checkpoints hold
+    came by one of these.
+    """
+    try:
+        brought = list(_brought(read_item(item)))
+    except _OTHERWISE:
+        return []
+    return [cast("JsonObject", each) for each in brought if isinstance(each, dict)]
+
+
+def _brought(item: CheckpointItem | WritesItem | None) -> Iterator[object]:
+    match item:
+        case WritesItem():
+            for write in item.writes:
+                if write.channel == _CHANNEL:
+                    yield from _each(write.value.get("json"))
+        case CheckpointItem():
+            start = item.values.get(_START) or {}
+            yield from _each(members_of(start.get("json")).get(_CHANNEL))
+        case _:
+            return
+
+
+def _each(value: object) -> list[object]:
+    """Return the members of a list, or the one value that is brought without one."""
+    return cast("list[object]", value) if isinstance(value, list) else [value]
+
+
+def read_new(item: JsonObject) -> ItemContents | None:
+    """Return what the messages that an item brings say; None where it brings none."""
+    read = map(read_message, new_messages(item))
+    return contents([message for message in read if message is not None])
+
+
+def about(item: JsonObject) -> str:
+    """Return in a few words what an item is that brings no messages; empty where that is not known."""
+    try:
+        return _about(read_item(item))
+    except _OTHERWISE:
+        return ""
+
+
+def _about(item: CheckpointItem | WritesItem | None) -> str:
+    match item:
+        case WritesItem():
+            channels = ", ".join(dict.fromkeys(write.channel for write in item.writes))
+            return f"writes to {channels or 'no channel'}"
+        case CheckpointItem():
+            changed = ", ".join(item.values)
+            return f"checkpoint {item.checkpoint_id}" + (f", changed {changed}" if changed else "")
+        case _:
+            return ""

@@ -32,6 +32,7 @@ _ITEM_READERS: Final[Mapping[str, ReadItem]] = {
     "agent-framework": agent_framework.read_item,
     "google-adk": adk.read_item,
     "claude-agent-sdk": claude.read_item,
+    "langgraph": langgraph.read_new,
     "openai-agents": openai_agents.read_item,
     "pydantic-ai": pydantic_ai.read_item,
 }
@@ -68,3 +69,16 @@ def contents_of(framework: str, item: JsonObject) -> ItemContents | None:
     """Return what one item holds; None where it says nothing, or items of the framework are not read so."""
     read_item = _ITEM_READERS.get(framework)
     return None if read_item is None else read_item(item)
+
+
+_ABOUT: Final[Mapping[str, Callable[[JsonObject], str]]] = {
+    "ag2": ag2.about,
+    "claude-agent-sdk": claude.about,
+    "langgraph": langgraph.about,
+}
+
+
+def about_item(framework: str, item: JsonObject) -> str:
+    """Return in a few words what an item is that says nothing; empty where nothing is known of it."""
+    about = _ABOUT.get(framework)
+    return "" if about is None else about(item)

@@ -25,7 +25,7 @@ from onrecord.domain.items import ItemRecorded
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import neutral_of, outcome_of, parts_of
 from onrecord.projections.frameworks.item_messages import Speaker
-from onrecord.projections.frameworks.readings import contents_of
+from onrecord.projections.frameworks.readings import about_item, contents_of
 from onrecord.projections.history import timeline_text
 from onrecord.projections.history.timeline_text import Mark, Told, aside
 
@@ -142,10 +142,12 @@ _NO_RESPONSE: Final = UUID(int=0)
 
 
 def item_rows(event: ItemRecorded, version: int, calls: Calls) -> Iterator[Told]:
-    """Yield what an item says; its JSON where it says nothing, or nothing is known of it."""
+    """Yield what an item says; what it is where it says nothing, its JSON where that is not known."""
     contents = contents_of(event.framework, _readable(event.item))
     if contents is None:
-        yield aside(event)
+        about = about_item(event.framework, event.item)
+        told = aside(event)
+        yield replace(told, text=f"{_place(event)}{about}") if about else told
         return
     place = _place(event)
     for value in contents.blocks:

@@ -90,8 +90,70 @@ AG2 = (
     ag2_event("ModelResponse", message=ag2_event("ModelMessage", content="In depot North.")),
 )
 
+
+def langgraph_message(kind: str, content: Any, **members: Any) -> JsonObject:
+    """A message as LangGraph's serialiser spells it."""
+    said = {"content": content, "type": kind, "id": None, **members}
+    return {"$ext": 5, "of": ["langchain_core.messages", "Message", said, "model_validate_json"]}
+
+
+def langgraph_typed(value: Any) -> JsonObject:
+    return {"type": "msgpack", "json": value}
+
+
+def langgraph_writes(*writes: tuple[str, JsonObject]) -> JsonObject:
+    """A call of `put_writes`: channels and values."""
+    placed = [[place, *write] for place, write in enumerate(writes)]
+    return {"writes_to": "0001", "task_id": "t", "task_path": "", "writes": placed}
+
+
+def langgraph_checkpoint(number: int, at: int, **values: JsonObject | None) -> JsonObject:
+    """A checkpoint that changes values; its messages lie at a version, 0: in itself."""
+    return {
+        "checkpoint_id": f"{number:04}",
+        "parent_id": None,
+        "checkpoint": {"type": "null"},
+        "metadata": {"type": "null"},
+        "channels": {"messages": ["1", at]},
+        "values": values,
+        "latest": [f"{number:04}", 0],
+        "early": [],
+    }
+
+
+def langgraph_same(version: int) -> JsonObject:
+    """A reference to the value that an item said before."""
+    return {"$same": [version, 0]}
+
+
+_HUMAN = langgraph_message("human", "Where is parcel NW-1?", id="h")
+_CALL = {"id": "c1", "name": "track", "args": {"parcel": "NW-1"}}
+LANGGRAPH = (
+    langgraph_checkpoint(1, -1, __start__=langgraph_typed({"messages": [_HUMAN]})),
+    langgraph_checkpoint(
+        2, 0, messages={"base": 0, "parts": [{"new": [langgraph_typed(langgraph_same(1))]}]}
+    ),
+    langgraph_writes(
+        (
+            "messages",
+            langgraph_typed([langgraph_message("ai", "", id="a", tool_calls=[_CALL])]),
+        ),
+    ),
+    langgraph_writes(
+        (
+            "messages",
+            langgraph_typed([langgraph_message("tool", "in depot North", tool_call_id="c1")]),
+        ),
+    ),
+    langgraph_writes(
+        ("messages", langgraph_typed(langgraph_message("ai", "In depot North.", id="b"))),
+        ("count", langgraph_typed(5)),
+    ),
+)
+
 HISTORIES: Mapping[str, tuple[JsonObject, ...]] = {
     "pydantic-ai": PYDANTIC_AI,
     "agent-framework": AGENT_FRAMEWORK,
     "ag2": AG2,
+    "langgraph": LANGGRAPH,
 }

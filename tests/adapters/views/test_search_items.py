@@ -116,6 +116,10 @@ ODD: Sequence[dict[str, Any]] = (
     {"message": {"kind": "request", "parts": [7, {"part_kind": "user-prompt"}]}},
     {"message": {"kind": "response", "parts": [{"part_kind": ["text"]}]}},
     {"__event__": "a.ModelRequest", "parts": [7, {"__event__": "TextInput", "content": 7}]},
+    {"checkpoint_id": 7, "values": [1], "channels": {}},
+    {"writes_to": "1", "task_id": "", "task_path": "", "writes": [[0, "messages", "parcel"]]},
+    {"writes_to": "1", "task_id": "", "task_path": "", "writes": [[0, "messages", {"json": 7}]]},
+    {"writes_to": "1", "task_id": "", "task_path": "", "writes": [[0, 7, {}]]},
     {"__event__": "a.ModelResponse", "message": "parcel", "tool_calls": {"calls": [{}]}},
 )
 

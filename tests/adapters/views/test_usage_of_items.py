@@ -16,6 +16,9 @@ from tests.adapters.frameworks.written_histories import (
     HISTORIES,
     ag2_event,
     framework_message,
+    langgraph_message,
+    langgraph_typed,
+    langgraph_writes,
     pydantic_entry,
 )
 from tests.adapters.frameworks.written_sessions import AGENTS, CLAUDE, ITEMS, TRANSCRIPT, entry
@@ -128,6 +131,27 @@ USED: dict[str, tuple[JsonObject, tuple[Any, ...]]] = {
         ),
         ("", 1, 240, 9, 0, 0, 0),
     ),
+    "langgraph": (
+        langgraph_writes(
+            (
+                "messages",
+                langgraph_typed(
+                    langgraph_message(
+                        "ai",
+                        "Hm.",
+                        response_metadata={"model_name": "gpt-6"},
+                        usage_metadata={
+                            "input_tokens": 240,
+                            "output_tokens": 9,
+                            "input_token_details": {"cache_read": 200, "cache_creation": 30},
+                            "output_token_details": {"reasoning": 4},
+                        },
+                    )
+                ),
+            )
+        ),
+        ("gpt-6", 1, 240, 9, 200, 30, 4),
+    ),
     "google-adk": (
         {
             "id": "e",
@@ -173,9 +197,7 @@ def test_what_names_no_tokens_is_no_answer(rows: RowStore) -> None:
     assert counted(rows, *written, apart=False) == []
 
 
-@pytest.mark.parametrize(
-    "framework", [CLAUDE, "pydantic-ai", "agent-framework", "ag2", "google-adk"]
-)
+@pytest.mark.parametrize("framework", [CLAUDE, "ag2", *USED])
 @pytest.mark.parametrize(
     "spelled",
     [

@@ -9,8 +9,23 @@ import pytest
 from onrecord.domain.blobs import spill
 from onrecord.domain.events import Event
 from onrecord.domain.items import ItemRecorded
-from tests.adapters.frameworks.written_histories import HISTORIES, framework_message
+from onrecord.domain.jsontext import JsonObject
+from tests.adapters.frameworks.written_histories import (
+    HISTORIES,
+    ag2_event,
+    framework_message,
+)
+from tests.adapters.frameworks.written_histories import (
+    langgraph_checkpoint as checkpoint,
+)
+from tests.adapters.frameworks.written_histories import (
+    langgraph_typed as typed,
+)
+from tests.adapters.frameworks.written_histories import (
+    langgraph_writes as writes,
+)
 from tests.adapters.frameworks.written_sessions import AGENTS, CLAUDE, WRITTEN
+from tests.adapters.views.test_search_items import ODD
 from tests.projections.history.test_timeline import rows
 
 
@@ -44,7 +59,7 @@ def test_a_session_is_told_as_a_conversation(framework: str) -> None:
 @pytest.mark.parametrize("framework", HISTORIES)
 def test_a_history_in_a_frameworks_own_spelling_is_told_as_a_conversation(framework: str) -> None:
     shown = told(*items(framework, *HISTORIES[framework]))
-    thought = () if framework == "ag2" else TRACKED[1:2]
+    thought = () if framework in ("ag2", "langgraph") else TRACKED[1:2]
     expected = [*TRACKED[:1], *thought, *TRACKED[3:6]]
     assert [row for row in shown if row[0] not in ("record", "system")] == expected
 
@@ -70,9 +85,24 @@ def test_what_is_no_item_of_the_main_stream_says_where_it_is() -> None:
     ]
 
 
-def test_an_item_that_says_nothing_is_told_by_its_json() -> None:
-    assert told(*items(CLAUDE, {"type": "queue-operation"})) == [
-        ("record", "item", 'claude-agent-sdk: {"type":"queue-operation"}')
+SILENT: dict[str, tuple[JsonObject, str]] = {
+    CLAUDE: ({"type": "system", "subtype": "init", "cwd": "/"}, "system init"),
+    "ag2": (ag2_event("TaskStarted"), "TaskStarted"),
+    "langgraph": (checkpoint(1, 3), "checkpoint 0001"),
+    "unheard-of": ({"a": 1}, 'unheard-of: {"a":1}'),
+}
+
+
+@pytest.mark.parametrize("framework", SILENT)
+def test_an_item_that_says_nothing_is_told_by_what_it_is(framework: str) -> None:
+    item, text = SILENT[framework]
+    assert told(*items(framework, item)) == [("record", "item", text)]
+
+
+def test_writes_that_bring_no_message_are_told_by_their_channels() -> None:
+    spelled = writes(("branch:to:reply", {"type": "null"}), ("count", typed(7)))
+    assert told(*items("langgraph", spelled, stream="sub")) == [
+        ("record", "item", "sub: writes to branch:to:reply, count")
     ]
 
 
@@ -80,6 +110,12 @@ def test_a_string_that_is_held_apart_says_how_long_it_is() -> None:
     item, blobs = spill({"role": "user", "content": "x" * 70_000})
     assert blobs
     assert told(*items(AGENTS, item)) == [("user", "text", "70,000 bytes, held apart")]
+
+
+@pytest.mark.parametrize("item", ODD)
+@pytest.mark.parametrize("framework", [CLAUDE, *HISTORIES])
+def test_an_item_that_is_not_understood_has_a_row(framework: str, item: JsonObject) -> None:
+    assert len(told(*items(framework, item))) == 1
 
 
 @pytest.mark.parametrize(
