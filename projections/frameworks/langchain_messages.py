@@ -31,7 +31,7 @@ def read_message(value: object) -> JsonObject | None:
 
 def answer_ids(value: object) -> tuple[str, ...]:
     """Return the ids of the provider's answer that a message names; its own id may be LangChain's."""
-    members = _members_of(value)
+    members = message_members(value)
     metadata: Any = members.get("response_metadata")
     named = cast("JsonObject", metadata).get("id") if isinstance(metadata, dict) else None
     return ids_among(named, members.get("id"))

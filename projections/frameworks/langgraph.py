@@ -7,7 +7,6 @@ from typing import Any, Final, cast
 
 from onrecord.domain.errors import CorruptRecord
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import members_of
 from onrecord.projections.frameworks.chat_messages import API, contents
 from onrecord.projections.frameworks.checkpoints import (
     NOWHERE,
@@ -107,35 +106,26 @@ def _tagged(part: Any, version: int) -> Any:
 
 
 # What one item says. A message stands in several: as input, in the write that brings it to the channel and
-# in the list that a checkpoint changes, where it may have got an id. It is read where it comes in.
-
-_START: Final = "__start__"
+# in the list that a checkpoint changes, where it may have got an id. It is read where it is written.
 
 
 def new_messages(item: JsonObject) -> list[JsonObject]:
-    """Return the messages that an item brings to the channel `messages`, as LangGraph spells them.
+    """Return the messages that a task wrote to the channel `messages`, as LangGraph spells them.
 
-    Those are the ones that a task writes to it, and the input of a graph. What lists of checkpoints hold
-    came by one of these.
+    The input of a graph is written by its first task, and lists of checkpoints hold what was written.
     """
     try:
-        brought = list(_brought(read_item(item)))
+        written = list(_written(read_item(item)))
     except _OTHERWISE:
         return []
-    return [cast("JsonObject", each) for each in brought if isinstance(each, dict)]
+    return [cast("JsonObject", each) for each in written if isinstance(each, dict)]
 
 
-def _brought(item: CheckpointItem | WritesItem | None) -> Iterator[object]:
-    match item:
-        case WritesItem():
-            for write in item.writes:
-                if write.channel == _CHANNEL:
-                    yield from _each(write.value.get("json"))
-        case CheckpointItem():
-            start = item.values.get(_START) or {}
-            yield from _each(members_of(start.get("json")).get(_CHANNEL))
-        case _:
-            return
+def _written(item: CheckpointItem | WritesItem | None) -> Iterator[object]:
+    if isinstance(item, WritesItem):
+        for write in item.writes:
+            if write.channel == _CHANNEL:
+                yield from _each(write.value.get("json"))
 
 
 def _each(value: object) -> list[object]:

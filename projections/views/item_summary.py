@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from onrecord.domain.content import Document, ServerToolCall, Text, ToolCall
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import neutral_of, parts_of
-from onrecord.projections.frameworks.item_messages import ItemContents, Speaker
+from onrecord.projections.frameworks.item_messages import ItemContents
 from onrecord.projections.frameworks.readings import contents_of
 
 
@@ -20,7 +20,7 @@ class ItemSummary:
     A speaker who shows documents alone has no words. Results of calls are said by nobody.
     """
 
-    texts: Mapping[Speaker, str] = field(default_factory=dict[Speaker, str])
+    texts: Mapping[str, str] = field(default_factory=dict[str, str])
     documents: int = 0
     tool_calls: int = 0
     server_tool_calls: int = 0
@@ -37,7 +37,7 @@ def item_summary(members: JsonObject) -> ItemSummary:
 
 def _summed(contents: ItemContents) -> ItemSummary:
     summary = ItemSummary()
-    texts: dict[Speaker, list[str]] = defaultdict(list)
+    texts: dict[str, list[str]] = defaultdict(list)
     for value in contents.blocks:
         read = neutral_of(contents.api, value)
         speaker = contents.speaker_of(value)

@@ -5,6 +5,9 @@ the main branch as that is by now: what was given up is not in it, nor what a su
 what a conversation was forked from. What is kept is a row an event, since a line may go on from
 amid an exchange; a page reads those of its own exchanges and no others.
 
+Items of a framework's session are told where its main stream holds them: a prompt among them opens an
+exchange too, without a number of the log's. Branches that items themselves tell are all in it.
+
 Counts are of what was recorded, what was redacted included; only its text is gone. What a provider
 refused to answer is told as it was answered.
 """
@@ -28,7 +31,7 @@ from onrecord.projections.views.window_rows import MAIN, PROMPTS, WindowEntries,
 class Exchange:
     """A prompt and all up to the next one.
 
-    `exchange` is the number that its prompt has in the log, `first_version` that prompt's version;
+    `exchange` is the number that its prompt has in the log (0: an item is its prompt), `first_version` that prompt's version;
     `last_version` is that of the last message, call, document or end of a response in it. Times are
     in microseconds since 1970-01-01 UTC. `prompt` is what the prompt says, `answer` what the last
     response that says anything says, each up to 2,000 characters; None where that says nothing or
@@ -92,7 +95,7 @@ class Window:
     """
 
     name: str = "window"
-    revision: int = 1
+    revision: int = 2
     strict: bool = False
     types: frozenset[str] = frozenset(
         (
@@ -100,6 +103,7 @@ class Window:
             *("tool_call.recorded", "server_tool_call.recorded", "tool_result.recorded"),
             *("request.sent", "response.completed", "response.interrupted"),
             *("line.adopted", "history.compacted", "content.redacted"),
+            *("item.recorded", "item.withdrawn", "items.replaced", "stream.cleared"),
         )
     )
 
@@ -132,6 +136,11 @@ class Window:
 
 WINDOW: Final = Window()
 
-_AMENDING: Final = frozenset({"line.adopted", "history.compacted", "content.redacted"})
+_AMENDING: Final = frozenset(
+    {
+        *("line.adopted", "history.compacted", "content.redacted"),
+        *("item.withdrawn", "items.replaced", "stream.cleared"),
+    }
+)
 _OF_LINES: Final = frozenset({"request.sent", "tool_result.recorded"})
 """What says something of side branches alone: the log itself numbers the main branch's exchanges."""

@@ -19,27 +19,20 @@ from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.texts import documents_in, indexed, said
 from onrecord.projections.views.usage import count_of
 from onrecord.projections.views.view import EventBatch, Row, storable
+from onrecord.projections.views.window_items import (
+    FOR_EVER,
+    ITEMS,
+    Segment,
+    gone_in,
+    item_columns,
+    without,
+)
 
 # Which events of a conversation its main branch is made of, told from what amends it alone.
 #
 # The rules are those by which a conversation is read (adapters/streams/lineage.py): an adoption goes
 # on from an earlier place; a summary stands for a beginning as long as the main branch begins with
 # what it stands for.
-
-FOR_EVER: Final = 2**62
-"""A version that no conversation reaches."""
-
-
-class Segment(NamedTuple):
-    """Versions of one line (None: the main branch) that the main branch has: after < version <= until."""
-
-    after: int
-    until: int
-    line: str | None = None
-
-    def has(self, version: int, line: str | None) -> bool:
-        """Whether an event is in it."""
-        return self.after < version <= self.until and self.line == line
 
 
 class Adoption(NamedTuple):
@@ -62,10 +55,11 @@ class Compaction(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Amended:
-    """What amended a conversation so far, in order of version."""
+    """What amended a conversation so far, in order of version; `items` are those that a session holds."""
 
     adoptions: tuple[Adoption, ...] = ()
     compactions: tuple[Compaction, ...] = ()
+    items: tuple[Segment, ...] = (Segment(0, FOR_EVER, ITEMS),)
 
     def adopt(self, version: int, members: Row) -> Amended:
         """Return it with an adoption, of these members; itself where that names no past."""
@@ -100,7 +94,7 @@ class Amended:
         until = self._summarised(line)
         return tuple(
             segment._replace(after=max(segment.after, until))
-            for segment in line
+            for segment in (*line, *self.items)
             if segment.until > until
         )
 
@@ -153,6 +147,7 @@ def amended_in(state: Any) -> Amended:
     return Amended(
         tuple(Adoption(*row) for row in state["adoptions"]),
         tuple(Compaction(*row) for row in state["compactions"]),
+        tuple(Segment(*row) for row in state["items"]),
     )
 
 
@@ -161,6 +156,7 @@ def stated(amended: Amended) -> Row:
     return {
         "adoptions": [list(amendment) for amendment in amended.adoptions],
         "compactions": [list(amendment) for amendment in amended.compactions],
+        "items": [list(segment) for segment in amended.items],
     }
 
 
@@ -285,6 +281,20 @@ class WindowEntries:
         if "line" not in members:
             self._amended = self._amended.compact(event.version, members["until"])
 
+    def item(self, event: RecordedEvent, members: JsonObject) -> None:
+        """Add what an item of the session's main stream says."""
+        columns = item_columns(members)
+        if columns is not None:
+            entry = self._entry(event, {"line": ITEMS}, columns["role"])
+            entry |= columns | {"shown": True, "text": _shown(columns["text"])}
+            entry["speech"] = str(event.version) if entry["role"] == "assistant" else None
+
+    def leave(self, event: RecordedEvent, members: JsonObject) -> None:
+        """Take out items that the session holds no more."""
+        for after, until in gone_in(event.type, event.version, members):
+            items = without(self._amended.items, after, until)
+            self._amended = replace(self._amended, items=items)
+
     def redact(self, event: RecordedEvent, members: JsonObject) -> None:
         """Take away the text of an event, or a summary."""
         version: int = members["version"]
@@ -352,7 +362,11 @@ class WindowEntries:
 
 
 def _text(content: Sequence[JsonObject]) -> str | None:
-    return storable(said(content)[:MOST_CHARACTERS]) or None
+    return _shown(said(content))
+
+
+def _shown(text: str) -> str | None:
+    return storable(text[:MOST_CHARACTERS]) or None
 
 
 _TAKEN: Final[Mapping[str, Callable[[WindowEntries, RecordedEvent, JsonObject], None]]] = {
@@ -368,4 +382,8 @@ _TAKEN: Final[Mapping[str, Callable[[WindowEntries, RecordedEvent, JsonObject], 
     "line.adopted": WindowEntries.adopt,
     "history.compacted": WindowEntries.compact,
     "content.redacted": WindowEntries.redact,
+    "item.recorded": WindowEntries.item,
+    "item.withdrawn": WindowEntries.leave,
+    "items.replaced": WindowEntries.leave,
+    "stream.cleared": WindowEntries.leave,
 }
