@@ -129,7 +129,7 @@ def langgraph_same(version: int) -> JsonObject:
 _HUMAN = langgraph_message("human", "Where is parcel NW-1?", id="h")
 _CALL = {"id": "c1", "name": "track", "args": {"parcel": "NW-1"}}
 LANGGRAPH = (
-    langgraph_checkpoint(1, -1, __start__=langgraph_typed({"messages": [_HUMAN]})),
+    langgraph_writes(("messages", langgraph_typed([_HUMAN]))),
     langgraph_checkpoint(
         2, 0, messages={"base": 0, "parts": [{"new": [langgraph_typed(langgraph_same(1))]}]}
     ),
