@@ -187,6 +187,29 @@ async def test_an_erased_session_is_gone_and_begins_anew(sqlite_store: Store) ->
     assert sqlite_store.verify().is_whole
 
 
+async def test_of_a_user_who_is_erased_no_byte_is_left(tmp_path: Path) -> None:
+    secret = "the parcel of Ana Novak"
+    with onrecord.connect(f"sqlite:///{tmp_path / 'log.db'}", actor="eve") as store:
+        service = OnrecordSessionService(store)
+        session = await service.create_session(**ONE, state={"user:name": secret})
+        content = types.Content(role="user", parts=[types.Part(text=secret)])
+        given = event(1, own=secret, **{"user:name": secret})
+        given.content = content
+        await service.append_event(session, given)
+        other = await service.create_session(app_name="desk", user_id="bob", state={"app:a": 1})
+        await service.append_event(other, event(1, a=1))
+        for key in (service.conversation_key(**ONE), service.user_key("desk", "ana")):
+            store.forget(key, reason="asked for")
+        assert await get(service) is None
+        assert await service.get_user_state(app_name="desk", user_id="ana") == {}
+        assert (await service.list_sessions(app_name="desk")).sessions[0].id == other.id
+        named = {"app_name": "desk", "user_id": "bob", "session_id": other.id}
+        assert await service.get_session(**named) == other
+        assert store.verify().is_whole
+    held = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert secret.encode() not in held
+
+
 async def test_each_kind_of_block_comes_back_as_it_was(sqlite_store: Store) -> None:
     service = OnrecordSessionService(sqlite_store)
     session = await service.create_session(**ONE)
