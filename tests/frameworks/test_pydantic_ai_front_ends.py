@@ -118,6 +118,48 @@ def test_a_front_end_goes_on_with_another_process(
     assert history(tmp_path) == ["Where is NW-1?", "answer 1", "Sure?", "answer 3"]
 
 
+def ids(folder: Path) -> tuple[list[str], list[str]]:
+    """Return the ids of the entries of the chat, and of what it branched off."""
+    with onrecord.connect(f"sqlite:///{folder / 'log.db'}", actor="eve") as store:
+        conversations = OnrecordConversationStore(store)
+        entries = asyncio.run(conversations.load_entries("chat-1", scope="ana")) or []
+        record = asyncio.run(conversations.read_record("chat-1"))
+        assert record is not None
+        left = [asyncio.run(conversations.read_entry(branch)) for branch in record.branches]
+    return [entry.id for entry in entries], [entry.id for entry in left]
+
+
+@pytest.mark.parametrize("trigger", ["regenerate-message", "submit-message"])
+def test_an_answer_that_is_asked_for_again_in_another_process_branches_off_the_first_one(
+    tmp_path: Path, trigger: str
+) -> None:
+    post(tmp_path, "vercel", chat_body("Where is NW-1?", "m1"))
+    post(tmp_path, "vercel", chat_body("Sure?", "m2"))
+    first, _ = ids(tmp_path)
+    # An edit is the same with other words: the message that is in the chat is submitted again.
+    text = "Sure?" if trigger == "regenerate-message" else "Is it?"
+    other = multiprocessing.get_context("spawn").Process(
+        target=_post_apart, args=(tmp_path, "vercel", chat_body(text, "m2", trigger))
+    )
+    other.start()
+    join_process(other)
+    assert other.exitcode == 0
+    assert history(tmp_path) == ["Where is NW-1?", "answer 1", text, "answer 3"]
+    again, left = ids(tmp_path)
+    assert again[:2] == first[:2]
+    assert set(again[2:]).isdisjoint(first)
+    assert left == first[-1:]
+
+
+def test_an_answer_to_a_message_that_the_store_has_not_is_not_asked_for_again(
+    tmp_path: Path,
+) -> None:
+    post(tmp_path, "vercel", chat_body("Where is NW-1?", "m1"))
+    _, streamed = post(tmp_path, "vercel", chat_body("Sure?", "m9", "regenerate-message"))
+    assert '"type":"error"' in streamed
+    assert history(tmp_path) == ["Where is NW-1?", "answer 1"]
+
+
 def test_a_chat_of_another_scope_is_not_reached(tmp_path: Path) -> None:
     post(tmp_path, "vercel", chat_body("secret", "m1"))
     status, streamed = post(tmp_path, "vercel", chat_body("mine", "m2"), scope="eve")
