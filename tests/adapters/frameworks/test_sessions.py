@@ -58,6 +58,24 @@ def test_items_come_back_in_order_and_as_they_were(session: ItemSession) -> None
     assert [held.item for held in session.load().items] == [{"n": 1}, item, {"n": 2}]
 
 
+@pytest.mark.parametrize("name", ["$onrecord.blob", "$onrecord.escaped"])
+def test_a_short_item_that_looks_like_a_reference_comes_back(
+    session: ItemSession, name: str
+) -> None:
+    item = {"of": {name: "a" * 64, "size": 9}, name: {name: [name]}}
+    session.record([NewItem(item)])
+    assert [held.item for held in session.load().items] == [item]
+
+
+@pytest.mark.parametrize("length", [64 * 1024 - 12, 64 * 1024, 64 * 1024 + 1])
+def test_a_text_about_as_long_as_what_is_kept_apart_comes_back(
+    session: ItemSession, length: int
+) -> None:
+    item = {"text": "a" * length}
+    session.record([NewItem(item)])
+    assert [held.item for held in session.load().items] == [item]
+
+
 def test_a_session_that_nobody_wrote_holds_nothing_and_is_not_begun(
     sessions: Sessions, session: ItemSession
 ) -> None:
