@@ -44,14 +44,16 @@ def measures(sqlite: Pairing, postgres: Pairing) -> Iterator[Measure]:
     """Yield a turn at each size on both databases, and how flat it is."""
     workspace, pairings = sqlite.workspace, (sqlite, postgres)
     sides = [side for pairing in pairings for side in _sides(pairing)]
-    shown = {size: _shown(workspace, sides, size) for size in _sizes(workspace.scale)}
-    smallest, largest = min(shown), max(shown)
-    for size, figures in shown.items():
+    sizes = _sizes(workspace.scale)
+    shown: list[dict[str, Figures]] = []
+    for size in sizes:
+        figures = _shown(workspace, sides, size)
+        shown.append(figures)
         yield Measure(f"frameworks.langgraph.{_BARE}.{size}", "ms", figures[_BARE])
         for pairing in pairings:
-            aim = _AIM if pairing is postgres and size == largest else None
+            aim = _AIM if pairing is postgres and size == sizes[-1] else None
             yield from _at_size(pairing.database, size, figures, aim)
-    first, last = shown[smallest], shown[largest]
+    first, last = shown[0], shown[-1]
     for name in (_BARE, *(pairing.database for pairing in pairings)):
         aim = None if name == _BARE else FLAT
         yield Measure(f"frameworks.langgraph.{name}.flat", "ms", last[name], first[name], aim)
