@@ -12,8 +12,9 @@ import pytest
 import onrecord
 from onrecord.adapters.frameworks.session import NewItem
 from onrecord.adapters.store import Store
-from tests.adapters.frameworks.recorded_runs import FIRST, FOUND, RUNS, SAID, SECOND, Run
+from tests.adapters.frameworks.recorded_runs import FIRST, FOUND, RUNS, SAID, SECOND, AgentsRun, Run
 from tests.adapters.frameworks.written_sessions import APIS, complaints, texts
+from tests.adapters.openai_server import OpenAIServer, Says
 
 
 @pytest.fixture
@@ -139,6 +140,27 @@ def test_what_the_framework_took_away_stands_as_it_was_recorded(run: Run) -> Non
     run.session.clear()
     assert texts(run.conversation) == SAID
     assert linked(run.conversation) == set()
+
+
+class EchoingRun(AgentsRun):
+    def server(self) -> OpenAIServer:
+        return OpenAIServer(lambda body: Says(f"To {body['input'][-1]['content']}"))
+
+
+def test_a_session_that_went_another_way_is_told_as_its_requests_went(store: Store) -> None:
+    with EchoingRun(store) as run:
+        for said in ("one", "left", "two", "three"):
+            run.session.record(run.prompt(said))
+            run.session.record(run.ask())
+            if said == "left":
+                run.session.pop()
+                run.session.pop()
+                assert texts(run.conversation)[-1] == ("assistant", "To left")
+                run.sent = run.sent[:2]
+        said = [("user", each) for each in ("one", "two", "three")]
+        answers = [("assistant", f"To {each}") for _, each in said]
+        told = [each for pair in zip(said, answers, strict=True) for each in pair]
+        assert texts(run.conversation) == told
 
 
 def test_what_is_said_beside_a_recorded_run_stays(run: Run) -> None:
