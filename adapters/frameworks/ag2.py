@@ -14,7 +14,7 @@ from onrecord.adapters.frameworks.awaiting import settled
 from onrecord.adapters.frameworks.session import ItemSession, NewItem
 from onrecord.adapters.frameworks.sessions import Sessions
 from onrecord.adapters.store import Store
-from onrecord.domain.errors import NotInstalled, VersionConflict
+from onrecord.domain.errors import CorruptRecord, NotInstalled, VersionConflict
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.frameworks.current_items import HeldItem
 
@@ -52,7 +52,7 @@ class OnrecordStorage:
     async def get_history(self, stream_id: StreamId) -> Iterable[BaseEvent]:
         """Return the events of a stream, in order."""
         loaded = await settled(self._store, self._session(stream_id).load)
-        return [cast("BaseEvent", deserialize_value(held.item)) for held in loaded.items]
+        return [_event_of(held) for held in loaded.items]
 
     async def set_history(self, stream_id: StreamId, events: Iterable[BaseEvent]) -> None:
         """Let a stream have other events; the record keeps those that it had.
@@ -97,3 +97,14 @@ def _common_prefix(held: Sequence[HeldItem], items: Sequence[NewItem]) -> int:
 def _item_of(event: BaseEvent) -> NewItem:
     item: Any = serialize_value(event)
     return NewItem(cast("JsonObject", item))
+
+
+def _event_of(held: HeldItem) -> BaseEvent:
+    """Return an event; CorruptRecord for an item that is none: another program recorded it."""
+    try:
+        event: object = deserialize_value(held.item)
+    except (AttributeError, ImportError, LookupError, TypeError, ValueError) as exc:
+        raise CorruptRecord(f"the item at version {held.version} is no event") from exc
+    if not isinstance(event, BaseEvent):
+        raise CorruptRecord(f"the item at version {held.version} is no event")
+    return event

@@ -14,7 +14,8 @@ from onrecord.adapters.frameworks.awaiting import settled
 from onrecord.adapters.frameworks.session import ItemSession, NewItem
 from onrecord.adapters.frameworks.sessions import Sessions
 from onrecord.adapters.store import Store
-from onrecord.domain.errors import NotInstalled, VersionConflict
+from onrecord.domain.errors import CorruptRecord, NotInstalled, VersionConflict
+from onrecord.projections.frameworks.current_items import HeldItem
 
 try:
     from agent_framework import HistoryProvider, Message
@@ -77,7 +78,7 @@ class OnrecordHistoryProvider(HistoryProvider):
         """Return the messages of a session, in order."""
         session = self._session(session_id)
         loaded = await settled(self._store, session.load)
-        messages = [Message.from_dict(held.item) for held in loaded.items]
+        messages = [_message_of(held) for held in loaded.items]
         if not self.skip_excluded:
             return messages
         return [each for each in messages if not each.additional_properties.get(_EXCLUDED)]
@@ -101,13 +102,21 @@ class OnrecordHistoryProvider(HistoryProvider):
         return (self.source_id,) if session_id is None else (self.source_id, session_id)
 
 
+def _message_of(held: HeldItem) -> Message:
+    """Return a message; CorruptRecord for an item that is none: another program recorded it."""
+    try:
+        return Message.from_dict(held.item)
+    except (LookupError, TypeError, ValueError) as exc:
+        raise CorruptRecord(f"the item at version {held.version} is no message") from exc
+
+
 def _save(session: ItemSession, messages: list[Message]) -> None:
     if not messages:
         return
     while True:
         # Of a longer history the overlap is with its end, and one message more tells that it is longer.
         loaded = session.load(last=len(messages) + 1)
-        existing = [Message.from_dict(held.item) for held in loaded.items]
+        existing = [_message_of(held) for held in loaded.items]
         new = [NewItem(each.to_dict()) for each in filter_new_messages(existing, messages)]
         try:
             session.record(new, expected_version=loaded.version)

@@ -239,7 +239,7 @@ class OnrecordConversationStore(ConversationStore):
 
 def _line(items: Iterable[JsonObject], head_id: str, limit: int | None) -> list[JsonObject] | None:
     """Return the items from the first one up to an entry, or the last of them; None where one is missing."""
-    by_id = {item["id"]: item for item in items}
+    by_id = {item.get("id"): item for item in items}
     line: list[JsonObject] = []
     entry_id: str | None = head_id
     while entry_id is not None and (limit is None or len(line) < limit):
@@ -261,16 +261,19 @@ def _item_of(entry: ConversationEntry) -> NewItem:
 
 
 def _entry_of(item: JsonObject) -> ConversationEntry:
-    """Return an entry made anew: who gets it may change it."""
-    message: Any = item["message"]
-    if item["kind"] == "message":
-        (message,) = ModelMessagesTypeAdapter.validate_python([message])
-    return ConversationEntry(
-        id=item["id"],
-        parent_id=item["parent_id"],
-        message=cast("ModelMessage", message),
-        kind=item["kind"],
-    )
+    """Return an entry made anew: who gets it may change it. UserError for an item that is none."""
+    try:
+        message: Any = item["message"]
+        if item["kind"] == "message":
+            (message,) = ModelMessagesTypeAdapter.validate_python([message])
+        return ConversationEntry(
+            id=item["id"],
+            parent_id=item["parent_id"],
+            message=cast("ModelMessage", message),
+            kind=item["kind"],
+        )
+    except (KeyError, ValueError) as exc:
+        raise UserError(f"the item {item.get('id')!r} is no entry of a conversation") from exc
 
 
 def _is_finite(value: object) -> bool:
