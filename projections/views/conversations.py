@@ -25,8 +25,8 @@ from onrecord.domain.head import MOST_TOKENS
 from onrecord.domain.header import time_of
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
-from onrecord.projections.frameworks.item_usage import usages_in
 from onrecord.projections.views.item_summary import item_summary
+from onrecord.projections.views.item_usage import usages_in
 from onrecord.projections.views.texts import documents_in, members_of, said, title_of
 from onrecord.projections.views.usage import count_of, name_of
 from onrecord.projections.views.view import NOTHING, Changes, EventBatch, Row, members_in, storable

@@ -37,8 +37,8 @@ from onrecord.domain.log import RecordedEvent
 from onrecord.projections.api import UsagePlaces, api_of
 from onrecord.projections.apis.capabilities import MODELS, Entry, entries_in, entry_for, read_as
 from onrecord.projections.apis.members import member, token_count
-from onrecord.projections.frameworks.item_usage import ItemUsage, usages_in
 from onrecord.projections.history.responses import plain_of
+from onrecord.projections.views.item_usage import ItemUsage, usages_in
 from onrecord.projections.views.view import Changes, EventBatch, Row, storable
 
 # What providers say of tokens beside the two counts that every response has; `Api.usage` of each

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any, cast
+from uuid import UUID
 
 import pytest
 from ag2 import Agent, MemoryStream
@@ -20,6 +21,8 @@ from onrecord.frameworks.pydantic_ai import OnrecordConversationStore
 from tests.frameworks.test_reading_histories import WRITERS
 from tests.frameworks.test_reading_threads import tracked
 from tests.frameworks.threads import config, graph_of, prompt
+
+STREAM = UUID(int=7)
 
 
 @pytest.mark.parametrize("framework", WRITERS)
@@ -58,10 +61,10 @@ def test_what_a_run_of_ag2_took_is_counted_once(sqlite_store: Store) -> None:
     storage = OnrecordStorage(sqlite_store)
 
     async def run() -> None:
-        await agent.ask("Where is it?", stream=MemoryStream(cast("Any", storage), id="one"))
+        await agent.ask("Where is it?", stream=MemoryStream(cast("Any", storage), id=STREAM))
         # What a compaction does: all is kept again behind something new.
-        events = list(await storage.get_history("one"))
-        await storage.set_history("one", events[1:])
+        events = list(await storage.get_history(STREAM))
+        await storage.set_history(STREAM, events[1:])
 
     asyncio.run(run())
     (counted,) = sqlite_store.views.usage()

@@ -10,7 +10,7 @@ import pytest
 from onrecord.domain.events import ContentRedacted, Event
 from onrecord.domain.items import ItemRecorded
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.frameworks.item_usage import usages_in
+from onrecord.projections.views.item_usage import usages_in
 from onrecord.projections.views.usage import COUNTS, USAGE
 from tests.adapters.frameworks.written_histories import (
     HISTORIES,
