@@ -48,7 +48,7 @@ def test_what_a_graph_answers_is_found_once_and_its_call_has_its_result(
     views = sqlite_store.views
     assert len(list(views.search('"let me look"'))) == 1
     assert len(list(views.search("yes"))) == 1
-    assert list(views.search("where"))
+    assert len(list(views.search("where"))) == 1
     (call,) = views.tool_calls()
     assert (call.name, call.status, call.result) == ("track", "done", "in depot North")
     (told,) = views.conversations()

@@ -157,10 +157,10 @@ def test_a_session_that_went_another_way_is_told_as_its_requests_went(store: Sto
                 run.session.pop()
                 assert texts(run.conversation)[-1] == ("assistant", "To left")
                 run.sent = run.sent[:2]
-        said = [("user", each) for each in ("one", "two", "three")]
-        answers = [("assistant", f"To {each}") for _, each in said]
-        told = [each for pair in zip(said, answers, strict=True) for each in pair]
-        assert texts(run.conversation) == told
+        exchanges = (
+            (("user", each), ("assistant", f"To {each}")) for each in ("one", "two", "three")
+        )
+        assert texts(run.conversation) == [turn for exchange in exchanges for turn in exchange]
 
 
 def test_what_is_said_beside_a_recorded_run_stays(run: Run) -> None:
