@@ -40,10 +40,10 @@ from onrecord.projections.api import known_api
 from onrecord.projections.frameworks.current_items import TYPES, CurrentItems, HeldItem
 from onrecord.projections.frameworks.item_messages import ItemMessage, Reading, Unread
 from onrecord.projections.frameworks.readings import reading_of
-from onrecord.projections.frameworks.recorded_links import SaidEvent, recorded_links
 from onrecord.projections.history.history import History, Missing, Note
 from onrecord.projections.history.turns import history
 from onrecord.projections.history.windows import EVERYTHING, Window
+from onrecord.projections.matching.recorded_links import SaidEvent, recorded_links
 
 _ITEM: Final = "item.recorded"
 _REQUEST: Final = "request.sent"

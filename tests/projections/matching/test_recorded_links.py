@@ -19,7 +19,7 @@ from onrecord.domain.events import (
     ToolResultRecorded,
 )
 from onrecord.domain.request_template import Template
-from onrecord.projections.frameworks.recorded_links import SaidEvent, recorded_links
+from onrecord.projections.matching.recorded_links import SaidEvent, recorded_links
 
 RESPONSES = [UUID(int=number) for number in range(1, 9)]
 TEMPLATE = Template(spans=(), size=0, sha256="")
