@@ -34,14 +34,19 @@ def copied(
     What came before the thread was last deleted is not among them. `begun` has the latest checkpoints
     of the other thread.
     """
-    kept: list[tuple[int, Event]] = []
+    kept: dict[int, Event] = {}
     for at, event in events:
-        if isinstance(event, StreamCleared) and event.whole:
-            kept.clear()
-        elif not isinstance(event, ItemRecorded) or event.beside is None:
-            kept.append((at, event))
-    versions = {at: version + place for place, (at, _) in enumerate(kept, start=1)}
-    copy = [_moved(event, versions, version) for _, event in kept]
+        match event:
+            case StreamCleared(whole=True):
+                kept.clear()
+            case ItemWithdrawn() | ItemAmended() | ContentRedacted() if event.version not in kept:
+                pass
+            case ItemRecorded(beside=int()):
+                pass
+            case _:
+                kept[at] = event
+    versions = {at: version + place for place, at in enumerate(kept, start=1)}
+    copy = [_moved(event, versions, version) for event in kept.values()]
     namespaces = Namespaces(framework)
     for place in range(len(copy), 0, -1):
         namespaces.take(version + place, copy[place - 1])

@@ -53,13 +53,16 @@ def places_in(item: JsonObject, version: int) -> Iterator[tuple[bytes, Place]]:
 
 def restored(item: JsonObject, item_at: ItemAt) -> JsonObject:
     """Return an item with the values that it refers to; CorruptRecord where one is not there."""
+    said: dict[int, list[JsonObject]] = {}
 
     def value_of(value: JsonObject) -> JsonObject:
         if SAME not in value:
             return value
         try:
             place = Place(*value[SAME])
-            return list(_said(item_at(place.version) or {}))[place.number]
+            if place.version not in said:
+                said[place.version] = list(_said(item_at(place.version) or {}))
+            return said[place.version][place.number]
         except (LookupError, TypeError, ValueError):
             raise CorruptRecord(_LOST) from None
 

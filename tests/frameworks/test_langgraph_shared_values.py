@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
@@ -99,6 +99,29 @@ def test_a_copy_of_a_thread_finds_its_messages_in_itself(
     sqlite_store.forget(saver.conversation_key("one"), reason="asked for")
     _must_be_whole(saver, "two")
     _must_be_whole(OnrecordSaver(sqlite_store), "two")
+
+
+def test_metadata_holds_what_it_is_given(saver: OnrecordSaver, sqlite_store: Store) -> None:
+    put(saver, 1, {"messages": [ASK]})
+    saver.put_writes(config(at="0001"), [("messages", [ANSWER])], "reply")
+    put(saver, 2, {"messages": [ASK, ANSWER]}, parent=1, last=ANSWER)
+    for reader in (saver, OnrecordSaver(sqlite_store)):
+        found = reader.get_tuple(config())
+        assert found is not None
+        assert cast("Any", found.metadata)["last"] == ANSWER
+
+
+def test_a_thread_with_redactions_is_copied(saver: OnrecordSaver, sqlite_store: Store) -> None:
+    _turn(saver)
+    conversation = sqlite_store.conversation(saver.conversation_key("one"))
+    deleted = conversation.events()[-1].version
+    saver.delete_thread("one")
+    _turn(saver)
+    conversation.redact(deleted, reason="asked for")
+    conversation.redact(conversation.events()[-2].version, reason="asked for")
+    saver.copy_thread("one", "two")
+    held = [values_of(each) for each in saver.list(config())]
+    assert [values_of(each) for each in OnrecordSaver(sqlite_store).list(config("two"))] == held
 
 
 def test_what_was_pruned_is_referred_to_still(saver: OnrecordSaver, sqlite_store: Store) -> None:

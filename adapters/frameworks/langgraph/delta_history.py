@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from onrecord.adapters.frameworks.langgraph.item_pages import ItemPages
 from onrecord.adapters.frameworks.langgraph.thread_log import (
     CheckpointLog,
     HeldCheckpoint,
@@ -49,12 +48,10 @@ def delta_history(
     histories = {channel: ChannelHistory() for channel in channels}
     start = log.checkpoint_or_newest(held, namespace, checkpoint_id)
     remaining = set(channels if start is not None else ())
-    pages = ItemPages(held)
     for ancestor in _ancestors(log, held, namespace, start):
         for item, write in reversed(standing_writes(list(ancestor.writes.values()))):
             if write.channel in remaining:
-                value = pages.restored(write.value)
-                histories[write.channel].writes.append((item.task_id, value))
+                histories[write.channel].writes.append((item.task_id, write.value))
         for channel in list(remaining):
             seed = _value(log, held, namespace, channel, ancestor)
             if seed is not None:

@@ -14,6 +14,8 @@ from onrecord.projections.frameworks.checkpoints import CheckpointItem, read_ite
 from onrecord.projections.frameworks.shared_values import restored
 
 _LARGEST_PAGE: Final = 4_096
+_NEAR: Final = 8
+"""Events between two checkpoints of a turn, at the most that is usual."""
 
 
 class ItemPages:
@@ -49,7 +51,7 @@ class ItemPages:
     def _recorded(self, version: int) -> RecordedEvent | None:
         if version not in self._page:
             # Where the next one lies far back, a page of what is between would be read for nothing.
-            is_near = 0 <= self._first - version < self._size
+            is_near = 0 <= self._first - version < max(self._size, _NEAR)
             self._size = min(self._size * 8, _LARGEST_PAGE) if is_near else 1
             self._first = max(version - self._size, 0)
             read = self._held.read(after=self._first, until=version)

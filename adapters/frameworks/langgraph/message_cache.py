@@ -84,9 +84,8 @@ class MessageCache:
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         """Keep at most so many bytes of states, by what they say and by their typed values."""
-        self._lock = threading.Lock()
-        self._values = _Newest[MessageState, TypedValue](most_bytes)
-        self._states = _Newest[TypedValue, MessageState](most_bytes)
+        self._values = _BoundedCache[MessageState, TypedValue](most_bytes)
+        self._states = _BoundedCache[TypedValue, MessageState](most_bytes)
 
     @property
     def size(self) -> int:
@@ -97,15 +96,13 @@ class MessageCache:
         """Return what a serialiser gives for each member of a list."""
         if type(serde) is not JsonPlusSerializer:
             return [serde.dumps_typed(member) for member in members]
-        with self._lock:
-            return [self._dumped(member, serde) for member in members]
+        return [self._dumped(member, serde) for member in members]
 
     def loaded(self, values: Iterable[TypedValue], serde: SerializerProtocol) -> list[Any]:
         """Return what a serialiser makes of each typed value, made anew."""
         if type(serde) is not JsonPlusSerializer:
             return [serde.loads_typed(value) for value in values]
-        with self._lock:
-            return [self._loaded(value, serde) for value in values]
+        return [self._loaded(value, serde) for value in values]
 
     def _dumped(self, member: Any, serde: SerializerProtocol) -> TypedValue:
         if (state := state_of(member)) is None:
@@ -132,23 +129,28 @@ def _is_alike(one: BaseMessage, other: BaseMessage) -> bool:
     return one == other and one.model_fields_set == other.model_fields_set
 
 
-class _Newest(Generic[Key, Value]):
-    """What was put last, as much as a number of bytes has room for."""
+class _BoundedCache(Generic[Key, Value]):
+    """What was put last, as much as a number of bytes has room for; safe to share between threads."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
         self.size = 0
         self._kept: dict[Key, tuple[Value, int]] = {}
+        # Held for one entry at a time: an event loop puts and gets, too.
+        self._lock = threading.Lock()
 
     def get(self, key: Key) -> Value | None:
         kept = self._kept.get(key)
         return None if kept is None else kept[0]
 
     def put(self, key: Key, value: Value, size: int) -> None:
-        if size > _LARGEST or key in self._kept:
+        if size > _LARGEST:
             return
-        self._kept[key] = (value, size)
-        self.size += size
-        while self.size > self._most_bytes:
-            _, freed = self._kept.pop(next(iter(self._kept)))
-            self.size -= freed
+        with self._lock:
+            if key in self._kept:
+                return
+            self._kept[key] = (value, size)
+            self.size += size
+            while self.size > self._most_bytes:
+                _, freed = self._kept.pop(next(iter(self._kept)))
+                self.size -= freed

@@ -14,7 +14,6 @@ from typing import Final, NamedTuple, TypeVar
 
 from onrecord.adapters.frameworks.item_events import forwards
 from onrecord.adapters.frameworks.langgraph.delta_history import ChannelHistory, delta_history
-from onrecord.adapters.frameworks.langgraph.item_pages import ItemPages
 from onrecord.adapters.frameworks.langgraph.new_checkpoints import NewCheckpoint, checkpoint_item
 from onrecord.adapters.frameworks.langgraph.thread_log import (
     FRAMEWORK,
@@ -214,15 +213,7 @@ def _with_values(
         value = None if ref.at == NOWHERE else log.value(held, namespace, channel, ref.at)
         if value is not None:
             values[channel] = (ref.channel_version, value)
-    pages = ItemPages(held)
-    writes = {at: _whole(item, pages) for at, item in found.writes.items()}
-    return FoundCheckpoint(found._replace(writes=writes), values)
-
-
-def _whole(item: WritesItem, pages: ItemPages) -> WritesItem:
-    """Return writes with the values that they refer to."""
-    writes = (write._replace(value=pages.restored(write.value)) for write in item.writes)
-    return replace(item, writes=tuple(writes))
+    return FoundCheckpoint(found, values)
 
 
 def _listed(log: CheckpointLog, held: Stream, namespace: str) -> list[HeldCheckpoint]:

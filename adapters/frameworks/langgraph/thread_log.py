@@ -124,8 +124,10 @@ class CheckpointLog:
         self.erasure_state = erasure_state
         # Of a thread that is read from its beginning everything is known.
         self.is_whole = version == 0
-        for remembered in (*(self.latest, self.checkpoints, self.lists, self.early, self.places),):
+        for remembered in (self.latest, self.checkpoints, self.lists):
             remembered.clear()
+        self.early.clear()
+        self.places.clear()
 
     def _take(self, version: int, event: Event) -> None:
         if not isinstance(event, ItemRecorded) or event.framework != FRAMEWORK:
@@ -137,11 +139,12 @@ class CheckpointLog:
                 self._remember_values(version, event.item)
 
     def shared(self, item: JsonObject) -> JsonObject:
-        """Return the item of a checkpoint that refers to what tasks wrote just before.
+        """Return the item of a checkpoint whose values refer to what tasks wrote just before.
 
-        It is recorded only behind `version`: what it refers to is of this conversation, and was not cleared.
+        It is recorded only directly after `version`, so that what it refers to is of this conversation and was
+        not cleared.
         """
-        return shared(item, self.places)
+        return {**item, "values": shared(item["values"], self.places)}
 
     def _remember_values(self, version: int, writes: JsonObject) -> None:
         """Remember the values that an item of writes says, which was recorded at a version."""
@@ -329,7 +332,7 @@ def _typed(member: TypedValue | JsonObject) -> TypedValue:
 
 def _item_of(event: Event, namespace: str) -> CheckpointItem | WritesItem | None:
     match event:
-        case ItemRecorded(framework="langgraph", beside=None) if event.stream == namespace:
+        case ItemRecorded(beside=None) if (event.framework, event.stream) == (FRAMEWORK, namespace):
             return read_item(event.item)
         case _:
             return None

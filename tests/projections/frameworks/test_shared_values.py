@@ -81,3 +81,16 @@ def test_a_reference_to_nothing_is_told(place: Any) -> None:
     recorded: dict[int, JsonObject] = {1: {"input": _value(1)}}
     with pytest.raises(CorruptRecord, match="not where it was said first"):
         restored({"writes": [{"$same": place}]}, recorded.get)
+
+
+def test_an_item_that_many_refer_to_is_asked_for_once() -> None:
+    first: JsonObject = {"writes": [_value(number) for number in range(20)]}
+    item: JsonObject = {"list": [{"$same": [1, number]} for number in range(20)]}
+    asked: list[int] = []
+
+    def item_at(version: int) -> JsonObject:
+        asked.append(version)
+        return first
+
+    assert restored(item, item_at) == {"list": first["writes"]}
+    assert asked == [1]
