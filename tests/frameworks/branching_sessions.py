@@ -14,9 +14,10 @@ from openai.types.responses.response_usage import InputTokensDetails, OutputToke
 
 from onrecord.frameworks.openai_agents import OnrecordSession
 from tests.adapters.frameworks.sessions_places import store_of
-from tests.contract.places import PLACES, prepared
+from tests.contract.places import prepared
+from tests.frameworks.places import PLACES_OF_RULES
 
-KINDS = ["their own", *(name for name in PLACES if not name.startswith("http"))]
+KINDS = ["their own", *PLACES_OF_RULES]
 MakeSession = Callable[[], Any]
 
 

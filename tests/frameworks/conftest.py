@@ -9,12 +9,19 @@ import onrecord
 from onrecord.adapters.store import Store
 from tests.adapters.frameworks.sessions_places import store_of
 from tests.contract.conftest import durable_place
-from tests.contract.places import PLACES, Place, prepared
+from tests.contract.places import WHERE_THE_LOG_IS, Place, prepared
+from tests.frameworks.places import PLACES_OF_RULES
 
 __all__ = ["durable_place"]
 
 
-@pytest.fixture(params=[name for name in PLACES if not name.startswith("http")])
+@pytest.fixture(params=WHERE_THE_LOG_IS)
+def each_place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    """A place of each kind, for the suites that frameworks ship."""
+    yield from prepared(request.param, tmp_path)
+
+
+@pytest.fixture(params=PLACES_OF_RULES)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     yield from prepared(request.param, tmp_path)
 

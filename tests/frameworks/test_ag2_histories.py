@@ -29,12 +29,13 @@ import onrecord
 from onrecord.adapters.store import Store, backend_of
 from onrecord.frameworks.ag2 import OnrecordStorage
 from tests.adapters.frameworks.sessions_places import store_of
-from tests.contract.places import PLACES, Place, prepared
+from tests.contract.places import Place, prepared
+from tests.frameworks.places import PLACES_OF_RULES
 from tests.frameworks.recorded_blocks import recorded_kinds
 from tests.patience import join_process, until
 
 
-@pytest.fixture(params=["their own", *(name for name in PLACES if not name.startswith("http"))])
+@pytest.fixture(params=["their own", *PLACES_OF_RULES])
 def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Storage]:
     """Their storage in memory, and ours in each database: what both have to do."""
     if request.param == "their own":

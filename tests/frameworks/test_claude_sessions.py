@@ -55,13 +55,13 @@ async def uuids(sessions: ClaudeSessionStore, key: SessionKey = KEY) -> list[str
     return [held["uuid"] for held in await sessions.load(key) or []]
 
 
-def test_it_keeps_the_contracts_of_the_sdk(place: Place, tmp_path: Path) -> None:
+def test_it_keeps_the_contracts_of_the_sdk(each_place: Place, tmp_path: Path) -> None:
     made: list[Store] = []
 
     def make() -> ClaudeSessionStore:
         # Each contract wants a store that is empty; a tenant of its own is.
         tenant = UUID(int=len(made) + 1)
-        made.append(store_of(place.open(), tmp_path, tenant))
+        made.append(store_of(each_place.open(), tmp_path, tenant))
         return ClaudeSessionStore(made[-1])
 
     try:

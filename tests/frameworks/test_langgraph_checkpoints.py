@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -18,6 +19,8 @@ from langgraph.types import Command, interrupt
 import onrecord
 from onrecord.adapters.store import Store
 from onrecord.frameworks.langgraph import OnrecordSaver
+from tests.adapters.frameworks.sessions_places import store_of
+from tests.contract.places import Place
 from tests.frameworks.threads import Chat, checkpoint, config, graph_of, prompt, put, values_of
 
 # Not imported by name: the environment of the type checkers does not have it.
@@ -35,10 +38,11 @@ def thread(sqlite_store: Store) -> OnrecordSaver:
     return OnrecordSaver(sqlite_store)
 
 
-async def test_it_passes_the_suite_of_langgraph(store: Store) -> None:
+async def test_it_passes_the_suite_of_langgraph(each_place: Place, tmp_path: Path) -> None:
     @conformance.checkpointer_test(name="onrecord")  # type: ignore[untyped-decorator]
     async def make() -> AsyncIterator[OnrecordSaver]:
-        yield OnrecordSaver(store)
+        with store_of(each_place.open(), tmp_path) as store:
+            yield OnrecordSaver(store)
 
     report = await conformance.validate(make)
     failures = [failure for result in report.results.values() for failure in result.failures]

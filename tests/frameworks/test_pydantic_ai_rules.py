@@ -21,10 +21,11 @@ from pydantic_ai.messages import (
 
 from onrecord.frameworks.pydantic_ai import OnrecordConversationStore
 from tests.adapters.frameworks.sessions_places import store_of
-from tests.contract.places import PLACES, prepared
+from tests.contract.places import prepared
+from tests.frameworks.places import PLACES_OF_RULES
 from tests.frameworks.turns import AGENT, text_of, texts, turn
 
-KINDS = ["their own", *(name for name in PLACES if not name.startswith("http"))]
+KINDS = ["their own", *PLACES_OF_RULES]
 
 
 @pytest.fixture(params=KINDS)

@@ -24,7 +24,8 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 
 from onrecord.frameworks.adk import OnrecordSessionService
 from tests.adapters.frameworks.sessions_places import store_of
-from tests.contract.places import PLACES, prepared
+from tests.contract.places import prepared
+from tests.frameworks.places import PLACES_OF_RULES
 
 MEMORY, LIGHT, DATABASE, SQLITE = (
     "theirs-memory",
@@ -32,7 +33,7 @@ MEMORY, LIGHT, DATABASE, SQLITE = (
     "theirs-database",
     "theirs-sqlite",
 )
-OURS: Final = tuple(name for name in PLACES if not name.startswith("http"))
+OURS: Final = PLACES_OF_RULES
 KINDS: Final = (MEMORY, LIGHT, DATABASE, SQLITE, *OURS)
 
 
