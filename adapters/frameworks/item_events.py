@@ -15,7 +15,12 @@ from onrecord.adapters.streams.stream import Done, Stream, stored_again
 from onrecord.domain import jsontext
 from onrecord.domain.blobs import LIMIT, referenced, restore, spill
 from onrecord.domain.encoding import Erased, Unrecognised
-from onrecord.domain.errors import ConversationForgotten, InvalidContent, MalformedJson
+from onrecord.domain.errors import (
+    ConversationForgotten,
+    InvalidContent,
+    MalformedJson,
+    VersionConflict,
+)
 from onrecord.domain.events import Event
 from onrecord.domain.items import ItemAmended, ItemRecorded, StatePut
 from onrecord.domain.log import RecordedEvent
@@ -55,10 +60,23 @@ class ItemEvents:
                 held.put([data])
             return held.append(*ready, expected_version=expected_version)
 
+        try:
+            return self._attempted(lambda held: stored_again(lambda: append(held)))
+        except ConversationForgotten:
+            if expected_version:
+                # What the caller read is gone: that version of the new conversation is another one.
+                raise VersionConflict(expected_version, self.attempt(_version_of)) from None
         return self.attempt(lambda held: stored_again(lambda: append(held)))
 
     def attempt(self, act: Callable[[Stream], T]) -> T:
         """Do something in the session's conversation, or in a new one where that was forgotten."""
+        try:
+            return self._attempted(act)
+        except ConversationForgotten:
+            return act(self._stream)
+
+    def _attempted(self, act: Callable[[Stream], T]) -> T:
+        """Do something in the session's conversation; ConversationForgotten where a new one takes its place."""
         stream = self._stream
         try:
             return act(stream)
@@ -66,7 +84,11 @@ class ItemEvents:
             with self._lock:
                 if self._stream is stream:
                     self._stream = copy(self._first)
-            return act(self._stream)
+            raise
+
+
+def _version_of(held: Stream) -> int:
+    return held.head().version
 
 
 def forwards(held: Stream, version: int, *, after: int = 0) -> Iterator[tuple[int, Event]]:

@@ -13,9 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast
 
 from onrecord.domain.errors import CorruptRecord
-from onrecord.domain.events import Event
+from onrecord.domain.events import ContentRedacted, Event
 from onrecord.domain.items import (
     ItemRecorded,
+    ItemsReplaced,
+    ItemWithdrawn,
     StatePut,
     StreamCleared,
 )
@@ -191,7 +193,8 @@ def standing_writes(items: Sequence[WritesItem]) -> list[tuple[WritesItem, Chann
 class Namespaces:
     """The checkpoint with the largest id of each namespace, found from the end of a thread.
 
-    `latest` has those found by now; None for a namespace whose checkpoints were all taken back.
+    `latest` has those found by now; None for a namespace whose checkpoints were all taken back. A checkpoint
+    that was redacted is none.
     """
 
     def __init__(self, framework: str) -> None:
@@ -199,23 +202,54 @@ class Namespaces:
         self.latest: dict[str, Latest | None] = {}
         self.is_complete = False
         self._framework = framework
+        self._gone = set[int]()
+        # The largest so far of a namespace whose items all say that a redacted one is the latest.
+        self._largest: dict[str, Latest] = {}
 
     def take(self, version: int, event: Event) -> None:
         """Take the event that comes before all that were taken."""
         match event:
             case StreamCleared(framework=self._framework, whole=True):
-                self.is_complete = True
-            case StreamCleared(framework=self._framework, stream=namespace):
-                self.latest.setdefault(namespace, None)
+                self.end()
+            case (
+                StreamCleared(framework=self._framework, stream=namespace)
+                | ItemsReplaced(framework=self._framework, stream=namespace)
+            ):
+                self.latest.setdefault(namespace, self._largest.get(namespace))
             case StatePut(framework=self._framework, stream=namespace, key="latest", value=latest):
-                self.latest.setdefault(namespace, None if latest is None else Latest(*latest))
+                self._find(namespace, None if latest is None else Latest(*latest))
             case ItemRecorded(framework=self._framework, stream=namespace, beside=None):
-                if namespace not in self.latest:
-                    item = read_item(event.item)
-                    if isinstance(item, CheckpointItem):
-                        self.latest[namespace] = item.newest(version)
+                if namespace not in self.latest and version not in self._gone:
+                    self._take_item(version, namespace, read_item(event.item))
+            case ContentRedacted() | ItemWithdrawn():
+                self._gone.add(event.version)
             case _:
                 return
+
+    def end(self) -> None:
+        """Take that nothing comes before."""
+        self.is_complete = True
+        for namespace, latest in self._largest.items():
+            self.latest.setdefault(namespace, latest)
+
+    def _take_item(
+        self, version: int, namespace: str, item: CheckpointItem | WritesItem | None
+    ) -> None:
+        if isinstance(item, CheckpointItem):
+            self._add(namespace, Latest(item.checkpoint_id, version))
+            self._find(namespace, item.newest(version))
+
+    def _find(self, namespace: str, latest: Latest | None) -> None:
+        """Take which checkpoint was the latest then; with a redacted one, those before it are looked at."""
+        if namespace in self.latest or (latest is not None and latest.at in self._gone):
+            return
+        if latest is not None:
+            self._add(namespace, latest)
+        self.latest[namespace] = self._largest.get(namespace)
+
+    def _add(self, namespace: str, checkpoint: Latest) -> None:
+        known = self._largest.get(namespace)
+        self._largest[namespace] = checkpoint if known is None else max(known, checkpoint)
 
 
 # Lists: what they take over from the list before them.

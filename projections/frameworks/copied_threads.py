@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from onrecord.domain.events import ContentRedacted, Event
 from onrecord.domain.items import (
@@ -50,6 +51,7 @@ def copied(
     namespaces = Namespaces(framework)
     for place in range(len(copy), 0, -1):
         namespaces.take(version + place, copy[place - 1])
+    namespaces.end()
     for name, latest in namespaces.latest.items():
         newest = max(filter(None, (latest, begun.get(name))), default=None)
         copy.append(
@@ -62,7 +64,7 @@ def _moved(event: Event, versions: Mapping[int, int], last: int) -> Event:
     """Return an event that names versions where they lie now, behind the last one of the other thread."""
     match event:
         case ItemRecorded():
-            item = moved(_moved_item(event.item, versions), versions)
+            item = _moved_item(event.item, versions)
             # Without its id: that stands for an item of the other thread there.
             return event.model_copy(update={"item": item, "item_id": None, "after": None})
         case ItemWithdrawn() | ItemAmended() | ContentRedacted():
@@ -80,7 +82,13 @@ def _moved(event: Event, versions: Mapping[int, int], last: int) -> Event:
 
 def _moved_item(item: JsonObject, versions: Mapping[int, int]) -> JsonObject:
     checkpoint = read_item(item)
-    return checkpoint.moved(versions) if isinstance(checkpoint, CheckpointItem) else item
+    if not isinstance(checkpoint, CheckpointItem):
+        return item
+    values = {
+        name: None if value is None else moved(value, versions)
+        for name, value in checkpoint.values.items()
+    }
+    return replace(checkpoint, values=values).moved(versions)
 
 
 def _moved_range(first: int, last: int, versions: Mapping[int, int]) -> tuple[int, int] | None:

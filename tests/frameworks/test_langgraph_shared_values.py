@@ -111,6 +111,44 @@ def test_metadata_holds_what_it_is_given(saver: OnrecordSaver, sqlite_store: Sto
         assert cast("Any", found.metadata)["last"] == ANSWER
 
 
+def test_a_redacted_checkpoint_is_no_part_of_a_thread(
+    saver: OnrecordSaver, sqlite_store: Store
+) -> None:
+    _turn(saver)
+    conversation = sqlite_store.conversation(saver.conversation_key("one"))
+    *_, second, writes, third = [event.version for event in conversation.events()]
+    for redacted, left in ((third, [ASK]), (writes, [ASK]), (second, None)):
+        conversation.redact(redacted, reason="asked for")
+        for reader in (saver, OnrecordSaver(sqlite_store)):
+            found, listed = reader.get_tuple(config()), list(reader.list(config()))
+            assert listed[:1] == [found]
+            if left is not None:
+                assert values_of(found) == {"messages": left}
+            if redacted == writes:
+                assert found is not None
+                assert found.pending_writes == []
+
+
+def test_a_pruned_thread_whose_checkpoint_is_redacted_is_empty(
+    saver: OnrecordSaver, sqlite_store: Store
+) -> None:
+    _turn(saver)
+    saver.prune(["one"])
+    conversation = sqlite_store.conversation(saver.conversation_key("one"))
+    items = [event.version for event in conversation.events() if event.type == "item.recorded"]
+    conversation.redact(items[-1], reason="asked for")
+    for reader in (saver, OnrecordSaver(sqlite_store)):
+        assert (reader.get_tuple(config()), list(reader.list(config()))) == (None, [])
+
+
+def test_a_channel_is_called_as_a_program_likes(saver: OnrecordSaver, sqlite_store: Store) -> None:
+    for number, name in enumerate(("$same", "$ext", "$bytes"), start=1):
+        put(saver, number, {name: [ASK], "messages": [ASK]})
+    saver.copy_thread("one", "two")
+    held = [values_of(each) for each in saver.list(config())]
+    assert [values_of(each) for each in OnrecordSaver(sqlite_store).list(config("two"))] == held
+
+
 def test_a_thread_with_redactions_is_copied(saver: OnrecordSaver, sqlite_store: Store) -> None:
     _turn(saver)
     conversation = sqlite_store.conversation(saver.conversation_key("one"))

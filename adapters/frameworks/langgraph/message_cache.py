@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import marshal
 import threading
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar, cast
 
 from langchain_core.messages import (
     AIMessage,
@@ -53,7 +53,7 @@ class MessageState(NamedTuple):
 
 
 def state_of(value: object) -> MessageState | None:
-    """Return the state of a message; None for anything else, and for one that holds what is no plain value."""
+    """Return the state of a message; None for anything else, and for one that holds an object of a class."""
     if not isinstance(value, BaseMessage) or type(value) not in _CLASSES:
         return None
     members = value.__dict__
@@ -110,7 +110,8 @@ class MessageCache:
         if (known := self._values.get(state)) is not None:
             return known
         value = serde.dumps_typed(member)
-        self._values.put(state, value, len(state.values))
+        if _is_plain(state):
+            self._values.put(state, value, len(state.values))
         return value
 
     def _loaded(self, value: TypedValue, serde: SerializerProtocol) -> Any:
@@ -119,10 +120,31 @@ class MessageCache:
         member = serde.loads_typed(value)
         state = state_of(member)
         # One that the serialiser makes otherwise than a pickled one comes back is made by it each time.
-        if state is not None and _is_alike(member, message_of(state)):
+        if state is not None and _is_plain(state) and _is_alike(member, message_of(state)):
             self._states.put(value, state, len(state.values))
             self._values.put(state, value, len(state.values))
         return member
+
+
+def _is_plain(state: MessageState) -> bool:
+    """Return whether a state holds nothing but what JSON has.
+
+    Marshal writes an array of any kind as its bytes, as it writes bytes: neither is told from the other.
+    """
+    return _are_plain(marshal.loads(state.values))
+
+
+def _are_plain(value: object) -> bool:
+    match value:
+        case None | bool() | int() | float() | str():
+            return True
+        case list() | tuple():
+            return all(map(_are_plain, cast("Sequence[object]", value)))
+        case dict():
+            members = cast("dict[object, object]", value)
+            return all(map(_are_plain, members)) and all(map(_are_plain, members.values()))
+        case _:
+            return False
 
 
 def _is_alike(one: BaseMessage, other: BaseMessage) -> bool:

@@ -107,8 +107,11 @@ class OnrecordSaver(BaseCheckpointSaver[str]):
     ) -> None:
         """Record what a task wrote after the checkpoint that the config names."""
         thread_id, namespace = _place(config)
-        item = self._writes(config, writes, task_id, task_path)
-        self._thread(thread_id).put_writes(namespace, item)
+        thread = self._thread(thread_id)
+        # LangGraph puts the writes of one step after another by several threads. Coroutines have no lock here:
+        # one that waits for a commit would stop the others of its loop.
+        with thread.order_of_writes:
+            thread.put_writes(namespace, self._writes(config, writes, task_id, task_path))
 
     # Many.
 

@@ -7,6 +7,7 @@ writer was first: a list says what it takes over from the list before it.
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -60,6 +61,8 @@ class CheckpointThread:
         # Who is amid a use has one for himself: nobody waits for another one's read or commit, which
         # on an event loop would stop both.
         self._logs: list[CheckpointLog] = []
+        self.order_of_writes = threading.Lock()
+        """Held by threads that put writes, so that these are recorded in the order in which they were put."""
 
     def put(self, namespace: str, new: NewCheckpoint) -> None:
         """Record a checkpoint; it takes the place of one that has the same id."""

@@ -17,8 +17,8 @@ from onrecord.adapters.frameworks.langgraph.item_pages import ItemPages
 from onrecord.adapters.frameworks.langgraph.typed_values import TypedValue, typed
 from onrecord.adapters.streams.stream import Stream
 from onrecord.domain.errors import CorruptRecord
-from onrecord.domain.events import Event
-from onrecord.domain.items import ItemRecorded
+from onrecord.domain.events import ContentRedacted, Event
+from onrecord.domain.items import ItemRecorded, ItemWithdrawn
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import NewSince
 from onrecord.projections.frameworks.checkpoints import (
@@ -212,6 +212,7 @@ class CheckpointLog:
             if namespace is not None and namespace in found.latest:
                 self.latest[namespace] = found.latest[namespace]
                 return
+        found.end()
         self.latest.update({**found.latest, **self.latest})
         self.is_whole = True
 
@@ -273,6 +274,8 @@ class CheckpointLog:
             found = _item_of(event, namespace)
             if isinstance(found, WritesItem) and found.writes_to == item.checkpoint_id:
                 writes[version] = found
+            elif isinstance(event, ContentRedacted | ItemWithdrawn):
+                writes.pop(event.version, None)
         return writes
 
     def early_writes(self, held: Stream, item: CheckpointItem) -> dict[int, WritesItem]:

@@ -132,6 +132,18 @@ def test_what_is_no_message_of_plain_values_has_no_state(member: object) -> None
     assert MessageCache().dumped([member], SERDE) == [_typed(member)]
 
 
+@pytest.mark.parametrize("first", range(3))
+def test_bytes_and_what_looks_like_them_are_told_apart(first: int) -> None:
+    cache = MessageCache()
+    alike = [b"\0\1", bytearray(b"\0\1"), memoryview(b"\0\1")]
+    members = [AIMessage("Yes.", additional_kwargs={"data": value}) for value in alike]
+    for member in (members[first], *members):
+        assert cache.dumped([member], SERDE) == [_typed(member)]
+        typed = _typed(member)
+        assert _parts(*cache.loaded([typed], SERDE)) == _parts(SERDE.loads_typed(typed))
+    assert cache.size == 0
+
+
 class _OwnSerialiser(JsonPlusSerializer):
     """A serialiser of a program, of which nothing is known."""
 
