@@ -122,7 +122,7 @@ def show(
 ) -> None:
     """Show the timeline of a conversation, a line for each block.
 
-    Piped: version, time, speaker, kind, marks, version that it answers, or is linked to, text, actor. With `--json` every
+    Piped: version, time, speaker, kind, marks, version that it answers, text, actor. With `--json` every
     event as it is stored, side branches included. Standard error says how many events are not
     shown, and why.
 

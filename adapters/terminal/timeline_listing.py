@@ -142,13 +142,13 @@ def _with_redactions(rows: Iterable[Row], redacted: Container[int]) -> Iterator[
 def _with_links(rows: Iterable[Row], linked: Callable[[], Mapping[int, int]]) -> Iterator[Row]:
     links: Mapping[int, int] | None = None
     for row in rows:
-        if row.kind == "item":
-            links = linked() if links is None else links
-        version = (links or {}).get(row.version)
-        if version is None:
+        if not row.is_item:
             yield row
-        else:
-            yield replace(row, marks=(*row.marks, "linked"), answers=version)
+            continue
+        links = linked() if links is None else links
+        version = links.get(row.version)
+        marks = row.marks if version is None else (*row.marks, "linked")
+        yield replace(row, marks=marks, linked=version)
 
 
 class HistoryChanges(NamedTuple):
@@ -191,9 +191,13 @@ def _took(adoption: Adoption, at: int, line: UUID) -> bool:
 
 def columns(row: Row) -> tuple[object, ...]:
     """Return a row's plain columns: version, time, speaker, kind, marks, version answered, text, actor."""
-    marks = ",".join(row.marks)
+    marks = ",".join(_said(mark, row) for mark in row.marks)
     moment = timestamp(row.recorded_at)
     return (row.version, moment, row.speaker, row.kind, marks, row.answers, row.text, row.actor)
+
+
+def _said(mark: Mark, row: Row) -> str:
+    return f"{mark} to {row.linked}" if mark == "linked" else mark
 
 
 def document(event: RecordedEvent) -> dict[str, Any]:
@@ -286,8 +290,7 @@ def _marked_text(row: Row) -> Text:
     if row.actor is not None and row.speaker in _PEOPLE:
         text.append(f"{output.flat(row.actor)}: ", "italic")
     for mark in row.marks:
-        place = f" to {row.answers}" if mark == "linked" else ""
-        text.append(f"[{mark}{place}]", _MARKS[mark]).append(" ")
+        text.append(f"[{_said(mark, row)}]", _MARKS[mark]).append(" ")
     return text.append(output.flat(row.text), _text_style(row))
 
 

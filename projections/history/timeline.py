@@ -38,8 +38,9 @@ class Row:
     """One thing that was said or done.
 
     `kind` is what it is in a word or two, `text` all of it, `marks` what to mind. A result has
-    the version of its call in `answers`, an item that is `linked` that of what was recorded. `line` is the side branch it is on (None: the main branch).
-    `actor` is who did it, as whoever shows the row knows.
+    the version of its call in `answers`. `line` is the side branch it is on (None: the main branch).
+    `is_item`: an item of a framework says it. `actor` is who did it, and `linked` at which version an
+    item was recorded off the wire too, as whoever shows the row knows.
     """
 
     version: int
@@ -50,7 +51,9 @@ class Row:
     text: str
     marks: tuple[Mark, ...] = ()
     answers: int | None = None
+    linked: int | None = None
     line: UUID | None = None
+    is_item: bool = False
     actor: str | None = None
 
 
@@ -106,7 +109,8 @@ class Timeline:
             for entry in _tell(named, event.version, self._calls):
                 if is_silent and entry.kind == "response":
                     entry = replace(entry, text=f"{entry.text}: neither text nor calls")
-                yield _row(event, entry, line, lost)
+                row = _row(event, entry, line, lost)
+                yield replace(row, is_item=True) if isinstance(happened, ItemRecorded) else row
 
     def _is_silent(self, happened: Event | Unrecognised | Erased) -> bool:
         """Whether an event ends a response that held neither text nor calls; keep which ones do."""
