@@ -69,6 +69,11 @@ def item_columns(members: JsonObject) -> Row | None:
     }
 
 
+_PRUNING: Final = frozenset({"langgraph"})
+"""Frameworks that replace what they no longer need: a thread still has the messages of a checkpoint
+that was pruned."""
+
+
 def gone_in(name: str, version: int, members: JsonObject) -> Iterator[tuple[int, int]]:
     """Yield the versions whose items are no part of the main stream behind an event: after, until.
 
@@ -80,6 +85,8 @@ def gone_in(name: str, version: int, members: JsonObject) -> Iterator[tuple[int,
         case "item.withdrawn":
             if 0 < members["version"] < version:
                 yield members["version"] - 1, members["version"]
+        case "items.replaced" if members["framework"] in _PRUNING:
+            return
         case "items.replaced":
             after = 0
             for first, last in members.get("kept", ()):

@@ -56,6 +56,14 @@ def test_a_history_in_a_frameworks_own_spelling_is_told_by_its_exchanges(
     assert told.tool_calls == 1
 
 
+def test_a_thread_that_was_pruned_keeps_its_exchanges(rows: RowStore) -> None:
+    events = histories_of("langgraph")
+    latest = len(events) + 1
+    pruned = ItemsReplaced(framework="langgraph", kept=((latest, latest),))
+    told = window_of(rows, started(), *events, pruned)
+    assert said(told) == [("Where is parcel NW-1?", "In depot North.")]
+
+
 SPOKEN = (item("user", "one"), item("assistant", "first"), item("user", "two"))
 
 
