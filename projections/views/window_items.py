@@ -1,51 +1,13 @@
-"""Which items of a framework's session its window has: those that the main stream holds by now.
-
-They are told as a line of their own, which is always on the main branch, but for what was withdrawn, replaced
-or cleared.
-"""
+"""What items of a framework's session are in its window, and which the session holds no more."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.views.item_summary import item_summary
 from onrecord.projections.views.view import Row
-
-ITEMS: Final = "00000000-0000-0000-0000-000000000001"
-"""The line of items: no side branch has this id."""
-
-
-FOR_EVER: Final = 2**62
-"""A version that no conversation reaches."""
-
-
-class Segment(NamedTuple):
-    """Versions of one line (None: the main branch) that the main branch has: after < version <= until."""
-
-    after: int
-    until: int
-    line: str | None = None
-
-    def has(self, version: int, line: str | None) -> bool:
-        """Whether an event is in it."""
-        return self.after < version <= self.until and self.line == line
-
-
-def without(segments: tuple[Segment, ...], after: int, until: int) -> tuple[Segment, ...]:
-    """Return the segments less the versions after < version <= until."""
-    if after >= until:
-        return segments
-    parts = (
-        part
-        for segment in segments
-        for part in (
-            segment._replace(until=min(segment.until, after)),
-            segment._replace(after=max(segment.after, until)),
-        )
-    )
-    return tuple(part for part in parts if part.after < part.until)
 
 
 def item_columns(members: JsonObject) -> Row | None:

@@ -8,7 +8,7 @@ amended the main branch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
@@ -19,12 +19,14 @@ from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.texts import documents_in, indexed, said
 from onrecord.projections.views.usage import count_of
 from onrecord.projections.views.view import EventBatch, Row, storable
-from onrecord.projections.views.window_items import (
+from onrecord.projections.views.window_items import gone_in, item_columns
+from onrecord.projections.views.window_segments import (
     FOR_EVER,
     ITEMS,
     Segment,
-    gone_in,
-    item_columns,
+    changed_from,
+    is_shown,
+    up_to,
     without,
 )
 
@@ -120,26 +122,9 @@ class Amended:
             is_on_line = any(segment.has(version, None) for segment in line)
             if is_redacted:
                 continue
-            if is_on_line or _up_to(self._line(version), until) == _up_to(line, until):
+            if is_on_line or up_to(self._line(version), until) == up_to(line, until):
                 return until
         return 0
-
-
-def is_shown(shown: Iterable[Segment], version: int, line: str | None) -> bool:
-    """Whether the main branch has an event."""
-    return any(segment.has(version, line) for segment in shown)
-
-
-def changed_from(before: tuple[Segment, ...], now: tuple[Segment, ...]) -> int | None:
-    """Return the first version at which two lines may differ; None if they do not."""
-    for one, other in zip(before, now, strict=False):
-        if one == other:
-            continue
-        if (one.after, one.line) == (other.after, other.line):
-            return min(one.until, other.until) + 1
-        return min(one.after, other.after) + 1
-    longer = before[len(now) :] or now[len(before) :]
-    return longer[0].after + 1 if longer else None
 
 
 def amended_in(state: Any) -> Amended:
@@ -158,15 +143,6 @@ def stated(amended: Amended) -> Row:
         "compactions": [list(amendment) for amendment in amended.compactions],
         "items": [list(segment) for segment in amended.items],
     }
-
-
-def _up_to(line: tuple[Segment, ...], until: int) -> list[Segment]:
-    """Return the segments of a line up to a version, none of them empty."""
-    return [
-        segment._replace(until=min(segment.until, until))
-        for segment in line
-        if segment.after < until
-    ]
 
 
 MOST_CHARACTERS: Final = 2000

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from onrecord.domain.events import ContentRedacted, Event
+from onrecord.domain.events import ContentRedacted, Event, LineAdopted
 from onrecord.domain.items import ItemRecorded, ItemsReplaced, ItemWithdrawn, StreamCleared
 from onrecord.projections.views.window import WINDOW, Exchange, exchange_of
 from tests.adapters.frameworks.written_histories import HISTORIES
@@ -87,6 +87,18 @@ def test_what_the_session_holds_no_more_is_out(
     rows: RowStore, apart: bool, then: tuple[Event, ...], left: list[tuple[Any, Any]]
 ) -> None:
     assert said(window_of(rows, started(), *SPOKEN, *then, apart=apart)) == left
+
+
+def test_an_item_goes_in_the_batch_in_which_the_main_branch_goes_on_elsewhere(
+    rows: RowStore,
+) -> None:
+    before = (started(), prompt("mine"), answer("yours"), SPOKEN[0], prompt("next"), answer("no"))
+    then = (LineAdopted(after=5), ItemWithdrawn(version=4))
+    history = recorded(Happening(0, event, None, 0) for event in (*before, *then))
+    for batch in (history[: len(before)], history[len(before) :]):
+        assert rows.step(WINDOW, batch) == []
+    page = rows.page(WINDOW, TENANT, conversation_id=str(history[0].conversation_id))
+    assert [exchange_of(row).prompt for row in page] == ["next", "mine"]
 
 
 def test_what_other_verbs_recorded_stays_when_a_session_is_cleared(rows: RowStore) -> None:
