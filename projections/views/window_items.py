@@ -36,7 +36,7 @@ _PRUNING: Final = frozenset({"langgraph"})
 that was pruned."""
 
 
-def gone_in(name: str, version: int, members: JsonObject) -> Iterator[tuple[int, int]]:
+def removed_ranges(name: str, version: int, members: JsonObject) -> Iterator[tuple[int, int]]:
     """Yield the versions whose items are no part of the main stream behind an event: after, until.
 
     `members` are those of the event, which stands at `version`.

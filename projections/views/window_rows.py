@@ -19,7 +19,7 @@ from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.texts import documents_in, indexed, said
 from onrecord.projections.views.usage import count_of
 from onrecord.projections.views.view import EventBatch, Row, storable
-from onrecord.projections.views.window_items import gone_in, item_columns
+from onrecord.projections.views.window_items import removed_ranges, item_columns
 from onrecord.projections.views.window_segments import (
     FOR_EVER,
     ITEMS,
@@ -202,7 +202,7 @@ class WindowEntries:
     def message(self, event: RecordedEvent, members: JsonObject) -> None:
         """Add a message: a prompt, a part of an answer, a note."""
         role, content = members["role"], members["content"]
-        entry = self._entry(event, members, role)
+        entry = self._entry(event, role, members.get("line"))
         entry["messages"], entry["text"] = 1, _text(content) if role != "system" else None
         if role == "user":
             entry["documents"] = documents_in(content)
@@ -213,7 +213,7 @@ class WindowEntries:
     def signal(self, event: RecordedEvent, members: JsonObject) -> None:
         """Add a signal: it prompts, unless it interrupts."""
         content = members.get("content", ())
-        entry = self._entry(event, members, "outside")
+        entry = self._entry(event, "outside", members.get("line"))
         entry["messages"], entry["text"] = 1, _text(content)
         entry["documents"] = documents_in(content)
         if not members.get("interrupts", False):
@@ -227,7 +227,7 @@ class WindowEntries:
 
     def server_call(self, event: RecordedEvent, members: JsonObject) -> None:
         """Add a call of a tool that the provider runs."""
-        self._entry(event, members, "assistant")["tool_calls"] = 1
+        self._entry(event, "assistant", members.get("line"))["tool_calls"] = 1
 
     def result(self, event: RecordedEvent, members: JsonObject) -> None:
         """Note that a line waits for a call no more."""
@@ -239,11 +239,11 @@ class WindowEntries:
 
     def document(self, event: RecordedEvent, members: JsonObject) -> None:
         """Add a document that was found."""
-        self._entry(event, members, "record")["documents"] = 1
+        self._entry(event, "record", members.get("line"))["documents"] = 1
 
     def close(self, event: RecordedEvent, members: JsonObject) -> None:
         """Add what a response took."""
-        entry = self._entry(event, members, "record")
+        entry = self._entry(event, "record", members.get("line"))
         entry["input_tokens"] = count_of(members.get("input_tokens"))
         entry["output_tokens"] = count_of(members.get("output_tokens"))
 
@@ -261,13 +261,13 @@ class WindowEntries:
         """Add what an item of the session's main stream says."""
         columns = item_columns(members)
         if columns is not None:
-            entry = self._entry(event, {"line": ITEMS}, columns["role"])
+            entry = self._entry(event, columns["role"], ITEMS)
             entry |= columns | {"shown": True, "text": _shown(columns["text"])}
             entry["speech"] = str(event.version) if entry["role"] == "assistant" else None
 
     def leave(self, event: RecordedEvent, members: JsonObject) -> None:
         """Take out items that the session holds no more."""
-        for after, until in gone_in(event.type, event.version, members):
+        for after, until in removed_ranges(event.type, event.version, members):
             items = without(self._amended.items, after, until)
             self._amended = replace(self._amended, items=items)
 
@@ -292,8 +292,7 @@ class WindowEntries:
         yield {**self._of(), "redacted": self._redacted, "changed": changed, "segments": segments}
         yield {**self._of(), "version": MAIN, "state": stated(self._amended)}
 
-    def _entry(self, event: RecordedEvent, members: JsonObject, role: str) -> Row:
-        line = members.get("line")
+    def _entry(self, event: RecordedEvent, role: str, line: str | None) -> Row:
         entry = {
             **self._of(),
             "line": line,
