@@ -195,7 +195,7 @@ def _name(names: _Names, plain: JsonObject) -> None:
     for member, column in _NAMED:
         if plain.get(member):
             names[column].add(name_of(plain[member]))
-    if "item" in plain:
+    if "item" in plain and "beside" not in plain:
         used = usages_in(plain["framework"], plain["item"])
         names["models"].update(name_of(usage.model) for usage in used if usage.model)
 

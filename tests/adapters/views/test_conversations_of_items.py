@@ -73,3 +73,10 @@ def test_an_item_that_says_nothing_counts_nothing(rows: RowStore, item: dict[str
 def test_an_item_beside_the_stream_counts_nothing(rows: RowStore) -> None:
     other = ItemRecorded(framework=AGENTS, beside=1, item={"role": "user", "content": "Hm?"})
     assert overview(row_of(rows, started(), other)).user_messages == 0
+
+
+def test_an_item_beside_the_stream_names_no_model(rows: RowStore) -> None:
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    said = entry(1, "assistant", "Hm.", message={"usage": usage}).item
+    other = ItemRecorded(framework=CLAUDE, beside=1, item=said)
+    assert overview(row_of(rows, started(), other)).models == ()
