@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final, NotRequired, Protocol, TypedDict, TypeVar, cast
 
@@ -70,7 +70,7 @@ class ClaudeSessionStore:
 
     async def list_sessions(self, project_key: str) -> list[JsonObject]:
         """Return the sessions of a project, each with the time of its last entry in epoch milliseconds."""
-        listed = await self._settled(lambda: list(self._of_project(project_key)))
+        listed = await self._settled(lambda: list(self._sessions.listed(project_key)))
         return [{"session_id": entry.outer_id[1], "mtime": _mtime(entry)} for entry in listed]
 
     async def list_session_summaries(self, project_key: str) -> list[JsonObject]:
@@ -111,12 +111,9 @@ class ClaudeSessionStore:
     def _session(self, key: SessionKey) -> ItemSession:
         return self._sessions.session(*_outer_id(key))
 
-    def _of_project(self, project_key: str) -> Iterable[SessionEntry]:
-        return (entry for entry in self._sessions.listed(project_key) if len(entry.outer_id) == 2)
-
     def _summarised(self, project_key: str) -> list[JsonObject]:
         fold, summaries = _own_fold(), list[JsonObject]()
-        for entry in self._of_project(project_key):
+        for entry in self._sessions.listed(project_key):
             folded = self._folded(entry, fold)
             if folded is not None:
                 summaries.append({**folded, "mtime": _mtime(entry)})

@@ -8,6 +8,7 @@ begins anew as another conversation.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -25,6 +26,9 @@ _MOST_HELD: Final = 1024
 
 LONGEST_ID: Final = 4096
 """Characters of one part of an outer id."""
+
+_IN_NO_ID: Final = re.compile(r"[\x00\ud800-\udfff]")
+"""NUL, and half a surrogate pair."""
 
 
 class SessionEntry(NamedTuple):
@@ -54,7 +58,7 @@ class Sessions:
         InvalidInput for a part that is blank, holds NUL, or has more than `LONGEST_ID` characters.
         """
         for part in outer_id:
-            _must_be_an_id(part)
+            must_be_an_id("the id of a session", part)
         with self._lock:
             if (held := self._held.get(outer_id)) is None:
                 stream = self._tenancy.stream(self.key(*outer_id))
@@ -64,8 +68,8 @@ class Sessions:
                 self._held.popitem(last=False)
         return held
 
-    def listed(self, *scope: str) -> Iterator[SessionEntry]:
-        """Yield the sessions whose outer id begins so, the one that moved last first.
+    def listed(self, *scope: str, parts: int = 1) -> Iterator[SessionEntry]:
+        """Yield the sessions whose outer id is a scope and so many parts, the one that moved last first.
 
         What was deleted and holds nothing since is not among them. The catalogue of the tenant is
         read once, so this costs what the tenant has conversations.
@@ -74,7 +78,9 @@ class Sessions:
         for entry in backend.conversations(tenant):
             line = listed(backend, entry)
             outer_id = None if line.key is None else self._outer_id(line.key)
-            if outer_id is None or outer_id[: len(scope)] != scope:
+            if outer_id is None or len(outer_id) != len(scope) + parts:
+                continue
+            if outer_id[: len(scope)] != scope:
                 continue
             if self.session(*outer_id).holds_anything():
                 yield SessionEntry(outer_id, entry.head.version, entry.recorded_at)
@@ -93,16 +99,24 @@ class Sessions:
             return None
         outer_id = _texts(parts)[1:]
         # A key that somebody else wrote, in another spelling, is of another conversation.
-        return outer_id if key == self.key(*outer_id) else None
+        if key != self.key(*outer_id) or not all(_is_an_id(part) for part in outer_id):
+            return None
+        return outer_id
 
 
-def _must_be_an_id(part: object) -> None:
-    text = text_given("the id of a session", part)
-    if not text.strip() or "\x00" in text or len(text) > LONGEST_ID:
+def must_be_an_id(what: str, value: object) -> None:
+    """Raise InvalidInput for a text that is blank, holds NUL, or has more than `LONGEST_ID` characters.
+
+    InvalidContent for what is no text.
+    """
+    if not _is_an_id(text_given(what, value)):
         raise InvalidInput(
-            f"the id of a session is a text of 1 to {LONGEST_ID:,} characters without NUL, "
-            "and not blank"
+            f"{what} is a text of 1 to {LONGEST_ID:,} characters without NUL, and not blank"
         )
+
+
+def _is_an_id(text: str) -> bool:
+    return bool(text.strip()) and len(text) <= LONGEST_ID and not _IN_NO_ID.search(text)
 
 
 def _texts(value: object) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ class SessionStoreInLog(ClaudeSessionStore):
 
     @property
     def size(self) -> int:
-        return sum(1 for entry in self._sessions.listed() if len(entry.outer_id) == 2)
+        return sum(1 for _ in self._sessions.listed(parts=2))
 
 
 @atexit.register

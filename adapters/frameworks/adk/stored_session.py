@@ -100,9 +100,9 @@ class StoredSessions:
 
     def ids(self, app_name: str, user_id: str | None) -> list[SessionId]:
         """Return the sessions of an app, or of one of its users."""
-        scope = ("session", app_name) if user_id is None else ("session", app_name, user_id)
-        listed = self.sessions.listed(*scope)
-        return [SessionId(*each.outer_id[1:]) for each in listed if len(each.outer_id) == 4]
+        scope = (app_name,) if user_id is None else (app_name, user_id)
+        listed = self.sessions.listed("session", *scope, parts=3 - len(scope))
+        return [SessionId(*each.outer_id[1:]) for each in listed]
 
     def load(self, sid: SessionId, last: int | None = None) -> StoredSession | None:
         """Return a session with its last events, or with all; None where there is none.

@@ -14,8 +14,7 @@ from uuid import UUID
 
 from onrecord.adapters.frameworks.item_events import backwards, forwards, item_event
 from onrecord.adapters.frameworks.session import ItemSession, Loaded, NewItem
-from onrecord.adapters.frameworks.sessions import LONGEST_ID
-from onrecord.adapters.inputs.arguments import text_given
+from onrecord.adapters.frameworks.sessions import must_be_an_id
 from onrecord.adapters.streams.stream import Stream
 from onrecord.domain.errors import InvalidInput, VersionConflict
 from onrecord.domain.events import Event
@@ -147,7 +146,7 @@ class Branches:
         InvalidInput where no user's message begins that turn, or the name was used before.
         """
         if name is not None:
-            _must_be_a_name(name)
+            must_be_an_id("the name of a branch", name)
 
         def create() -> str:
             read = self._read()
@@ -174,7 +173,7 @@ class Branches:
 
         InvalidInput for the main branch, one that is not there, and the current one without `force`.
         """
-        _must_be_a_name(branch)
+        must_be_an_id("the name of a branch", branch)
         if branch == MAIN:
             raise InvalidInput("the main branch cannot be deleted: clear the session")
         is_current = branch == self._pointer.branch
@@ -208,7 +207,7 @@ class Branches:
     def _read(self, branch: str | None = None, last: int | None = None) -> _Read:
         """Read a branch, the current one without a name: all of it, or the last items."""
         if branch is not None:
-            _must_be_a_name(branch)
+            must_be_an_id("the name of a branch", branch)
 
         def read(held: Stream) -> _Read:
             version = held.head().version
@@ -262,15 +261,6 @@ class Branches:
         if branch != MAIN and not (read.current.begun or read.current.items):
             raise InvalidInput(f"there is no branch {branch!r}")
         return read.version
-
-
-def _must_be_a_name(branch: object) -> None:
-    name = text_given("the name of a branch", branch)
-    if not name.strip() or "\x00" in name or len(name) > LONGEST_ID:
-        raise InvalidInput(
-            f"the name of a branch is a text of 1 to {LONGEST_ID:,} characters without NUL, "
-            "and not blank"
-        )
 
 
 def _stream_of(branch: str) -> str:

@@ -81,7 +81,11 @@ def test_a_session_that_nobody_wrote_holds_nothing_and_is_not_begun(
 ) -> None:
     assert session.record([]) is None
     session.clear()
-    assert (session.load().items, session.version(), list(sessions.listed())) == ((), 0, [])
+    assert (session.load().items, session.version(), list(sessions.listed("project"))) == (
+        (),
+        0,
+        [],
+    )
 
 
 def test_the_last_items_are_found_among_those_of_other_streams(session: ItemSession) -> None:
@@ -195,7 +199,7 @@ def test_a_deleted_session_is_listed_no_more_until_it_lives_again(
 ) -> None:
     session.record([new(1)], stream="a", state={"name": "x"})
     session.clear()
-    assert (list(sessions.listed()), session.streams(), session.state("name", "a")[0]) == (
+    assert (list(sessions.listed("project")), session.streams(), session.state("name", "a")[0]) == (
         [],
         [],
         None,
@@ -303,10 +307,13 @@ def test_crafted_ids_are_sessions_of_their_own(sessions: Sessions) -> None:
     assert [numbers(sessions.session(*outer_id)) for outer_id in ids] == [
         [number] for number in range(len(ids))
     ]
-    assert [entry.outer_id for entry in sessions.listed()] == ids[::-1]
-    within = {outer_id for outer_id in ids if outer_id[0] == "a"}
-    assert {entry.outer_id for entry in sessions.listed("a")} == within
-    assert len(within) == 4
+    for parts in (1, 2, 3):
+        of_parts = [outer_id for outer_id in ids if len(outer_id) == parts]
+        assert [entry.outer_id for entry in sessions.listed(parts=parts)] == of_parts[::-1]
+    assert {entry.outer_id for entry in sessions.listed("a")} == {
+        *(("a", "b"), ("a", 'b","c'), ("a", "b\u0301")),
+    }
+    assert [entry.outer_id for entry in sessions.listed("a", parts=2)] == [("a", "b", "c")]
 
 
 def test_a_session_of_another_framework_or_tenant_is_not_seen(
@@ -316,14 +323,29 @@ def test_a_session_of_another_framework_or_tenant_is_not_seen(
     others = Sessions(store_of(backend, tmp_path, UUID(int=77)), FRAMEWORK)
     assert numbers(others.session("project", "one")) == []
     others.session("project", "one").record([new(2)])
-    assert (numbers(session), len(list(sessions.listed()))) == ([1], 1)
-    assert list(Sessions(store_of(backend, tmp_path), "another").listed()) == []
+    assert (numbers(session), len(list(sessions.listed("project")))) == ([1], 1)
+    assert list(Sessions(store_of(backend, tmp_path), "another").listed("project")) == []
 
 
 def test_a_key_of_somebody_else_is_no_session(store: Store, sessions: Sessions) -> None:
-    for key in ('["tests", "a"]', '["tests","a"', '{"tests":1}', '["tests",1]', "[]", "tests"):
-        store.conversation(key).user("hello")
-    assert list(sessions.listed()) == []
+    sessions.session("one").record([new(1)])
+    for key in (
+        *('["tests", "a"]', '["tests","a"', '{"tests":1}', '["tests",1]', "[]", "tests"),
+        *('["tests"," "]', '["tests",""]', r'["tests","a\u0000b"]', r'["tests","\ud800"]'),
+        f'["tests","{"x" * (LONGEST_ID + 1)}"]',
+    ):
+        store.conversation(key).log.append(ItemRecorded(framework=FRAMEWORK, item={"n": 1}))
+    assert [entry.outer_id for entry in sessions.listed()] == [("one",)]
+
+
+def test_a_session_of_more_or_fewer_parts_is_listed_with_its_like(sessions: Sessions) -> None:
+    for outer_id in ((), ("one",), ("one", "two"), ("one", "two", "three")):
+        sessions.session(*outer_id).record([new(1)])
+    assert [entry.outer_id for entry in sessions.listed()] == [("one",)]
+    assert [entry.outer_id for entry in sessions.listed("one")] == [("one", "two")]
+    assert [entry.outer_id for entry in sessions.listed("one", parts=2)] == [
+        ("one", "two", "three")
+    ]
 
 
 def test_a_forgotten_session_begins_anew_for_all_who_hold_it(
@@ -335,7 +357,7 @@ def test_a_forgotten_session_begins_anew_for_all_who_hold_it(
         assert numbers(holder, "a") == [1]
     store.forget(KEY, reason="asked for")
     assert [numbers(holder, "a") for holder in holders] == [[], [], [], []]
-    assert (list(sessions.listed()), holders[1].pop("a")) == ([], None)
+    assert (list(sessions.listed("project")), holders[1].pop("a")) == ([], None)
     holders[0].record([new(1)], stream="a")
     assert [numbers(holder, "a") for holder in holders] == [[1], [1], [1], [1]]
     holders[2].record([new(2)], stream="a")
