@@ -176,7 +176,7 @@ class Branches:
         must_be_an_id("the name of a branch", branch)
         if branch == MAIN:
             raise InvalidInput("the main branch cannot be deleted: clear the session")
-        is_current = branch == self._pointer.branch
+        is_current = branch == self.resolved()
         if is_current and not force:
             raise InvalidInput(
                 f"branch {branch!r} is the current one: switch to another one, or use force"
@@ -199,7 +199,7 @@ class Branches:
         return _folded(name, told) or Branch(name, (), {}, 0, {})
 
     def resolved(self) -> str:
-        """Return the name of the current branch: the main one where the session was emptied since."""
+        """Return the current branch's name: the main one's where it was deleted or the session emptied."""
         return MAIN if self._is_main else self._read(None, 0).branch
 
     # How it is done.
@@ -223,11 +223,11 @@ class Branches:
         return self._session.events.attempt(read)
 
     def _resolved(self, held: Stream, version: int) -> str:
-        """Return the current branch at a version: the main one where the session was emptied since."""
+        """Return the current branch at a version: the main one where it was deleted or the session emptied."""
         pointer = self._pointer
         if pointer.branch == MAIN:
             return MAIN
-        if pointer.conversation != held.found() or _emptied(held, pointer.version, version):
+        if pointer.conversation != held.found() or _emptied(held, pointer, version):
             moved = _Pointer(MAIN)
         else:
             moved = pointer._replace(version=version)
@@ -308,10 +308,12 @@ def _made_names(turn: int) -> Iterator[str]:
     yield from (f"branch_from_turn_{turn}_{number}" for number in itertools.count(2))
 
 
-def _emptied(held: Stream, after: int, version: int) -> bool:
-    """Whether a session was cleared as a whole between two versions."""
-    events = forwards(held, version, after=after)
-    return any(isinstance(event, StreamCleared) and event.whole for _, event in events)
+def _emptied(held: Stream, pointer: _Pointer, version: int) -> bool:
+    """Whether a branch was cleared behind its pointer: alone, or with the whole session."""
+    return any(
+        isinstance(event, StreamCleared) and (event.whole or event.stream == pointer.branch)
+        for _, event in forwards(held, version, after=pointer.version)
+    )
 
 
 def _again(act: Callable[[], T]) -> T:
