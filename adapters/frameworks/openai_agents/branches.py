@@ -19,10 +19,9 @@ from onrecord.adapters.streams.stream import Stream
 from onrecord.domain.errors import InvalidInput, VersionConflict
 from onrecord.domain.events import Event
 from onrecord.domain.items import ItemRecorded, ItemWithdrawn, StatePut, StreamCleared
-from onrecord.domain.log import RecordedEvent
 from onrecord.projections.frameworks.branch_items import ORIGIN, BranchItems, Origin
 from onrecord.projections.frameworks.current_items import HeldItem
-from onrecord.projections.frameworks.openai_turns import turns_of
+from onrecord.projections.frameworks.openai_turns import is_prompt, turns_of
 
 T = TypeVar("T")
 
@@ -43,12 +42,26 @@ class Branch(NamedTuple):
     recorded_at: Mapping[int, int]
 
 
+class TurnPlace(NamedTuple):
+    """Where a turn is: its branch, and the version of the item that it begins with."""
+
+    branch: str
+    begin: int
+
+
 class _Pointer(NamedTuple):
     """The branch that a holder goes on with, as of a version of a conversation."""
 
     branch: str
     conversation: UUID | None = None
     version: int = 0
+
+
+class _ItemEvents(NamedTuple):
+    """All item events of a session with their versions, in order, and when each was recorded."""
+
+    events: list[tuple[int, Event]]
+    recorded_at: dict[int, int]
 
 
 class _Read(NamedTuple):
@@ -189,7 +202,7 @@ class Branches:
     def all(self) -> list[Branch]:
         """Return the branches in the order in which they began, the main one first."""
         told = self._session.events.attempt(_everything)
-        names = dict.fromkeys((MAIN, *_names(event for _, event in told)))
+        names = dict.fromkeys((MAIN, *_names(event for _, event in told.events)))
         return [found for name in names if (found := _folded(name, told)) is not None]
 
     def one(self, branch: str | None = None) -> Branch:
@@ -198,14 +211,26 @@ class Branches:
         told = self._session.events.attempt(_everything)
         return _folded(name, told) or Branch(name, (), {}, 0, {})
 
+    def last_turn(self) -> TurnPlace | None:
+        """Return where the last turn of the current branch is; None where that holds nothing."""
+        read = self._read(is_enough=_has_prompt)
+        if not read.current.items:
+            return None
+        return TurnPlace(read.branch, read.current.items[-1].version)
+
     def resolved(self) -> str:
         """Return the current branch's name: the main one's where it was deleted or the session emptied."""
         return MAIN if self._is_main else self._read(None, 0).branch
 
     # How it is done.
 
-    def _read(self, branch: str | None = None, last: int | None = None) -> _Read:
-        """Read a branch, the current one without a name: all of it, or the last items."""
+    def _read(
+        self,
+        branch: str | None = None,
+        last: int | None = None,
+        is_enough: Callable[[BranchItems], bool] = lambda current: current.is_complete,
+    ) -> _Read:
+        """Read a branch from its end, the current one without a name: until it is enough."""
         if branch is not None:
             must_be_an_id("the name of a branch", branch)
 
@@ -216,7 +241,7 @@ class Branches:
             if not current.is_complete:
                 for at, event in backwards(held, version, last):
                     current.take(at, event)
-                    if current.is_complete:
+                    if is_enough(current):
                         break
             return _Read(name, current, version)
 
@@ -275,21 +300,29 @@ def _begin_of(number: int, read: _Read) -> int:
     raise InvalidInput(f"turn {number} has no message of a user in branch {read.branch!r}")
 
 
-def _everything(held: Stream) -> list[tuple[RecordedEvent, Event]]:
-    """Return all item events of a session, in order."""
-    read = ((recorded, item_event(held, recorded)) for recorded in held.read())
-    return [(recorded, event) for recorded, event in read if event is not None]
+def _has_prompt(current: BranchItems) -> bool:
+    """Whether a user's message was met, or nothing is to come."""
+    return current.is_complete or (bool(current.items) and is_prompt(current.items[-1].item))
 
 
-def _folded(name: str, told: Sequence[tuple[RecordedEvent, Event]]) -> Branch | None:
+def _everything(held: Stream) -> _ItemEvents:
+    told = _ItemEvents([], {})
+    for recorded in held.read():
+        if (event := item_event(held, recorded)) is not None:
+            told.events.append((recorded.version, event))
+            told.recorded_at[recorded.version] = recorded.recorded_at
+    return told
+
+
+def _folded(name: str, told: _ItemEvents) -> Branch | None:
     """Return a branch; None where it is not there. The main one always is."""
     current = BranchItems(FRAMEWORK, _stream_of(name))
-    for recorded, event in reversed(told):
-        current.take(recorded.version, event)
+    for version, event in reversed(told.events):
+        current.take(version, event)
     if name != MAIN and not (current.begun or current.items):
         return None
-    recorded_at = {recorded.version: recorded.recorded_at for recorded, _ in told}
-    return Branch(name, tuple(reversed(current.items)), current.state, current.begun, recorded_at)
+    items = tuple(reversed(current.items))
+    return Branch(name, items, current.state, current.begun, told.recorded_at)
 
 
 def _names(events: Iterable[Event]) -> Iterator[str]:

@@ -221,9 +221,8 @@ class OnrecordSession:
         value, branches = usage_value(result.context_wrapper.usage), self._own.branches
 
         def store() -> None:
-            branch = branches.one()
-            if turns := turns_of(branch.items):
-                branches.put(branch.name, {usage_name(turns[-1]): value})
+            if (turn := branches.last_turn()) is not None:
+                branches.put(turn.branch, {usage_name(turn.begin): value})
 
         await self._own.settled(store)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from onrecord.adapters.frameworks.openai_agents.branches import Branch
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.frameworks.openai_turns import Turn, turns_of
+from onrecord.projections.frameworks.openai_turns import turns_of
 
 if TYPE_CHECKING:
     from agents.usage import Usage
@@ -19,9 +19,9 @@ _COUNTS: Final = ("requests", "input_tokens", "output_tokens", "total_tokens")
 _DETAILS: Final = ("input_tokens_details", "output_tokens_details")
 
 
-def usage_name(turn: Turn) -> str:
-    """Return the name under which a branch keeps the usage of a turn."""
-    return f"usage:{turn.first.version}"
+def usage_name(begin: int) -> str:
+    """Return the name under which a branch keeps the usage of the turn that begins at a version."""
+    return f"usage:{begin}"
 
 
 def usage_value(usage: Usage) -> JsonObject:
@@ -32,7 +32,9 @@ def usage_value(usage: Usage) -> JsonObject:
 
 def turn_usages(branch: Branch) -> list[tuple[int, JsonObject]]:
     """Return the numbers of the turns whose usage a branch keeps, and that."""
-    found = ((turn, branch.state.get(usage_name(turn))) for turn in turns_of(branch.items))
+    found = (
+        (turn, branch.state.get(usage_name(turn.first.version))) for turn in turns_of(branch.items)
+    )
     return [
         (turn.number, cast("JsonObject", value)) for turn, value in found if isinstance(value, dict)
     ]

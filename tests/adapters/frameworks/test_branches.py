@@ -1,4 +1,4 @@
-"""Branches of a session: which one its holder is on."""
+"""Branches of a session: which one its holder is on, and what it costs to find the last turn."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from onrecord.adapters.frameworks.session import NewItem
 from onrecord.adapters.frameworks.sessions import Sessions
 from onrecord.adapters.store import Store
 from onrecord.domain.log import Backend
+from tests.adapters.frameworks.counted_reads import counted_reads
 from tests.adapters.frameworks.sessions_places import store_of
 
 
@@ -56,3 +57,44 @@ def test_who_is_on_a_branch_stays_there_when_another_branch_is_deleted(store: St
     second.delete("another", force=True)
     first.add([prompt("more")])
     assert contents(first) == ["one", "1", "more"]
+
+
+def test_the_last_turn_is_the_one_of_the_last_prompt_of_the_current_branch(store: Store) -> None:
+    branches = branches_of(store)
+    assert branches.last_turn() is None
+    branches.add([answer("hello"), answer("there")])
+    assert branches.last_turn() == (MAIN, 2)
+    branches.add([prompt("one"), answer("1"), prompt("two"), answer("2")])
+    assert branches.last_turn() == (MAIN, 6)
+    branches.create(2, "other")
+    assert branches.last_turn() == ("other", 4)
+    branches.add([prompt("two, otherwise")])
+    assert branches.last_turn() == ("other", 9)
+    branches.pop()
+    assert branches.last_turn() == ("other", 4)
+
+
+def test_finding_the_last_turn_reads_as_much_however_long_the_session_is(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    branches, read = branches_of(store), counted_reads(store, monkeypatch)
+    counts: list[int] = []
+    for _ in range(3):
+        branches.add([answer(str(number)) for number in range(300)])
+        branches.add([prompt("one"), answer("1")])
+        read.clear()
+        branches.last_turn()
+        counts.append(len(read))
+    assert counts == [64, 64, 64]
+
+
+def test_all_branches_tell_when_an_event_was_recorded_by_one_mapping(store: Store) -> None:
+    branches = branches_of(store)
+    branches.add([prompt("one"), answer("1"), prompt("two")])
+    for name in ("other", "another"):
+        branches.create(1, name)
+        branches.switch(MAIN)
+    times = [branch.recorded_at for branch in branches.all()]
+    assert len(times) == 3
+    assert all(each is times[0] for each in times)
+    assert list(times[0]) == [2, 3, 4, 5, 6]

@@ -12,9 +12,10 @@ import pytest
 import onrecord
 from onrecord.adapters.frameworks.session import ItemSession, NewItem
 from onrecord.adapters.frameworks.sessions import LONGEST_ID, Sessions
-from onrecord.adapters.store import Store, backend_of
+from onrecord.adapters.store import Store
 from onrecord.domain.items import ItemRecorded
 from onrecord.domain.log import Backend, Duplicate
+from tests.adapters.frameworks.counted_reads import counted_reads
 from tests.adapters.frameworks.sessions_places import FRAMEWORK, store_of
 from tests.patience import join
 
@@ -401,16 +402,7 @@ def test_a_session_takes_nothing_once_its_conversation_has_ended(
 def test_reading_the_last_items_reads_as_much_however_long_the_session_is(
     session: ItemSession, monkeypatch: pytest.MonkeyPatch, store: Store
 ) -> None:
-    backend = backend_of(store)
-    read: list[int] = []
-    every = backend.read
-
-    def counting(*args: Any, **options: Any) -> Any:
-        for event in every(*args, **options):
-            read.append(event.version)
-            yield event
-
-    monkeypatch.setattr(backend, "read", counting)
+    read = counted_reads(store, monkeypatch)
     counts: list[int] = []
     for _ in range(3):
         session.record([NewItem({"n": number}) for number in range(300)])
