@@ -23,7 +23,7 @@ from onrecord.domain.items import (
 )
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Duplicate
-from onrecord.projections.frameworks.current_items import CurrentItems, HeldItem
+from onrecord.projections.frameworks.current_items import CurrentItems, HeldItem, streams_held
 from onrecord.projections.frameworks.known_items import KnownItems
 
 T = TypeVar("T")
@@ -171,23 +171,13 @@ class ItemSession:
             self.events.append((cleared,), None)
 
     def streams(self) -> list[str]:
-        """Return the names of the streams that hold items or state, in the order they began."""
+        """Return the names of the streams that hold items, in the order they began.
 
-        def read(held: Stream) -> list[str]:
-            names: dict[str, bool] = {}
-            for _, event in forwards(held, held.head().version):
-                match event:
-                    case ItemRecorded(stream=name) | StatePut(stream=name):
-                        names[name] = True
-                    case StreamCleared(whole=True):
-                        names.clear()
-                    case StreamCleared(stream=name):
-                        names.pop(name, None)
-                    case _:
-                        pass
-            return [name for name in names if self._load(held, name, 1, None).items]
-
-        return self.events.attempt(read)
+        It costs what the session holds: each event is read once.
+        """
+        return self.events.attempt(
+            lambda held: streams_held(self._framework, backwards(held, held.head().version))
+        )
 
     def holds_anything(self) -> bool:
         """Whether anything was recorded since the session was last deleted."""

@@ -114,6 +114,37 @@ class CurrentItems:
         )
 
 
+def streams_held(framework: str, events: Iterable[tuple[int, Event]]) -> list[str]:
+    """Return the names of the streams that hold items, in the order of their first items.
+
+    Events come the last one first. A stream begins anew once it was cleared.
+    """
+    streams: dict[str, CurrentItems] = {}
+    begun: dict[str, int] = {}
+    cleared, withdrawn = set[str](), set[int]()
+    for version, event in events:
+        if event.line is not None:
+            continue
+        match event:
+            case ItemWithdrawn() | ContentRedacted() if refers_back(event, version):
+                withdrawn.add(event.version)
+            case StreamCleared() if event.framework == framework:
+                if event.whole:
+                    break
+                cleared.add(event.stream)
+            case ItemRecorded(stream=name) | ItemsReplaced(stream=name) if (
+                event.framework == framework and name not in cleared
+            ):
+                if name not in streams:
+                    streams[name] = CurrentItems(framework, name, 1, _withdrawn=withdrawn)
+                streams[name].take(version, event)
+                if isinstance(event, ItemRecorded):
+                    begun[name] = version
+            case _:
+                continue
+    return [name for name in sorted(begun, key=begun.__getitem__) if streams[name].items]
+
+
 def _names_none(event: Event) -> bool:
     return isinstance(event, ItemRecorded) and event.after is None and event.beside is None
 

@@ -410,3 +410,13 @@ def test_reading_the_last_items_reads_as_much_however_long_the_session_is(
         session.load(last=50)
         counts.append(len(read))
     assert counts == [58, 58, 58]
+
+
+def test_finding_the_streams_reads_each_event_once(
+    session: ItemSession, monkeypatch: pytest.MonkeyPatch, store: Store
+) -> None:
+    for number in range(60):
+        session.record([new(number)], stream=f"stream {number % 20}")
+    read = counted_reads(store, monkeypatch)
+    assert session.streams() == [f"stream {number}" for number in range(20)]
+    assert sorted(read) == list(range(1, session.version() + 1))

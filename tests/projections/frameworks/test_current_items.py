@@ -16,7 +16,7 @@ from onrecord.domain.items import (
     StatePut,
     StreamCleared,
 )
-from onrecord.projections.frameworks.current_items import CurrentItems
+from onrecord.projections.frameworks.current_items import CurrentItems, streams_held
 
 STREAMS = ("", "a")
 Step = tuple[str, str, int]
@@ -36,7 +36,15 @@ class Lists:
 
     def __init__(self) -> None:
         self.streams: dict[str, list[tuple[int, Any]]] = {name: [] for name in STREAMS}
+        self.begun: dict[str, int] = {}
         self.events: list[Event] = []
+
+    @property
+    def held(self) -> list[str]:
+        """The streams that hold items, in the order in which they began."""
+        return [
+            name for name in sorted(self.begun, key=self.begun.__getitem__) if self.streams[name]
+        ]
 
     def act(self, step: Step) -> None:
         verb, stream, number = step
@@ -45,6 +53,7 @@ class Lists:
         match verb:
             case "add":
                 held.append((version, {"n": version}))
+                self.begun.setdefault(stream, version)
                 self.events.append(ItemRecorded(framework="f", stream=stream, item={"n": version}))
             case "pop" if held:
                 self.events.append(ItemWithdrawn(version=held.pop()[0]))
@@ -63,10 +72,12 @@ class Lists:
                 self.streams[stream] = [item for item in held if item[0] in kept]
             case "clear":
                 held.clear()
+                self.begun.pop(stream, None)
                 self.events.append(StreamCleared(framework="f", stream=stream))
             case "whole":
                 for each in self.streams.values():
                     each.clear()
+                self.begun.clear()
                 self.events.append(StreamCleared(framework="f", whole=True))
             case _:
                 return
@@ -90,6 +101,15 @@ def test_a_stream_holds_what_a_list_would(acts: list[Step], last: int) -> None:
         assert folded(lists.events, name, last) == held[len(held) - min(last, len(held)) :]
 
 
+@given(steps)
+def test_the_streams_are_those_that_hold_items(acts: list[Step]) -> None:
+    lists = Lists()
+    for step in acts:
+        lists.act(step)
+        events = reversed(list(enumerate(lists.events, 1)))
+        assert streams_held("f", events) == lists.held
+
+
 def test_another_frameworks_events_change_nothing() -> None:
     events: list[Event] = [
         ItemRecorded(framework="f", item={"n": 1}),
@@ -100,6 +120,15 @@ def test_another_frameworks_events_change_nothing() -> None:
         StreamCleared(framework="g", whole=True),
     ]
     assert folded(events, "", None) == [(1, {"n": 1})]
+    assert streams_held("f", reversed(list(enumerate(events, 1)))) == [""]
+
+
+def test_a_stream_with_state_alone_holds_no_item() -> None:
+    events: list[Event] = [
+        StatePut(framework="f", stream="a", key="k", value=1),
+        ItemRecorded(framework="f", stream="b", item={"n": 1}),
+    ]
+    assert streams_held("f", reversed(list(enumerate(events, 1)))) == ["b"]
 
 
 def test_an_event_that_names_no_earlier_version_changes_nothing() -> None:
