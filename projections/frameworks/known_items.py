@@ -25,6 +25,7 @@ class KnownItems:
     stream: str = ""
     _cleared: int = 0
     _known: dict[str, _Known] = field(default_factory=dict[str, _Known])
+    _ids: dict[int, str] = field(default_factory=dict[int, str])
 
     def take(self, version: int, event: Event | Unrecognised | Erased) -> None:
         """Take the next event."""
@@ -65,10 +66,11 @@ class KnownItems:
 
     def _amend(self, event: ItemAmended) -> None:
         """Know an item by what it says since, too; no other stream has an item at its version."""
-        for item_id, known in self._known.items():
-            if known.version == event.version:
-                self._known[item_id] = _Known(known.version, (*known.items, event.item))
-                return
+        item_id = self._ids.get(event.version, "")
+        known = self._known.get(item_id)
+        # The id may stand for another item by now, behind a clearing.
+        if known is not None and known.version == event.version:
+            self._known[item_id] = _Known(known.version, (*known.items, event.item))
 
     def _add(self, version: int, event: ItemRecorded) -> None:
         item_id = event.item_id or ""
@@ -77,3 +79,4 @@ class KnownItems:
             self._known[item_id] = _Known(known.version, (*known.items, event.item))
         else:
             self._known[item_id] = _Known(version, (event.item,))
+            self._ids[version] = item_id
