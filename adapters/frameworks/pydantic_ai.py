@@ -77,7 +77,7 @@ class OnrecordConversationStore(ConversationStore):
     ) -> Sequence[ConversationRecord]:
         """Return the records, or those of a scope, the one that was saved last first.
 
-        The catalogue of the tenant is read once, so this costs what the tenant has conversations.
+        This reads the catalogue of the tenant once, and the end of each conversation.
         """
 
         def read() -> list[ConversationRecord]:

@@ -183,7 +183,7 @@ class ItemSession:
         """Whether anything was recorded since the session was last deleted."""
 
         def look(held: Stream) -> bool:
-            for _, event in backwards(held, held.head().version):
+            for _, event in backwards(held, held.head().version, last=1):
                 match event:
                     case ItemRecorded() | StatePut():
                         return True

@@ -71,8 +71,8 @@ class Sessions:
     def listed(self, *scope: str, parts: int = 1) -> Iterator[SessionEntry]:
         """Yield the sessions whose outer id is a scope and so many parts, the one that moved last first.
 
-        What was deleted and holds nothing since is not among them. The catalogue of the tenant is
-        read once, so this costs what the tenant has conversations.
+        What was deleted and holds nothing since is not among them. This reads the catalogue of the
+        tenant once, and the end of each session that it yields.
         """
         backend, tenant = self._tenancy.backend, self._tenancy.tenant
         for entry in backend.conversations(tenant):

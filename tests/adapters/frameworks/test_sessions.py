@@ -420,3 +420,15 @@ def test_finding_the_streams_reads_each_event_once(
     read = counted_reads(store, monkeypatch)
     assert session.streams() == [f"stream {number}" for number in range(20)]
     assert sorted(read) == list(range(1, session.version() + 1))
+
+
+def test_listing_sessions_reads_the_end_of_each(
+    sessions: Sessions, monkeypatch: pytest.MonkeyPatch, store: Store
+) -> None:
+    for name in ("one", "two", "three"):
+        sessions.session(name).record([new(number) for number in range(100)])
+    assert len(list(sessions.listed())) == 3
+    read = counted_reads(store, monkeypatch)
+    assert len(list(sessions.listed())) == 3
+    # The first two events of a conversation say which one it is.
+    assert len([version for version in read if version > 2]) == 3 * 9
