@@ -28,7 +28,11 @@ from onrecord.projections.frameworks.item_messages import (
 def read_items(items: Sequence[HeldItem], state: Mapping[str, object]) -> Reading:
     """Return what the entries of the history say; those of branches that were left are no part of it."""
     messages: list[ItemMessage] = []
-    unread: list[Unread] = []
+    unread = [
+        Unread(held.version, "an item that is no entry")
+        for held in items
+        if not _is_entry(held.item)
+    ]
     for held in _line(items, state):
         members = _message(held.item)
         said, left_out = _read(members)
@@ -60,14 +64,20 @@ def _is_thought(part: JsonObject) -> bool:
 
 
 def _line(items: Sequence[HeldItem], state: Mapping[str, object]) -> list[HeldItem]:
-    by_id = {held.item.get("id"): held for held in items}
+    by_id = {held.item["id"]: held for held in items if _is_entry(held.item)}
     record = state.get("record")
     entry_id: Any = cast("JsonObject", record).get("head_id") if isinstance(record, dict) else None
     line: list[HeldItem] = []
-    while (held := by_id.pop(entry_id, None)) is not None:
+    while isinstance(entry_id, str) and (held := by_id.pop(entry_id, None)) is not None:
         line.append(held)
         entry_id = held.item.get("parent_id")
     return line[::-1]
+
+
+def _is_entry(item: JsonObject) -> bool:
+    """Whether an item has the ids of an entry: another program may have recorded one without."""
+    parent_id = item.get("parent_id")
+    return isinstance(item.get("id"), str) and (parent_id is None or isinstance(parent_id, str))
 
 
 def _read(message: JsonObject) -> tuple[list[JsonObject], list[str]]:
