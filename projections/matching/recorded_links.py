@@ -251,10 +251,16 @@ def _response_of(event: Event) -> UUID | None:
 
 
 def _provider_ids(unit: Unit) -> Iterator[str]:
-    """Yield the ids that a provider gave a block: an item's id, a seal."""
+    """Yield the ids that a provider gave a block: an item's id, a seal.
+
+    The id of a call is none: some servers count calls from 0 in each answer.
+    """
+    calls = {name.removeprefix(_CALL) for name in _calls_of(unit)}
     for name in unit.ids:
         if name.startswith(_ID):
-            yield name.split(":", 2)[2]
+            item = name.split(":", 2)[2]
+            if item not in calls:
+                yield item
         elif name.startswith(_SEAL):
             yield name
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
+from typing import TypeAlias
 from uuid import UUID
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onrecord.domain import jsontext
 from onrecord.domain.content import Native, Text, ToolCall, ToolResult
 from onrecord.domain.events import (
     Event,
@@ -34,9 +37,34 @@ def answer(response: UUID, text: str) -> Event:
     return MessageRecorded(role="assistant", response=response, index=0, content=(content,))
 
 
-def call(response: UUID, call_id: str, arguments: object = None) -> Event:
-    made = ToolCall(id=call_id, name="track", arguments=arguments)
-    return ToolCallRecorded(response=response, index=1, call_id=call_id, name="track", content=made)
+def neutral(call_id: str, name: str, arguments: object) -> ToolCall:
+    return ToolCall(id=call_id, name=name, arguments=arguments)
+
+
+def of_chat(call_id: str, name: str, arguments: object) -> Native:
+    function = {"name": name, "arguments": jsontext.write(arguments).decode()}
+    value = {"id": call_id, "type": "function", "function": function}
+    return Native(api="openai-chat", value=value)
+
+
+def of_anthropic(call_id: str, name: str, arguments: object) -> Native:
+    value = {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
+    return Native(api="anthropic-messages", value=value)
+
+
+Spelling: TypeAlias = Callable[[str, str, object], ToolCall | Native]
+SPELLINGS: list[Spelling] = [neutral, of_chat, of_anthropic]
+
+
+def call(
+    response: UUID,
+    call_id: str,
+    arguments: object = None,
+    name: str = "track",
+    spelled: Spelling = neutral,
+) -> Event:
+    made = spelled(call_id, name, arguments or {})
+    return ToolCallRecorded(response=response, index=1, call_id=call_id, name=name, content=made)
 
 
 def result(call_id: str, text: str) -> Event:
@@ -103,18 +131,34 @@ def test_what_is_not_answered_is_linked_only_where_a_request_had_all_answers_in_
     assert links(items, prompt("yes"), answer(TWO, "ok"), prompt("go on"), sent()) == {0: 1, 1: 2}
 
 
-def test_a_call_and_its_result_are_linked_by_the_id_of_the_call() -> None:
-    items = said(call(ONE, "c-1"), result("c-1", "told in short"))
-    recorded = sent(), call(TWO, "c-1"), ended(TWO, "r-1"), result("c-1", "in full"), sent()
-    assert links(items, *recorded) == {0: 3, 1: 4}
+@pytest.mark.parametrize("spelled", SPELLINGS)
+def test_a_call_and_its_result_are_linked_by_the_id_of_the_call(spelled: Spelling) -> None:
+    items = said(call(ONE, "c-1", spelled=spelled), result("c-1", "told in short"))
+    made = call(TWO, "c-1", spelled=spelled), ended(TWO, "r-1")
+    assert links(items, sent(), *made, result("c-1", "in full"), sent()) == {0: 3, 1: 4}
 
 
-def test_the_id_of_a_call_that_comes_again_links_nothing() -> None:
-    items = said(call(ONE, "0"), result("0", "x"), call(TWO, "0"), result("0", "y"))
-    recorded = sent(), call(THREE, "0"), ended(THREE, "r-1"), result("0", "z")
-    assert links(items, *recorded) == {}
-    other = call(THREE, "0", {"n": 1}), ended(THREE, "r-1"), result("0", "z")
-    assert links(items[:2], sent(), *other) == {}
+@pytest.mark.parametrize("spelled", SPELLINGS)
+def test_the_id_of_a_call_that_comes_again_links_nothing(spelled: Spelling) -> None:
+    one, two = call(ONE, "0", spelled=spelled), call(TWO, "0", spelled=spelled)
+    items = said(one, result("0", "x"), two, result("0", "y"))
+    recorded = call(THREE, "0", spelled=spelled), ended(THREE, "r-1"), result("0", "z")
+    assert links(items, sent(), *recorded) == {}
+
+
+@pytest.mark.parametrize("spelled", SPELLINGS)
+def test_a_call_that_asks_something_else_under_the_same_id_is_another(spelled: Spelling) -> None:
+    item = said(call(ONE, "0", {"n": 1}, spelled=spelled), result("0", "x"))
+    for other in (call(TWO, "0", {"n": 2}, spelled=spelled), call(TWO, "0", {"n": 1}, "delete")):
+        assert links(item, sent(), other, ended(TWO, "r-1"), result("0", "z")) == {}
+
+
+@pytest.mark.parametrize("spelled", SPELLINGS)
+def test_two_calls_of_one_id_are_not_the_one_that_was_recorded(spelled: Spelling) -> None:
+    track = call(ONE, "0", {"n": 1}, spelled=spelled)
+    items = said(track, call(TWO, "0", {"n": 2}, "delete", spelled))
+    made = call(THREE, "0", {"n": 1}, spelled=spelled), ended(THREE, "r-1")
+    assert links(items, sent(), *made) == {}
 
 
 def test_an_event_that_says_more_than_was_sent_stays() -> None:
