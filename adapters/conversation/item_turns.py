@@ -40,6 +40,7 @@ from onrecord.projections.api import known_api
 from onrecord.projections.frameworks.current_items import TYPES, CurrentItems, HeldItem
 from onrecord.projections.frameworks.item_messages import ItemMessage, Reading, Unread
 from onrecord.projections.frameworks.readings import reading_of
+from onrecord.projections.history.amendments import amended
 from onrecord.projections.history.history import History, Missing, Note
 from onrecord.projections.history.turns import history
 from onrecord.projections.history.windows import EVERYTHING, Window
@@ -155,7 +156,8 @@ class _Items:
                 return None
             return self._whole(HeldItem(version, event.item)).item
 
-        reading = reading_of(framework, held, current.state, item_at)
+        redacted = {version for _, version in amended(events).redactions}
+        reading = reading_of(framework, held, current.state, item_at, redacted)
         if reading is None:
             why = f"an item of {framework}, whose items are not read as turns"
             return _Said([], {}, [Unread(item.version, why) for item in held])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final, cast
 
 from onrecord.domain.errors import CorruptRecord
@@ -28,27 +28,35 @@ from onrecord.projections.frameworks.langchain_messages import (
     parts_left_out,
     read_message,
 )
-from onrecord.projections.frameworks.shared_values import ItemAt, restored
+from onrecord.projections.frameworks.shared_values import REDACTED, ItemAt, restored, without
 
 _CHANNEL: Final = "messages"
 _OTHERWISE: Final = (CorruptRecord, LookupError, TypeError, ValueError, AttributeError)
 """What goes wrong where an item is not as LangGraph's saver writes it."""
 
 
-def read_items(items: Sequence[HeldItem], item_at: ItemAt) -> Reading:
-    """Return the messages of the latest checkpoint, each with the version of the item that brought it."""
+def read_items(
+    items: Sequence[HeldItem], item_at: ItemAt, redacted: Collection[int] = ()
+) -> Reading:
+    """Return the messages of the latest checkpoint, each with the version of the item that brought it.
+
+    What the items at `redacted` versions say is left out, though later lists go on from it.
+    """
     latest = max(_checkpoints(items), key=lambda each: each[1].checkpoint_id, default=None)
     if latest is None:
         return Reading(API, ())
     version, checkpoint = latest
     try:
-        members = list(_members(checkpoint.refs(version)[_CHANNEL].at, item_at))
+        every = list(_members(checkpoint.refs(version)[_CHANNEL].at, item_at, redacted))
     except _OTHERWISE:
         why = f"a checkpoint whose channel `{_CHANNEL}` cannot be read"
         return Reading(API, (), (Unread(version, why),))
+    members = [(at, member) for at, member in every if member is not REDACTED]
+    gone = dict.fromkeys(at for at, member in every if member is REDACTED)
     read = [(at, read_message(member), answer_ids(member)) for at, member in members]
     why = "a message that is none of LangChain's"
-    unread = [Unread(at, why) for at, message, _ in read if message is None]
+    unread = [Unread(at, "a message that was redacted") for at in gone]
+    unread += [Unread(at, why) for at, message, _ in read if message is None]
     for at, member in members:
         unread += [Unread(at, f"a part of a message: {kind}") for kind in parts_left_out(member)]
     return Reading(
@@ -68,14 +76,21 @@ def _checkpoints(items: Sequence[HeldItem]) -> Iterator[tuple[int, CheckpointIte
             yield held.version, item
 
 
-def _members(version: int, item_at: ItemAt) -> Iterator[tuple[int, Any]]:
+def _members(version: int, item_at: ItemAt, redacted: Collection[int]) -> Iterator[tuple[int, Any]]:
     """Yield the members of the channel's value at a version, each with that of the item that brought it."""
+    for at, member in _recorded_members(version, item_at, redacted):
+        yield at, REDACTED if at in redacted else member
+
+
+def _recorded_members(
+    version: int, item_at: ItemAt, redacted: Collection[int]
+) -> Iterator[tuple[int, Any]]:
     if version == NOWHERE:
         return
     found = ListMembers()
     pointer = version
     while pointer:
-        value = _value(pointer, item_at)
+        value = _value(pointer, item_at, redacted)
         if value is None:
             return
         if not is_list(value):
@@ -87,13 +102,13 @@ def _members(version: int, item_at: ItemAt) -> Iterator[tuple[int, Any]]:
     yield from ((at, member["json"]) for at, member in found.members)
 
 
-def _value(version: int, item_at: ItemAt) -> JsonObject | None:
+def _value(version: int, item_at: ItemAt, redacted: Collection[int]) -> JsonObject | None:
     item = item_at(version)
     checkpoint = None if item is None else read_item(item)
     if not isinstance(checkpoint, CheckpointItem):
         raise LookupError(version)  # noqa: TRY004
     value = checkpoint.values[_CHANNEL]
-    return None if value is None else restored(value, item_at)
+    return None if value is None else restored(without(value, redacted), item_at)
 
 
 def _tagged(part: Any, version: int) -> Any:

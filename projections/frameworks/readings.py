@@ -6,7 +6,7 @@ Nothing here knows how messages become turns: the reader of the API's requests d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from onrecord.domain.jsontext import JsonObject
@@ -39,12 +39,16 @@ _ITEM_READERS: Final[Mapping[str, ReadItem]] = {
 
 
 def reading_of(
-    framework: str, items: Sequence[HeldItem], state: Mapping[str, object], item_at: ItemAt
+    framework: str,
+    items: Sequence[HeldItem],
+    state: Mapping[str, object],
+    item_at: ItemAt,
+    redacted: Collection[int],
 ) -> Reading | None:
     """Return what the items of a stream say; None where nothing is known of the framework.
 
     `state` is what the stream keeps by name. Long strings of the items are back in their place; `item_at`
-    tells those that the stream held before.
+    tells those that the stream held before, and `redacted` are the versions that were redacted.
     """
     match framework:
         case "ag2":
@@ -60,7 +64,7 @@ def reading_of(
         case "google-adk":
             return adk.read_items(items)
         case "langgraph":
-            return langgraph.read_items(items, item_at)
+            return langgraph.read_items(items, item_at, redacted)
         case _:
             return None
 

@@ -7,7 +7,7 @@ shared are extension values of msgpack, as typed values are spelled: `{"$ext": c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from onrecord.domain import jsontext
@@ -16,6 +16,9 @@ from onrecord.domain.jsontext import JsonObject
 
 SAME: Final = "$same"
 EXT: Final = "$ext"
+
+REDACTED: Final[JsonObject] = {EXT: None}
+"""Stands for a value whose item was redacted."""
 
 _SHORTEST: Final = 128
 """Bytes of a value's JSON from which on a reference is worth it."""
@@ -65,6 +68,19 @@ def restored(item: JsonObject, item_at: ItemAt) -> JsonObject:
             return said[place.version][place.number]
         except (LookupError, TypeError, ValueError):
             raise CorruptRecord(_LOST) from None
+
+    return cast("JsonObject", _replaced(item, value_of))
+
+
+def without(item: JsonObject, redacted: Container[int]) -> JsonObject:
+    """Return an item with REDACTED in the place of what it refers to at these versions."""
+
+    def value_of(value: JsonObject) -> JsonObject:
+        match value.get(SAME):
+            case [int(version), _] if version in redacted:
+                return REDACTED
+            case _:
+                return value
 
     return cast("JsonObject", _replaced(item, value_of))
 

@@ -72,6 +72,39 @@ def test_a_thread_that_was_pruned_or_deleted_is_told_as_langgraph_has_it(store: 
     assert texts(conversation) == []
 
 
+def test_a_message_that_is_redacted_where_it_was_written_is_in_no_request(store: Store) -> None:
+    secret = "The key of depot North is under the third stone from the left. " * 4
+
+    def reply(state: Chat) -> Any:
+        at = len(state["messages"])
+        return {"messages": [AIMessage(secret if at == 1 else "Yes.", id=f"a{at}")]}
+
+    app = graph_of(OnrecordSaver(store), reply)
+    app.invoke(prompt("one"), config())
+    app.invoke(prompt("two"), config())
+    conversation = conversation_of(store)
+    (written,) = (
+        event.version for event in conversation.log.read() if secret in str(event.event())
+    )
+    conversation.redact(written)
+    assert texts(conversation) == [("user", "one\ntwo"), ("assistant", "Yes.")]
+    request = conversation.request("openai-chat")
+    assert secret not in str(request.body)
+    assert "a message that was redacted" in {note.why for note in request.report}
+    assert app.get_state(config()).values["messages"][1].content == secret
+
+
+def test_a_message_that_is_redacted_where_it_is_told_is_in_no_request(store: Store) -> None:
+    app = graph_of(OnrecordSaver(store))
+    app.invoke(prompt("one"), config())
+    app.invoke(prompt("two"), config())
+    conversation = conversation_of(store)
+    told = next(turn for turn in conversation.history() if turn.text == "answer 1")
+    conversation.redact(told.blocks[0].version)
+    assert texts(conversation) == [("user", "one\ntwo"), ("assistant", "answer 3")]
+    assert "answer 1" not in str(conversation.request("openai-chat").body)
+
+
 def test_a_thread_is_told_from_the_checkpoint_that_it_went_on_from(store: Store) -> None:
     saver = OnrecordSaver(store)
     app = graph_of(saver)

@@ -106,6 +106,40 @@ def test_what_cannot_be_read_is_told(item: JsonObject) -> None:
     assert (reading.messages, [each.version for each in reading.unread]) == ((), [2])
 
 
+WRITTEN: JsonObject = {
+    "writes_to": "0001",
+    "task_id": "t",
+    "task_path": "",
+    "writes": [[0, "messages", typed([AI, TOOL])]],
+}
+REFERRING = {
+    **THREAD,
+    3: WRITTEN,
+    4: checkpoint(
+        2,
+        0,
+        {
+            "base": 2,
+            "parts": [[0, 1], {"new": [typed({"$same": [3, 0]}), typed({"$same": [3, 1]})]}],
+        },
+    ),
+}
+
+
+def test_a_message_stands_where_a_list_refers_to_it_too() -> None:
+    assert read(REFERRING) == read(REFERRING, 5) == TOLD
+
+
+@pytest.mark.parametrize(("redacted", "left"), [(3, TOLD[:1]), (4, TOLD[:1]), (2, TOLD[1:])])
+def test_what_a_redacted_item_said_is_in_no_later_list(
+    redacted: int, left: list[tuple[tuple[int, ...], Any]]
+) -> None:
+    reading = read_items([HeldItem(5, REFERRING[5])], REFERRING.get, {redacted})
+    assert [(each.versions, each.value) for each in reading.messages] == left
+    at = 2 if redacted == 2 else 4
+    assert reading.unread == ((at, "a message that was redacted"),)
+
+
 def test_an_item_that_is_not_as_it_was_written_is_passed_over() -> None:
     torn = {"checkpoint_id": "9999"}
     assert read({**THREAD, 6: torn}) == TOLD
