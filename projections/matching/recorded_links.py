@@ -7,10 +7,10 @@ words make an answer that came off the wire the same as an item.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -207,15 +207,12 @@ class _Linking:
 
         Of equal ones the last count: they are nearest to the answer.
         """
-        own = [place for place in reversed(places) if place not in self._linked]
-        recorded = recorded[::-1]
-        said = [_key(self._units[place].unit) for place in own]
+        own = [place for place in places if place not in self._linked]
+        keys = [_key(self._units[place].unit) for place in own]
         sent = [self._sent_key(place) for place in recorded]
-        blocks = SequenceMatcher(None, said, sent, autojunk=False).get_matching_blocks()
         return {
-            own[block.a + n]: self._recorded.version_of(recorded[block.b + n])
-            for block in blocks
-            for n in range(block.size)
+            own[place]: self._recorded.version_of(recorded[sent_place])
+            for place, sent_place in nearest_pairs(keys, sent)
         }
 
     def _sent_key(self, place: int) -> str | None:
@@ -243,6 +240,24 @@ class _Linking:
                 yield number, self._linked[places[-1]]
             elif isinstance(said.event, DocumentExtracted) and said.message in self._whole:
                 yield number, self._whole[said.message]
+
+
+def nearest_pairs(
+    own: Sequence[Hashable], recorded: Sequence[Hashable]
+) -> Iterator[tuple[int, int]]:
+    """Yield places of equal keys in the order of both, the last ones first.
+
+    Each key of `own` takes the last equal one of `recorded` before those that were taken.
+    """
+    places: dict[Hashable, list[int]] = defaultdict(list)
+    for place, key in enumerate(recorded):
+        places[key].append(place)
+    end = len(recorded)
+    for place in reversed(range(len(own))):
+        equal = places.get(own[place], [])
+        if before := bisect_left(equal, end):
+            end = equal[before - 1]
+            yield place, end
 
 
 def _response_of(event: Event) -> UUID | None:

@@ -22,7 +22,7 @@ from onrecord.domain.events import (
     ToolResultRecorded,
 )
 from onrecord.domain.request_template import Template
-from onrecord.projections.matching.recorded_links import SaidEvent, recorded_links
+from onrecord.projections.matching.recorded_links import SaidEvent, nearest_pairs, recorded_links
 
 RESPONSES = [UUID(int=number) for number in range(1, 9)]
 TEMPLATE = Template(spans=(), size=0, sha256="")
@@ -172,6 +172,62 @@ def test_answers_in_another_order_are_linked_and_what_is_between_them_is_not() -
     second = sent(), answer(THREE, "b"), ended(THREE, "r-2")
     first = prompt("p"), sent(), answer(FOUR, "a"), ended(FOUR, "r-1")
     assert links(items, *second, *first) == {0: 7, 2: 3}
+
+
+def test_the_prompt_beside_the_answer_is_linked_before_an_equal_one_that_is_farther() -> None:
+    items = said(prompt("p"), prompt("q"), prompt("x"), prompt("q"), (answer(ONE, "a"), "r-1"))
+    recorded = prompt("p"), prompt("q"), sent(), answer(TWO, "a"), ended(TWO, "r-1")
+    assert links(items, *recorded) == {0: 1, 3: 2, 4: 5}
+
+
+def test_of_equal_prompts_that_were_sent_the_last_is_linked() -> None:
+    items = said(prompt("q"), (answer(ONE, "a"), "r-1"))
+    recorded = prompt("q"), prompt("x"), prompt("q"), sent(), answer(TWO, "a"), ended(TWO, "r-1")
+    assert links(items, *recorded) == {0: 3, 1: 6}
+
+
+keys = st.lists(st.sampled_from("abc"), max_size=12)
+
+
+@given(keys, keys)
+def test_each_is_paired_with_the_nearest_before_that_is_the_same(
+    own: list[str], recorded: list[str]
+) -> None:
+    expected: list[tuple[int, int]] = []
+    end = len(recorded)
+    for place in reversed(range(len(own))):
+        same = [at for at in range(end) if recorded[at] == own[place]]
+        if same:
+            end = same[-1]
+            expected.append((place, end))
+    assert list(nearest_pairs(own, recorded)) == expected
+
+
+class CountedKey:
+    """A key that counts how often one is looked at."""
+
+    looks = 0
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __hash__(self) -> int:
+        CountedKey.looks += 1
+        return hash(self.text)
+
+    def __eq__(self, other: object) -> bool:
+        CountedKey.looks += 1
+        return isinstance(other, CountedKey) and self.text == other.text
+
+
+@pytest.mark.parametrize("words", ["xy", "x", "xyz"])
+def test_pairs_of_many_equal_ones_cost_a_few_looks_at_each(words: str) -> None:
+    size = 600
+    own = [CountedKey(words[number % len(words)]) for number in range(size)]
+    recorded = [CountedKey("xy"[number % 2]) for number in range(size)]
+    CountedKey.looks = 0
+    assert len(list(nearest_pairs(own, recorded))) >= size // 3
+    assert CountedKey.looks <= 2 * (len(own) + len(recorded))
 
 
 exchanges = st.lists(
