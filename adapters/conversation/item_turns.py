@@ -44,7 +44,12 @@ from onrecord.projections.history.amendments import amended
 from onrecord.projections.history.history import History, Missing, Note
 from onrecord.projections.history.turns import history
 from onrecord.projections.history.windows import EVERYTHING, Window
-from onrecord.projections.matching.recorded_links import SaidEvent, recorded_links
+from onrecord.projections.matching.recorded_links import (
+    ItemTurnEvent,
+    RecordedBranch,
+    linked_versions,
+    recorded_links,
+)
 
 _ITEM: Final = "item.recorded"
 _REQUEST: Final = "request.sent"
@@ -83,7 +88,7 @@ def turn_events(
         return TurnEvents(events)
     if window is not None:
         events = list(events_for(backend, segments, None))
-    # What a summary stands for may have been stored behind it once more.
+    # What a summary stands for may have been stored after it once more.
     is_summarised = any(event.type == _SUMMARY for event in events)
     whole = list(told_whole(backend, segments)) if is_summarised else events
     read = _Items(backend, segments).read(events, whole)
@@ -104,10 +109,10 @@ def linked_items(backend: Backend, conversation_id: UUID, until: int) -> Mapping
     return read.linked.get(conversation_id, {})
 
 
-class _Said(NamedTuple):
+class StreamTurns(NamedTuple):
     """What the items of a stream become, and what does not."""
 
-    events: Sequence[SaidEvent]
+    events: Sequence[ItemTurnEvent]
     blobs: Mapping[str, bytes]
     unread: Sequence[Unread]
 
@@ -128,48 +133,48 @@ class _Items:
         blobs: dict[str, bytes] = {}
         notes: list[Note] = []
         linked: dict[UUID, dict[int, int]] = defaultdict(dict)
-        recorded = _recorded_off_the_wire(whole)
+        recorded = RecordedBranch(_recorded_off_the_wire(whole))
         for conversation_id, own in _by_conversation(events).items():
-            said: dict[int, list[Told]] = defaultdict(list)
+            turns: dict[int, list[Told]] = defaultdict(list)
             for framework in _frameworks(own):
-                stream = self._said(framework, conversation_id, own)
+                stream = self._turns(framework, conversation_id, own)
                 blobs.update(stream.blobs)
                 notes += [Note("left out", "item", *each) for each in stream.unread]
                 links = recorded_links(stream.events, recorded)
-                versions = {stream.events[at].version: version for at, version in links.items()}
+                versions = linked_versions(stream.events, links)
                 notes += [_linked_note(*each) for each in versions.items()]
                 linked[conversation_id].update(versions)
                 rest = [each for place, each in enumerate(stream.events) if place not in links]
-                _put(said, rest, own)
-            read += [told for event in own for told in said.get(event.version) or (event,)]
+                _put(turns, rest, own)
+            read += [turn for event in own for turn in turns.get(event.version) or (event,)]
         return TurnEvents(read, blobs, tuple(notes), has_items=True, linked=linked)
 
-    def _said(self, framework: str, conversation_id: UUID, events: Sequence[Told]) -> _Said:
+    def _turns(self, framework: str, conversation_id: UUID, events: Sequence[Told]) -> StreamTurns:
         current = _held(framework, events)
-        held = [self._whole(item) for item in reversed(current.items)]
+        items = [self._whole(item) for item in reversed(current.items)]
         recorded = {event.version: event for event in events if event.type == _ITEM}
 
         def item_at(version: int) -> JsonObject | None:
-            told = recorded.get(version)
-            event = None if told is None else told.event()
+            found = recorded.get(version)
+            event = None if found is None else found.event()
             if not isinstance(event, ItemRecorded) or event.framework != framework:
                 return None
             return self._whole(HeldItem(version, event.item)).item
 
         redacted = {version for _, version in amended(events).redactions}
-        reading = reading_of(framework, held, current.state, item_at, redacted)
+        reading = reading_of(framework, items, current.state, item_at, redacted)
         if reading is None:
             why = f"an item of {framework}, whose items are not read as turns"
-            return _Said([], {}, [Unread(item.version, why) for item in held])
+            return StreamTurns([], {}, [Unread(item.version, why) for item in items])
         ids = (uuid5(conversation_id, f"{framework}:{number}") for number in count())
         return _of_reading(reading, ids)
 
-    def _whole(self, held: HeldItem) -> HeldItem:
+    def _whole(self, item: HeldItem) -> HeldItem:
         blobs = {
             blob.sha256: blob_among(self._backend, self._segments, blob)
-            for blob in referenced(held.item)
+            for blob in referenced(item.item)
         }
-        return held._replace(item=restore(held.item, blobs))
+        return item._replace(item=restore(item.item, blobs))
 
 
 def _by_conversation(events: Sequence[Told]) -> dict[UUID, list[Told]]:
@@ -208,13 +213,15 @@ def _linked_note(item: int, version: int) -> Note:
     return Note("noted", "linked", item, why)
 
 
-def _put(said: dict[int, list[Told]], events: Sequence[SaidEvent], items: Sequence[Told]) -> None:
+def _put(
+    turns: dict[int, list[Told]], events: Sequence[ItemTurnEvent], items: Sequence[Told]
+) -> None:
     """Put each event in the place of the item with which its message begins."""
     by_version = {item.version: item for item in items}
     place = 0
     for each in events:
         place = max(place, each.version)
-        said[place].append(_told(by_version[each.version], each.event))
+        turns[place].append(_told(by_version[each.version], each.event))
 
 
 def _told(item: Told, event: Event) -> Told:
@@ -226,11 +233,11 @@ def _told(item: Told, event: Event) -> Told:
 # Messages as events: what the recorder would make of a request with them.
 
 
-def _of_reading(reading: Reading, responses: Iterator[UUID]) -> _Said:
+def _of_reading(reading: Reading, responses: Iterator[UUID]) -> StreamTurns:
     unread = list(reading.unread)
     messages = list(reading.messages)
     try:
-        return _Said(*_recorded(reading.api, messages, responses), unread)
+        return StreamTurns(*_recorded(reading.api, messages, responses), unread)
     except (InvalidInput, ValidationError):
         pass
     # One of them is no message of the API: those that are none even on their own stay behind.
@@ -238,7 +245,7 @@ def _of_reading(reading: Reading, responses: Iterator[UUID]) -> _Said:
     bad = [each for each in messages if not _is_message(reading.api, each)]
     why = f"an item that is no message of {reading.api}"
     unread += [Unread(version, why) for each in bad for version in dict.fromkeys(each.versions)]
-    return _Said(*_recorded(reading.api, good, responses), unread)
+    return StreamTurns(*_recorded(reading.api, good, responses), unread)
 
 
 def _is_message(api: str, message: ItemMessage) -> bool:
@@ -251,23 +258,23 @@ def _is_message(api: str, message: ItemMessage) -> bool:
 
 def _recorded(
     api: str, messages: Sequence[ItemMessage], responses: Iterator[UUID]
-) -> tuple[list[SaidEvent], dict[str, bytes]]:
+) -> tuple[list[ItemTurnEvent], dict[str, bytes]]:
     """Return the events that a request with these messages says; InvalidInput where it is none."""
     wire = WIRES[api]
     body = {known_api(api).messages: [each.value for each in messages]}
     sent = wire.read_request(jsontext.write(body))
     skipped = len(messages) - len(sent.messages)
-    said: list[SaidEvent] = []
+    events: list[ItemTurnEvent] = []
     blobs: dict[str, bytes] = {}
     if sent.system is not None:
         setting, blobs = instructions_set(sent)
-        said += [SaidEvent(messages[0].version_of(0), event, -1) for event in setting]
-    events, spilled = wire.request_events(sent, sent.pieces, responses, None)
+        events += [ItemTurnEvent(messages[0].version_of(0), event, -1) for event in setting]
+    message_events, spilled = wire.request_events(sent, sent.pieces, responses, None)
     version_of = _versions(sent, messages[skipped:])
-    for event, piece in placed(sent, events):
+    for event, piece in placed(sent, message_events):
         number = skipped + sent.pieces[piece].message
-        said.append(SaidEvent(version_of(piece), event, number, messages[number].answer_ids))
-    return said, {**blobs, **spilled}
+        events.append(ItemTurnEvent(version_of(piece), event, number, messages[number].answer_ids))
+    return events, {**blobs, **spilled}
 
 
 def _versions(sent: WireRequest, messages: Sequence[ItemMessage]) -> Callable[[int], int]:

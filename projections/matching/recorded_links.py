@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 from uuid import UUID
@@ -21,7 +21,7 @@ from onrecord.domain.events import (
     ResponseCompleted,
     ResponseInterrupted,
 )
-from onrecord.projections.matching.recorded_units import RecordedUnit, recorded_units
+from onrecord.projections.matching.recorded_units import recorded_units
 from onrecord.projections.matching.units import Unit
 
 _ID: Final = "id:"
@@ -29,7 +29,7 @@ _SEAL: Final = "seal:"
 _CALL: Final = "call:"
 
 
-class SaidEvent(NamedTuple):
+class ItemTurnEvent(NamedTuple):
     """What an item says, as an event.
 
     `version` is the item's. `message` numbers the message that it is of; `answer_ids` are the ids of
@@ -42,15 +42,31 @@ class SaidEvent(NamedTuple):
     answer_ids: tuple[str, ...] = ()
 
 
-def recorded_links(
-    said: Sequence[SaidEvent], recorded: Sequence[tuple[int, Event]]
-) -> Mapping[int, int]:
+def recorded_links(items: Sequence[ItemTurnEvent], recorded: RecordedBranch) -> Mapping[int, int]:
     """Return which events that items say were recorded off the wire, and at which version.
 
-    Both are in order, the events of the main branch alone and no summary of them. What is said is given by its place among
-    `said`; an answer has the version of its end.
+    An event of `items`, which are in order, is given by its place there; an answer has the version of its end.
     """
-    return _Linking(said, recorded).links() if recorded else {}
+    return _Linking(items, recorded).links() if recorded.events else {}
+
+
+def linked_versions(items: Sequence[ItemTurnEvent], links: Mapping[int, int]) -> Mapping[int, int]:
+    """Return the versions of the items of which all is linked, each with the last version that it is linked to."""
+    kept = {each.version for place, each in enumerate(items) if place not in links}
+    versions = {items[place].version: version for place, version in sorted(links.items())}
+    return {item: version for item, version in versions.items() if item not in kept}
+
+
+class _NumberedUnit(NamedTuple):
+    """A unit, and the number of its event among those that were given."""
+
+    unit: Unit
+    event: int
+
+
+def _numbered_units(events: Iterable[Event]) -> list[_NumberedUnit]:
+    # Items may stand in another order than their versions: a number is given, and comes back, in their place.
+    return [_NumberedUnit(each.unit, each.version) for each in recorded_units(enumerate(events))]
 
 
 @dataclass(slots=True)
@@ -75,11 +91,14 @@ class _Anchor(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Recorded:
-    """What the main branch has: units, answers by their ids, and the last request's place."""
+class RecordedBranch:
+    """What was recorded on a main branch beside items: units, answers by their ids, the last request.
+
+    `events` have their versions, and are in order; no summary is among them.
+    """
 
     events: Sequence[tuple[int, Event]]
-    units: list[RecordedUnit] = field(init=False)
+    units: list[_NumberedUnit] = field(init=False)
     answers: dict[UUID, _Answer] = field(default_factory=dict[UUID, _Answer])
     named: dict[str, set[UUID]] = field(default_factory=lambda: defaultdict(set))
     calls: dict[str, list[tuple[UUID, str]]] = field(default_factory=lambda: defaultdict(list))
@@ -87,9 +106,10 @@ class _Recorded:
     sent: int = 0
 
     def __post_init__(self) -> None:
-        self.units = recorded_units((n, event) for n, (_, event) in enumerate(self.events))
+        """Find the units of the events, and what each is known by."""
+        self.units = _numbered_units(event for _, event in self.events)
         for place, recorded in enumerate(self.units):
-            self._take(place, recorded)
+            self._take(place, recorded.unit)
         for number, (version, event) in enumerate(self.events):
             if isinstance(event, RequestSent):
                 self.sent = number
@@ -97,18 +117,22 @@ class _Recorded:
                 self._close(version, event)
 
     def version_of(self, place: int) -> int:
-        return self.events[self.units[place].version][0]
+        """Return the version of a unit's event."""
+        return self._event_of(place)[0]
 
     def answer_of(self, place: int) -> _Answer | None:
         """Return the answer that a unit is of."""
-        response = _response_of(self.events[self.units[place].version][1])
+        response = _response_of(self._event_of(place)[1])
         return None if response is None else self.answers.get(response)
 
-    def _take(self, place: int, recorded: RecordedUnit) -> None:
-        unit, version = recorded.unit, self.version_of(place)
+    def _event_of(self, place: int) -> tuple[int, Event]:
+        return self.events[self.units[place].event]
+
+    def _take(self, place: int, unit: Unit) -> None:
+        version, event = self._event_of(place)
         if unit.result_of is not None:
             self.results[unit.result_of].append(place)
-        response = _response_of(self.events[recorded.version][1])
+        response = _response_of(event)
         if response is None:
             return
         answer = self.answers.setdefault(response, _Answer(place, place, version, received=False))
@@ -128,14 +152,12 @@ class _Recorded:
 
 
 class _Linking:
-    def __init__(self, said: Sequence[SaidEvent], recorded: Sequence[tuple[int, Event]]) -> None:
-        self._said = said
-        self._units = recorded_units((n, each.event) for n, each in enumerate(said))
-        self._recorded = _Recorded(recorded)
+    def __init__(self, items: Sequence[ItemTurnEvent], recorded: RecordedBranch) -> None:
+        self._items = items
+        self._units = _numbered_units(each.event for each in items)
+        self._recorded = recorded
         self._linked: dict[int, int] = {}
         """Versions, by the places of units."""
-        self._whole: dict[int, int] = {}
-        """Versions, by the messages whose answers are linked."""
 
     def links(self) -> Mapping[int, int]:
         anchors = list(self._anchors())
@@ -151,25 +173,27 @@ class _Linking:
         self._link_rest(at, recorded_at)
         return dict(self._events_linked())
 
+    def _item_of(self, place: int) -> ItemTurnEvent:
+        return self._items[self._units[place].event]
+
     # Answers, by the ids of their providers.
 
     def _anchors(self) -> Iterator[_Anchor]:
         messages: dict[int, list[int]] = defaultdict(list)
-        for place, recorded in enumerate(self._units):
-            said = self._said[recorded.version]
-            if _response_of(said.event) is not None:
-                messages[said.message].append(place)
+        for place in range(len(self._units)):
+            item = self._item_of(place)
+            if _response_of(item.event) is not None:
+                messages[item.message].append(place)
         calls = Counter(call for each in self._units for call in _calls_of(each.unit))
-        for message, places in messages.items():
+        for places in messages.values():
             if (answer := self._answer(places, calls)) is not None:
-                self._whole[message] = answer.version
                 self._linked.update((place, answer.version) for place in places)
                 yield _Anchor(places[0], places[-1], answer)
 
     def _answer(self, places: Sequence[int], calls: Mapping[str, int]) -> _Answer | None:
         """Return the recorded answer that a message is."""
         units = [self._units[place].unit for place in places]
-        ids = self._said[self._units[places[0]].version].answer_ids
+        ids = self._item_of(places[0]).answer_ids
         named = [
             self._recorded.named.get(name, set[UUID]())
             for name in (*ids, *(name for unit in units for name in _provider_ids(unit)))
@@ -221,8 +245,8 @@ class _Linking:
         return None if is_received else _key(self._recorded.units[place].unit)
 
     def _link_rest(self, at: int, recorded_at: int) -> None:
-        """Link what stands behind the last answer that both have, where a request has all answers there."""
-        sent = sum(each.version < self._recorded.sent for each in self._recorded.units)
+        """Link what stands after the last answer that both have, where a request has all answers there."""
+        sent = sum(each.event < self._recorded.sent for each in self._recorded.units)
         rest = range(at, len(self._units))
         pairs = self._pairs(rest, range(recorded_at, max(sent, recorded_at)))
         known = {*pairs, *self._linked}
@@ -232,14 +256,21 @@ class _Linking:
     def _events_linked(self) -> Iterator[tuple[int, int]]:
         """Yield the events of which all is linked."""
         units: dict[int, list[int]] = defaultdict(list)
-        for place, recorded in enumerate(self._units):
-            units[recorded.version].append(place)
-        for number, said in enumerate(self._said):
-            places = units[number]
-            if places and all(place in self._linked for place in places):
-                yield number, self._linked[places[-1]]
-            elif isinstance(said.event, DocumentExtracted) and said.message in self._whole:
-                yield number, self._whole[said.message]
+        for place, numbered in enumerate(self._units):
+            units[numbered.event].append(place)
+        version: int | None = None
+        for number, item in enumerate(self._items):
+            # A document comes right after the event that holds it, and goes with it.
+            if not isinstance(item.event, DocumentExtracted):
+                version = self._version_of(units[number])
+            if version is not None:
+                yield number, version
+
+    def _version_of(self, places: Sequence[int]) -> int | None:
+        """Return the version to which the last of these units is linked; None where not all are."""
+        if not places or any(place not in self._linked for place in places):
+            return None
+        return self._linked[places[-1]]
 
 
 def nearest_pairs(

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onrecord.domain import jsontext
-from onrecord.domain.content import Native, Text, ToolCall, ToolResult
+from onrecord.domain.content import Document, Native, Text, ToolCall, ToolResult
 from onrecord.domain.events import (
+    DocumentExtracted,
     Event,
     MessageRecorded,
     RequestSent,
@@ -22,7 +23,13 @@ from onrecord.domain.events import (
     ToolResultRecorded,
 )
 from onrecord.domain.request_template import Template
-from onrecord.projections.matching.recorded_links import SaidEvent, nearest_pairs, recorded_links
+from onrecord.projections.matching.recorded_links import (
+    ItemTurnEvent,
+    RecordedBranch,
+    linked_versions,
+    nearest_pairs,
+    recorded_links,
+)
 
 RESPONSES = [UUID(int=number) for number in range(1, 9)]
 TEMPLATE = Template(spans=(), size=0, sha256="")
@@ -82,18 +89,18 @@ def ended(response: UUID, provider_id: str) -> Event:
     )
 
 
-def said(*events: Event | tuple[Event, str]) -> list[SaidEvent]:
+def said(*events: Event | tuple[Event, str]) -> list[ItemTurnEvent]:
     """Messages of one event each, some with the id of an answer; their versions begin at 100."""
     numbers = count()
     pairs = [each if isinstance(each, tuple) else (each, "") for each in events]
     return [
-        SaidEvent(100 + number, event, number, (answer_id,) if answer_id else ())
+        ItemTurnEvent(100 + number, event, number, (answer_id,) if answer_id else ())
         for (event, answer_id), number in zip(pairs, numbers, strict=False)
     ]
 
 
-def links(items: Sequence[SaidEvent], *recorded: Event) -> Mapping[int, int]:
-    return recorded_links(items, list(enumerate(recorded, 1)))
+def links(items: Sequence[ItemTurnEvent], *recorded: Event) -> Mapping[int, int]:
+    return recorded_links(items, RecordedBranch(list(enumerate(recorded, 1))))
 
 
 ONE, TWO, THREE, FOUR = RESPONSES[:4]
@@ -159,6 +166,29 @@ def test_two_calls_of_one_id_are_not_the_one_that_was_recorded(spelled: Spelling
     items = said(track, call(TWO, "0", {"n": 2}, "delete", spelled))
     made = call(THREE, "0", {"n": 1}, spelled=spelled), ended(THREE, "r-1")
     assert links(items, sent(), *made) == {}
+
+
+def picture() -> Event:
+    document = Document(media_type="image/png", url="https://example.org/nw-1.png")
+    return DocumentExtracted(document=document, api="openai-chat")
+
+
+def test_a_document_is_linked_with_the_event_that_holds_it() -> None:
+    items = said(prompt("a"), picture(), (answer(ONE, "x"), "r-1"), picture(), prompt("b"))
+    items[1], items[3] = (items[n]._replace(message=n - 1) for n in (1, 3))
+    recorded = prompt("a"), picture(), sent(), answer(TWO, "x"), ended(TWO, "r-1")
+    assert links(items, *recorded) == {0: 1, 1: 1, 2: 5, 3: 5}
+    assert links([*items, *items[1:2]], *recorded) == {0: 1, 1: 1, 2: 5, 3: 5}
+
+
+def test_an_item_is_linked_where_all_that_it_says_is() -> None:
+    one, two, three = said(prompt("a"), (answer(ONE, "x"), "r-1"), prompt("b"))
+    items = [one, two._replace(version=one.version), three]
+    recorded = RecordedBranch([*enumerate((sent(), answer(TWO, "x"), ended(TWO, "r-1")), 1)])
+    links = recorded_links(items, recorded)
+    assert (links, linked_versions(items, links)) == ({1: 3}, {})
+    assert linked_versions(items, {0: 1, 1: 3}) == {one.version: 3}
+    assert linked_versions(items, {2: 5}) == {three.version: 5}
 
 
 def test_an_event_that_says_more_than_was_sent_stays() -> None:
