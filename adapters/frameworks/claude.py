@@ -11,7 +11,8 @@ import importlib
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final, NotRequired, Protocol, TypedDict, TypeVar, cast
+from typing import Any, Final, NamedTuple, NotRequired, Protocol, TypedDict, TypeVar, cast
+from uuid import UUID
 
 from onrecord.adapters.frameworks.awaiting import settled
 from onrecord.adapters.frameworks.session import ItemSession, NewItem
@@ -43,6 +44,14 @@ class _Fold(Protocol):
     ) -> JsonObject: ...
 
 
+class _Summary(NamedTuple):
+    """A summary, and what it is of: a session that was forgotten may come as far again as another one."""
+
+    conversation_id: UUID
+    version: int
+    summary: JsonObject
+
+
 class ClaudeSessionStore:
     """A `SessionStore` for `ClaudeAgentOptions(session_store=...)`; safe to share between tasks.
 
@@ -54,7 +63,7 @@ class ClaudeSessionStore:
         """Keep sessions in a store; close that when done."""
         self._store = store
         self._sessions = Sessions(store, FRAMEWORK)
-        self._summaries: OrderedDict[tuple[str, ...], tuple[int, JsonObject]] = OrderedDict()
+        self._summaries: OrderedDict[tuple[str, ...], _Summary] = OrderedDict()
 
     async def append(self, key: SessionKey, entries: list[JsonObject]) -> None:
         """Record entries behind those that the session has; one whose `uuid` it has is not recorded again."""
@@ -121,16 +130,16 @@ class ClaudeSessionStore:
 
     def _folded(self, entry: SessionEntry, fold: _Fold) -> JsonObject | None:
         """Return the summary of a session's main transcript; None where that is empty."""
-        version, summary = self._summaries.get(entry.outer_id, (0, None))
-        if summary is not None and version == entry.version:
-            return summary
+        known = self._summaries.get(entry.outer_id)
+        if known is not None and known[:2] == (entry.conversation_id, entry.version):
+            return known.summary
         loaded = self._sessions.session(*entry.outer_id).load()
         if not loaded.items:
             return None
         project_key, session_id = entry.outer_id
         key = SessionKey(project_key=project_key, session_id=session_id)
         summary = fold(None, key, [held.item for held in loaded.items])
-        self._summaries[entry.outer_id] = (loaded.version, summary)
+        self._summaries[entry.outer_id] = _Summary(entry.conversation_id, loaded.version, summary)
         while len(self._summaries) > _MOST_SUMMARIES:
             self._summaries.popitem(last=False)
         return summary

@@ -13,6 +13,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Final, NamedTuple, cast
+from uuid import UUID
 
 from onrecord.adapters.frameworks.session import ItemSession
 from onrecord.adapters.inputs.arguments import text_given
@@ -32,12 +33,13 @@ _IN_NO_ID: Final = re.compile(r"[\x00\ud800-\udfff]")
 
 
 class SessionEntry(NamedTuple):
-    """A session as a list shows it: its outer id, its last version, and when it last moved.
+    """A session as a list shows it: its outer id, its conversation, its last version, and when it last moved.
 
     `recorded_at` is in microseconds since 1970-01-01 UTC, by the log's clock.
     """
 
     outer_id: tuple[str, ...]
+    conversation_id: UUID
     version: int
     recorded_at: int
 
@@ -83,7 +85,9 @@ class Sessions:
             if outer_id[: len(scope)] != scope:
                 continue
             if self.session(*outer_id).holds_anything():
-                yield SessionEntry(outer_id, entry.head.version, entry.recorded_at)
+                yield SessionEntry(
+                    outer_id, entry.conversation_id, entry.head.version, entry.recorded_at
+                )
 
     def key(self, *outer_id: str) -> str:
         """Return the key of the conversation that a session is."""

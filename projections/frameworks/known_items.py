@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from onrecord.domain import jsontext
 from onrecord.domain.encoding import Erased, Unrecognised
 from onrecord.domain.events import Event
 from onrecord.domain.items import ItemAmended, ItemRecorded, StreamCleared
@@ -14,7 +15,7 @@ from onrecord.domain.jsontext import JsonObject
 @dataclass(frozen=True, slots=True)
 class _Known:
     version: int
-    items: tuple[JsonObject, ...]
+    texts: tuple[bytes, ...]
 
 
 @dataclass(slots=True)
@@ -60,7 +61,7 @@ class KnownItems:
             return item
         if known.version <= self._cleared:
             return item.model_copy(update={"after": self._cleared})
-        if item.item in known.items:
+        if _text(item.item) in known.texts:
             return None
         return item.model_copy(update={"beside": known.version})
 
@@ -70,13 +71,18 @@ class KnownItems:
         known = self._known.get(item_id)
         # The id may stand for another item by now, behind a clearing.
         if known is not None and known.version == event.version:
-            self._known[item_id] = _Known(known.version, (*known.items, event.item))
+            self._known[item_id] = _Known(known.version, (*known.texts, _text(event.item)))
 
     def _add(self, version: int, event: ItemRecorded) -> None:
         item_id = event.item_id or ""
         known = self._known.get(item_id)
         if known is not None and known.version > self._cleared:
-            self._known[item_id] = _Known(known.version, (*known.items, event.item))
+            self._known[item_id] = _Known(known.version, (*known.texts, _text(event.item)))
         else:
-            self._known[item_id] = _Known(version, (event.item,))
+            self._known[item_id] = _Known(version, (_text(event.item),))
             self._ids[version] = item_id
+
+
+def _text(item: JsonObject) -> bytes:
+    """Return what tells items: in Python, true and 1 are equal."""
+    return jsontext.write_canonical(item)

@@ -19,7 +19,7 @@ from onrecord.domain.log import RecordedEvent
 from onrecord.projections.views.texts import documents_in, indexed, said
 from onrecord.projections.views.usage import count_of
 from onrecord.projections.views.view import EventBatch, Row, storable
-from onrecord.projections.views.window_items import removed_ranges, item_columns
+from onrecord.projections.views.window_items import item_columns, removed_ranges
 from onrecord.projections.views.window_segments import (
     FOR_EVER,
     ITEMS,

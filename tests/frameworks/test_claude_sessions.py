@@ -107,6 +107,24 @@ async def test_a_deleted_session_takes_the_same_entries_again(sessions: ClaudeSe
     assert await uuids(sessions) == ["uuid-1"]
 
 
+async def test_a_summary_tells_nothing_of_a_session_that_was_forgotten(sqlite_store: Store) -> None:
+    sessions = ClaudeSessionStore(sqlite_store)
+    for text in ("a secret", "a question"):
+        message = {"role": "user", "content": text}
+        await sessions.append(KEY, [{"type": "user", "uuid": text, "message": message}])
+        (summary,) = await sessions.list_session_summaries("project")
+        assert text in str(summary)
+        sqlite_store.forget(sessions.conversation_key(KEY), reason="asked for")
+
+
+async def test_true_is_not_one(sqlite_store: Store) -> None:
+    sessions = ClaudeSessionStore(sqlite_store)
+    for flag in (1, True, 1.0, 1):
+        await sessions.append(KEY, [{"type": "user", "uuid": "one", "flag": flag}])
+    kept = sqlite_store.conversation(sessions.conversation_key(KEY)).events()
+    assert len([event for event in kept if event.type == "item.recorded"]) == 3
+
+
 async def test_summaries_are_those_of_the_sdks_own_store(
     store: Store, sessions: ClaudeSessionStore
 ) -> None:
