@@ -8,11 +8,8 @@ import pytest
 import onrecord
 from onrecord.adapters.store import Store
 from tests.adapters.frameworks.sessions_places import store_of
-from tests.contract.conftest import durable_place
-from tests.contract.places import WHERE_THE_LOG_IS, Place, prepared
+from tests.contract.places import DURABLE, WHERE_THE_LOG_IS, Place, prepared
 from tests.frameworks.places import PLACES_OF_RULES
-
-__all__ = ["durable_place"]
 
 
 @pytest.fixture(params=WHERE_THE_LOG_IS)
@@ -23,6 +20,12 @@ def each_place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place
 
 @pytest.fixture(params=PLACES_OF_RULES)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    yield from prepared(request.param, tmp_path)
+
+
+@pytest.fixture(params=[name for name in PLACES_OF_RULES if name in DURABLE])
+def durable_place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    """A place whose store other processes open too."""
     yield from prepared(request.param, tmp_path)
 
 
