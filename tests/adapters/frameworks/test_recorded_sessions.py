@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 import onrecord
+from onrecord.adapters.conversation import item_turns
 from onrecord.adapters.frameworks.session import NewItem
+from onrecord.adapters.frameworks.sessions import Sessions
 from onrecord.adapters.store import Store
+from onrecord.domain.events import Event
+from onrecord.projections.matching.recorded_links import RecordedBranch
 from tests.adapters.frameworks.recorded_runs import FIRST, FOUND, RUNS, SAID, SECOND, AgentsRun, Run
 from tests.adapters.frameworks.written_sessions import APIS, complaints, texts
 from tests.adapters.openai_server import OpenAIServer, Says
@@ -179,6 +183,26 @@ def test_a_fork_and_a_window_have_each_answer_once(run: Run) -> None:
     request = fork.request("openai-chat", window=onrecord.Window(exchanges=1, step=1))
     contents = [message["content"] for message in request.body["messages"]]
     assert contents == [SECOND, "In depot South.", "And NW-3?"]
+
+
+def test_what_was_recorded_is_read_once_for_a_session_and_its_forks(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+
+    def branch(events: Sequence[tuple[int, Event]]) -> RecordedBranch:
+        read.append(len(events))
+        return RecordedBranch(events)
+
+    with AgentsRun(store) as run:
+        whole_run(run)
+        sessions = Sessions(store, run.framework)
+        fork = run.conversation.fork(sessions.key("two"))
+        sessions.session("two").record(run.prompt("And NW-3?"))
+        monkeypatch.setattr(item_turns, "RecordedBranch", branch)
+        assert texts(fork) == [*SAID, ("user", "And NW-3?")]
+    assert len(read) == 1
+    assert read[0] > len(SAID)
 
 
 def test_an_answer_goes_back_to_its_api_as_it_came_off_the_wire(run: Run) -> None:

@@ -112,6 +112,19 @@ def test_an_answer_is_linked_to_its_end_by_its_id_whatever_it_says() -> None:
     assert links(items, *recorded) == {0: 1, 1: 4}
 
 
+def signed(response: UUID, signature: str, text: str) -> Event:
+    content = Native(api="gemini", value={"text": text, "thoughtSignature": signature})
+    return MessageRecorded(role="assistant", response=response, index=0, content=(content,))
+
+
+def test_an_answer_without_an_id_is_linked_by_its_signature_alone() -> None:
+    items = said(prompt("a"), signed(ONE, "c2ln", "shortened"))
+    recorded = prompt("a"), sent(), signed(TWO, "c2ln", "in full"), ended(TWO, "r-1")
+    assert links(items, *recorded) == {0: 1, 1: 4}
+    other = prompt("a"), sent(), signed(TWO, "b3Ro", "shortened"), ended(TWO, "r-1")
+    assert links(items, *other) == {}
+
+
 def test_nothing_is_linked_to_an_answer_of_another_id() -> None:
     items = said(prompt("a"), (answer(ONE, "the same"), "r-1"))
     assert links(items, prompt("a"), sent(), answer(TWO, "the same"), ended(TWO, "r-2")) == {}
