@@ -11,7 +11,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, Final, TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from onrecord.adapters.frameworks.awaiting import settled
 from onrecord.adapters.frameworks.session import ItemSession, NewItem
@@ -36,7 +36,7 @@ try:
         ConversationStore,
     )
     from pydantic_ai.exceptions import UserError
-    from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
+    from pydantic_ai.messages import ModelMessagesTypeAdapter
 except ModuleNotFoundError as exc:
     raise NotInstalled("the store of pydantic-ai", "pydantic_ai", "pydantic-ai") from exc
 
@@ -70,7 +70,7 @@ class OnrecordConversationStore(ConversationStore):
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
         """Return the record of a conversation; None where there is none."""
-        return await self._settled(lambda: self._record(self._session(conversation_id))[0])
+        return await self._settled(lambda: self._record(conversation_id)[0])
 
     async def read_records(
         self, *, scope: str | None = None, limit: int | None = None
@@ -134,12 +134,18 @@ class OnrecordConversationStore(ConversationStore):
     def _session(self, conversation_id: str) -> ItemSession:
         return self._sessions.session(conversation_id)
 
-    def _record(self, session: ItemSession) -> tuple[ConversationRecord | None, int]:
-        """Return the record of a session, and the version of the session."""
-        said, version = session.state(_RECORD)
+    def _record(self, conversation_id: str) -> tuple[ConversationRecord | None, int]:
+        """Return the record of a conversation, and the version of that; UserError for what is no record."""
+        said, version = self._session(conversation_id).state(_RECORD)
         if said is None:
             return None, version
-        record = _RECORDS.validate_python(said)
+        try:
+            record = _RECORDS.validate_python(said)
+        except ValueError as exc:
+            raise UserError(
+                f"the record of conversation {conversation_id!r} is none that can be read: redact "
+                "the version at which another program put it"
+            ) from exc
         self._know(record)
         return record, version
 
@@ -154,8 +160,8 @@ class OnrecordConversationStore(ConversationStore):
             self._conversations.popitem(last=False)
 
     def _all(self) -> Iterator[ConversationRecord]:
-        for entry in self._sessions.listed():
-            record, _ = self._record(self._session(*entry.outer_id))
+        for conversation_id in self._conversation_ids():
+            record, _ = self._record(conversation_id)
             if record is not None:
                 yield record
 
@@ -168,7 +174,7 @@ class OnrecordConversationStore(ConversationStore):
     ) -> None:
         session = self._session(record.conversation_id)
         while True:
-            stored, version = self._record(session)
+            stored, version = self._record(record.conversation_id)
             if stored is not None and _RECORDS.dump_python(stored, mode="json") == said:
                 return
             if (None if stored is None else stored.revision) != expected_revision:
@@ -207,7 +213,7 @@ class OnrecordConversationStore(ConversationStore):
     def _delete(self, conversation_id: str, expected_revision: str) -> None:
         session = self._session(conversation_id)
         while True:
-            stored, version = self._record(session)
+            stored, version = self._record(conversation_id)
             if stored is None or stored.revision != expected_revision:
                 raise ConversationConflict(conversation_id)
             try:
@@ -232,23 +238,46 @@ class OnrecordConversationStore(ConversationStore):
         """Yield the conversations that may have an entry, the likely ones first."""
         likely = dict.fromkeys(filter(None, (origin, self._conversations.get(head_id))))
         yield from likely
+        for conversation_id in self._conversation_ids():
+            if conversation_id not in likely:
+                yield conversation_id
+
+    def _conversation_ids(self) -> Iterator[str]:
         for entry in self._sessions.listed():
-            if entry.outer_id[0] not in likely:
+            if len(entry.outer_id) == 1:
                 yield entry.outer_id[0]
 
 
 def _line(items: Iterable[JsonObject], head_id: str, limit: int | None) -> list[JsonObject] | None:
-    """Return the items from the first one up to an entry, or the last of them; None where one is missing."""
-    by_id = {item.get("id"): item for item in items}
+    """Return the items from the first one up to an entry, or the last of them; None where one is missing.
+
+    UserError for an item among them that is no entry.
+    """
+    by_id = {item["id"]: item for item in items if isinstance(item.get("id"), str)}
     line: list[JsonObject] = []
     entry_id: str | None = head_id
     while entry_id is not None and (limit is None or len(line) < limit):
         if (item := by_id.pop(entry_id, None)) is None:
             return None
         line.append(item)
-        entry_id = item["parent_id"]
+        entry_id = _parent_of(item)
     line.reverse()
     return line
+
+
+def _parent_of(item: JsonObject) -> str | None:
+    match item:
+        case {"parent_id": None | str() as parent_id}:
+            return parent_id
+        case _:
+            raise UserError(_no_entry(item))
+
+
+def _no_entry(item: JsonObject) -> str:
+    return (
+        f"the item {item.get('id')!r} is no entry of a conversation: redact the version at which "
+        "another program recorded it"
+    )
 
 
 def _item_of(entry: ConversationEntry) -> NewItem:
@@ -262,18 +291,14 @@ def _item_of(entry: ConversationEntry) -> NewItem:
 
 def _entry_of(item: JsonObject) -> ConversationEntry:
     """Return an entry made anew: who gets it may change it. UserError for an item that is none."""
+    parent_id = _parent_of(item)
+    if item.get("kind") != "message":
+        raise UserError(_no_entry(item))
     try:
-        message: Any = item["message"]
-        if item["kind"] == "message":
-            (message,) = ModelMessagesTypeAdapter.validate_python([message])
-        return ConversationEntry(
-            id=item["id"],
-            parent_id=item["parent_id"],
-            message=cast("ModelMessage", message),
-            kind=item["kind"],
-        )
-    except (KeyError, ValueError) as exc:
-        raise UserError(f"the item {item.get('id')!r} is no entry of a conversation") from exc
+        (message,) = ModelMessagesTypeAdapter.validate_python([item.get("message")])
+    except ValueError as exc:
+        raise UserError(_no_entry(item)) from exc
+    return ConversationEntry(id=item["id"], parent_id=parent_id, message=message)
 
 
 def _is_finite(value: object) -> bool:

@@ -9,7 +9,7 @@ from pydantic_ai.exceptions import UserError
 
 from onrecord.adapters.store import Store
 from onrecord.domain.errors import CorruptRecord
-from onrecord.domain.items import ItemRecorded
+from onrecord.domain.items import ItemRecorded, StatePut
 from onrecord.frameworks.ag2 import OnrecordStorage
 from onrecord.frameworks.agent_framework import OnrecordHistoryProvider
 from onrecord.frameworks.claude import ClaudeSessionStore
@@ -24,6 +24,10 @@ def record(store: Store, key: str, framework: str, item: dict[str, Any], name: s
     """Record an item as a program does that appends events of its own."""
     log = store.conversation(key).log
     log.append(ItemRecorded(framework=framework, item_id=name, item=item))
+
+
+def events(store: Store, key: str) -> list[object]:
+    return [each.event() for each in store.conversation(key).log.read()]
 
 
 async def test_stores_of_json_hand_it_back(sqlite_store: Store) -> None:
@@ -70,10 +74,58 @@ async def test_an_item_that_no_entry_leads_to_is_no_part_of_a_conversation(
     assert await texts(conversations) == ["one", "answer 1", "two", "answer 3"]
 
 
-async def test_an_entry_that_is_none_is_an_error_of_pydantic_ai(sqlite_store: Store) -> None:
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"message": {"kind": "unknown"}},
+        {"message": 5},
+        {"kind": 5},
+        {"parent_id": ["x"]},
+        {"parent_id": 5},
+    ],
+)
+async def test_an_entry_that_is_none_is_an_error_of_pydantic_ai(
+    sqlite_store: Store, other: dict[str, Any]
+) -> None:
     conversations = OnrecordConversationStore(sqlite_store)
-    await turn(conversations, "one")
-    bad = {"id": "bad", "parent_id": None, "kind": "message", "message": {"kind": "unknown"}}
-    record(sqlite_store, conversations.conversation_key("one"), "pydantic-ai", bad, "bad")
+    (said, _) = await turn(conversations, "one")
+    key = conversations.conversation_key("one")
+    (good, *_) = [event for event in events(sqlite_store, key) if isinstance(event, ItemRecorded)]
+    record(sqlite_store, key, "pydantic-ai", {**good.item, "id": "bad", **other}, "bad")
     with pytest.raises(UserError, match="bad"):
         await conversations.read_entry("bad")
+    with pytest.raises(UserError, match="bad"):
+        await conversations.read_history("bad")
+    assert await conversations.read_entry(said.id) == said
+
+
+async def test_an_item_that_has_no_id_of_an_entry_is_no_part_of_a_conversation(
+    sqlite_store: Store,
+) -> None:
+    conversations = OnrecordConversationStore(sqlite_store)
+    await turn(conversations, "one")
+    key = conversations.conversation_key("one")
+    record(sqlite_store, key, "pydantic-ai", {"id": ["x"], "parent_id": None}, None)
+    assert await texts(conversations) == ["one", "answer 1"]
+    assert [each.role for each in sqlite_store.conversation(key).history()] == ["user", "assistant"]
+
+
+@pytest.mark.parametrize("said", [5, {"head_id": "e"}, {"conversation_id": "two", "head_id": []}])
+async def test_a_record_that_is_none_is_an_error_of_pydantic_ai(
+    sqlite_store: Store, said: Any
+) -> None:
+    conversations = OnrecordConversationStore(sqlite_store)
+    await turn(conversations, "one", "one")
+    entries = await turn(conversations, "two", "two")
+    chat = sqlite_store.conversation(conversations.conversation_key("two"))
+    done = chat.log.append(StatePut(framework="pydantic-ai", key="record", value=said))
+    with pytest.raises(UserError, match="two"):
+        await conversations.read_record("two")
+    with pytest.raises(UserError, match="two"):
+        await conversations.load("two")
+    with pytest.raises(UserError, match="two"):
+        await conversations.read_records()
+    assert await texts(conversations, "one") == ["one", "answer 1"]
+    chat.redact(done.last)
+    assert len(await conversations.read_records()) == 2
+    assert await conversations.load_entries("two") == entries
