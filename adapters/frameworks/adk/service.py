@@ -19,6 +19,7 @@ from weakref import WeakValueDictionary
 
 from onrecord.adapters.frameworks.adk.stored_session import (
     FRAMEWORK,
+    SessionEnd,
     SessionId,
     StoredSession,
     StoredSessions,
@@ -155,12 +156,12 @@ class OnrecordSessionService(BaseSessionService):
         async with self._turns.setdefault(key, asyncio.Lock()):
             body = _body(event)
             marker, last = _marker(session), session.events[-1].id if session.events else None
-            stored = await self._settled(partial(self._append, sid, body, marker, last))
-            if stored is None:
+            end = await self._settled(partial(self._append, sid, body, marker, last))
+            if end is None:
                 return event
             event = await super().append_event(session, event)
-            session.last_update_time = stored.updated
-            _mark(session, stored)
+            session.last_update_time = end.updated
+            _mark(session, end)
             return event
 
     def conversation_key(self, *, app_name: str, user_id: str, session_id: str) -> str:
@@ -177,17 +178,16 @@ class OnrecordSessionService(BaseSessionService):
 
     def _append(
         self, sid: SessionId, event: JsonObject, marker: str | None, last: str | None
-    ) -> StoredSession | None:
-        """Record an event and return the session behind it; None where the session has the event."""
+    ) -> SessionEnd | None:
+        """Record an event and return the session's end; None where the session has the event."""
         while True:
             stored = self._stored.load(sid, 1)
             if stored is None:
                 raise SessionNotFoundError(f"Session {sid.session_id} not found.")
             if stored.events and stored.events[-1] == event:
                 return None
-            is_stale = (
-                stored.last_event_id != last if marker is None else _marker_of(stored) != marker
-            )
+            end = stored.end
+            is_stale = end.event_id != last if marker is None else end.marker != marker
             if is_stale and not self._merges:
                 if self._stored.has(sid, stored, event):
                     return None
@@ -210,9 +210,9 @@ class OnrecordSessionService(BaseSessionService):
                 **{f"user:{name}": value for name, value in user.items()},
             },
             events=[Event.model_validate(each) for each in stored.events],
-            last_update_time=stored.updated,
+            last_update_time=stored.end.updated,
         )
-        _mark(session, stored)
+        _mark(session, stored.end)
         return session
 
     async def _settled(self, step: Callable[[], T]) -> T:
@@ -238,15 +238,11 @@ def _body(event: Event) -> JsonObject:
     return body
 
 
-def _marker_of(stored: StoredSession) -> str:
-    return f"{stored.creation}:{stored.last_event_id or ''}"
-
-
 def _marker(session: Session) -> str | None:
     """Return where a session was read; None for one that no service of ours gave."""
     marker: str | None = getattr(session, "_storage_update_marker", None)
     return marker
 
 
-def _mark(session: Session, stored: StoredSession) -> None:
-    session._storage_update_marker = _marker_of(stored)
+def _mark(session: Session, end: SessionEnd) -> None:
+    session._storage_update_marker = end.marker

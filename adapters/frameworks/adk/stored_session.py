@@ -9,7 +9,7 @@ was recorded later than the event stays. A summary of the state stands in the lo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 from uuid import uuid4
 
@@ -68,22 +68,33 @@ class SplitState(NamedTuple):
     session: State
 
 
-@dataclass(frozen=True, slots=True)
-class StoredSession:
-    """A session at a version: its own state, and the last events that were asked for.
+class SessionEnd(NamedTuple):
+    """The end of a session: its last event, or its creation where it has none.
 
-    `creation` is another one each time that a session of this id is created. `latest` is what was said
-    of state last, at version `latest_version`. `last_event_id` is None where the session has no event.
+    `creation` is another one each time that a session of this id is created. `delta` is what was said
+    of state at `version`. `event_id` is None where the session has no event.
     """
 
     creation: str
-    version: int
-    unsummarised: int
+    event_id: str | None
     updated: float
+    delta: State
+    version: int
+
+    @property
+    def marker(self) -> str:
+        """What tells this end of a session from any other one of the same id."""
+        return f"{self.creation}:{self.event_id or ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSession:
+    """A session at a version: its end, its own state, and the last events that were asked for."""
+
+    version: int
+    end: SessionEnd
+    unsummarised: int
     state: State
-    latest: State
-    latest_version: int
-    last_event_id: str | None
     events: tuple[JsonObject, ...]
 
 
@@ -111,7 +122,7 @@ class StoredSessions:
         """
         stored = self.of(sid).events.attempt(lambda held: _load(held, last))
         if stored is not None:
-            self.share(sid, stored)
+            self.share(sid, stored.end)
         return stored
 
     def create(self, sid: SessionId, state: State, now: float) -> StoredSession | None:
@@ -133,10 +144,8 @@ class StoredSessions:
                 continue
             return self.load(sid, 0)
 
-    def append(
-        self, sid: SessionId, stored: StoredSession, event: JsonObject
-    ) -> StoredSession | None:
-        """Record an event behind a session as it was read; None where the session has it.
+    def append(self, sid: SessionId, stored: StoredSession, event: JsonObject) -> SessionEnd | None:
+        """Record an event behind a session as it was read, and return its end; None where it has the event.
 
         VersionConflict where another writer was first; IdempotencyMismatch where the session has an
         event of this id that says something else: this one is kept beside the session.
@@ -148,7 +157,7 @@ class StoredSessions:
             events: tuple[ItemRecorded | StatePut, ...] = (item,)
         else:
             summary = {
-                "creation": stored.creation,
+                "creation": stored.end.creation,
                 "updated": event["timestamp"],
                 "state": stored.state | state.session,
                 "latest": delta_of(event),
@@ -163,16 +172,9 @@ class StoredSessions:
             done = self._append_known(session, new, stored.version)
         if done is None:
             return None
-        behind = replace(
-            stored,
-            version=done.last,
-            updated=event["timestamp"],
-            latest=delta_of(event),
-            latest_version=done.first,
-            last_event_id=event["id"],
-        )
-        self.share(sid, behind)
-        return behind
+        end = _end_with(event, stored.end.creation, done.first)
+        self.share(sid, end)
+        return end
 
     def has(self, sid: SessionId, stored: StoredSession, event: JsonObject) -> bool:
         """Whether a session has an event, wherever it stands."""
@@ -188,14 +190,13 @@ class StoredSessions:
         if self.load(sid, 0) is not None:
             self.of(sid).clear()
 
-    def share(self, sid: SessionId, stored: StoredSession) -> None:
-        """Have the app and the user take up what the session's last event says of their state, once."""
-        latest = split(stored.latest)
-        name = f"{stored.creation}:{stored.last_event_id or ''}"
-        for delta, outer_id in ((latest.app, ("app", sid[0])), (latest.user, ("user", *sid[:2]))):
+    def share(self, sid: SessionId, end: SessionEnd) -> None:
+        """Have the app and the user take up what the end of a session says of their state, once."""
+        said = split(end.delta)
+        for delta, outer_id in ((said.app, ("app", sid[0])), (said.user, ("user", *sid[:2]))):
             if delta:
                 shared = self.sessions.session(*outer_id)
-                self._take_up(shared, name, delta, self.of(sid), stored.latest_version)
+                self._take_up(shared, end.marker, delta, self.of(sid), end.version)
 
     def app_state(self, app_name: str) -> State:
         """Return the state of an app."""
@@ -295,18 +296,18 @@ def _folded(
     state: State = dict(summary["state"])
     for held in recent:
         state |= split(delta_of(held.item)).session
-    last = None if not recent else _event(recent[-1].item)
-    return StoredSession(
-        creation=summary["creation"],
-        version=version,
-        unsummarised=version - marked,
-        updated=summary["updated"] if last is None else last["timestamp"],
-        state=state,
-        latest=summary["latest"] if last is None else delta_of(last),
-        latest_version=recent[-1].version if recent else marked,
-        last_event_id=summary["last_event_id"] if last is None else last["id"],
-        events=events,
-    )
+    creation = summary["creation"]
+    if recent:
+        end = _end_with(_event(recent[-1].item), creation, recent[-1].version)
+    else:
+        last_id, latest = summary["last_event_id"], summary["latest"]
+        end = SessionEnd(creation, last_id, summary["updated"], latest, marked)
+    return StoredSession(version, end, version - marked, state, events)
+
+
+def _end_with(event: JsonObject, creation: str, version: int) -> SessionEnd:
+    """Return the end of a session whose last event was recorded at a version."""
+    return SessionEnd(creation, event["id"], event["timestamp"], delta_of(event), version)
 
 
 def _event(item: JsonObject) -> JsonObject:
