@@ -54,7 +54,7 @@ from onrecord.projections.views.window import WINDOW, Exchange, exchange_of
 _AUDIT: Final = Shape(AUDIT, deed, ("position",))
 _CONVERSATIONS: Final = Shape(CONVERSATIONS, overview, ("last_position",))
 _USAGE: Final = Shape(USAGE, model_usage, ("day", "api", "model"))
-_CALLS: Final = Shape(TOOL_LEDGER, ledger_call_of, ("position",))
+_CALLS: Final = Shape(TOOL_LEDGER, ledger_call_of, ("position", "ordinal"))
 _WINDOW: Final = Shape(WINDOW, exchange_of, ("first_version",))
 _SEARCH: Final = Shape(SEARCH, hit_of, ("position",))
 

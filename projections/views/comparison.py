@@ -53,23 +53,27 @@ class Erasures:
 
 
 def differences(expected: Iterable[Row], actual: Iterable[Row]) -> Iterator[Difference]:
-    """Yield how the rows of a conversation differ; both come in order of version."""
+    """Yield how the rows of a conversation differ; both come in order of version, and of ordinal."""
     left, right = iter(expected), iter(actual)
     expected_row, kept_row = next(left, None), next(right, None)
     while expected_row is not None or kept_row is not None:
         if kept_row is None or (
-            expected_row is not None and expected_row["version"] < kept_row["version"]
+            expected_row is not None and _place(expected_row) < _place(kept_row)
         ):
             assert expected_row is not None
             yield Difference("missing", expected_row["version"])
             expected_row = next(left, None)
-        elif expected_row is None or kept_row["version"] < expected_row["version"]:
+        elif expected_row is None or _place(kept_row) < _place(expected_row):
             yield Difference("surplus", kept_row["version"])
             kept_row = next(right, None)
         else:
             if columns := _other_columns(expected_row, kept_row):
                 yield Difference("different", expected_row["version"], columns)
             expected_row, kept_row = next(left, None), next(right, None)
+
+
+def _place(row: Row) -> tuple[int, int]:
+    return row["version"], row.get("ordinal", 0)
 
 
 def row_faults(

@@ -1,12 +1,8 @@
-"""What items of frameworks say of calls of tools, as the events that would record it.
-
-A row of the ledger is of an event, so an item has one call: the first, where it holds several.
-"""
+"""What items of frameworks say of calls of tools, as the events that would record it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from onrecord.domain.content import (
     NeutralBlock,
@@ -21,24 +17,19 @@ from onrecord.projections.frameworks.readings import contents_of
 
 
 def calls_in(members: JsonObject) -> Iterator[tuple[str, JsonObject]]:
-    """Yield the name and the members of an event for the call and each result that an item holds.
+    """Yield the name and the members of an event for each call and each result that an item holds.
 
     `members` are those of an item's event. One that is kept beside its stream says nothing.
     """
     contents = contents_of(members["framework"], members["item"])
     if contents is None or "beside" in members:
         return
-    has_call = False
     for value in contents.blocks:
         found = _event(neutral_of(contents.api, value))
-        if found is None or (has_call and found[0] in _CALLS):
-            continue
-        has_call = has_call or found[0] in _CALLS
-        name, said = found
-        yield name, {**said, "content": {"kind": "native", "api": contents.api, "value": value}}
-
-
-_CALLS: Final = frozenset({"tool_call.recorded", "server_tool_call.recorded"})
+        if found is not None:
+            name, said = found
+            content = {"kind": "native", "api": contents.api, "value": value}
+            yield name, {**said, "content": content}
 
 
 def _event(block: NeutralBlock) -> tuple[str, JsonObject] | None:

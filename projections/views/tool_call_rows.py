@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from onrecord.domain import jsontext
 from onrecord.domain.content import (
@@ -44,85 +44,89 @@ from onrecord.projections.views.view import EventBatch, Row, storable
 NAMES: Final = 0
 """The version of the row that keeps names: no event has it."""
 
+_Place: TypeAlias = tuple[int, int]
+"""A version, and the place of a row among those of its event."""
+
 TOOL: Final = "tool"
 SERVER_TOOL: Final = "server tool"
 
 
 class LedgerCalls:
-    """The rows that a fold knows of; `changed` are those that it changed, by version."""
+    """The rows that a fold knows of; `changed` are those that it changed, by version and ordinal."""
 
     def __init__(self, known: Sequence[Row]) -> None:
         """Begin with what is known."""
-        self.changed: dict[int, Row] = {}
-        self._rows: dict[int, Row] = {}
-        self._of_id: defaultdict[str, set[int]] = defaultdict(set)
-        self._of_response: defaultdict[str | None, set[int]] = defaultdict(set)
-        self._waiting: set[int] = set()
+        self.changed: dict[_Place, Row] = {}
+        self._rows: dict[_Place, Row] = {}
+        self._of_version: defaultdict[int, list[_Place]] = defaultdict(list)
+        self._of_id: defaultdict[str, set[_Place]] = defaultdict(set)
+        self._of_response: defaultdict[str | None, set[_Place]] = defaultdict(set)
+        self._waiting: set[_Place] = set()
         for row in known:
             self._note(row)
 
     def put(self, row: Row) -> None:
         """Change a row, or add one."""
-        self.changed[row["version"]] = row
+        self.changed[_place(row)] = row
         self._note(row)
 
-    def at(self, version: int) -> Row | None:
-        """Return the row of a version."""
-        return self._rows.get(version)
+    def at(self, version: int) -> list[Row]:
+        """Return the rows of a version: an item of a framework may have several."""
+        return [self._rows[place] for place in self._of_version.get(version, ())]
 
     def of_response(self, response: str) -> list[Row]:
         """Return the calls that a response made."""
-        return [self._rows[version] for version in self._of_response.get(response, ())]
+        return [self._rows[place] for place in self._of_response.get(response, ())]
 
     def answered(self, members: JsonObject) -> Row | None:
         """Return the call that a result of the caller's tools is of."""
         if "call" in members:
-            return None if members["call"] == NAMES else self._rows.get(members["call"])
+            return None if members["call"] == NAMES else next(iter(self.at(members["call"])), None)
         line = members.get("line")
-        calls = [
-            self._rows[version] for version in self._of_id.get(indexed(members["call_id"]), ())
-        ]
+        calls = [self._rows[place] for place in self._of_id.get(indexed(members["call_id"]), ())]
         last = _last(row for row in calls if row["line"] == line) or _last(calls)
         if last is None or last["response"] is None:
             return last
         alike = (row for row in calls if row["response"] == last["response"])
         open_ = (row for row in alike if row["result_version"] is None)
-        return min(open_, key=_version, default=last)
+        return min(open_, key=_place, default=last)
 
     def waiting(self, call_id: str, name: str, line: str | None) -> Row | None:
         """Return the call of a provider's tool that a result with this id and name is of."""
-        calls = [self._rows[version] for version in self._waiting]
+        calls = [self._rows[place] for place in self._waiting]
         waiting = [row for row in calls if row["line"] == line]
         same_id = _last(row for row in waiting if row["call_id"] == call_id)
         return same_id or _last(row for row in waiting if row["name"] == name)
 
-    def last_result(self, version: int) -> Row | None:
-        """Return the row with the last result that was recorded up to a version."""
+    def last_results(self, version: int) -> list[Row]:
+        """Return the rows with the results of the last event up to a version that has any."""
         answered = [row for row in self._rows.values() if row["result_version"] is not None]
-        before = (row for row in answered if row["result_version"] <= version)
-        return max(before, key=lambda row: int(row["result_version"]), default=None)
+        before = [row for row in answered if row["result_version"] <= version]
+        last = max((row["result_version"] for row in before), default=None)
+        return [row for row in before if row["result_version"] == last]
 
     def _note(self, row: Row) -> None:
-        version: int = row["version"]
-        is_new = version not in self._rows
-        self._rows[version] = row
+        version, _ = place = _place(row)
+        is_new = place not in self._rows
+        self._rows[place] = row
+        if is_new:
+            self._of_version[version].append(place)
         if version == NAMES:
             return
         if row["kind"] == SERVER_TOOL:
-            (self._waiting.add if row["status"] == "open" else self._waiting.discard)(version)
+            (self._waiting.add if row["status"] == "open" else self._waiting.discard)(place)
         elif is_new and row["result_version"] != version:  # Else it is a result without a call.
-            self._of_id[row["call_id"]].add(version)
+            self._of_id[row["call_id"]].add(place)
         if is_new and row["response"] is not None:
-            self._of_response[row["response"]].add(version)
+            self._of_response[row["response"]].add(place)
 
 
 def _last(rows: Iterable[Row]) -> Row | None:
-    return max(rows, key=_version, default=None)
+    return max(rows, key=_place, default=None)
 
 
-def _version(row: Row) -> int:
-    version: int = row["version"]
-    return version
+def _place(row: Row) -> _Place:
+    return row["version"], row["ordinal"]
 
 
 MOST_CHARACTERS: Final = 4096
@@ -178,16 +182,16 @@ class LedgerRows:
         if not isinstance(happened, ToolsDeclared) or "line" in members:
             return
         names = {storable(other): storable(name) for other, name in given_names(happened).items()}
-        if names or self.calls.at(NAMES) is not None:
-            place = {"version": NAMES, "position": 0, "recorded_at": 0}
+        if names or self.calls.at(NAMES):
+            place = {"version": NAMES, "position": 0, "recorded_at": 0, "ordinal": 0}
             self.calls.put({**self._row(event, {"call_id": ""}, TOOL), **place, "metadata": names})
 
     def call(self, event: RecordedEvent, members: JsonObject) -> None:
         """Add a call of one of the caller's tools."""
-        names, name = self.calls.at(NAMES), storable(members["name"])
-        row = self._asked(
-            event, members, TOOL, names["metadata"].get(name, name) if names else name
-        )
+        name = storable(members["name"])
+        for names in self.calls.at(NAMES):
+            name = names["metadata"].get(name, name)
+        row = self._asked(event, members, TOOL, name)
         is_awaited = members.get("awaited", True)
         self.calls.put(row if is_awaited else {**row, "status": "unawaited"})
 
@@ -235,16 +239,15 @@ class LedgerRows:
         version: int = members["version"]
         if not NAMES < version < event.version:
             return
-        row = self.calls.at(version)
-        if row is not None:
+        for row in self.calls.at(version):
             self.calls.put({**row, **_ALL_GONE})
-        result = self.calls.last_result(version)
-        # The events of a result's documents come right behind it, and its text names them.
-        if result is not None and version <= result["result_version"] + result["documents"]:
-            self.calls.put({**result, **_RESULT_GONE})
+        for result in self.calls.last_results(version):
+            # The events of a result's documents come right behind it, and its text names them.
+            if version <= result["result_version"] + result["documents"]:
+                self.calls.put({**result, **_RESULT_GONE})
 
     def item(self, event: RecordedEvent, members: JsonObject) -> None:
-        """Add the call, and the results, that an item of a framework holds."""
+        """Add the calls, and the results, that an item of a framework holds."""
         for name, said in calls_in(members):
             _TAKEN[name](self, event, said)
 
@@ -266,6 +269,7 @@ class LedgerRows:
             "tenant": str(self._batch.tenant),
             "conversation_id": str(self._batch.conversation_id),
             "version": event.version,
+            "ordinal": len(self.calls.at(event.version)),
             "shard": event.shard,
             "position": event.position,
             "recorded_at": event.recorded_at,

@@ -5,7 +5,8 @@ result that no call is known of has a row of its own: a fork's first results may
 its origin made. Results that were rejected are in no row. What a redacted event said is gone from
 its row: a call's name, arguments and result, or a result alone.
 
-An item of a framework is a call, or results, where it says so; it stays that when it is taken away.
+An item of a framework is calls, or results, where it says so: each has its row, by its place among them. They
+stay when the item is taken away.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def ledger_call_of(row: Row) -> ToolCallEntry:
 
 @dataclass(frozen=True, slots=True)
 class ToolLedger:
-    """The view `tool_ledger`: one row a call, by conversation and version; the latest first.
+    """The view `tool_ledger`: one row a call, by conversation, version and ordinal; the latest first.
 
     Row 0 of a conversation is of no call: it keeps the names that models were told in place of
     the caller's own, where there are such.

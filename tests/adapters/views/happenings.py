@@ -219,10 +219,13 @@ def items(draw: st.DrawFn) -> Event:
     message = {"role": "assistant", "id": draw(st.sampled_from(["msg_1", "msg_2"]))}
     called = {"type": "tool_use", "id": draw(_calls), "name": "track", "input": {"n": said}}
     gave = {"type": "tool_result", "tool_use_id": draw(_calls), "content": said}
+    called_too, gave_too = {**called, "id": draw(_calls)}, {**gave, "tool_use_id": draw(_calls)}
     usage = {"input_tokens": used, "output_tokens": 3}
     possible: list[Event] = [
         _claude("user", {"role": "user", "content": said}),
         _claude("user", {"role": "user", "content": [gave]}),
+        _claude("user", {"role": "user", "content": [gave, gave_too]}),
+        _claude("assistant", {**message, "content": [called, called_too]}),
         _claude("assistant", {**message, "content": [called], "usage": usage, "model": "m"}),
         _claude("assistant", {**message, "content": said, "usage": usage}),
         ItemRecorded(framework="openai-agents", stream="s", item={"role": "user", "content": said}),

@@ -57,6 +57,7 @@ def a_call(number: int) -> Row:
         "metadata": {},
         **dict.fromkeys(("arguments_cut", "is_error", "result_cut", "is_redacted"), False),
         "documents": 0,
+        "ordinal": 0,
     }
 
 

@@ -6,9 +6,16 @@ from typing import Any
 
 import pytest
 
-from onrecord.domain.events import ContentRedacted
+from onrecord.domain.events import ContentRedacted, Event
 from onrecord.domain.items import ItemRecorded, ItemWithdrawn
-from tests.adapters.frameworks.written_histories import CALLED, GAVE, HISTORIES
+from onrecord.projections.views.tool_ledger import TOOL_LEDGER
+from tests.adapters.frameworks.written_histories import (
+    CALLED,
+    GAVE,
+    HISTORIES,
+    pydantic_call,
+    pydantic_entry,
+)
 from tests.adapters.frameworks.written_sessions import (
     AGENTS,
     CLAUDE,
@@ -22,6 +29,12 @@ from tests.adapters.frameworks.written_sessions import (
 from tests.adapters.views.row_stores import RowStore
 from tests.adapters.views.test_search_items import histories_of, items_of
 from tests.adapters.views.test_tool_ledger import Book
+from tests.factories import TENANT
+
+
+def pydantic_return(call_id: str, said: str) -> dict[str, Any]:
+    part = {"part_kind": "tool-return", "tool_call_id": call_id, "tool_name": "track"}
+    return {**part, "content": said}
 
 
 @pytest.fixture
@@ -53,6 +66,54 @@ def test_a_call_finds_its_result_when_that_comes_later(book: Book, framework: st
         book.happen(event)
     (call,) = book.calls()
     assert (call.status, call.result) == ("done", "in depot North")
+
+
+PARALLEL = [
+    pydantic_entry(
+        "response", pydantic_call("c1", parcel="NW-1"), pydantic_call("c2", parcel="NW-2")
+    ),
+    pydantic_entry("request", pydantic_return("c1", "North"), pydantic_return("c2", "South")),
+]
+
+
+def parallel(entries: list[dict[str, Any]]) -> list[Event]:
+    return [ItemRecorded(framework="pydantic-ai", item=each) for each in entries]
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_each_of_several_calls_in_an_item_has_its_result(book: Book, apart: bool) -> None:
+    events = parallel(PARALLEL)
+    for at_once in [[each] for each in events] if apart else [events]:
+        book.happen(*at_once)
+    told = [(call.version, call.arguments, call.result) for call in book.calls()]
+    assert told == [(1, '{"parcel":"NW-1"}', "North"), (1, '{"parcel":"NW-2"}', "South")]
+
+
+def test_a_page_goes_on_amid_the_calls_of_an_item(book: Book) -> None:
+    book.happen(*parallel(PARALLEL))
+    (last,) = book.rows.page(TOOL_LEDGER, TENANT, limit=1)
+    after = {column: last[column] for column in ("position", "ordinal")}
+    (first,) = book.rows.page(TOOL_LEDGER, TENANT, limit=1, after=after)
+    assert (last["call_id"], first["call_id"]) == ("c2", "c1")
+
+
+def test_results_without_a_call_have_a_row_each(book: Book) -> None:
+    book.happen(*parallel(PARALLEL[1:]))
+    assert [(call.call_id, call.result) for call in book.calls()] == [
+        ("c1", "North"),
+        ("c2", "South"),
+    ]
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_a_redaction_takes_all_calls_of_an_item_and_all_results(book: Book, apart: bool) -> None:
+    events = [*parallel(PARALLEL), ContentRedacted(version=2)]
+    for at_once in [[each] for each in events] if apart else [events]:
+        book.happen(*at_once)
+    told = [(call.name, call.result) for call in book.calls()]
+    assert told == [("track", None), ("track", None)]
+    book.happen(ContentRedacted(version=1))
+    assert [(call.name, call.arguments) for call in book.calls()] == [(None, None), (None, None)]
 
 
 def test_a_call_without_a_result_is_open_and_one_that_failed_says_so(book: Book) -> None:

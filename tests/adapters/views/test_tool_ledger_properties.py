@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from onrecord.adapters.storage.memory.memory import Memory
 from onrecord.domain import events
 from onrecord.domain.events import ContentRedacted, Event
+from onrecord.domain.items import ItemRecorded
 from onrecord.domain.log import RecordedEvent
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.history.server_tools import Activity, activity
@@ -59,6 +60,17 @@ declared = st.lists(st.sampled_from(["a/b", "c"]), unique=True, max_size=2).map(
 ids = st.sampled_from(["0", "1"])
 lines = st.sampled_from([None, None, LINE])
 responses = st.sampled_from([None, RESPONSE, UUID(int=9)])
+item_calls = ids.map(lambda call: {"type": "tool_use", "id": call, "name": "track", "input": {}})
+item_results = ids.map(lambda call: {"type": "tool_result", "tool_use_id": call, "content": "x"})
+
+
+def item(blocks: list[dict[str, object]]) -> Event:
+    message = {"role": "assistant", "content": blocks}
+    return ItemRecorded(
+        framework="claude-agent-sdk", item={"type": "assistant", "message": message}
+    )
+
+
 deeds = st.one_of(
     st.builds(called, ids, line=lines, response=responses, q=st.integers(0, 1)),
     st.builds(tool_call, ids, st.just(name_for("a/b", ANTHROPIC))),
@@ -66,6 +78,7 @@ deeds = st.one_of(
     st.builds(searched, ids, st.sampled_from(["web_search", "web_fetch"]), line=lines),
     st.builds(search_gave, ids, line=lines),
     st.builds(ContentRedacted, version=st.integers(1, 9)),
+    st.lists(st.one_of(item_calls, item_results), min_size=1, max_size=3).map(item),
     st.just(closed()),
     declared,
 )

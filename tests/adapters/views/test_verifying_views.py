@@ -121,6 +121,19 @@ def test_workers_may_be_behind_and_in_parts(url: str, log: Postgres) -> None:
     assert behind == {**dict.fromkeys(VIEWS, 2), "search": 0}
 
 
+def test_no_page_of_rows_ends_amid_the_calls_of_an_item(
+    url: str, log: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = [{"type": "tool_use", "id": each, "name": "track", "input": {}} for each in "abc"]
+    said = {"type": "assistant", "message": {"role": "assistant", "content": calls}}
+    item = ItemRecorded(framework="claude-agent-sdk", item=said)
+    log.append([appending(uuid4(), started(), item, item)])
+    caught_up(url, VIEWS)
+    for module in (kept, verifying_views):
+        monkeypatch.setattr(module, "PAGE", 1)
+    assert verify_views(log, PostgresKept(log.connections)).faults == ()
+
+
 def test_a_parked_conversation_is_compared_up_to_where_it_waits(tmp_path: Path) -> None:
     store = opened(tmp_path)
     conversation = str(store.said("Hello", "Hi", "What else?"))

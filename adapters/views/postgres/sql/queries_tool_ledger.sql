@@ -1,10 +1,10 @@
--- The view `tool_ledger`: 009_tool_ledger.sql explains it.
+-- The view `tool_ledger`: 007_tool_ledger.sql and 014_tool_ledger_ordinal.sql explain it.
 
 -- name: tool_ledger_known
--- $1 generation, $2 keys as a JSON array: `at` is a row; `version` that, and the one with the last result up
--- to there; `call_id` the last call of that id, on the line and at all, and those of the same response;
+-- $1 generation, $2 keys as a JSON array: `at` are the rows of an event; `version` those, and those with the
+-- last results up to there; `call_id` the last call of that id, on the line and at all, and those of the same response;
 -- `response` the calls that it made; `waits` the calls of providers' tools that have no result yet.
-SELECT DISTINCT ON (v.conversation_id, v.version) to_jsonb(v)
+SELECT DISTINCT ON (v.conversation_id, v.version, v.ordinal) to_jsonb(v)
 FROM jsonb_to_recordset($2::jsonb) AS k (conversation_id uuid, at bigint, version bigint,
     call_id text, line uuid, response uuid, waits boolean)
 CROSS JOIN LATERAL (
@@ -15,21 +15,21 @@ CROSS JOIN LATERAL (
     (SELECT b.* FROM {log}.view_tool_ledger AS b
     WHERE b.generation = $1 AND b.conversation_id = k.conversation_id
         AND b.result_version <= k.version
-    ORDER BY b.result_version DESC LIMIT 1)
+    ORDER BY b.result_version DESC FETCH FIRST 1 ROW WITH TIES)
     UNION ALL
     SELECT d.* FROM (
         (SELECT l.* FROM {log}.view_tool_ledger AS l
         WHERE l.generation = $1 AND l.conversation_id = k.conversation_id
             AND l.call_id = k.call_id AND l.kind = 'tool'
             AND l.result_version IS DISTINCT FROM l.version
-        ORDER BY l.version DESC LIMIT 1)
+        ORDER BY l.version DESC FETCH FIRST 1 ROW WITH TIES)
         UNION ALL
         (SELECT l.* FROM {log}.view_tool_ledger AS l
         WHERE l.generation = $1 AND l.conversation_id = k.conversation_id
             AND l.call_id = k.call_id AND l.kind = 'tool'
             AND l.result_version IS DISTINCT FROM l.version
             AND l.line IS NOT DISTINCT FROM k.line
-        ORDER BY l.version DESC LIMIT 1)
+        ORDER BY l.version DESC FETCH FIRST 1 ROW WITH TIES)
     ) AS last
     CROSS JOIN LATERAL (
         SELECT last.*
@@ -54,15 +54,15 @@ SELECT $1,
     r.tenant, r.conversation_id, r.version, r.shard, r.position, r.recorded_at, r.line, r.call_id,
     r.kind, r.name, r.response, r.model, r.arguments, r.arguments_cut, r.arguments_digest, r.status,
     r.is_error, r.result_version, r.result, r.result_cut, r.documents, r.duration, r.metadata,
-    r.is_redacted
+    r.is_redacted, r.ordinal
 FROM jsonb_to_recordset($2::jsonb) AS r (
     tenant uuid, conversation_id uuid, version bigint, shard smallint, position bigint, recorded_at
     bigint, line uuid, call_id text, kind text, name text, response uuid, model text, arguments
     text, arguments_cut boolean, arguments_digest text, status text, is_error boolean,
     result_version bigint, result text, result_cut boolean, documents integer, duration bigint,
-    metadata jsonb, is_redacted boolean)
+    metadata jsonb, is_redacted boolean, ordinal integer)
 WHERE $3::smallint IS NOT NULL AND $4::smallint IS NOT NULL
-ON CONFLICT (generation, conversation_id, version) DO UPDATE
+ON CONFLICT (generation, conversation_id, version, ordinal) DO UPDATE
 SET
     name = excluded.name, model = excluded.model, arguments = excluded.arguments, arguments_cut =
     excluded.arguments_cut, arguments_digest = excluded.arguments_digest, status = excluded.status,
@@ -87,7 +87,9 @@ DELETE FROM {log}.view_tool_ledger AS v WHERE v.ctid = ANY (ARRAY(
 -- $1 generation, $2 tenant, $3 the filters and $4 the key after which it goes on, JSON objects, $5 limit.
 SELECT to_jsonb(v) - 'generation' - 'is_redacted' FROM {log}.view_tool_ledger AS v
 WHERE v.generation = $1 AND v.tenant = $2 AND v.version > 0
-    AND v.position < coalesce(($4::jsonb ->> 'position')::bigint, 9223372036854775807)
+    AND (v.position, v.ordinal) < (
+        coalesce(($4::jsonb ->> 'position')::bigint, 9223372036854775807),
+        coalesce(($4::jsonb ->> 'ordinal')::integer, 0))
     AND ($3::jsonb ->> 'conversation_id' IS NULL
         OR v.conversation_id = ($3::jsonb ->> 'conversation_id')::uuid)
     AND ($3::jsonb ->> 'name' IS NULL OR v.name = $3::jsonb ->> 'name')
@@ -97,4 +99,4 @@ WHERE v.generation = $1 AND v.tenant = $2 AND v.version > 0
         OR v.arguments_digest = $3::jsonb ->> 'arguments_digest')
     AND v.recorded_at >= coalesce(($3::jsonb ->> 'since')::bigint, 0)
     AND v.recorded_at < coalesce(($3::jsonb ->> 'until')::bigint, 9223372036854775807)
-ORDER BY v.position DESC LIMIT $5
+ORDER BY v.position DESC, v.ordinal DESC LIMIT $5

@@ -33,10 +33,13 @@ WHERE v.generation = $1 AND v.conversation_id = $2 AND v.version > $3
 ORDER BY v.version LIMIT $4
 
 -- name: tool_ledger_kept
--- $1 generation, $2 conversation, $3 the version behind which it goes on, $4 limit.
-SELECT to_jsonb(v) FROM {log}.view_tool_ledger AS v
-WHERE v.generation = $1 AND v.conversation_id = $2 AND v.version > $3
-ORDER BY v.version LIMIT $4
+-- $1 generation, $2 conversation, $3 the version behind which it goes on, $4 limit: all rows of the last
+-- version come with it.
+SELECT to_jsonb(kept) FROM (
+    SELECT v.* FROM {log}.view_tool_ledger AS v
+    WHERE v.generation = $1 AND v.conversation_id = $2 AND v.version > $3
+    ORDER BY v.version FETCH FIRST $4 ROWS WITH TIES
+) AS kept ORDER BY kept.version, kept.ordinal
 
 -- name: window_kept
 -- $1 generation, $2 conversation, $3 the version behind which it goes on, $4 limit.

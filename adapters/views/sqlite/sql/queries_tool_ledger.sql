@@ -1,8 +1,8 @@
--- The view `tool_ledger`: 006_tool_ledger.sql explains it.
+-- The view `tool_ledger`: 006_tool_ledger.sql and 010_tool_ledger_ordinal.sql explain it.
 
 -- name: tool_ledger_known
--- ?1 generation, ?2 keys as a JSON array: `at` is a row; `version` that, and the one with the last result up
--- to there; `call_id` the last call of that id, on the line and at all, and those of the same response;
+-- ?1 generation, ?2 keys as a JSON array: `at` are the rows of an event; `version` those, and those with the
+-- last results up to there; `call_id` the last call of that id, on the line and at all, and those of the same response;
 -- `response` the calls that it made; `waits` the calls of providers' tools that have no result yet.
 WITH key AS (
   SELECT value ->> 'conversation_id' AS conversation_id, value ->> 'at' AS at,
@@ -26,12 +26,11 @@ WITH key AS (
 ), place AS (
   SELECT conversation_id, coalesce(at, version) AS version FROM key
   UNION
-  SELECT k.conversation_id, (
-    SELECT b.version FROM view_tool_ledger AS b
-    WHERE b.generation = ?1 AND b.conversation_id = k.conversation_id
-      AND b.result_version <= k.version
-    ORDER BY b.result_version DESC LIMIT 1)
-  FROM key AS k WHERE k.version IS NOT NULL
+  SELECT b.conversation_id, b.version FROM key AS k CROSS JOIN view_tool_ledger AS b
+    ON b.generation = ?1 AND b.conversation_id = k.conversation_id AND b.result_version = (
+      SELECT max(r.result_version) FROM view_tool_ledger AS r
+      WHERE r.generation = ?1 AND r.conversation_id = k.conversation_id
+        AND r.result_version <= k.version)
   UNION
   SELECT conversation_id, version FROM last
   UNION
@@ -57,7 +56,8 @@ SELECT json_object(
   v.arguments, 'arguments_cut', v.arguments_cut, 'arguments_digest', v.arguments_digest, 'status',
   v.status, 'is_error', v.is_error, 'result_version', v.result_version, 'result', v.result,
   'result_cut', v.result_cut, 'documents', v.documents, 'duration', v.duration, 'metadata',
-  json(v.metadata), 'is_redacted', v.is_redacted)
+  json(v.metadata), 'is_redacted', v.is_redacted,
+  'ordinal', v.ordinal)
 FROM place AS p CROSS JOIN view_tool_ledger AS v
   ON v.generation = ?1 AND v.conversation_id = p.conversation_id AND v.version = p.version;
 
@@ -70,9 +70,10 @@ SELECT ?1,
   value ->> 'name', value ->> 'response', value ->> 'model', value ->> 'arguments', value ->>
   'arguments_cut', value ->> 'arguments_digest', value ->> 'status', value ->> 'is_error', value ->>
   'result_version', value ->> 'result', value ->> 'result_cut', value ->> 'documents', value ->>
-  'duration', value -> 'metadata', value ->> 'is_redacted'
+  'duration', value -> 'metadata', value ->> 'is_redacted',
+  value ->> 'ordinal'
 FROM json_each(?2) WHERE ?3 IS NOT NULL AND ?4 IS NOT NULL
-ON CONFLICT (generation, conversation_id, version) DO UPDATE
+ON CONFLICT (generation, conversation_id, version, ordinal) DO UPDATE
 SET
   name = excluded.name, model = excluded.model, arguments = excluded.arguments, arguments_cut =
   excluded.arguments_cut, arguments_digest = excluded.arguments_digest, status = excluded.status,
@@ -110,10 +111,12 @@ SELECT json_object(
   'name', name, 'response', response, 'model', model, 'arguments', arguments, 'arguments_cut',
   arguments_cut, 'arguments_digest', arguments_digest, 'status', status, 'is_error', is_error,
   'result_version', result_version, 'result', result, 'result_cut', result_cut, 'documents',
-  documents, 'duration', duration, 'metadata', json(metadata))
+  documents, 'duration', duration, 'metadata', json(metadata),
+  'ordinal', ordinal)
 FROM view_tool_ledger
 WHERE generation = ?1 AND tenant = ?2 AND version > 0
-  AND position < coalesce(?4 ->> 'position', 9223372036854775807)
+  AND (position, ordinal) < (coalesce(?4 ->> 'position', 9223372036854775807),
+    coalesce(?4 ->> 'ordinal', 0))
   AND conversation_id = coalesce(?3 ->> 'conversation_id', conversation_id)
   AND (?3 ->> 'name' IS NULL OR name = ?3 ->> 'name')
   AND (?3 ->> 'kind' IS NULL OR kind = ?3 ->> 'kind')
@@ -121,4 +124,4 @@ WHERE generation = ?1 AND tenant = ?2 AND version > 0
   AND (?3 ->> 'arguments_digest' IS NULL OR arguments_digest = ?3 ->> 'arguments_digest')
   AND recorded_at >= coalesce(?3 ->> 'since', 0)
   AND recorded_at < coalesce(?3 ->> 'until', 9223372036854775807)
-ORDER BY position DESC LIMIT ?5;
+ORDER BY position DESC, ordinal DESC LIMIT ?5;

@@ -28,9 +28,14 @@ SELECT * FROM view_search
 WHERE generation = ?1 AND conversation_id = ?2 AND version > ?3 ORDER BY version LIMIT ?4;
 
 -- name: tool_ledger_kept
--- ?1 generation, ?2 conversation, ?3 the version behind which it goes on, ?4 limit.
+-- ?1 generation, ?2 conversation, ?3 the version behind which it goes on, ?4 limit: all rows of the last
+-- version come with it.
 SELECT * FROM view_tool_ledger
-WHERE generation = ?1 AND conversation_id = ?2 AND version > ?3 ORDER BY version LIMIT ?4;
+WHERE generation = ?1 AND conversation_id = ?2 AND version > ?3 AND version <= coalesce((
+  SELECT version FROM view_tool_ledger
+  WHERE generation = ?1 AND conversation_id = ?2 AND version > ?3
+  ORDER BY version LIMIT 1 OFFSET ?4 - 1), 9223372036854775807)
+ORDER BY version, ordinal;
 
 -- name: window_kept
 -- ?1 generation, ?2 conversation, ?3 the version behind which it goes on, ?4 limit.
