@@ -18,6 +18,7 @@ from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.history.server_tools import Activity, activity
 from onrecord.projections.history.tool_names import ANTHROPIC, name_for
 from onrecord.projections.views.tool_ledger import TOOL_LEDGER, ToolCallEntry, ledger_call_of
+from onrecord.projections.views.view import Row
 from tests.adapters.views.happenings import server_tools
 from tests.adapters.views.histories import histories, pieces
 from tests.adapters.views.row_stores import ROW_STORES, RowStore, everything, in_pieces
@@ -60,11 +61,17 @@ declared = st.lists(st.sampled_from(["a/b", "c"]), unique=True, max_size=2).map(
 ids = st.sampled_from(["0", "1"])
 lines = st.sampled_from([None, None, LINE])
 responses = st.sampled_from([None, RESPONSE, UUID(int=9)])
-item_calls = ids.map(lambda call: {"type": "tool_use", "id": call, "name": "track", "input": {}})
-item_results = ids.map(lambda call: {"type": "tool_result", "tool_use_id": call, "content": "x"})
 
 
-def item(blocks: list[dict[str, object]]) -> Event:
+def item_call(call: str) -> Row:
+    return {"type": "tool_use", "id": call, "name": "track", "input": {}}
+
+
+def item_result(call: str) -> Row:
+    return {"type": "tool_result", "tool_use_id": call, "content": "x"}
+
+
+def item(blocks: list[Row]) -> Event:
     message = {"role": "assistant", "content": blocks}
     return ItemRecorded(
         framework="claude-agent-sdk", item={"type": "assistant", "message": message}
@@ -78,7 +85,7 @@ deeds = st.one_of(
     st.builds(searched, ids, st.sampled_from(["web_search", "web_fetch"]), line=lines),
     st.builds(search_gave, ids, line=lines),
     st.builds(ContentRedacted, version=st.integers(1, 9)),
-    st.lists(st.one_of(item_calls, item_results), min_size=1, max_size=3).map(item),
+    st.lists(st.one_of(ids.map(item_call), ids.map(item_result)), min_size=1, max_size=3).map(item),
     st.just(closed()),
     declared,
 )

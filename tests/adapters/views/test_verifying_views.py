@@ -16,12 +16,16 @@ from hypothesis import strategies as st
 import onrecord
 from onrecord.adapters.storage.postgres.postgres import Postgres
 from onrecord.adapters.storage.sqlite.inventory import SqliteMoment
+from onrecord.adapters.upkeep import verifying_views
 from onrecord.adapters.upkeep.verifying_views import VerifiedViews, verify_views
 from onrecord.adapters.views.ports import KeptMoment
 from onrecord.adapters.views.postgres.pages import PostgresKept
+from onrecord.adapters.views.sqlite import kept
 from onrecord.domain.inventory import StoredEvent, StoredHead
+from onrecord.domain.items import ItemRecorded
 from onrecord.projections.views.registry import VIEWS
 from onrecord.projections.views.search import SEARCH
+from onrecord.projections.views.view import Row
 from tests.adapters.cli.command import in_process, url_of
 from tests.adapters.views.histories import Happening, append_of, happenings
 from tests.adapters.views.sqlite_places import Opened, in_memory, opened
@@ -124,14 +128,21 @@ def test_workers_may_be_behind_and_in_parts(url: str, log: Postgres) -> None:
 def test_no_page_of_rows_ends_amid_the_calls_of_an_item(
     url: str, log: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    calls = [{"type": "tool_use", "id": each, "name": "track", "input": {}} for each in "abc"]
-    said = {"type": "assistant", "message": {"role": "assistant", "content": calls}}
+    called: Row = {"type": "tool_use", "name": "track", "input": {}}
+    calls = [{**called, "id": each} for each in "abc"]
+    said: Row = {"type": "assistant", "message": {"role": "assistant", "content": calls}}
     item = ItemRecorded(framework="claude-agent-sdk", item=said)
-    log.append([appending(uuid4(), started(), item, item)])
+    conversation = uuid4()
+    log.append([appending(conversation, started(), item, item)])
     caught_up(url, VIEWS)
+    views = PostgresKept(log.connections)
+    with views.moment() as moment:
+        (build,) = (each for each in moment.builds() if each.view == "tool_ledger")
+        page = moment.rows(build, str(conversation), 0, 1)
+    assert [(row["version"], row["ordinal"]) for row in page] == [(2, 0), (2, 1), (2, 2)]
     for module in (kept, verifying_views):
         monkeypatch.setattr(module, "PAGE", 1)
-    assert verify_views(log, PostgresKept(log.connections)).faults == ()
+    assert verify_views(log, views).faults == ()
 
 
 def test_a_parked_conversation_is_compared_up_to_where_it_waits(tmp_path: Path) -> None:
