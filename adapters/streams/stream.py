@@ -250,10 +250,8 @@ class Stream:
         IdempotencyMismatch where an id stands for other content.
         """
         self._spool.settle(self.backend)
-        who = self.attribution()
-        drafted = tuple(
-            self.draft(event, causation_id, metadata=metadata, by=who) for event in events
-        )
+        by = self.attribution()
+        drafted = tuple(self.draft(each, causation_id, metadata=metadata, by=by) for each in events)
         if self._begun:
             return self.append_drafted(drafted, expected_version)
         return append_first(self, drafted, expected_version)
@@ -309,10 +307,7 @@ class Stream:
         return draft(event, stamp)
 
     def attribution(self) -> Attribution:
-        """Return who uses the conversation here and now: as the scope says, else its holder.
-
-        And the trace that the program is in, if any.
-        """
+        """Return who acts here and now: as the scope says, else the holder; with the program's trace, if any."""
         # Late: `import onrecord` needs neither.
         from onrecord.adapters.streams.scopes import attribution_in, holding
         from onrecord.adapters.telemetry.tracing import current_trace
