@@ -180,27 +180,42 @@ class _Linking:
 
     def _anchors(self) -> Iterator[_Anchor]:
         messages: dict[int, list[int]] = defaultdict(list)
+        rounds: dict[str, set[int]] = defaultdict(set)
+        spoken = 0
         for place in range(len(self._units)):
             item = self._item_of(place)
-            if _response_of(item.event) is not None:
-                messages[item.message].append(place)
+            if _response_of(item.event) is None:
+                spoken += 1
+                continue
+            messages[item.message].append(place)
+            for name in self._names_of(place):
+                rounds[name].add(spoken)
+        # An id that comes again after somebody else spoke is drawn twice, and tells no answer.
+        once = frozenset(name for name, in_rounds in rounds.items() if len(in_rounds) == 1)
         calls = Counter(call for each in self._units for call in _calls_of(each.unit))
         for places in messages.values():
-            if (answer := self._answer(places, calls)) is not None:
+            if (answer := self._answer(places, calls, once)) is not None:
                 self._linked.update((place, answer.version) for place in places)
                 yield _Anchor(places[0], places[-1], answer)
 
-    def _answer(self, places: Sequence[int], calls: Mapping[str, int]) -> _Answer | None:
-        """Return the recorded answer that a message is."""
-        units = [self._units[place].unit for place in places]
-        ids = self._item_of(places[0]).answer_ids
+    def _names_of(self, place: int) -> Iterator[str]:
+        """Yield the ids by which a provider knows a message, or a block of it."""
+        yield from self._item_of(place).answer_ids
+        yield from _provider_ids(self._units[place].unit)
+
+    def _answer(
+        self, places: Sequence[int], calls: Mapping[str, int], once: frozenset[str]
+    ) -> _Answer | None:
+        """Return the recorded answer that a message is; `once` are the ids that stand for one answer."""
         named = [
             self._recorded.named.get(name, set[UUID]())
-            for name in (*ids, *(name for unit in units for name in _provider_ids(unit)))
+            for place in places
+            for name in self._names_of(place)
+            if name in once
         ]
         found = [next(iter(responses)) for responses in named if len(responses) == 1]
         if not found:
-            found = list(self._by_calls(units, calls))
+            found = list(self._by_calls([self._units[place].unit for place in places], calls))
         return self._recorded.answers.get(found[0]) if found else None
 
     def _by_calls(self, units: Sequence[Unit], calls: Mapping[str, int]) -> Iterator[UUID]:

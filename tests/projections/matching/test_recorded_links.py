@@ -125,6 +125,22 @@ def test_an_answer_without_an_id_is_linked_by_its_signature_alone() -> None:
     assert links(items, *other) == {}
 
 
+def test_an_id_that_two_answers_have_links_neither() -> None:
+    items = said(
+        prompt("a"), (answer(ONE, "to a"), "r-1"), prompt("b"), (answer(TWO, "to b"), "r-1")
+    )
+    recorded = (prompt("b"), sent(), answer(ONE, "to b"), ended(ONE, "r-1"))
+    assert links(items, *recorded) == {}
+
+
+def test_messages_of_one_answer_are_linked_by_the_id_that_all_of_them_name() -> None:
+    items = said(
+        prompt("a"), (answer(ONE, "a thought"), "r-1"), (answer(TWO, "to a"), "r-1"), prompt("b")
+    )
+    recorded = (prompt("a"), sent(), answer(ONE, "to a"), ended(ONE, "r-1"))
+    assert links(items, *recorded) == {0: 1, 1: 4, 2: 4}
+
+
 def test_nothing_is_linked_to_an_answer_of_another_id() -> None:
     items = said(prompt("a"), (answer(ONE, "the same"), "r-1"))
     assert links(items, prompt("a"), sent(), answer(TWO, "the same"), ended(TWO, "r-2")) == {}
