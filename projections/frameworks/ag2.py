@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.frameworks.chat_messages import API, answer, call, contents, result, text
-from onrecord.projections.frameworks.current_items import HeldItem
-from onrecord.projections.frameworks.item_messages import (
-    ItemContents,
-    ItemMessage,
-    Reading,
-    Unread,
-    ids_among,
+from onrecord.projections.frameworks.chat_messages import (
+    answer,
+    call,
+    contents,
+    reading,
+    result,
+    text,
 )
+from onrecord.projections.frameworks.current_items import HeldItem
+from onrecord.projections.frameworks.item_messages import ItemContents, Reading
 
 
 def read_items(items: Sequence[HeldItem]) -> Reading:
@@ -23,14 +24,8 @@ def read_items(items: Sequence[HeldItem]) -> Reading:
     Calls stand in the response that makes them, and results in the event that has all of a round: events
     that have one of them alone say nothing more.
     """
-    messages: list[ItemMessage] = []
-    unread: list[Unread] = []
-    for held in items:
-        said, left_out = _read(held.item)
-        ids = ids_among(held.item.get("response_id"))
-        messages += [ItemMessage((held.version,), each, ids) for each in said]
-        unread += [Unread(held.version, f"an event of AG2: {kind}") for kind in left_out]
-    return Reading(API, tuple(messages), tuple(unread))
+    spelled = ((held.version, held.item) for held in items)
+    return reading(spelled, _read, response_id="response_id", left_out_as="an event of AG2")
 
 
 def read_item(event: JsonObject) -> ItemContents | None:

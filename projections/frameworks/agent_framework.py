@@ -7,36 +7,24 @@ from typing import Any, Final, cast
 
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.frameworks.chat_messages import (
-    API,
     answer,
     call,
     contents,
     picture,
+    reading,
     result,
     text,
 )
 from onrecord.projections.frameworks.current_items import HeldItem
-from onrecord.projections.frameworks.item_messages import (
-    ItemContents,
-    ItemMessage,
-    Reading,
-    Unread,
-    ids_among,
-)
+from onrecord.projections.frameworks.item_messages import ItemContents, Reading
 
 _ROLES: Final = ("system", "developer", "user", "assistant", "tool")
 
 
 def read_items(items: Sequence[HeldItem]) -> Reading:
     """Return what the messages of a session say."""
-    messages: list[ItemMessage] = []
-    unread: list[Unread] = []
-    for held in items:
-        said, left_out = _read(held.item)
-        ids = ids_among(held.item.get("message_id"))
-        messages += [ItemMessage((held.version,), each, ids) for each in said]
-        unread += [Unread(held.version, f"a part of a message: {kind}") for kind in left_out]
-    return Reading(API, tuple(messages), tuple(unread))
+    spelled = ((held.version, held.item) for held in items)
+    return reading(spelled, _read, response_id="message_id", left_out_as="a part of a message")
 
 
 def read_item(message: JsonObject) -> ItemContents | None:

@@ -5,12 +5,19 @@ No API gets such an item back as it came: what it says goes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from onrecord.domain import jsontext
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.frameworks.item_messages import ItemContents, Speaker
+from onrecord.projections.frameworks.item_messages import (
+    ItemContents,
+    ItemMessage,
+    Reading,
+    Speaker,
+    Unread,
+    ids_among,
+)
 
 API: Final = "openai-chat"
 
@@ -53,6 +60,28 @@ def contents(messages: Sequence[JsonObject], thoughts: Sequence[str] = ()) -> It
     blocks = [{"reasoning_content": thought} for thought in thoughts]
     blocks += [block for message in messages for block in _blocks(message)]
     return ItemContents(API, _speaker(messages), tuple(blocks)) if blocks else None
+
+
+def reading(
+    items: Iterable[tuple[int, JsonObject]],
+    read: Callable[[JsonObject], tuple[list[JsonObject], list[str]]],
+    *,
+    response_id: str,
+    left_out_as: str,
+) -> Reading:
+    """Return what items say, each with its version.
+
+    `read` returns the messages that an item is, and the kinds of what goes nowhere, which
+    `left_out_as` names. `response_id` is the member of an item that holds the id of a response.
+    """
+    messages: list[ItemMessage] = []
+    unread: list[Unread] = []
+    for version, item in items:
+        said, left_out = read(item)
+        ids = ids_among(item.get(response_id))
+        messages += [ItemMessage((version,), each, ids) for each in said]
+        unread += [Unread(version, f"{left_out_as}: {kind}") for kind in left_out]
+    return Reading(API, tuple(messages), tuple(unread))
 
 
 def _blocks(message: JsonObject) -> Iterator[JsonObject]:

@@ -3,43 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.frameworks.chat_messages import (
-    API,
     answer,
     call,
     contents,
     picture,
+    reading,
     result,
     text,
 )
 from onrecord.projections.frameworks.current_items import HeldItem
-from onrecord.projections.frameworks.item_messages import (
-    ItemContents,
-    ItemMessage,
-    Reading,
-    Unread,
-    ids_among,
-)
+from onrecord.projections.frameworks.item_messages import ItemContents, Reading, Unread
 
 
 def read_items(items: Sequence[HeldItem], state: Mapping[str, object]) -> Reading:
     """Return what the entries of the history say; those of branches that were left are no part of it."""
-    messages: list[ItemMessage] = []
-    unread = [
+    spelled = ((held.version, _message(held.item)) for held in _line(items, state))
+    read = reading(
+        spelled, _read, response_id="provider_response_id", left_out_as="a part of a message"
+    )
+    others = (
         Unread(held.version, "an item that is no entry")
         for held in items
         if not _is_entry(held.item)
-    ]
-    for held in _line(items, state):
-        members = _message(held.item)
-        said, left_out = _read(members)
-        ids = ids_among(members.get("provider_response_id"))
-        messages += [ItemMessage((held.version,), each, ids) for each in said]
-        unread += [Unread(held.version, f"a part of a message: {kind}") for kind in left_out]
-    return Reading(API, tuple(messages), tuple(unread))
+    )
+    return replace(read, unread=(*others, *read.unread))
 
 
 def read_item(entry: JsonObject) -> ItemContents | None:
