@@ -298,25 +298,6 @@ def test_what_is_no_id_names_no_session(sessions: Sessions, part: Any) -> None:
         sessions.session("project", part)
 
 
-def test_crafted_ids_are_sessions_of_their_own(sessions: Sessions) -> None:
-    ids = [
-        *(("a", "b"), ("a/b",), ("a", "b", "c"), ("a", 'b","c'), ("a:b",), ("..", "b")),
-        *(("A", "b"), ("\u0430", "b"), ("a ", "b"), ("a", "b\u0301"), ("x" * LONGEST_ID, "b")),
-    ]
-    for number, outer_id in enumerate(ids):
-        sessions.session(*outer_id).record([new(number)])
-    assert [numbers(sessions.session(*outer_id)) for outer_id in ids] == [
-        [number] for number in range(len(ids))
-    ]
-    for parts in (1, 2, 3):
-        of_parts = [outer_id for outer_id in ids if len(outer_id) == parts]
-        assert [entry.outer_id for entry in sessions.listed(parts=parts)] == of_parts[::-1]
-    assert {entry.outer_id for entry in sessions.listed("a")} == {
-        *(("a", "b"), ("a", 'b","c'), ("a", "b\u0301")),
-    }
-    assert [entry.outer_id for entry in sessions.listed("a", parts=2)] == [("a", "b", "c")]
-
-
 def test_a_session_of_another_framework_or_tenant_is_not_seen(
     backend: Backend, tmp_path: Path, sessions: Sessions, session: ItemSession
 ) -> None:
@@ -326,27 +307,6 @@ def test_a_session_of_another_framework_or_tenant_is_not_seen(
     others.session("project", "one").record([new(2)])
     assert (numbers(session), len(list(sessions.listed("project")))) == ([1], 1)
     assert list(Sessions(store_of(backend, tmp_path), "another").listed("project")) == []
-
-
-def test_a_key_of_somebody_else_is_no_session(store: Store, sessions: Sessions) -> None:
-    sessions.session("one").record([new(1)])
-    for key in (
-        *('["tests", "a"]', '["tests","a"', '{"tests":1}', '["tests",1]', "[]", "tests"),
-        *('["tests"," "]', '["tests",""]', r'["tests","a\u0000b"]', r'["tests","\ud800"]'),
-        f'["tests","{"x" * (LONGEST_ID + 1)}"]',
-    ):
-        store.conversation(key).log.append(ItemRecorded(framework=FRAMEWORK, item={"n": 1}))
-    assert [entry.outer_id for entry in sessions.listed()] == [("one",)]
-
-
-def test_a_session_of_more_or_fewer_parts_is_listed_with_its_like(sessions: Sessions) -> None:
-    for outer_id in ((), ("one",), ("one", "two"), ("one", "two", "three")):
-        sessions.session(*outer_id).record([new(1)])
-    assert [entry.outer_id for entry in sessions.listed()] == [("one",)]
-    assert [entry.outer_id for entry in sessions.listed("one")] == [("one", "two")]
-    assert [entry.outer_id for entry in sessions.listed("one", parts=2)] == [
-        ("one", "two", "three")
-    ]
 
 
 def test_a_forgotten_session_begins_anew_for_all_who_hold_it(
@@ -420,15 +380,3 @@ def test_finding_the_streams_reads_each_event_once(
     read = counted_reads(store, monkeypatch)
     assert session.streams() == [f"stream {number}" for number in range(20)]
     assert sorted(read) == list(range(1, session.version() + 1))
-
-
-def test_listing_sessions_reads_the_end_of_each(
-    sessions: Sessions, monkeypatch: pytest.MonkeyPatch, store: Store
-) -> None:
-    for name in ("one", "two", "three"):
-        sessions.session(name).record([new(number) for number in range(100)])
-    assert len(list(sessions.listed())) == 3
-    read = counted_reads(store, monkeypatch)
-    assert len(list(sessions.listed())) == 3
-    # The first two events of a conversation say which one it is.
-    assert len([version for version in read if version > 2]) == 3 * 9
