@@ -44,6 +44,15 @@ class Loaded(NamedTuple):
     version: int
 
 
+def until_first(act: Callable[[], T]) -> T:
+    """Do what another writer may come before, until none does."""
+    while True:
+        try:
+            return act()
+        except VersionConflict:
+            continue
+
+
 class ItemSession:
     """A session of a framework; safe to share between threads, and between processes."""
 
@@ -86,9 +95,9 @@ class ItemSession:
         else:
             if not has_ids or not isinstance(done, Duplicate):
                 return done
-        return self._again(
-            lambda: self._record_unknown(new, puts, stream, expected_version), expected_version
-        )
+        if expected_version is not None:
+            return self._record_unknown(new, puts, stream, expected_version)
+        return until_first(lambda: self._record_unknown(new, puts, stream, None))
 
     def load(
         self, stream: str = "", *, last: int | None = None, until: int | None = None
@@ -124,7 +133,7 @@ class ItemSession:
             self.events.append((ItemWithdrawn(version=item.version),), loaded.version)
             return item
 
-        return self._again(take_last)
+        return until_first(take_last)
 
     def replace(
         self,
@@ -160,7 +169,7 @@ class ItemSession:
                 )
             return self.events.append((ItemAmended(version=version, item=item),), at)
 
-        return self._again(amend_held)
+        return until_first(amend_held)
 
     def clear(self, stream: str | None = None) -> None:
         """Let a stream hold nothing, or, without its name, all streams; the record keeps what it held."""
@@ -250,15 +259,6 @@ class ItemSession:
             current.take(at, event)
         found = (item for item in current.items if item.version == version)
         return next(found, None), end
-
-    def _again(self, act: Callable[[], T], expected_version: int | None = None) -> T:
-        """Do what another writer may come before, until none does; at once if the caller names a version."""
-        while True:
-            try:
-                return act()
-            except VersionConflict:
-                if expected_version is not None:
-                    raise
 
 
 def _must_be_object(value: object) -> None:

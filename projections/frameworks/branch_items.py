@@ -33,7 +33,7 @@ class Origin(NamedTuple):
 def origin_of(event: Event) -> Origin | None:
     """Return where a branch comes from, if this event says that."""
     match event:
-        case StatePut(key="origin", value={"stream": str(stream), "before": int(before)}):
+        case StatePut(value={"stream": str(stream), "before": int(before)}) if event.key == ORIGIN:
             return Origin(stream, before)
         case _:
             return None

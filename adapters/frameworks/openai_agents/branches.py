@@ -9,21 +9,19 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from onrecord.adapters.frameworks.item_events import backwards, forwards, item_event
-from onrecord.adapters.frameworks.session import ItemSession, Loaded, NewItem
+from onrecord.adapters.frameworks.session import ItemSession, Loaded, NewItem, until_first
 from onrecord.adapters.frameworks.sessions import must_be_an_id
 from onrecord.adapters.streams.stream import Stream
-from onrecord.domain.errors import InvalidInput, VersionConflict
+from onrecord.domain.errors import InvalidInput
 from onrecord.domain.events import Event
 from onrecord.domain.items import ItemRecorded, ItemWithdrawn, StatePut, StreamCleared
 from onrecord.projections.frameworks.branch_items import ORIGIN, BranchItems, Origin
 from onrecord.projections.frameworks.current_items import HeldItem
 from onrecord.projections.frameworks.openai_turns import is_prompt, turns_of
-
-T = TypeVar("T")
 
 FRAMEWORK: Final = "openai-agents"
 MAIN: Final = "main"
@@ -108,7 +106,7 @@ class Branches:
             read = self._read(None, 0)
             self._session.record(items, stream=read.stream, expected_version=read.version)
 
-        _again(add)
+        until_first(add)
 
     def pop(self) -> HeldItem | None:
         """Take the last item off the current branch; other branches that hold it keep it."""
@@ -127,7 +125,7 @@ class Branches:
                 self.replace(kept, (), branch=read.branch, expected_version=read.version)
             return item
 
-        return _again(pop)
+        return until_first(pop)
 
     def replace(
         self,
@@ -175,7 +173,7 @@ class Branches:
             self._point(self._pointer_to(branch, read.version + 1))
             return branch
 
-        return _again(create)
+        return until_first(create)
 
     def switch(self, branch: str) -> None:
         """Go on with another branch; InvalidInput where it is not there."""
@@ -347,12 +345,3 @@ def _emptied(held: Stream, pointer: _Pointer, version: int) -> bool:
         isinstance(event, StreamCleared) and (event.whole or event.stream == pointer.branch)
         for _, event in forwards(held, version, after=pointer.version)
     )
-
-
-def _again(act: Callable[[], T]) -> T:
-    """Do what another writer may come before, until none does."""
-    while True:
-        try:
-            return act()
-        except VersionConflict:
-            continue
