@@ -11,10 +11,10 @@ from functools import partial
 from typing import Any, Final, cast
 
 from onrecord.adapters.frameworks.awaiting import settled
-from onrecord.adapters.frameworks.session import ItemSession, NewItem
+from onrecord.adapters.frameworks.session import ItemSession, NewItem, until_first
 from onrecord.adapters.frameworks.sessions import Sessions
 from onrecord.adapters.store import Store
-from onrecord.domain.errors import CorruptRecord, NotInstalled, VersionConflict
+from onrecord.domain.errors import CorruptRecord, NotInstalled
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.frameworks.current_items import HeldItem
 
@@ -71,18 +71,16 @@ class OnrecordStorage:
 
 
 def _replace(session: ItemSession, items: Sequence[NewItem]) -> None:
-    while True:
+    def replace() -> None:
         loaded = session.load()
         same = _common_prefix(loaded.items, items)
-        try:
-            if same == len(loaded.items):
-                session.record(items[same:], expected_version=loaded.version)
-            else:
-                kept = [(1, loaded.items[same - 1].version)] if same else []
-                session.replace(kept, items[same:], expected_version=loaded.version)
-        except VersionConflict:
-            continue
-        return
+        if same == len(loaded.items):
+            session.record(items[same:], expected_version=loaded.version)
+        else:
+            kept = [(1, loaded.items[same - 1].version)] if same else []
+            session.replace(kept, items[same:], expected_version=loaded.version)
+
+    until_first(replace)
 
 
 def _common_prefix(held: Sequence[HeldItem], items: Sequence[NewItem]) -> int:

@@ -11,10 +11,10 @@ from functools import partial
 from typing import Any, ClassVar, Final
 
 from onrecord.adapters.frameworks.awaiting import settled
-from onrecord.adapters.frameworks.session import ItemSession, NewItem
+from onrecord.adapters.frameworks.session import ItemSession, NewItem, until_first
 from onrecord.adapters.frameworks.sessions import Sessions
 from onrecord.adapters.store import Store
-from onrecord.domain.errors import CorruptRecord, NotInstalled, VersionConflict
+from onrecord.domain.errors import CorruptRecord, NotInstalled
 from onrecord.projections.frameworks.current_items import HeldItem
 
 try:
@@ -113,13 +113,12 @@ def _message_of(held: HeldItem) -> Message:
 def _save(session: ItemSession, messages: list[Message]) -> None:
     if not messages:
         return
-    while True:
+
+    def save() -> None:
         # Of a longer history the overlap is with its end, and one message more tells that it is longer.
         loaded = session.load(last=len(messages) + 1)
         existing = [_message_of(held) for held in loaded.items]
         new = [NewItem(each.to_dict()) for each in filter_new_messages(existing, messages)]
-        try:
-            session.record(new, expected_version=loaded.version)
-        except VersionConflict:
-            continue
-        return
+        session.record(new, expected_version=loaded.version)
+
+    until_first(save)
