@@ -23,12 +23,14 @@ from onrecord.adapters.frameworks.adk.stored_session import (
     SessionId,
     StoredSession,
     StoredSessions,
+    no_event,
 )
 from onrecord.adapters.frameworks.awaiting import settled
 from onrecord.adapters.frameworks.sessions import Sessions
 from onrecord.adapters.store import Store
 from onrecord.domain.errors import InvalidInput, NotInstalled, VersionConflict
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.frameworks.current_items import HeldItem
 
 try:
     from google.adk.errors._stale_session_error import StaleSessionError
@@ -184,7 +186,7 @@ class OnrecordSessionService(BaseSessionService):
             stored = self._stored.load(sid, 1)
             if stored is None:
                 raise SessionNotFoundError(f"Session {sid.session_id} not found.")
-            if stored.events and stored.events[-1] == event:
+            if stored.events and stored.events[-1].item == event:
                 return None
             end = stored.end
             is_stale = end.event_id != last if marker is None else end.marker != marker
@@ -209,7 +211,7 @@ class OnrecordSessionService(BaseSessionService):
                 **{f"app:{name}": value for name, value in app.items()},
                 **{f"user:{name}": value for name, value in user.items()},
             },
-            events=[Event.model_validate(each) for each in stored.events],
+            events=[_event(each) for each in stored.events],
             last_update_time=stored.end.updated,
         )
         _mark(session, stored.end)
@@ -236,6 +238,14 @@ def _body(event: Event) -> JsonObject:
         delta = _without_temp(event.actions.state_delta)
         body["actions"]["state_delta"] = make_json_safe_state(delta)
     return body
+
+
+def _event(held: HeldItem) -> Event:
+    """Return an event made anew; CorruptRecord for an item that ADK cannot read."""
+    try:
+        return Event.model_validate(held.item)
+    except ValueError as exc:
+        raise no_event(held) from exc
 
 
 def _marker(session: Session) -> str | None:

@@ -8,9 +8,9 @@ was recorded later than the event stays. A summary of the state stands in the lo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, TypeAlias, cast
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast
 from uuid import uuid4
 
 from onrecord.adapters.frameworks.item_events import backwards
@@ -36,6 +36,7 @@ _SHARED: Final = "state"
 _MOST_UNSUMMARISED: Final = 64
 
 State: TypeAlias = dict[str, Any]
+T = TypeVar("T")
 
 
 class _SharedState(NamedTuple):
@@ -95,7 +96,7 @@ class StoredSession:
     end: SessionEnd
     unsummarised: int
     state: State
-    events: tuple[JsonObject, ...]
+    events: tuple[HeldItem, ...]
 
 
 class StoredSessions:
@@ -120,7 +121,7 @@ class StoredSessions:
 
         The state of its app and user has by then what its last event says of it.
         """
-        stored = self.of(sid).events.attempt(lambda held: _load(held, last))
+        stored = self._read(lambda held: _load(held, last), "session", *sid)
         if stored is not None:
             self.share(sid, stored.end)
         return stored
@@ -195,16 +196,22 @@ class StoredSessions:
         said = split(end.delta)
         for delta, outer_id in ((said.app, ("app", sid[0])), (said.user, ("user", *sid[:2]))):
             if delta:
-                shared = self.sessions.session(*outer_id)
-                self._take_up(shared, end.marker, delta, self.of(sid), end.version)
+                self._take_up(outer_id, end.marker, delta, self.of(sid), end.version)
 
     def app_state(self, app_name: str) -> State:
         """Return the state of an app."""
-        return _shared(self.sessions.session("app", app_name))[0].values
+        return self._read(_shared, "app", app_name)[0].values
 
     def user_state(self, app_name: str, user_id: str) -> State:
         """Return the state of a user of an app."""
-        return _shared(self.sessions.session("user", app_name, user_id))[0].values
+        return self._read(_shared, "user", app_name, user_id)[0].values
+
+    def _read(self, act: Callable[[Stream], T], *outer_id: str) -> T:
+        """Return what is read in a conversation; CorruptRecord names its key."""
+        try:
+            return self.sessions.session(*outer_id).events.attempt(act)
+        except CorruptRecord as exc:
+            raise CorruptRecord(f"in {self.sessions.key(*outer_id)}: {exc}") from exc
 
     def _append_known(self, session: ItemSession, new: NewItem, version: int) -> Done | None:
         """Record an event whose id the conversation has: before a deletion, or in the session."""
@@ -219,13 +226,14 @@ class StoredSessions:
         )
 
     def _take_up(
-        self, shared: ItemSession, name: str, delta: State, origin: ItemSession, said: int
+        self, outer_id: tuple[str, ...], name: str, delta: State, origin: ItemSession, said: int
     ) -> None:
         """Record in a shared conversation what the event at version `said` of a session says of it."""
-        state, taken, version = _shared(shared)
+        state, taken, version = self._read(_shared, *outer_id)
         if name in taken:
             return
         at = origin.events.attempt(lambda held: _recorded_at(held, said))
+        shared = self.sessions.session(*outer_id)
         taking = {"delta": delta, "recorded_at": at}
         item = ItemRecorded(framework=FRAMEWORK, stream=_SHARED, item_id=name, item=taking)
         done = shared.events.append((item,), None)
@@ -281,15 +289,15 @@ def _load(held: Stream, last: int | None) -> StoredSession | None:
     summary: Any = recent.state.get(_SUMMARY)
     if summary is None:
         return None
-    events = tuple(each.item for each in reversed(wanted.items))
-    return _folded(summary, marked, tuple(reversed(recent.items)), events, version)
+    events = tuple(reversed(wanted.items))
+    return _folded(_summary(summary), marked, tuple(reversed(recent.items)), events, version)
 
 
 def _folded(
     summary: JsonObject,
     marked: int,
     recent: tuple[HeldItem, ...],
-    events: tuple[JsonObject, ...],
+    events: tuple[HeldItem, ...],
     version: int,
 ) -> StoredSession:
     """Return a session from its last summary, which stands at a version, and the events behind that."""
@@ -298,7 +306,7 @@ def _folded(
         state |= split(delta_of(held.item)).session
     creation = summary["creation"]
     if recent:
-        end = _end_with(_event(recent[-1].item), creation, recent[-1].version)
+        end = _end_with(_event(recent[-1]), creation, recent[-1].version)
     else:
         last_id, latest = summary["last_event_id"], summary["latest"]
         end = SessionEnd(creation, last_id, summary["updated"], latest, marked)
@@ -310,32 +318,78 @@ def _end_with(event: JsonObject, creation: str, version: int) -> SessionEnd:
     return SessionEnd(creation, event["id"], event["timestamp"], delta_of(event), version)
 
 
-def _event(item: JsonObject) -> JsonObject:
+def _event(held: HeldItem) -> JsonObject:
     """Return an item as the event that it is; CorruptRecord for what no service of ADK wrote."""
-    match item:
+    match held.item:
         case {"id": str(), "timestamp": int() | float()}:
-            return item
+            return held.item
         case _:
-            raise CorruptRecord("an item of a session is no event of ADK: verify the log")
+            raise no_event(held)
 
 
-def _shared(session: ItemSession) -> tuple[_SharedState, set[str], int]:
+def no_event(held: HeldItem) -> CorruptRecord:
+    """Return the error of an item that ADK cannot read."""
+    return CorruptRecord(
+        f"the item at version {held.version} is no event of ADK: redact it if another program "
+        "recorded it"
+    )
+
+
+def _summary(value: object) -> JsonObject:
+    """Return a summary of a session; CorruptRecord for what is none."""
+    match value:
+        case {
+            "creation": str(),
+            "updated": int() | float(),
+            "state": {},
+            "latest": {},
+            "last_event_id": None | str(),
+        }:
+            return cast("JsonObject", value)
+        case _:
+            raise _no_state("the summary of the session")
+
+
+def _no_state(what: str) -> CorruptRecord:
+    return CorruptRecord(
+        f"{what} is none that can be read: redact the version at which another program put it"
+    )
+
+
+def _shared(held: Stream) -> tuple[_SharedState, set[str], int]:
     """Return the state of an app or a user, the names of what it took up lately, and the version."""
+    version = held.head().version
+    current = CurrentItems(FRAMEWORK, _SHARED)
+    for at, event in backwards(held, version):
+        current.take(at, event)
+        if _SUMMARY in current.state or current.is_complete:
+            break
+    state = _shared_summary(current.state.get(_SUMMARY))
+    for each in reversed(current.items):
+        state.take(*_taking(each))
+    return state, {each.item_id or "" for each in current.items}, version
 
-    def read(held: Stream) -> tuple[_SharedState, set[str], int]:
-        version = held.head().version
-        current = CurrentItems(FRAMEWORK, _SHARED)
-        for at, event in backwards(held, version):
-            current.take(at, event)
-            if _SUMMARY in current.state or current.is_complete:
-                break
-        summary: Any = current.state.get(_SUMMARY) or {"values": {}, "recorded_at": {}}
-        state = _SharedState(dict(summary["values"]), dict(summary["recorded_at"]))
-        for each in reversed(current.items):
-            state.take(each.item["delta"], each.item["recorded_at"])
-        return state, {each.item_id or "" for each in current.items}, version
 
-    return session.events.attempt(read)
+def _shared_summary(value: object) -> _SharedState:
+    match value:
+        case None:
+            return _SharedState({}, {})
+        case {"values": {}, "recorded_at": {}}:
+            summary = cast("JsonObject", value)
+            if all(isinstance(time, int) for time in summary["recorded_at"].values()):
+                return _SharedState(dict(summary["values"]), dict(summary["recorded_at"]))
+        case _:
+            pass
+    raise _no_state("the summary of the state")
+
+
+def _taking(held: HeldItem) -> tuple[State, int]:
+    """Return what an event said of the state, and when that was recorded."""
+    match held.item:
+        case {"delta": {**delta}, "recorded_at": int(recorded_at)}:
+            return cast("State", delta), recorded_at
+        case _:
+            raise _no_state(f"the change of the state at version {held.version}")
 
 
 def _recorded_at(held: Stream, version: int) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
+import re
 import signal
 from contextlib import closing
 from pathlib import Path
@@ -21,7 +22,6 @@ from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_response import LlmResponse
 from google.adk.runners import Runner
 from google.genai import types
-from pydantic import ValidationError
 
 import onrecord
 from onrecord.adapters.frameworks.session import NewItem
@@ -112,15 +112,15 @@ async def test_rows_that_nobody_knows_are_passed_by(sqlite_store: Store) -> None
     assert await get(service) == session
 
 
-async def test_an_event_of_a_later_release_is_an_error_of_the_framework(
-    sqlite_store: Store,
+@pytest.mark.parametrize("other", [{"author": 5}, {"actions": {"of a later release": True}}])
+async def test_an_event_that_adk_cannot_read_is_a_corrupt_record(
+    sqlite_store: Store, other: dict[str, Any]
 ) -> None:
     service = OnrecordSessionService(sqlite_store)
     await service.create_session(**ONE)
-    body = event(1).model_dump(mode="json", exclude_none=True)
-    body["actions"]["of a later release"] = True
+    body = event(1).model_dump(mode="json", exclude_none=True) | other
     Sessions(sqlite_store, "google-adk").session(*SESSION).record([NewItem(body, body["id"])])
-    with pytest.raises(ValidationError):
+    with pytest.raises(onrecord.CorruptRecord, match="version 3"):
         await get(service)
     assert (await get(service, num_recent_events=0)).events == []
 
@@ -133,8 +133,53 @@ async def test_an_item_that_is_no_event_is_a_corrupt_record(
     session = await service.create_session(**ONE)
     Sessions(sqlite_store, "google-adk").session(*SESSION).record([NewItem(item)])
     for asking in (get(service), service.append_event(session, event(1))):
-        with pytest.raises(onrecord.CorruptRecord):
+        with pytest.raises(onrecord.CorruptRecord, match="version 3"):
             await asking
+
+
+@pytest.mark.parametrize("summary", [5, {"x": 1}, {"creation": "c", "updated": "1", "state": {}}])
+async def test_a_summary_that_is_none_is_a_corrupt_record_until_it_is_redacted(
+    sqlite_store: Store, summary: Any
+) -> None:
+    service = OnrecordSessionService(sqlite_store)
+    other = await service.create_session(app_name="desk", user_id="ana", session_id="other")
+    session = await service.create_session(**ONE)
+    Sessions(sqlite_store, "google-adk").session(*SESSION).record(state={"summary": summary})
+    key = re.escape(service.conversation_key(**ONE))
+    listing = service.list_sessions(app_name="desk")
+    for asking in (get(service), service.append_event(session, event(1)), listing):
+        with pytest.raises(onrecord.CorruptRecord, match=key):
+            await asking
+    await service.append_event(other, event(2, b=1))
+    sqlite_store.conversation(service.conversation_key(**ONE)).redact(3)
+    assert await get(service) == session
+    assert len((await service.list_sessions(app_name="desk")).sessions) == 2
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        {"items": [NewItem({"x": 1})]},
+        {"items": [NewItem({"delta": 5, "recorded_at": 1})]},
+        {"items": [NewItem({"delta": {}, "recorded_at": "1"})]},
+        {"state": {"summary": 5}},
+        {"state": {"summary": {"values": {}, "recorded_at": {"a": "1"}}}},
+    ],
+)
+@pytest.mark.parametrize("outer_id", [("app", "desk"), ("user", "desk", "ana")])
+async def test_a_shared_state_that_is_none_is_a_corrupt_record_until_it_is_redacted(
+    sqlite_store: Store, outer_id: tuple[str, ...], foreign: dict[str, Any]
+) -> None:
+    service = OnrecordSessionService(sqlite_store)
+    await service.create_session(**ONE, state={"app:a": 1, "user:a": 2})
+    sessions = Sessions(sqlite_store, "google-adk")
+    chat = sqlite_store.conversation(sessions.key(*outer_id))
+    sessions.session(*outer_id).record(**foreign, stream="state")
+    for asking in (get(service), service.list_sessions(app_name="desk")):
+        with pytest.raises(onrecord.CorruptRecord, match=re.escape(sessions.key(*outer_id))):
+            await asking
+    chat.redact(chat.head().version)
+    assert (await get(service)).state == {"app:a": 1, "user:a": 2}
 
 
 async def test_a_damaged_row_is_told_and_no_other_session_suffers(tmp_path: Path) -> None:
