@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, cast
 from uuid import UUID
 
 from onrecord.adapters.frameworks.session import ItemSession
-from onrecord.adapters.inputs.arguments import text_given
+from onrecord.adapters.inputs.arguments import kind_of, text_given
 from onrecord.adapters.store import Store, tenancy_of
 from onrecord.adapters.streams.listing import listed
 from onrecord.domain import jsontext
@@ -48,9 +48,9 @@ class Sessions:
     """The sessions of a framework in a store; safe to share between threads."""
 
     def __init__(self, store: Store, framework: str) -> None:
-        """Find the sessions of a framework by their outer ids."""
+        """Find the sessions of a framework by their outer ids; InvalidInput for what is no store."""
         self.framework = framework
-        self._tenancy = tenancy_of(store)
+        self._tenancy = tenancy_of(_store_given(store))
         self._held: OrderedDict[tuple[str, ...], ItemSession] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -106,6 +106,14 @@ class Sessions:
         if key != self.key(*outer_id) or not all(_is_an_id(part) for part in outer_id):
             return None
         return outer_id
+
+
+def _store_given(value: object) -> Store:
+    if isinstance(value, Store):
+        return value
+    raise InvalidInput(
+        f"a store of a framework takes what onrecord.connect gives, not {kind_of(value)}"
+    )
 
 
 def must_be_an_id(what: str, value: object) -> None:
