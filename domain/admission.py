@@ -60,7 +60,7 @@ _NAMING_VERSIONS: Final = frozenset(
 )
 _WHY: Final[Mapping[Need, str]] = {
     "first": "the conversation has begun, and begins once: start another",
-    "early": "only a new conversation can be a fork: choose another key",
+    "early": "only a new conversation can be a fork: give the fork a key that none has yet",
     "open": "the conversation is closed: start another, or fork it",
 }
 

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 from uuid import UUID
 
@@ -51,6 +52,39 @@ def said(text: str) -> ResponseOutputMessage:
 
 def test_it_is_a_session_of_the_sdk(session: OnrecordSession) -> None:
     assert isinstance(session, Session)
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ("hello", "items are a list, not str"),
+        (None, "items are a list, not NoneType"),
+        ([item(1), object()], "an item is a JSON object, not object"),
+        ([item(1), [("role", "user")]], "an item is a JSON object, not list"),
+    ],
+)
+async def test_what_is_no_list_of_items_is_refused_in_words(
+    sqlite_store: Store, given: Any, why: str
+) -> None:
+    session = OnrecordSession("one", sqlite_store)
+    with pytest.raises(onrecord.InvalidContent, match=why):
+        await session.add_items(given)
+    assert await session.get_items() == []
+
+
+@pytest.mark.parametrize("given", [None, 5, SimpleNamespace(context_wrapper=None)])
+async def test_usage_is_that_of_a_run(sqlite_store: Store, given: Any) -> None:
+    session = OnrecordSession("one", sqlite_store)
+    await session.add_items(items(1))
+    with pytest.raises(onrecord.InvalidInput, match=r"what Runner\.run gives"):
+        await session.store_run_usage(given)
+
+
+async def test_main_is_the_name_of_no_other_branch(sqlite_store: Store) -> None:
+    session = OnrecordSession("one", sqlite_store)
+    await session.add_items(items(1))
+    with pytest.raises(onrecord.InvalidInput, match="'main' is the session's own branch"):
+        await session.create_branch_from_turn(1, "main")
 
 
 async def test_a_run_goes_on_where_another_process_would_find_it(store: Store) -> None:

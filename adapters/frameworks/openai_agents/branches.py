@@ -272,6 +272,8 @@ class Branches:
         used = self._session.events.attempt(lambda held: _used_names(held, version))
         if name is None:
             return next(made for made in _made_names(turn) if made not in used)
+        if name == MAIN:
+            raise InvalidInput(f"{name!r} is the session's own branch: choose another name")
         if name in used:
             raise InvalidInput(
                 f"a branch of this session was called {name!r} before: choose another name"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from onrecord.adapters.frameworks.awaiting import settled
 from onrecord.adapters.frameworks.openai_agents.branches import FRAMEWORK, Branches
+from onrecord.adapters.frameworks.session import NewItem
 from onrecord.adapters.frameworks.sessions import Sessions
+from onrecord.adapters.inputs.arguments import kind_of, several
 from onrecord.adapters.store import Store
+from onrecord.domain.errors import InvalidContent
 from onrecord.projections.frameworks.current_items import HeldItem
 
 if TYPE_CHECKING:
@@ -31,6 +34,17 @@ class History(NamedTuple):
 def history_in(store: Store, session_id: str) -> History:
     """Return the session of an id in a store."""
     return History(store, Branches(Sessions(store, FRAMEWORK).session(session_id)))
+
+
+def new_items(given: object) -> list[NewItem]:
+    """Return items to record; InvalidContent for what is no list of JSON objects."""
+    return [_new_item(item) for item in several("items", given)]
+
+
+def _new_item(item: object) -> NewItem:
+    if isinstance(item, Mapping):
+        return NewItem(dict(cast("Mapping[str, Any]", item)))
+    raise InvalidContent(f"an item is a JSON object, not {kind_of(item)}")
 
 
 def items_of(held: Iterable[HeldItem]) -> list[TResponseInputItem]:

@@ -20,14 +20,18 @@ from onrecord.adapters.frameworks.openai_agents.compaction import (
     CompactionSnapshot,
     compaction_snapshot,
 )
-from onrecord.adapters.frameworks.openai_agents.history import History, history_in, items_of
+from onrecord.adapters.frameworks.openai_agents.history import (
+    History,
+    history_in,
+    items_of,
+    new_items,
+)
 from onrecord.adapters.frameworks.openai_agents.usage import (
+    run_usage,
     turn_usages,
     usage_name,
     usage_sum,
-    usage_value,
 )
-from onrecord.adapters.frameworks.session import NewItem
 from onrecord.adapters.frameworks.sessions import Sessions
 from onrecord.adapters.store import Store
 from onrecord.domain.errors import InvalidInput, NotInstalled
@@ -116,7 +120,7 @@ class OnrecordSession:
         self, items: list[TResponseInputItem], *, wrapper: RunContextWrapper[Any] | None = None
     ) -> None:
         """Record items behind the history, all or none."""
-        new, history = [NewItem(dict(item)) for item in items], self._history(wrapper)
+        new, history = new_items(items), self._history(wrapper)
         await history.settled(partial(history.branches.add, new))
 
     async def pop_item(
@@ -218,7 +222,7 @@ class OnrecordSession:
 
     async def store_run_usage(self, result: RunResult) -> None:
         """Record the usage of a run with the last turn of the current branch, once the run is over."""
-        value, branches = usage_value(result.context_wrapper.usage), self._own.branches
+        value, branches = run_usage(result), self._own.branches
 
         def store() -> None:
             if (turn := branches.last_turn()) is not None:

@@ -6,14 +6,13 @@ A turn that was popped takes its usage along. Another turn of the same number ha
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from onrecord.adapters.frameworks.openai_agents.branches import Branch
+from onrecord.adapters.inputs.arguments import kind_of
+from onrecord.domain.errors import InvalidInput
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.frameworks.openai_turns import turns_of
-
-if TYPE_CHECKING:
-    from agents.usage import Usage
 
 _COUNTS: Final = ("requests", "input_tokens", "output_tokens", "total_tokens")
 _DETAILS: Final = ("input_tokens_details", "output_tokens_details")
@@ -24,8 +23,16 @@ def usage_name(begin: int) -> str:
     return f"usage:{begin}"
 
 
-def usage_value(usage: Usage) -> JsonObject:
-    """Return the usage of a run as it is recorded: `{"requests": 1, "input_tokens": 9, ...}`."""
+def run_usage(result: object) -> JsonObject:
+    """Return the usage of a run as it is recorded: `{"requests": 1, "input_tokens": 9, ...}`.
+
+    InvalidInput for what is no result of a run.
+    """
+    usage = getattr(getattr(result, "context_wrapper", None), "usage", None)
+    if not all(hasattr(usage, name) for name in _COUNTS):
+        raise InvalidInput(
+            f"the usage of a run is in what Runner.run gives, not in {kind_of(result)}"
+        )
     counts = {name: getattr(usage, name) or 0 for name in _COUNTS}
     return counts | {name: _details(getattr(usage, name, None)) for name in _DETAILS}
 
