@@ -1,5 +1,5 @@
 -- The place of a call among those of its event: an item of a framework may hold several.
-CREATE TABLE view_tool_ledger_next (
+CREATE TABLE tool_ledger_next (
   generation INTEGER NOT NULL,
   tenant TEXT NOT NULL,
   conversation_id TEXT NOT NULL,
@@ -28,9 +28,9 @@ CREATE TABLE view_tool_ledger_next (
   ordinal INTEGER NOT NULL,
   PRIMARY KEY (generation, conversation_id, version, ordinal)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO view_tool_ledger_next SELECT *, 0 FROM view_tool_ledger;
+INSERT INTO tool_ledger_next SELECT *, 0 FROM view_tool_ledger;
 DROP TABLE view_tool_ledger;
-ALTER TABLE view_tool_ledger_next RENAME TO view_tool_ledger;
+ALTER TABLE tool_ledger_next RENAME TO view_tool_ledger;
 CREATE INDEX view_tool_ledger_position
   ON view_tool_ledger (generation, tenant, position, ordinal);
 CREATE INDEX view_tool_ledger_call
