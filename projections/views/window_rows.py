@@ -16,16 +16,17 @@ from onrecord.domain.admission import refers_back
 from onrecord.domain.events import HistoryCompacted, LineAdopted
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
+from onrecord.projections.views.item_summary import item_summary
 from onrecord.projections.views.texts import documents_in, indexed, said
 from onrecord.projections.views.usage import count_of
 from onrecord.projections.views.view import EventBatch, Row, storable
-from onrecord.projections.views.window_items import item_columns, removed_ranges
 from onrecord.projections.views.window_segments import (
     FOR_EVER,
     ITEMS,
     Segment,
     changed_from,
     is_shown,
+    removed_ranges,
     up_to,
     without,
 )
@@ -259,7 +260,7 @@ class WindowEntries:
 
     def item(self, event: RecordedEvent, members: JsonObject) -> None:
         """Add what an item of the session's main stream says."""
-        columns = item_columns(members)
+        columns = _item_columns(members)
         if columns is not None:
             entry = self._entry(event, columns["role"], ITEMS)
             entry |= columns | {"shown": True, "text": _shown(columns["text"])}
@@ -334,6 +335,27 @@ class WindowEntries:
             "tenant": str(self._batch.tenant),
             "conversation_id": str(self._batch.conversation_id),
         }
+
+
+def _item_columns(members: JsonObject) -> Row | None:
+    """Return what an entry says of an item, with all of its text; None where it is no entry.
+
+    Where several speak in an item it is the user's, and a prompt.
+    """
+    summary = item_summary(members)
+    calls = summary.tool_calls + summary.server_tool_calls
+    if "stream" in members or not (summary.texts or calls):
+        return None
+    texts = summary.texts
+    role = next((each for each in ("user", "assistant", "system") if each in texts), "assistant")
+    return {
+        "role": role,
+        "opens": role == "user",
+        "messages": len(texts),
+        "tool_calls": calls,
+        "documents": summary.documents,
+        "text": "" if role == "system" else texts.get(role, ""),
+    }
 
 
 def _text(content: Sequence[JsonObject]) -> str | None:

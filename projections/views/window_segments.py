@@ -6,8 +6,10 @@ withdrawn, replaced or cleared.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
+
+from onrecord.domain.jsontext import JsonObject
 
 ITEMS: Final = "00000000-0000-0000-0000-000000000001"
 """The line of items: no side branch has this id."""
@@ -81,3 +83,31 @@ def _first_difference(before: Sequence[Segment], now: Sequence[Segment]) -> int 
         return min(one.after, other.after) + 1
     longer = before[len(now) :] or now[len(before) :]
     return longer[0].after + 1 if longer else None
+
+
+_PRUNING: Final = frozenset({"langgraph"})
+"""Frameworks that replace what they no longer need: a thread still has the messages of a checkpoint
+that was pruned."""
+
+
+def removed_ranges(name: str, version: int, members: JsonObject) -> Iterator[tuple[int, int]]:
+    """Yield the versions whose items are no part of the main stream behind an event: after, until.
+
+    `members` are those of the event, which stands at `version`.
+    """
+    if "stream" in members:
+        return
+    match name:
+        case "item.withdrawn":
+            if 0 < members["version"] < version:
+                yield members["version"] - 1, members["version"]
+        case "items.replaced" if members["framework"] in _PRUNING:
+            return
+        case "items.replaced":
+            after = 0
+            for first, last in members.get("kept", ()):
+                yield after, min(first - 1, version)
+                after = max(after, min(last, version))
+            yield after, version
+        case _:
+            yield 0, version
