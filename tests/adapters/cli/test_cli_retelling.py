@@ -99,7 +99,9 @@ def test_a_fork_goes_on_elsewhere(command: Command, url: str) -> None:
     assert words(url, "fork") == ["prompt 1", "answer 1"]
     again = command("fork", KEY, "fork")
     assert (again.code, again.out) == (1, "")
-    assert "only a new conversation can be a fork: give the fork a key that none has yet" in again.err
+    assert (
+        "only a new conversation can be a fork: give the fork a key that none has yet" in again.err
+    )
 
 
 @pytest.mark.parametrize(
