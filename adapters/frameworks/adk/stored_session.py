@@ -370,7 +370,7 @@ def _shared(held: Stream) -> tuple[_SharedState, set[str], int]:
     return state, {each.item_id or "" for each in current.items}, version
 
 
-def _shared_summary(value: object) -> _SharedState:
+def _shared_summary(value: Any) -> _SharedState:
     match value:
         case None:
             return _SharedState({}, {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -380,11 +380,3 @@ def test_finding_the_streams_reads_each_event_once(
     read = counted_reads(store, monkeypatch)
     assert session.streams() == [f"stream {number}" for number in range(20)]
     assert sorted(read) == list(range(1, session.version() + 1))
-
-
-async def test_what_connect_does_not_give_is_no_store_of_a_framework(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'log.db'}"
-    async with onrecord.connect_async(url, actor="ana") as store:
-        for given in (store, url, None):
-            with pytest.raises(onrecord.InvalidInput, match=f"not {type(given).__name__}$"):
-                Sessions(cast("Any", given), FRAMEWORK)
