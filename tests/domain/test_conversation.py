@@ -186,5 +186,5 @@ def test_a_fork_goes_on_from_another_conversation() -> None:
 
 def test_only_a_new_conversation_can_be_a_fork() -> None:
     given(STARTED, PROMPT).when(lambda head: conversation.fork(head, UUID(int=7), 5)).then_refused(
-        InvalidContent, "choose another key"
+        InvalidContent, "a key that none has yet"
     )

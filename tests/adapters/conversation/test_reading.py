@@ -141,5 +141,5 @@ def test_a_fork_leaves_its_origin_alone() -> None:
 def test_a_key_that_is_taken_is_no_fork() -> None:
     chat = grown([])
     chat.fork("fork").user("and?")
-    with pytest.raises(onrecord.InvalidInput, match="choose another key"):
+    with pytest.raises(onrecord.InvalidInput, match="a key that none has yet"):
         chat.fork("fork")
