@@ -25,6 +25,7 @@ EXTRAS = {
     "httptools",
     "httpx",
     "httpx2",
+    "langchain_core",
     "langgraph",
     "lark",
     "mcp",
