@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from onrecord.adapters.views.ports import ViewStatus
     from onrecord.adapters.views.reading import Views
     from onrecord.adapters.wire.clients.binding import Unbound
-    from onrecord.domain.header import Root
+    from onrecord.domain.seals.merkle import Root
     from onrecord.projections.views.projection import OwnProjection
 
 ClientT = TypeVar("ClientT")

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple, cast
 from uuid import UUID
 
 from onrecord.domain import jsontext
-from onrecord.domain.errors import CorruptRecord, InvalidInput, MalformedJson
+from onrecord.domain.errors import CorruptRecord, MalformedJson
 
 FORMAT: Final = 1
 """The version of the header's own format."""
@@ -122,7 +122,7 @@ def parse_header(data: bytes) -> ClientHeader:
             conversation_id=UUID(members["conversation"]),
             type=members["type"],
             schema_version=members["schema"],
-            occurred_at=_microseconds(members["occurred_at"]),
+            occurred_at=parse_timestamp(members["occurred_at"]),
             codec=members["codec"],
             key_id=members.get("key"),
             actor=members.get("actor"),
@@ -206,6 +206,14 @@ def timestamp(microseconds: int) -> str:
     return f"{_second(seconds)}.{fraction:06d}Z"
 
 
+def parse_timestamp(text: str) -> int:
+    """Return a time that `timestamp` wrote, in microseconds; ValueError for another text."""
+    # fromisoformat takes more than timestamp() writes; strptime takes ten times as long.
+    if not _TIMESTAMP.fullmatch(text):
+        raise ValueError("no time as it stands in headers")
+    return microseconds_of(datetime.fromisoformat(text))
+
+
 def time_of(microseconds: int) -> datetime:
     """Return a time in microseconds since 1970-01-01 UTC as a datetime, in UTC."""
     return _EPOCH + microseconds * _MICROSECOND
@@ -221,73 +229,5 @@ def _second(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
 
 
-def _microseconds(text: str) -> int:
-    # fromisoformat takes more than timestamp() writes; strptime takes ten times as long.
-    if not _TIMESTAMP.fullmatch(text):
-        raise ValueError("no time as it stands in headers")
-    return microseconds_of(datetime.fromisoformat(text))
-
-
 def _uuid(text: str | None) -> UUID | None:
     return None if text is None else UUID(text)
-
-
-# The Merkle tree over the leaves of a shard, in the order of their positions (RFC 9162 §2.1).
-#
-# Its root says all that the shard holds, in 32 bytes. It grows leaf by leaf and keeps only the
-# roots of its full subtrees, one for each bit of its size, so a log of any length takes a few of
-# them.
-
-_EMPTY: Final = hashlib.sha256(b"").digest()
-_ROOT: Final = re.compile(r"([0-9]{1,5}):([0-9]{1,19}):([0-9a-fA-F]{64})")
-
-
-class Tree(NamedTuple):
-    """The tree over `size` leaves; `peaks` are the roots of its full subtrees, the largest first."""
-
-    size: int = 0
-    peaks: tuple[bytes, ...] = ()
-
-    def grown(self, leaf: bytes) -> Tree:
-        """Return the tree with one more leaf, which is a hash already (docs/format.md)."""
-        peaks, full = self.peaks, self.size
-        while full & 1:
-            leaf, peaks, full = _node(peaks[-1], leaf), peaks[:-1], full >> 1
-        return Tree(self.size + 1, (*peaks, leaf))
-
-    def root(self) -> bytes:
-        """Return the tree's root hash; of no leaves it is SHA-256 of nothing."""
-        if not self.peaks:
-            return _EMPTY
-        *larger, root = self.peaks
-        for peak in reversed(larger):
-            root = _node(peak, root)
-        return root
-
-
-EMPTY: Final = Tree()
-
-
-class Root(NamedTuple):
-    """What a shard came to at a size; as text it is `SHARD:SIZE:HEX`, for a person to write down."""
-
-    shard: int
-    size: int
-    hash: bytes
-
-    def __str__(self) -> str:
-        """Return it as `parse_root` takes it."""
-        return f"{self.shard}:{self.size}:{self.hash.hex()}"
-
-
-def parse_root(text: str) -> Root:
-    """Return the root that a text tells; InvalidInput where it tells none."""
-    match = _ROOT.fullmatch(text.strip())
-    if match is None:
-        raise InvalidInput("a root is written SHARD:SIZE:HEX, as `onrecord verify` prints it")
-    shard, size, hexadecimal = match.groups()
-    return Root(int(shard), int(size), bytes.fromhex(hexadecimal))
-
-
-def _node(left: bytes, right: bytes) -> bytes:
-    return hashlib.sha256(b"\x01" + left + right).digest()

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from onrecord.adapters.upkeep.verifying import Progress, Verified
     from onrecord.adapters.views.ports import ViewStatus
     from onrecord.adapters.wire.clients.binding import Unbound
-    from onrecord.domain.header import Root
     from onrecord.domain.log import Cursor
+    from onrecord.domain.seals.merkle import Root
     from onrecord.projections.history.erasure_records import ErasureEntry
     from onrecord.projections.views.projection import OwnProjection
 

@@ -191,7 +191,7 @@ def verify(
     Example: `onrecord verify`
     """
     from onrecord.adapters.storage.clocks import clock_doubts
-    from onrecord.domain.header import parse_root
+    from onrecord.domain.seals.merkle import parse_root
 
     roots = [parse_root(text) for text in root or ()]
     with opened(context, url) as store:

@@ -18,7 +18,6 @@ from uuid import UUID
 from onrecord.adapters.upkeep.erasing import erasures_of
 from onrecord.adapters.upkeep.verifying_documents import StoredDocuments
 from onrecord.domain.errors import CorruptRecord, counted
-from onrecord.domain.header import EMPTY, Root, Tree
 from onrecord.domain.inventory import (
     Moment,
     StoredBlob,
@@ -29,6 +28,7 @@ from onrecord.domain.inventory import (
 )
 from onrecord.domain.log import Backend, Cursor, RecordedEvent
 from onrecord.domain.operators import is_key
+from onrecord.domain.seals.merkle import EMPTY, Root, Tree
 from onrecord.projections.history.erasure_records import ErasureEntry, erasure_entry
 from onrecord.projections.verification.belongings import (
     References,

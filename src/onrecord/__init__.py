@@ -84,7 +84,7 @@ if TYPE_CHECKING:
         Unfinished,
     )
     from onrecord.domain.head import Head
-    from onrecord.domain.header import ClientHeader, Root
+    from onrecord.domain.header import ClientHeader
     from onrecord.domain.items import (
         ItemAmended,
         ItemRecorded,
@@ -96,6 +96,7 @@ if TYPE_CHECKING:
     from onrecord.domain.log import Cursor, RecordedEvent, Subscription, Told
     from onrecord.domain.operators import ErasureCompleted, ErasureIntended
     from onrecord.domain.request_template import LiteralSpan, Recipe, SharedSpan, Template
+    from onrecord.domain.seals.merkle import Root
     from onrecord.domain.tools import ApprovalDecided, ApprovalRequested, ToolCallBegun
     from onrecord.projections.apis.capabilities import Capabilities, CapabilityOverride
     from onrecord.projections.apis.declared_tools import Declared

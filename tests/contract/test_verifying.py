@@ -13,7 +13,7 @@ from onrecord.adapters.upkeep.erasing import Erasing
 from onrecord.adapters.upkeep.verifying import Verified, verify_conversation, verify_log
 from onrecord.domain import events
 from onrecord.domain.events import Event
-from onrecord.domain.header import EMPTY, Root
+from onrecord.domain.seals.merkle import EMPTY, Root
 from onrecord.domain.inventory import Moment, StoredBlob, StoredChunk, StoredHead
 from onrecord.domain.log import Backend, Cursor, Recorded
 from onrecord.domain.request_template import Template
