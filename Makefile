@@ -39,8 +39,8 @@ WIRE ?= $(or $(ONRECORD_WIRE_CORPUS),../shared/wire)
 # Where the sources of Citus are (with their build.sh), for `make citus`.
 CITUS ?= ../shared/citus
 
-EXTRAS := a2a ag2 agent-framework anthropic bedrock bpmn crypto gemini http langgraph mcp metrics ollama openai \
-	openai-agents otel postgres pydantic-ai redis serve
+EXTRAS := a2a ag2 agent-framework anthropic bedrock bpmn gemini http langgraph mcp metrics ollama openai \
+	openai-agents otel postgres pydantic-ai redis seals serve
 
 BIN := .venv/bin
 BENCH_BIN := .venv-bench/bin

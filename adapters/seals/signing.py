@@ -89,4 +89,4 @@ def _signer(seed: bytes) -> Ed25519PrivateKey:
 
 
 def _not_installed() -> NotInstalled:
-    return NotInstalled("a seal", "cryptography", "crypto")
+    return NotInstalled("a seal", "cryptography", "seals")

@@ -17,7 +17,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -28,6 +28,7 @@ from onrecord.domain.seals.merkle import HASH_SIZE, Root
 _DOMAIN: Final = "onrecord.log"
 _ORIGIN: Final = re.compile(rf"{re.escape(_DOMAIN)}/([0-9a-f-]{{36}})/(0|[1-9][0-9]{{0,4}})")
 _SIZE: Final = re.compile(r"0|[1-9][0-9]{0,18}")
+_ID_VERSION: Final = 8
 _PROOF: Final = "c2sp.org/tlog-proof@v1"
 
 
@@ -69,6 +70,17 @@ class Checkpoint(NamedTuple):
 def origin_of(log_id: UUID, shard: int) -> str:
     """Return the origin of a shard's checkpoints: `onrecord.log/5b0c3f6e-…/0`."""
     return f"{_DOMAIN}/{log_id}/{shard}"
+
+
+def log_id_of(keyed: Callable[[str], bytes]) -> UUID:
+    """Return the id of a log: `keyed` is the log's keyed digest, so it survives moves and restores.
+
+    A UUID of version 8 (RFC 9562, 5.8), of the keyed digest of “onrecord log”.
+    """
+    digest = bytearray(keyed("onrecord log"))
+    digest[6] = _ID_VERSION << 4 | digest[6] & 0x0F
+    digest[8] = 0x80 | digest[8] & 0x3F
+    return UUID(bytes=bytes(digest))
 
 
 def key_name_of(log_id: UUID) -> str:

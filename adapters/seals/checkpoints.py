@@ -1,0 +1,129 @@
+"""The sealed checkpoints of a shard at a place, and the tiles of its tree.
+
+::
+
+    <log id>/<shard>/checkpoint              the last one, a signed note
+    <log id>/<shard>/checkpoints/<size>      each one, the size in 20 digits
+    <log id>/<shard>/tile/<level>/<number>   the tiles, as C2SP's tlog-tiles has them
+
+Without the list of checkpoints this is a log that any reader of C2SP's tiles reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from onrecord.adapters.seals.places import Place
+from onrecord.adapters.seals.signing import verified
+from onrecord.domain.errors import CorruptRecord
+from onrecord.domain.seals.checkpoint import Checkpoint, origin_of, parse_checkpoint
+from onrecord.domain.seals.merkle import HASH_SIZE, Subtrees
+from onrecord.domain.seals.notes import PublicKey
+from onrecord.domain.seals.tiles import WIDTH, Tile, hashes_of, subtrees_in, tile_in
+
+_LAST: Final = "checkpoint"
+_EACH: Final = "checkpoints"
+_DIGITS: Final = 20
+
+
+class SealedCheckpoint(NamedTuple):
+    """A checkpoint, and the signed note that says it."""
+
+    checkpoint: Checkpoint
+    note: bytes
+
+
+class ShardSeals:
+    """What a place keeps of one shard of a log, read with the keys that may have signed it."""
+
+    def __init__(self, place: Place, log_id: UUID, shard: int, keys: Sequence[PublicKey]) -> None:
+        """Look at a place; nothing is read yet."""
+        self.place = place
+        self.log_id = log_id
+        self.shard = shard
+        self._keys = keys
+        self._folder = f"{log_id}/{shard}"
+
+    def last(self) -> SealedCheckpoint | None:
+        """Return the last checkpoint, or None; CorruptRecord where it is not ours, or not signed."""
+        note = self.place.read(f"{self._folder}/{_LAST}")
+        return None if note is None else self._read(note, _LAST)
+
+    def each(self) -> Iterator[SealedCheckpoint]:
+        """Yield all checkpoints, the smallest first; CorruptRecord where one is not ours, or not signed."""
+        for name in self.place.names(f"{self._folder}/{_EACH}"):
+            path = f"{_EACH}/{name}"
+            note = self.place.read(f"{self._folder}/{path}")
+            if note is None:
+                continue
+            sealed = self._read(note, path)
+            if name != _name(sealed.checkpoint.size):
+                raise CorruptRecord(f"{path} at {self.place} is the checkpoint of another size")
+            yield sealed
+
+    def at(self, size: int) -> SealedCheckpoint | None:
+        """Return the checkpoint of a size, or None."""
+        path = f"{_EACH}/{_name(size)}"
+        note = self.place.read(f"{self._folder}/{path}")
+        return None if note is None else self._read(note, path)
+
+    def add(self, sealed: SealedCheckpoint) -> None:
+        """Keep a checkpoint, whose tiles are there; CorruptRecord where one of its size has another root."""
+        size = sealed.checkpoint.size
+        if (there := self.at(size)) is None:
+            self.place.create(f"{self._folder}/{_EACH}/{_name(size)}", sealed.note)
+        elif there.checkpoint.hash != sealed.checkpoint.hash:
+            raise CorruptRecord(
+                f"shard {self.shard} was rewritten: a checkpoint of size {size} at {self.place} has "
+                "another root"
+            )
+        self.place.replace(f"{self._folder}/{_LAST}", sealed.note)
+
+    def subtrees(self, size: int) -> Subtrees:
+        """Return how to find the subtrees of the tree of a size in the tiles that are here."""
+        tiles: dict[Tile, bytes] = {}
+
+        def data(tile: Tile) -> bytes:
+            if tile not in tiles:
+                tiles[tile] = self.tile(tile)
+            return tiles[tile]
+
+        return subtrees_in(size, data)
+
+    def leaves(self, size: int) -> Iterator[bytes]:
+        """Yield the leaves of the tree of a size as the tiles have them, read a tile at a time."""
+        for number in range(-(-size // WIDTH)):
+            tile = tile_in(0, number, size)
+            yield from hashes_of(tile, self.tile(tile))
+
+    def tile(self, tile: Tile) -> bytes:
+        """Return the bytes of a tile; CorruptRecord where it is missing.
+
+        Where a partial one is gone, the full one that came of it begins with the same hashes.
+        """
+        data = self.place.read(f"{self._folder}/{tile.path()}")
+        if data is None:
+            full = self.place.read(f"{self._folder}/{tile._replace(width=WIDTH).path()}")
+            data = None if full is None else full[: tile.width * HASH_SIZE]
+        if data is None:
+            raise CorruptRecord(f"{tile.path()} of shard {self.shard} is missing at {self.place}")
+        return data
+
+    def write_tile(self, tile: Tile, data: bytes) -> None:
+        """Keep a tile; CorruptRecord where another one is there."""
+        self.place.create(f"{self._folder}/{tile.path()}", data)
+
+    def _read(self, note: bytes, path: str) -> SealedCheckpoint:
+        try:
+            checkpoint = parse_checkpoint(verified(note, self._keys).text)
+        except CorruptRecord as exc:
+            raise CorruptRecord(f"{path} of shard {self.shard} at {self.place}: {exc}") from exc
+        if checkpoint.origin != origin_of(self.log_id, self.shard):
+            raise CorruptRecord(f"{path} at {self.place} is of {checkpoint.origin}")
+        return SealedCheckpoint(checkpoint, note)
+
+
+def _name(size: int) -> str:
+    return f"{size:0{_DIGITS}d}"
