@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
+from itertools import chain
 from typing import Any, Final, TypeVar
 
 from onrecord.adapters.streams.stream import Done, Stream, stored_again
@@ -35,6 +36,8 @@ _FIRST_PAGE: Final = 64
 _BESIDE: Final = 8
 """How many events a page has beside the items that are wanted: what was popped, other streams."""
 _LARGEST_PAGE: Final = 4096
+_CAME_SINCE: Final = 64
+"""How many events may have come since a version was seen, and are read with those before it."""
 
 
 class ItemEvents:
@@ -44,6 +47,7 @@ class ItemEvents:
         """Append to a conversation, which begins with its first event."""
         self._first = stream
         self._stream = copy(stream)
+        self._seen = 0
         self._lock = threading.Lock()
 
     def append(self, events: Sequence[Event], expected_version: int | None) -> Done:
@@ -61,12 +65,33 @@ class ItemEvents:
             return held.append(*ready, expected_version=expected_version)
 
         try:
-            return self._attempted(lambda held: stored_again(lambda: append(held)))
+            done = self._attempted(lambda held: stored_again(lambda: append(held)))
         except ConversationForgotten:
             if expected_version:
                 # What the caller read is gone: that version of the new conversation is another one.
                 raise VersionConflict(expected_version, self.attempt(_version_of)) from None
-        return self.attempt(lambda held: stored_again(lambda: append(held)))
+            done = self.attempt(lambda held: stored_again(lambda: append(held)))
+        self._seen = done.last
+        return done
+
+    def from_end(
+        self, held: Stream, last: int | None = None
+    ) -> tuple[int, Iterator[tuple[int, Event]]]:
+        """Return the last version, and the item events up to it with theirs, as `backwards` yields them.
+
+        Where a version was seen before, one question tells the last one and the first page.
+        """
+        if held.found() is None:
+            return 0, iter(())
+        # It says where to look, no more: others may have recorded since, or begun the session anew.
+        seen, size = self._seen, _first_page(last)
+        since = held.new_since(max(seen - size, 0), size + _CAME_SINCE if seen else 0)
+        self._seen = version = since.head.version
+        if not since.events or since.events[-1].version != version:
+            return version, backwards(held, version, last)
+        return version, chain(
+            _page(held, since.events), _pages(held, since.events[0].version - 1, size * 4)
+        )
 
     def attempt(self, act: Callable[[Stream], T]) -> T:
         """Do something in the session's conversation, or in a new one where that was forgotten."""
@@ -99,17 +124,29 @@ def forwards(held: Stream, version: int, *, after: int = 0) -> Iterator[tuple[in
 
 
 def backwards(held: Stream, version: int, last: int | None = None) -> Iterator[tuple[int, Event]]:
-    """Yield the item events up to a version, the last one first, read a page at a time.
+    """Return the item events up to a version, the last one first, read a page at a time.
 
     `last` is how many items are wanted, if that is known: the first page has about as many.
     """
-    size = _FIRST_PAGE if last is None else min(last + _BESIDE, _LARGEST_PAGE)
+    return _pages(held, version, _first_page(last))
+
+
+def _first_page(last: int | None) -> int:
+    return _FIRST_PAGE if last is None else min(last + _BESIDE, _LARGEST_PAGE)
+
+
+def _pages(held: Stream, version: int, size: int) -> Iterator[tuple[int, Event]]:
     while version > 0:
+        size = min(size, _LARGEST_PAGE)
         start = max(version - size, 0)
-        for recorded in reversed(list(held.read(after=start, until=version))):
-            if (event := item_event(held, recorded)) is not None:
-                yield recorded.version, event
-        version, size = start, min(size * 4, _LARGEST_PAGE)
+        yield from _page(held, list(held.read(after=start, until=version)))
+        version, size = start, size * 4
+
+
+def _page(held: Stream, page: Sequence[RecordedEvent]) -> Iterator[tuple[int, Event]]:
+    for recorded in reversed(page):
+        if (event := item_event(held, recorded)) is not None:
+            yield recorded.version, event
 
 
 def _spilled(event: Event, spilled: dict[str, bytes]) -> Event:

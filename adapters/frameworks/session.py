@@ -112,9 +112,9 @@ class ItemSession:
         """Return what a stream keeps under a name (None: nothing), and the version it was read at."""
 
         def read(held: Stream) -> tuple[Any, int]:
-            version = held.head().version
+            version, events = self.events.from_end(held)
             current = CurrentItems(self._framework, stream)
-            for at, event in backwards(held, version):
+            for at, event in events:
                 current.take(at, event)
                 if key in current.state or current.is_complete:
                     break
@@ -185,14 +185,14 @@ class ItemSession:
         It costs what the session holds: each event is read once.
         """
         return self.events.attempt(
-            lambda held: streams_held(self._framework, backwards(held, held.head().version))
+            lambda held: streams_held(self._framework, self.events.from_end(held)[1])
         )
 
     def holds_anything(self) -> bool:
         """Whether anything was recorded since the session was last deleted."""
 
         def look(held: Stream) -> bool:
-            for _, event in backwards(held, held.head().version, last=1):
+            for _, event in self.events.from_end(held, last=1)[1]:
                 match event:
                     case ItemRecorded() | StatePut():
                         return True
@@ -241,9 +241,12 @@ class ItemSession:
         return known, version
 
     def _load(self, held: Stream, stream: str, last: int | None, until: int | None) -> Loaded:
-        version = held.head().version if until is None else until
+        if until is None:
+            version, events = self.events.from_end(held, last)
+        else:
+            version, events = until, backwards(held, until, last)
         current = CurrentItems(self._framework, stream, last)
-        for at, event in backwards(held, version, last):
+        for at, event in events:
             if current.is_complete:
                 break
             current.take(at, event)
@@ -252,8 +255,9 @@ class ItemSession:
 
     def _held_at(self, held: Stream, stream: str, version: int) -> tuple[HeldItem | None, int]:
         """Return the item that a stream holds at a version, and the version it was read at."""
-        current, end = CurrentItems(self._framework, stream), held.head().version
-        for at, event in backwards(held, end):
+        current = CurrentItems(self._framework, stream)
+        end, events = self.events.from_end(held)
+        for at, event in events:
             if at < version:
                 break
             current.take(at, event)
