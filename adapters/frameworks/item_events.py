@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from itertools import chain
 from typing import Any, Final, TypeVar
+from uuid import UUID
 
 from onrecord.adapters.streams.stream import Done, Stream, stored_again
 from onrecord.domain import jsontext
@@ -50,16 +51,23 @@ class ItemEvents:
         self._seen = 0
         self._lock = threading.Lock()
 
-    def append(self, events: Sequence[Event], expected_version: int | None) -> Done:
+    def append(
+        self,
+        events: Sequence[Event],
+        expected_version: int | None,
+        conversation_id: UUID | None = None,
+    ) -> Done:
         """Record events, all or none.
 
-        VersionConflict where `expected_version` was given and is not the last one; MalformedJson or
-        InvalidContent for what is no JSON.
+        VersionConflict where `expected_version` was given and is not the last one, or is of another
+        conversation than the one that was given; MalformedJson or InvalidContent for what is no JSON.
         """
         spilled: dict[str, bytes] = {}
         ready = tuple(_spilled(event, spilled) for event in events)
 
         def append(held: Stream) -> Done:
+            if conversation_id is not None and held.found() != conversation_id:
+                raise VersionConflict(expected_version or 0, _version_of(held))
             for data in spilled.values():
                 held.put([data])
             return held.append(*ready, expected_version=expected_version)

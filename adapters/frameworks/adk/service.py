@@ -17,8 +17,8 @@ from typing import Any, Final, Literal, TypeVar
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
+from onrecord.adapters.frameworks.adk.shared_state import FRAMEWORK
 from onrecord.adapters.frameworks.adk.stored_session import (
-    FRAMEWORK,
     SessionEnd,
     SessionId,
     StoredSession,
@@ -183,7 +183,7 @@ class OnrecordSessionService(BaseSessionService):
     ) -> SessionEnd | None:
         """Record an event and return the session's end; None where the session has the event."""
         while True:
-            stored = self._stored.load(sid, 1)
+            stored = self._stored.known(sid, marker, event) or self._stored.load(sid, 1)
             if stored is None:
                 raise SessionNotFoundError(f"Session {sid.session_id} not found.")
             if stored.events and stored.events[-1].item == event:

@@ -9,11 +9,21 @@ was recorded later than the event stays. A summary of the state stands in the lo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast
-from uuid import uuid4
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeVar, cast
+from uuid import UUID, uuid4
 
-from onrecord.adapters.frameworks.item_events import backwards
+from onrecord.adapters.frameworks.adk.known_ends import KnownEnds
+from onrecord.adapters.frameworks.adk.shared_state import (
+    FRAMEWORK,
+    SHARED,
+    SUMMARY,
+    State,
+    no_state,
+    shared_state,
+)
+from onrecord.adapters.frameworks.item_events import ItemEvents
 from onrecord.adapters.frameworks.session import ItemSession, NewItem
 from onrecord.adapters.frameworks.sessions import Sessions
 from onrecord.adapters.streams.stream import Done, Stream
@@ -28,29 +38,11 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import Duplicate
 from onrecord.projections.frameworks.current_items import CurrentItems, HeldItem
 
-FRAMEWORK: Final = "google-adk"
-
-_SUMMARY: Final = "summary"
-_SHARED: Final = "state"
-"""The stream of an app's or a user's conversation: its items are no events of ADK."""
-_MOST_UNSUMMARISED: Final = 64
-
-State: TypeAlias = dict[str, Any]
 T = TypeVar("T")
 
-
-class _SharedState(NamedTuple):
-    """The state of an app or a user, and when the event was recorded that says each value of it."""
-
-    values: State
-    recorded_at: dict[str, int]
-
-    def take(self, delta: State, recorded_at: int) -> None:
-        """Take up what an event says, where no later one said another value."""
-        for name, value in delta.items():
-            if recorded_at >= self.recorded_at.get(name, 0):
-                self.values[name] = value
-                self.recorded_at[name] = recorded_at
+_MOST_UNSUMMARISED: Final = 64
+_MOST_KNOWN: Final = 1024
+"""Sessions whose ends a process knows: that of another one is read."""
 
 
 class SessionId(NamedTuple):
@@ -92,11 +84,17 @@ class SessionEnd(NamedTuple):
 class StoredSession:
     """A session at a version: its end, its own state, and the last events that were asked for."""
 
+    conversation_id: UUID
     version: int
     end: SessionEnd
     unsummarised: int
     state: State
     events: tuple[HeldItem, ...]
+
+    @property
+    def is_summary_due(self) -> bool:
+        """Whether the next event brings a summary of the state."""
+        return self.unsummarised >= _MOST_UNSUMMARISED
 
 
 class StoredSessions:
@@ -105,6 +103,7 @@ class StoredSessions:
     def __init__(self, sessions: Sessions) -> None:
         """Find sessions by their ids."""
         self.sessions = sessions
+        self._ends = KnownEnds[SessionId, StoredSession](_MOST_KNOWN)
 
     def of(self, sid: SessionId) -> ItemSession:
         """Return a session's conversation."""
@@ -121,10 +120,21 @@ class StoredSessions:
 
         The state of its app and user has by then what its last event says of it.
         """
-        stored = self._read(lambda held: _load(held, last), "session", *sid)
+        stored = self._read(partial(_load, last=last), "session", *sid)
         if stored is not None:
             self.share(sid, stored.end)
+            self._know(sid, stored)
         return stored
+
+    def known(self, sid: SessionId, marker: str | None, event: JsonObject) -> StoredSession | None:
+        """Return a session as this process last saw it, if it ended at a marker, and an event can follow.
+
+        Its state and events are not in it. Nobody else finds it until it is known again.
+        """
+        known = self._ends.take(sid)
+        if known is None or known.is_summary_due or known.end.marker != marker:
+            return None
+        return None if known.end.event_id == event["id"] else known
 
     def create(self, sid: SessionId, state: State, now: float) -> StoredSession | None:
         """Begin a session; None where there is one of this id."""
@@ -140,7 +150,7 @@ class StoredSessions:
             if self.load(sid, 0) is not None:
                 return None
             try:
-                self.of(sid).record(state={_SUMMARY: summary}, expected_version=version)
+                self.of(sid).record(state={SUMMARY: summary}, expected_version=version)
             except VersionConflict:
                 continue
             return self.load(sid, 0)
@@ -152,29 +162,22 @@ class StoredSessions:
         event of this id that says something else: this one is kept beside the session.
         """
         session, new = self.of(sid), NewItem(event, event["id"])
-        state = split(delta_of(event))
         item = ItemRecorded(framework=FRAMEWORK, item_id=new.item_id, item=event)
-        if stored.unsummarised < _MOST_UNSUMMARISED:
-            events: tuple[ItemRecorded | StatePut, ...] = (item,)
-        else:
-            summary = {
-                "creation": stored.end.creation,
-                "updated": event["timestamp"],
-                "state": stored.state | state.session,
-                "latest": delta_of(event),
-                "last_event_id": event["id"],
-            }
-            events = (item, StatePut(framework=FRAMEWORK, key=_SUMMARY, value=summary))
+        summary = (_summary_with(event, stored),) if stored.is_summary_due else ()
         try:
-            done: Done | None = session.events.append(events, stored.version)
+            done: Done | None = session.events.append(
+                (item, *summary), stored.version, stored.conversation_id
+            )
         except IdempotencyMismatch:
             done = None
         if done is None or isinstance(done, Duplicate):
-            done = self._append_known(session, new, stored.version)
+            summary, done = (), self._append_known(session, new, stored.version)
         if done is None:
             return None
         end = _end_with(event, stored.end.creation, done.first)
         self.share(sid, end)
+        unsummarised = 0 if summary else stored.unsummarised + 1
+        self._know(sid, replace(stored, version=done.last, end=end, unsummarised=unsummarised))
         return end
 
     def has(self, sid: SessionId, stored: StoredSession, event: JsonObject) -> bool:
@@ -200,16 +203,22 @@ class StoredSessions:
 
     def app_state(self, app_name: str) -> State:
         """Return the state of an app."""
-        return self._read(_shared, "app", app_name)[0].values
+        return self._read(shared_state, "app", app_name)[0].values
 
     def user_state(self, app_name: str, user_id: str) -> State:
         """Return the state of a user of an app."""
-        return self._read(_shared, "user", app_name, user_id)[0].values
+        return self._read(shared_state, "user", app_name, user_id)[0].values
 
-    def _read(self, act: Callable[[Stream], T], *outer_id: str) -> T:
+    def _know(self, sid: SessionId, stored: StoredSession) -> None:
+        """Know where a session ends, but nothing that it says: any process may have it forgotten."""
+        end = stored.end._replace(delta={})
+        self._ends.put(sid, replace(stored, end=end, state={}, events=()))
+
+    def _read(self, act: Callable[[ItemEvents, Stream], T], *outer_id: str) -> T:
         """Return what is read in a conversation; CorruptRecord names its key."""
+        events = self.sessions.session(*outer_id).events
         try:
-            return self.sessions.session(*outer_id).events.attempt(act)
+            return events.attempt(partial(act, events))
         except CorruptRecord as exc:
             raise CorruptRecord(f"in {self.sessions.key(*outer_id)}: {exc}") from exc
 
@@ -229,13 +238,13 @@ class StoredSessions:
         self, outer_id: tuple[str, ...], name: str, delta: State, origin: ItemSession, said: int
     ) -> None:
         """Record in a shared conversation what the event at version `said` of a session says of it."""
-        state, taken, version = self._read(_shared, *outer_id)
+        state, taken, version = self._read(shared_state, *outer_id)
         if name in taken:
             return
         at = origin.events.attempt(lambda held: _recorded_at(held, said))
         shared = self.sessions.session(*outer_id)
         taking = {"delta": delta, "recorded_at": at}
-        item = ItemRecorded(framework=FRAMEWORK, stream=_SHARED, item_id=name, item=taking)
+        item = ItemRecorded(framework=FRAMEWORK, stream=SHARED, item_id=name, item=taking)
         done = shared.events.append((item,), None)
         if isinstance(done, Duplicate) or len(taken) < _MOST_UNSUMMARISED:
             return
@@ -243,8 +252,8 @@ class StoredSessions:
         try:
             # What others took up since is not in the summary: then the next one makes it.
             shared.record(
-                stream=_SHARED,
-                state={_SUMMARY: state._asdict()},
+                stream=SHARED,
+                state={SUMMARY: state._asdict()},
                 expected_version=version + 1,
             )
         except VersionConflict:
@@ -276,31 +285,42 @@ def delta_of(event: JsonObject) -> State:
             return {}
 
 
-def _load(held: Stream, last: int | None) -> StoredSession | None:
-    version = held.head().version
+def _summary_with(event: JsonObject, stored: StoredSession) -> StatePut:
+    """Return the summary of a session and of the event that comes behind it."""
+    summary = {
+        "creation": stored.end.creation,
+        "updated": event["timestamp"],
+        "state": stored.state | split(delta_of(event)).session,
+        "latest": delta_of(event),
+        "last_event_id": event["id"],
+    }
+    return StatePut(framework=FRAMEWORK, key=SUMMARY, value=summary)
+
+
+def _load(own: ItemEvents, held: Stream, last: int | None) -> StoredSession | None:
+    # The last summary stands among so many.
+    at_least = None if last is None else max(last, _MOST_UNSUMMARISED)
+    version, told = own.from_end(held, at_least)
     wanted, recent, marked = CurrentItems(FRAMEWORK, last=last), CurrentItems(FRAMEWORK), 0
-    for at, event in backwards(held, version, last):
+    for at, event in told:
         wanted.take(at, event)
-        if _SUMMARY not in recent.state:
+        if SUMMARY not in recent.state:
             recent.take(at, event)
             marked = at
-        if recent.cleared or (_SUMMARY in recent.state and wanted.is_complete):
+        if recent.cleared or (SUMMARY in recent.state and wanted.is_complete):
             break
-    summary: Any = recent.state.get(_SUMMARY)
+    summary: Any = recent.state.get(SUMMARY)
     if summary is None:
         return None
+    state, end = _folded(_summary(summary), marked, tuple(reversed(recent.items)))
     events = tuple(reversed(wanted.items))
-    return _folded(_summary(summary), marked, tuple(reversed(recent.items)), events, version)
+    return StoredSession(held.conversation_id, version, end, version - marked, state, events)
 
 
 def _folded(
-    summary: JsonObject,
-    marked: int,
-    recent: tuple[HeldItem, ...],
-    events: tuple[HeldItem, ...],
-    version: int,
-) -> StoredSession:
-    """Return a session from its last summary, which stands at a version, and the events behind that."""
+    summary: JsonObject, marked: int, recent: tuple[HeldItem, ...]
+) -> tuple[State, SessionEnd]:
+    """Return the state and the end by a session's last summary, at a version, and the events behind it."""
     state: State = dict(summary["state"])
     for held in recent:
         state |= split(delta_of(held.item)).session
@@ -310,7 +330,7 @@ def _folded(
     else:
         last_id, latest = summary["last_event_id"], summary["latest"]
         end = SessionEnd(creation, last_id, summary["updated"], latest, marked)
-    return StoredSession(version, end, version - marked, state, events)
+    return state, end
 
 
 def _end_with(event: JsonObject, creation: str, version: int) -> SessionEnd:
@@ -347,49 +367,7 @@ def _summary(value: object) -> JsonObject:
         }:
             return cast("JsonObject", value)
         case _:
-            raise _no_state("the summary of the session")
-
-
-def _no_state(what: str) -> CorruptRecord:
-    return CorruptRecord(
-        f"{what} is none that can be read: redact the version at which another program put it"
-    )
-
-
-def _shared(held: Stream) -> tuple[_SharedState, set[str], int]:
-    """Return the state of an app or a user, the names of what it took up lately, and the version."""
-    version = held.head().version
-    current = CurrentItems(FRAMEWORK, _SHARED)
-    for at, event in backwards(held, version):
-        current.take(at, event)
-        if _SUMMARY in current.state or current.is_complete:
-            break
-    state = _shared_summary(current.state.get(_SUMMARY))
-    for each in reversed(current.items):
-        state.take(*_taking(each))
-    return state, {each.item_id or "" for each in current.items}, version
-
-
-def _shared_summary(value: Any) -> _SharedState:
-    match value:
-        case None:
-            return _SharedState({}, {})
-        case {"values": {}, "recorded_at": {}}:
-            summary = cast("JsonObject", value)
-            if all(isinstance(time, int) for time in summary["recorded_at"].values()):
-                return _SharedState(dict(summary["values"]), dict(summary["recorded_at"]))
-        case _:
-            pass
-    raise _no_state("the summary of the state")
-
-
-def _taking(held: HeldItem) -> tuple[State, int]:
-    """Return what an event said of the state, and when that was recorded."""
-    match held.item:
-        case {"delta": {**delta}, "recorded_at": int(recorded_at)}:
-            return cast("State", delta), recorded_at
-        case _:
-            raise _no_state(f"the change of the state at version {held.version}")
+            raise no_state("the summary of the session")
 
 
 def _recorded_at(held: Stream, version: int) -> int:
