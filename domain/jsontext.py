@@ -15,6 +15,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NoReturn, TypeAlias, cast
 
+from pydantic_core import from_json
+
 from onrecord.domain.errors import MalformedJson
 
 JsonObject: TypeAlias = dict[str, Any]
@@ -161,6 +163,17 @@ def read_bounded(text: bytes | str) -> Any:
     if _may_be_deep(text) and _is_deep(value):
         raise MalformedJson(f"nested more than {DEEPEST} levels deep: flatten it")
     return value
+
+
+def gives_back(text: bytes, value: Any) -> bool:
+    """Whether a JSON text is read as that value; MalformedJson as `read_bounded`."""
+    try:
+        # The fast reader does not see what the text has twice, but then the value differs.
+        if not _may_be_deep(text) and from_json(text) == value:
+            return True
+    except ValueError:
+        pass  # A lone surrogate is legal JSON, but not for the fast reader.
+    return bool(read_bounded(text) == value)
 
 
 def read_bounded_object(text: bytes | str) -> JsonObject:

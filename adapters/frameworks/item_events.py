@@ -176,7 +176,7 @@ def _json_of(value: Any) -> bytes:
         text = jsontext.write(value)
     except RecursionError:
         raise MalformedJson("nested too deeply to be kept: flatten it") from None
-    if jsontext.read_bounded(text) != value:
+    if not jsontext.gives_back(text, value):
         raise InvalidContent("an item is JSON: keys are texts, lists are lists")
     return text
 

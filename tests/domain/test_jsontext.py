@@ -34,6 +34,24 @@ def test_lone_surrogates_and_huge_integers_survive() -> None:
     assert jsontext.write(jsontext.read(text)) == text
 
 
+@given(values)
+def test_a_text_gives_back_what_was_written(value: object) -> None:
+    text = jsontext.write(value)
+    assert jsontext.gives_back(text, value) is (jsontext.read(text) == value)
+    assert not jsontext.gives_back(text, [value])
+
+
+@pytest.mark.parametrize("lost", [(1, 2), {1: "a"}, {None: 1}, "\ud83d\ude00", ["\ud83d\ude00"]])
+def test_a_text_does_not_give_back_what_json_does_not_tell(lost: object) -> None:
+    assert not jsontext.gives_back(jsontext.write(lost), lost)
+
+
+def test_a_text_that_could_not_be_read_later_gives_back_nothing() -> None:
+    for text in (b'{"1":"a","1":"a"}', b"[" * 201 + b"]" * 201):
+        with pytest.raises(MalformedJson):
+            jsontext.gives_back(text, {1: "a", "1": "a"})
+
+
 def test_keys_keep_their_order() -> None:
     assert list(jsontext.read(b'{"b":1,"a":2}')) == ["b", "a"]
 
