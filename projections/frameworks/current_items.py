@@ -73,14 +73,16 @@ class CurrentItems:
 
     def take(self, version: int, event: Event | Unrecognised | Erased) -> None:
         """Take the event that comes before all that were taken."""
-        if isinstance(event, Unrecognised | Erased) or event.line is not None:
-            return
-        # Most events are items that name no other: asking each what it names takes its time.
-        if self.is_complete or not (_names_none(event) or refers_back(event, version)):
+        # Most events are items: to ask each what else it may be takes its time.
+        if isinstance(event, ItemRecorded):
+            self._take_item(version, event)
+        elif not isinstance(event, Unrecognised | Erased):
+            self._take_other(version, event)
+
+    def _take_other(self, version: int, event: Event) -> None:
+        if self.is_complete or event.line is not None or not refers_back(event, version):
             return
         match event:
-            case ItemRecorded():
-                self._take_item(version, event)
             case ItemWithdrawn() | ContentRedacted():
                 self._withdrawn.add(event.version)
             case ItemAmended() if version not in self._withdrawn:
@@ -101,7 +103,11 @@ class CurrentItems:
         return framework == self.framework and stream == self.stream
 
     def _take_item(self, version: int, event: ItemRecorded) -> None:
-        if not self._is_of(event.framework, event.stream) or event.beside is not None:
+        if self.is_complete or not self._is_of(event.framework, event.stream):
+            return
+        if event.beside is not None or event.line is not None:
+            return
+        if event.after is not None and not refers_back(event, version):
             return
         if version in self._withdrawn or not self._is_kept(version):
             return
@@ -143,10 +149,6 @@ def streams_held(framework: str, events: Iterable[tuple[int, Event]]) -> list[st
             case _:
                 continue
     return [name for name in sorted(begun, key=begun.__getitem__) if streams[name].items]
-
-
-def _names_none(event: Event) -> bool:
-    return isinstance(event, ItemRecorded) and event.after is None and event.beside is None
 
 
 def _is_within(version: int, ranges: Iterable[tuple[int, int]]) -> bool:
