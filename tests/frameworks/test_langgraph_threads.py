@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 from pathlib import Path
+from threading import Thread
 from typing import Any, cast
 from uuid import UUID
 
@@ -17,12 +18,13 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
 import onrecord
 from onrecord.adapters.store import Store, backend_of
+from onrecord.domain.items import ItemRecorded
 from onrecord.frameworks.langgraph import OnrecordSaver
 from tests.adapters.frameworks.sessions_places import store_of
 from tests.contract.places import Place
 from tests.frameworks.recorded_blocks import recorded_kinds
 from tests.frameworks.threads import checkpoint, config, graph_of, prompt, put, values_of
-from tests.patience import join_process, until
+from tests.patience import join, join_process, until
 
 
 @pytest.fixture
@@ -146,6 +148,26 @@ async def test_what_was_cancelled_is_recorded_or_not_but_no_half_of_it(
             await putting
         found = await thread.aget_tuple(config(at=f"{attempt:04}"))
         assert found is None or values_of(found) == {"a": ["x"] * 9, "b": 1}
+
+
+def test_writes_of_several_threads_are_recorded_in_the_order_in_which_they_were_put(
+    thread: OnrecordSaver, sqlite_store: Store
+) -> None:
+    order = thread._thread("one").order_of_writes  # pyright: ignore[reportPrivateUsage]
+
+    def put_writes(number: int) -> None:
+        thread.put_writes(config(at="0001"), [("a", number)], f"task {number}")
+
+    with order.held():
+        writers = [Thread(target=put_writes, args=(number,)) for number in range(5)]
+        for waiting, writer in enumerate(writers, start=1):
+            writer.start()
+            until(lambda waiting=waiting: order.waiting == waiting)  # type: ignore[misc]
+    put_writes(5)
+    join(*writers)
+    events = sqlite_store.conversation(thread.conversation_key("one")).events()
+    items = [event for each in events if isinstance(event := each.event(), ItemRecorded)]
+    assert [item.item["task_id"] for item in items] == [f"task {number}" for number in range(6)]
 
 
 def size_of(store: Store, key: str) -> int:

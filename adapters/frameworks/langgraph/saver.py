@@ -110,7 +110,7 @@ class OnrecordSaver(BaseCheckpointSaver[str]):
         thread = self._thread(thread_id)
         # LangGraph puts the writes of one step after another by several threads. Coroutines have no lock here:
         # one that waits for a commit would stop the others of its loop.
-        with thread.order_of_writes:
+        with thread.order_of_writes.held():
             thread.put_writes(namespace, self._writes(config, writes, task_id, task_path))
 
     # Many.

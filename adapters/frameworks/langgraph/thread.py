@@ -7,7 +7,6 @@ writer was first: a list says what it takes over from the list before it.
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,6 +14,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from onrecord.adapters.frameworks.item_events import forwards
 from onrecord.adapters.frameworks.langgraph.delta_history import ChannelHistory, delta_history
+from onrecord.adapters.frameworks.langgraph.fair_lock import FairLock
 from onrecord.adapters.frameworks.langgraph.new_checkpoints import NewCheckpoint, checkpoint_item
 from onrecord.adapters.frameworks.langgraph.thread_log import (
     FRAMEWORK,
@@ -61,7 +61,7 @@ class CheckpointThread:
         # Who is amid a use has one for himself: nobody waits for another one's read or commit, which
         # on an event loop would stop both.
         self._logs: list[CheckpointLog] = []
-        self.order_of_writes = threading.Lock()
+        self.order_of_writes = FairLock()
         """Held by threads that put writes, so that these are recorded in the order in which they were put."""
 
     def put(self, namespace: str, new: NewCheckpoint) -> None:
