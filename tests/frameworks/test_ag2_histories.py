@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
-import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,7 +29,6 @@ from tests.adapters.frameworks.sessions_places import store_of
 from tests.contract.places import Place, prepared
 from tests.frameworks.places import PLACES_OF_RULES
 from tests.frameworks.recorded_blocks import recorded_kinds
-from tests.patience import join_process, until
 
 
 @pytest.fixture(params=["their own", *PLACES_OF_RULES])
@@ -196,55 +192,3 @@ async def test_an_erased_stream_is_gone_and_begins_anew(
     await save(ours, "anew")
     assert (await texts(ours), await texts(ours, "two")) == (["anew"], ["kept"])
     assert sqlite_store.verify().is_whole
-
-
-def _save_many(place: Place, folder: Path, name: str, count: int) -> None:
-    with store_of(place.open(), folder) as store:
-        storage = OnrecordStorage(store)
-
-        async def run() -> None:
-            for number in range(count):
-                await save(storage, f"{name} {number}")
-
-        asyncio.run(run())
-
-
-def _held(place: Place, folder: Path) -> list[str]:
-    with store_of(place.open(), folder) as store:
-        return asyncio.run(texts(OnrecordStorage(store)))
-
-
-def test_two_processes_lose_nothing_and_double_nothing(
-    durable_place: Place, tmp_path: Path
-) -> None:
-    assert _held(durable_place, tmp_path) == []
-    spawn = multiprocessing.get_context("spawn")
-    writers = [
-        spawn.Process(target=_save_many, args=(durable_place, tmp_path, name, 100))
-        for name in ("a", "b")
-    ]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        join_process(writer)
-    assert [writer.exitcode for writer in writers] == [0, 0]
-    held = _held(durable_place, tmp_path)
-    for name in ("a", "b"):
-        own = [text for text in held if text.startswith(f"{name} ")]
-        assert own == [f"{name} {number}" for number in range(100)]
-    assert len(held) == 200
-
-
-def test_a_run_that_is_killed_leaves_a_history_that_loads(
-    durable_place: Place, tmp_path: Path
-) -> None:
-    assert _held(durable_place, tmp_path) == []
-    writer = multiprocessing.get_context("spawn").Process(
-        target=_save_many, args=(durable_place, tmp_path, "a", 100_000)
-    )
-    writer.start()
-    until(lambda: len(_held(durable_place, tmp_path)) >= 10, "the events")
-    os.kill(writer.pid or 0, signal.SIGKILL)
-    join_process(writer)
-    held = _held(durable_place, tmp_path)
-    assert held == [f"a {number}" for number in range(len(held))]

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
-import os
-import signal
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -27,7 +24,6 @@ from onrecord.frameworks.agent_framework import OnrecordHistoryProvider
 from tests.adapters.frameworks.sessions_places import store_of
 from tests.contract.places import Place
 from tests.frameworks.recorded_blocks import recorded_kinds
-from tests.patience import join_process, until
 
 
 class Answers(BaseChatClient[Any]):
@@ -187,56 +183,3 @@ async def test_an_erased_session_is_gone_and_begins_anew(
     await ours.save_messages("one", said("anew"))
     assert (await texts(ours), await texts(ours, "two")) == (["anew"], ["kept"])
     assert sqlite_store.verify().is_whole
-
-
-def _save_many(place: Place, folder: Path, name: str, count: int) -> None:
-    with store_of(place.open(), folder) as store:
-        provider = OnrecordHistoryProvider(store)
-
-        async def save() -> None:
-            for number in range(count):
-                await provider.save_messages("one", said(f"{name} {number}", f"{name} {number}'"))
-
-        asyncio.run(save())
-
-
-def _held(place: Place, folder: Path) -> list[str]:
-    with store_of(place.open(), folder) as store:
-        return asyncio.run(texts(OnrecordHistoryProvider(store)))
-
-
-def test_two_processes_lose_nothing_and_double_nothing(
-    durable_place: Place, tmp_path: Path
-) -> None:
-    assert _held(durable_place, tmp_path) == []
-    context = multiprocessing.get_context("spawn")
-    writers = [
-        context.Process(target=_save_many, args=(durable_place, tmp_path, name, 60))
-        for name in ("a", "b")
-    ]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        join_process(writer)
-    assert [writer.exitcode for writer in writers] == [0, 0]
-    held = _held(durable_place, tmp_path)
-    for name in ("a", "b"):
-        own = [text for text in held if text.startswith(f"{name} ") and not text.endswith("'")]
-        assert own == [f"{name} {number}" for number in range(60)]
-    assert len(held) == 240
-
-
-def test_a_run_that_is_killed_leaves_a_history_that_loads(
-    durable_place: Place, tmp_path: Path
-) -> None:
-    assert _held(durable_place, tmp_path) == []
-    writer = multiprocessing.get_context("spawn").Process(
-        target=_save_many, args=(durable_place, tmp_path, "a", 100_000)
-    )
-    writer.start()
-    until(lambda: len(_held(durable_place, tmp_path)) >= 10, "the messages")
-    os.kill(writer.pid or 0, signal.SIGKILL)
-    join_process(writer)
-    held = _held(durable_place, tmp_path)
-    assert held[::2] == [f"a {number}" for number in range(len(held) // 2)]
-    assert len(held) % 2 == 0

@@ -5,10 +5,6 @@ from __future__ import annotations
 import asyncio
 import importlib
 import inspect
-import multiprocessing
-import os
-import signal
-from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -21,7 +17,6 @@ from onrecord.frameworks.claude import ClaudeSessionStore, SessionKey
 from tests.adapters.frameworks.sessions_places import store_of
 from tests.contract.places import Place
 from tests.frameworks.recorded_blocks import recorded_kinds
-from tests.patience import join_process, until
 
 # Not imported by name: the environment of the type checkers does not have it.
 sdk: Any = importlib.import_module("claude_agent_sdk")
@@ -243,68 +238,6 @@ async def test_what_was_cancelled_is_recorded_or_not_but_no_half_of_it(
         assert there % 10 == 0
         await sessions.append(KEY, batch)
         assert len(await uuids(sessions)) == (attempt + 1) * 10
-
-
-def _append_many(place: Place, folder: Path, name: str, count: int) -> None:
-    with store_of(place.open(), folder) as store:
-        sessions = ClaudeSessionStore(store)
-
-        async def append() -> None:
-            for number in range(count):
-                await sessions.append(KEY, [entry(number, uuid=f"{name}-{number}")])
-
-        asyncio.run(append())
-
-
-def test_two_processes_lose_nothing_and_double_nothing(
-    durable_place: Place, tmp_path: Path
-) -> None:
-    with store_of(durable_place.open(), tmp_path):
-        pass
-    context = multiprocessing.get_context("spawn")
-    writers = [
-        context.Process(target=_append_many, args=(durable_place, tmp_path, name, 200))
-        for name in ("a", "b")
-    ]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        join_process(writer)
-    assert [writer.exitcode for writer in writers] == [0, 0]
-    with store_of(durable_place.open(), tmp_path) as store:
-        found = asyncio.run(uuids(ClaudeSessionStore(store)))
-    for name in ("a", "b"):
-        own = [uuid for uuid in found if uuid.startswith(name)]
-        assert own == [f"{name}-{number}" for number in range(200)]
-    assert len(found) == 400
-
-
-def _has(sessions: ClaudeSessionStore, uuid: str) -> bool:
-    return uuid in asyncio.run(uuids(sessions))
-
-
-def test_a_writer_that_is_killed_leaves_a_session_that_loads(
-    durable_place: Place, tmp_path: Path
-) -> None:
-    with store_of(durable_place.open(), tmp_path):
-        pass
-    context = multiprocessing.get_context("spawn")
-    for number in range(3):
-        writer = context.Process(
-            target=_append_many, args=(durable_place, tmp_path, f"k{number}", 100_000)
-        )
-        writer.start()
-        with store_of(durable_place.open(), tmp_path) as store:
-            sessions = ClaudeSessionStore(store)
-            until(partial(_has, sessions, f"k{number}-5"), "the entry")
-        os.kill(writer.pid or 0, signal.SIGKILL)
-        join_process(writer)
-    with store_of(durable_place.open(), tmp_path) as store:
-        sessions = ClaudeSessionStore(store)
-        found = asyncio.run(uuids(sessions))
-        asyncio.run(sessions.append(KEY, [entry(0)]))
-        assert asyncio.run(uuids(sessions)) == [*found, "uuid-0"]
-    assert len(set(found)) == len(found)
 
 
 async def test_each_kind_of_block_comes_back_as_it_was(sqlite_store: Store) -> None:

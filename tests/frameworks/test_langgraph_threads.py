@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
-import os
-import signal
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any, cast
@@ -22,9 +20,10 @@ from onrecord.domain.items import ItemRecorded
 from onrecord.frameworks.langgraph import OnrecordSaver
 from tests.adapters.frameworks.sessions_places import store_of
 from tests.contract.places import Place
+from tests.frameworks.processes import run_apart, run_until
 from tests.frameworks.recorded_blocks import recorded_kinds
 from tests.frameworks.threads import checkpoint, config, graph_of, prompt, put, values_of
-from tests.patience import join, join_process, until
+from tests.patience import join, until
 
 
 @pytest.fixture
@@ -280,16 +279,8 @@ def test_two_processes_lose_nothing_and_double_nothing(
     durable_place: Place, tmp_path: Path
 ) -> None:
     assert _held(durable_place, tmp_path, "a") == []
-    context = multiprocessing.get_context("spawn")
-    writers = [
-        context.Process(target=_put_many, args=(durable_place, tmp_path, name, 100))
-        for name in ("a", "b")
-    ]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        join_process(writer)
-    assert [writer.exitcode for writer in writers] == [0, 0]
+    put_many = partial(_put_many, durable_place, tmp_path)
+    run_apart(partial(put_many, "a", 100), partial(put_many, "b", 100))
     for name in ("a", "b"):
         held = _held(durable_place, tmp_path, name)
         assert [values_of(each)["a"] for each in held] == [
@@ -311,13 +302,10 @@ def test_a_run_that_is_killed_leaves_a_thread_that_runs_on(
     durable_place: Place, tmp_path: Path
 ) -> None:
     assert _held(durable_place, tmp_path, "") == []
-    writer = multiprocessing.get_context("spawn").Process(
-        target=_run_on, args=(durable_place, tmp_path, 100_000)
+    run_until(
+        lambda: len(_held(durable_place, tmp_path, "")) >= 10,
+        partial(_run_on, durable_place, tmp_path, 100_000),
     )
-    writer.start()
-    until(lambda: len(_held(durable_place, tmp_path, "")) >= 10, "the checkpoints")
-    os.kill(writer.pid or 0, signal.SIGKILL)
-    join_process(writer)
     with store_of(durable_place.open(), tmp_path) as store:
         saver = OnrecordSaver(store)
         graph = graph_of(saver)

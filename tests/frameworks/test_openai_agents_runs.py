@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 from uuid import UUID
@@ -18,7 +18,7 @@ from onrecord.adapters.store import Store
 from onrecord.frameworks.openai_agents import OnrecordSession
 from tests.adapters.frameworks.sessions_places import store_of
 from tests.contract.places import Place
-from tests.patience import join_process
+from tests.frameworks.processes import run_apart
 
 
 class Customer(NamedTuple):
@@ -219,16 +219,8 @@ def test_two_processes_on_a_branch_lose_nothing_and_double_nothing(
 
     with store_of(durable_place.open(), tmp_path) as store:
         asyncio.run(begin(OnrecordSession("one", store)))
-    context = multiprocessing.get_context("spawn")
-    writers = [
-        context.Process(target=_add_to_branch, args=(durable_place, tmp_path, name, 50))
-        for name in ("a", "b")
-    ]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        join_process(writer)
-    assert [writer.exitcode for writer in writers] == [0, 0]
+    add = partial(_add_to_branch, durable_place, tmp_path)
+    run_apart(partial(add, "a", 50), partial(add, "b", 50))
     with store_of(durable_place.open(), tmp_path) as store:
         held = asyncio.run(contents(OnrecordSession("one", store), branch_id="other"))
     assert held[0] == "one"

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
-import os
-import signal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -25,9 +22,7 @@ import onrecord
 from onrecord.adapters.store import Store, backend_of
 from onrecord.frameworks.openai_agents import OnrecordSession
 from tests.adapters.frameworks.sessions_places import store_of
-from tests.contract.places import Place
 from tests.frameworks.recorded_blocks import recorded_kinds
-from tests.patience import join_process, until
 
 
 @pytest.fixture
@@ -224,56 +219,3 @@ async def test_an_erased_session_is_gone_and_begins_anew(sqlite_store: Store) ->
     await session.add_items(items(3))
     assert (await session.get_items(), await other.get_items()) == (items(3), items(2))
     assert sqlite_store.verify().is_whole
-
-
-def _add_many(place: Place, folder: Path, name: str, count: int) -> None:
-    with store_of(place.open(), folder) as store:
-        session = OnrecordSession("one", store)
-
-        async def add() -> None:
-            for number in range(count):
-                await session.add_items([item(number, name=name), item(number, name=name)])
-
-        asyncio.run(add())
-
-
-def _held(place: Place, folder: Path) -> list[Any]:
-    with store_of(place.open(), folder) as store:
-        return list(asyncio.run(OnrecordSession("one", store).get_items()))
-
-
-def test_two_processes_lose_nothing_and_double_nothing(
-    durable_place: Place, tmp_path: Path
-) -> None:
-    assert _held(durable_place, tmp_path) == []
-    context = multiprocessing.get_context("spawn")
-    writers = [
-        context.Process(target=_add_many, args=(durable_place, tmp_path, name, 100))
-        for name in ("a", "b")
-    ]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        join_process(writer)
-    assert [writer.exitcode for writer in writers] == [0, 0]
-    held = _held(durable_place, tmp_path)
-    for name in ("a", "b"):
-        own = [each for each in held if each["name"] == name]
-        assert own == [item(number // 2, name=name) for number in range(200)]
-    assert len(held) == 400
-
-
-def test_a_run_that_is_killed_leaves_a_session_that_loads(
-    durable_place: Place, tmp_path: Path
-) -> None:
-    assert _held(durable_place, tmp_path) == []
-    writer = multiprocessing.get_context("spawn").Process(
-        target=_add_many, args=(durable_place, tmp_path, "a", 100_000)
-    )
-    writer.start()
-    until(lambda: len(_held(durable_place, tmp_path)) >= 10, "the items")
-    os.kill(writer.pid or 0, signal.SIGKILL)
-    join_process(writer)
-    held = _held(durable_place, tmp_path)
-    assert held == [item(number // 2, name="a") for number in range(len(held))]
-    assert len(held) % 2 == 0

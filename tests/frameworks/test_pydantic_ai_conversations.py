@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
-import os
-import signal
 from pathlib import Path
 from typing import Any, cast
 from uuid import UUID
@@ -36,7 +33,6 @@ from tests.adapters.frameworks.sessions_places import store_of
 from tests.contract.places import Place
 from tests.frameworks.recorded_blocks import recorded_kinds
 from tests.frameworks.turns import texts, turn
-from tests.patience import join_process, until
 
 
 @pytest.fixture
@@ -187,61 +183,3 @@ async def test_an_entry_is_found_by_a_process_that_never_saw_it(
     fresh = OnrecordConversationStore(sqlite_store)
     assert await fresh.read_entry(first.id) == first
     assert await fresh.read_history(last.id) == [first, last]
-
-
-def _turns(place: Place, folder: Path, name: str, count: int) -> None:
-    with store_of(place.open(), folder) as store:
-        ours = OnrecordConversationStore(store)
-
-        async def run() -> None:
-            done = 0
-            while done < count:
-                try:
-                    await turn(ours, f"{name} {done}")
-                except ConversationConflict:
-                    continue
-                done += 1
-
-        asyncio.run(run())
-
-
-def _held(place: Place, folder: Path) -> list[str]:
-    with store_of(place.open(), folder) as store:
-        return asyncio.run(texts(OnrecordConversationStore(store))) or []
-
-
-def test_two_processes_lose_nothing_and_double_nothing(
-    durable_place: Place, tmp_path: Path
-) -> None:
-    assert _held(durable_place, tmp_path) == []
-    context = multiprocessing.get_context("spawn")
-    writers = [
-        context.Process(target=_turns, args=(durable_place, tmp_path, name, 20))
-        for name in ("a", "b")
-    ]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        join_process(writer)
-    assert [writer.exitcode for writer in writers] == [0, 0]
-    held = _held(durable_place, tmp_path)
-    for name in ("a", "b"):
-        own = [text for text in held if text.startswith(f"{name} ")]
-        assert own == [f"{name} {number}" for number in range(20)]
-    assert len(held) == 80
-
-
-def test_a_run_that_is_killed_leaves_a_conversation_that_loads(
-    durable_place: Place, tmp_path: Path
-) -> None:
-    assert _held(durable_place, tmp_path) == []
-    writer = multiprocessing.get_context("spawn").Process(
-        target=_turns, args=(durable_place, tmp_path, "a", 100_000)
-    )
-    writer.start()
-    until(lambda: len(_held(durable_place, tmp_path)) >= 10, "the messages")
-    os.kill(writer.pid or 0, signal.SIGKILL)
-    join_process(writer)
-    held = _held(durable_place, tmp_path)
-    assert held[::2] == [f"a {number}" for number in range(len(held) // 2)]
-    assert len(held) % 2 == 0

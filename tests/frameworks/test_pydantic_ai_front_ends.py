@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import multiprocessing
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from starlette.requests import Request
 
 import onrecord
 from onrecord.frameworks.pydantic_ai import OnrecordConversationStore
-from tests.patience import join_process
+from tests.frameworks.processes import run_apart
 
 
 async def reply(messages: list[ModelMessage], _: AgentInfo) -> AsyncIterator[str]:
@@ -96,7 +96,7 @@ def history(folder: Path) -> list[str]:
     return [] if loaded is None else [text_of(message) for message in loaded.messages]
 
 
-def _post_apart(folder: Path, adapter: str, body: dict[str, Any]) -> None:
+def _must_post(folder: Path, adapter: str, body: dict[str, Any]) -> None:
     status, _ = post(folder, adapter, body)
     assert status == 200
 
@@ -109,12 +109,7 @@ def test_a_front_end_goes_on_with_another_process(
 ) -> None:
     status, streamed = post(tmp_path, adapter, body_of("Where is NW-1?", "m1"))
     assert (status, "answer" in streamed) == (200, True)
-    other = multiprocessing.get_context("spawn").Process(
-        target=_post_apart, args=(tmp_path, adapter, body_of("Sure?", "m2"))
-    )
-    other.start()
-    join_process(other)
-    assert other.exitcode == 0
+    run_apart(partial(_must_post, tmp_path, adapter, body_of("Sure?", "m2")))
     assert history(tmp_path) == ["Where is NW-1?", "answer 1", "Sure?", "answer 3"]
 
 
@@ -138,12 +133,7 @@ def test_an_answer_that_is_asked_for_again_in_another_process_branches_off_the_f
     first, _ = ids(tmp_path)
     # An edit is the same with other words: the message that is in the chat is submitted again.
     text = "Sure?" if trigger == "regenerate-message" else "Is it?"
-    other = multiprocessing.get_context("spawn").Process(
-        target=_post_apart, args=(tmp_path, "vercel", chat_body(text, "m2", trigger))
-    )
-    other.start()
-    join_process(other)
-    assert other.exitcode == 0
+    run_apart(partial(_must_post, tmp_path, "vercel", chat_body(text, "m2", trigger)))
     assert history(tmp_path) == ["Where is NW-1?", "answer 1", text, "answer 3"]
     again, left = ids(tmp_path)
     assert again[:2] == first[:2]
