@@ -10,13 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from onrecord.adapters.frameworks.langgraph.thread_log import (
-    CheckpointLog,
-    HeldCheckpoint,
-    HeldList,
-)
+from onrecord.adapters.frameworks.langgraph.checkpoint_reader import CheckpointReader
+from onrecord.adapters.frameworks.langgraph.thread_memory import HeldCheckpoint, HeldList
 from onrecord.adapters.frameworks.langgraph.typed_values import TypedValue
-from onrecord.adapters.streams.stream import Stream
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.frameworks.checkpoints import (
     NOWHERE,
@@ -38,22 +34,21 @@ class ChannelHistory:
 
 
 def delta_history(
-    log: CheckpointLog,
-    held: Stream,
+    reader: CheckpointReader,
     namespace: str,
     checkpoint_id: str | None,
     channels: Sequence[str],
 ) -> dict[str, ChannelHistory]:
     """Return the history of channels up to a checkpoint, whose own writes are not among it."""
     histories = {channel: ChannelHistory() for channel in channels}
-    start = log.checkpoint_or_newest(held, namespace, checkpoint_id)
+    start = reader.checkpoint_or_newest(namespace, checkpoint_id)
     remaining = set(channels if start is not None else ())
-    for ancestor in _ancestors(log, held, namespace, start):
+    for ancestor in _ancestors(reader, namespace, start):
         for item, write in reversed(standing_writes(list(ancestor.writes.values()))):
             if write.channel in remaining:
                 histories[write.channel].writes.append((item.task_id, write.value))
         for channel in list(remaining):
-            seed = _value(log, held, namespace, channel, ancestor)
+            seed = _value(reader, namespace, channel, ancestor)
             if seed is not None:
                 histories[channel].seed = seed
                 remaining.remove(channel)
@@ -65,22 +60,22 @@ def delta_history(
 
 
 def _value(
-    log: CheckpointLog, held: Stream, namespace: str, channel: str, checkpoint: HeldCheckpoint
+    reader: CheckpointReader, namespace: str, channel: str, checkpoint: HeldCheckpoint
 ) -> TypedValue | HeldList | None:
     ref = checkpoint.item.refs(checkpoint.at).get(channel)
     if ref is None or ref.at == NOWHERE:
         return None
-    return log.value(held, namespace, channel, ref.at)
+    return reader.value(namespace, channel, ref.at)
 
 
 def _ancestors(
-    log: CheckpointLog, held: Stream, namespace: str, start: HeldCheckpoint | None
+    reader: CheckpointReader, namespace: str, start: HeldCheckpoint | None
 ) -> Iterator[HeldCheckpoint]:
     """Yield what a checkpoint goes on from, the nearest first, by one walk from the end of the thread."""
     expected = None if start is None else start.item.parent_id
     seen: dict[str, tuple[int, CheckpointItem]] = {}
     writes: dict[str, dict[int, WritesItem]] = {}
-    items = log.items(held, namespace, taken_back=True)
+    items = reader.items(namespace, taken_back=True)
     while expected is not None:
         while expected not in seen:
             at, item = next(items, (0, None))
@@ -92,6 +87,6 @@ def _ancestors(
                 case None:
                     return
         at, item = seen.pop(expected)
-        there = {**log.early_writes(held, item), **writes.pop(expected, {})}
+        there = {**reader.early_writes(item), **writes.pop(expected, {})}
         yield HeldCheckpoint(at, item, dict(sorted(there.items())))
         expected = item.parent_id

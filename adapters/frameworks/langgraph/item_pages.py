@@ -21,9 +21,9 @@ _NEAR: Final = 8
 class ItemPages:
     """Items of a conversation; those whose versions fall are read together."""
 
-    def __init__(self, held: Stream) -> None:
+    def __init__(self, stream: Stream) -> None:
         """Read the conversation of a stream."""
-        self._held = held
+        self._stream = stream
         self._page: dict[int, RecordedEvent] = {}
         self._first, self._size = 0, 1
 
@@ -31,7 +31,7 @@ class ItemPages:
         """Return the item at a version as it was recorded, whatever became of it; None where there is none."""
         if (recorded := self._recorded(version)) is None:
             return None
-        event = item_event(self._held, recorded)
+        event = item_event(self._stream, recorded)
         return event.item if isinstance(event, ItemRecorded) else None
 
     def checkpoint(self, version: int) -> CheckpointItem:
@@ -54,6 +54,6 @@ class ItemPages:
             is_near = 0 <= self._first - version < max(self._size, _NEAR)
             self._size = min(self._size * 8, _LARGEST_PAGE) if is_near else 1
             self._first = max(version - self._size, 0)
-            read = self._held.read(after=self._first, until=version)
+            read = self._stream.read(after=self._first, until=version)
             self._page = {recorded.version: recorded for recorded in read}
         return self._page.get(version)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from onrecord.adapters.frameworks.langgraph.thread_log import CheckpointLog, HeldList
+from onrecord.adapters.frameworks.langgraph.checkpoint_reader import CheckpointReader
+from onrecord.adapters.frameworks.langgraph.thread_memory import HeldList
 from onrecord.adapters.frameworks.langgraph.typed_values import TypedValue, spell
-from onrecord.adapters.streams.stream import Stream
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.frameworks.checkpoints import (
     NOWHERE,
@@ -52,16 +52,16 @@ class RecordedCheckpoint(NamedTuple):
 
 
 def checkpoint_item(
-    log: CheckpointLog, held: Stream, namespace: str, new: NewCheckpoint
+    reader: CheckpointReader, namespace: str, new: NewCheckpoint
 ) -> RecordedCheckpoint:
     """Return the item of a checkpoint, said by what the thread has."""
-    latest = log.newest(held, namespace)
-    refs = _refs_of_parent(log, held, namespace, new.parent_id)
+    latest = reader.newest(namespace)
+    refs = _refs_of_parent(reader, namespace, new.parent_id)
     values: dict[str, JsonObject | None] = {}
     lists: dict[str, tuple[list[TypedValue], list[TypedValue]]] = {}
     for channel, value in new.values.items():
         if isinstance(value, NewList):
-            before = _list_before(log, held, namespace, channel, refs.get(channel))
+            before = _list_before(reader, namespace, channel, refs.get(channel))
             values[channel], lists[channel] = _said_list(before, value)
         else:
             values[channel] = None if value is None else spell(value)
@@ -71,26 +71,25 @@ def checkpoint_item(
         parent_id=new.parent_id,
         checkpoint=spell(new.checkpoint),
         metadata=spell(new.metadata),
-        channels=_channels(log, held, namespace, new, refs),
+        channels=_channels(reader, namespace, new, refs),
         values=values,
         latest=Latest(new.checkpoint_id, SELF) if latest is None or is_largest else latest,
-        early=_early(log, held, namespace, new.checkpoint_id, latest),
+        early=_early(reader, namespace, new.checkpoint_id, latest),
     )
     return RecordedCheckpoint(item, lists)
 
 
 def _refs_of_parent(
-    log: CheckpointLog, held: Stream, namespace: str, parent_id: str | None
+    reader: CheckpointReader, namespace: str, parent_id: str | None
 ) -> dict[str, ChannelRef]:
     if parent_id is None:
         return {}
-    parent = log.checkpoint(held, namespace, parent_id, taken_back=True)
+    parent = reader.checkpoint(namespace, parent_id, taken_back=True)
     return {} if parent is None else parent.item.refs(parent.at)
 
 
 def _channels(
-    log: CheckpointLog,
-    held: Stream,
+    reader: CheckpointReader,
     namespace: str,
     new: NewCheckpoint,
     refs: Mapping[str, ChannelRef],
@@ -107,17 +106,17 @@ def _channels(
         else:
             missing[channel] = version
     if missing:
-        channels.update(_elsewhere(log, held, namespace, missing))
+        channels.update(_elsewhere(reader, namespace, missing))
     return channels
 
 
 def _elsewhere(
-    log: CheckpointLog, held: Stream, namespace: str, missing: Mapping[str, ChannelVersion]
+    reader: CheckpointReader, namespace: str, missing: Mapping[str, ChannelVersion]
 ) -> dict[str, ChannelRef]:
     """Find channels that a checkpoint neither changed nor has from its parent: it is a copy of another one."""
     found = {channel: ChannelRef(version, NOWHERE) for channel, version in missing.items()}
     wanted = set(missing)
-    for at, item in log.items(held, namespace, taken_back=True):
+    for at, item in reader.items(namespace, taken_back=True):
         if not isinstance(item, CheckpointItem):
             continue
         refs = item.refs(at)
@@ -131,12 +130,12 @@ def _elsewhere(
 
 
 def _list_before(
-    log: CheckpointLog, held: Stream, namespace: str, channel: str, ref: ChannelRef | None
+    reader: CheckpointReader, namespace: str, channel: str, ref: ChannelRef | None
 ) -> HeldList:
     """Return the list that a channel had at the parent; an empty one where it had none."""
     value = None
     if ref is not None and ref.at != NOWHERE:
-        value = log.value(held, namespace, channel, ref.at)
+        value = reader.value(namespace, channel, ref.at)
     return value if isinstance(value, HeldList) else HeldList(0, [], [])
 
 
@@ -156,15 +155,14 @@ def _said_list(
 
 
 def _early(
-    log: CheckpointLog,
-    held: Stream,
+    reader: CheckpointReader,
     namespace: str,
     checkpoint_id: str,
     latest: Latest | None,
 ) -> tuple[int, ...]:
     """Return the versions of writes that came before the checkpoint, or before it was put again."""
-    early = log.early.get((namespace, checkpoint_id), {})
+    early = reader.memory.early.get((namespace, checkpoint_id), {})
     known = None
     if latest is not None and checkpoint_id <= latest.checkpoint_id:
-        known = log.checkpoint(held, namespace, checkpoint_id)
+        known = reader.checkpoint(namespace, checkpoint_id)
     return tuple(sorted({*early, *(known.writes if known is not None else ())}))

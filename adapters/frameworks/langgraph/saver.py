@@ -31,7 +31,7 @@ except ModuleNotFoundError as exc:
 
 from onrecord.adapters.frameworks.langgraph.message_cache import MessageCache
 from onrecord.adapters.frameworks.langgraph.thread import CheckpointThread, FoundCheckpoint
-from onrecord.adapters.frameworks.langgraph.thread_log import FRAMEWORK
+from onrecord.adapters.frameworks.langgraph.thread_memory import FRAMEWORK
 from onrecord.adapters.frameworks.langgraph.values import Values
 from onrecord.projections.frameworks.checkpoints import (
     ChannelWrite,
@@ -327,23 +327,23 @@ class OnrecordSaver(BaseCheckpointSaver[str]):
         wanted = None if config is None else get_checkpoint_id(config)
         end = None if before is None else get_checkpoint_id(before)
         found = 0
-        for held in thread.listed(namespace):
-            checkpoint_id = held.item.checkpoint_id
+        for checkpoint in thread.listed(namespace):
+            checkpoint_id = checkpoint.item.checkpoint_id
             if (wanted and checkpoint_id != wanted) or (end and checkpoint_id >= end):
                 continue
-            if filtered and not self._matches(held.item, filtered):
+            if filtered and not self._matches(checkpoint.item, filtered):
                 continue
             if limit is not None and found >= limit:
                 return
             found += 1
-            yield self._tuple(thread_id, namespace, thread.values(namespace, held))
+            yield self._tuple(thread_id, namespace, thread.values(namespace, checkpoint))
 
     def _matches(self, item: CheckpointItem, filtered: Mapping[str, Any]) -> bool:
         metadata = self._values.load_spelled(item.metadata)
         return all(metadata.get(name) == value for name, value in filtered.items())
 
     def _tuple(self, thread_id: str, namespace: str, found: FoundCheckpoint) -> CheckpointTuple:
-        item, values = found.held.item, self._values
+        item, values = found.checkpoint.item, self._values
         checkpoint = values.load_spelled(item.checkpoint)
         checkpoint["id"] = item.checkpoint_id
         recorded = {name: ref.channel_version for name, ref in item.channels.items()}
@@ -361,7 +361,7 @@ class OnrecordSaver(BaseCheckpointSaver[str]):
             or None,
             pending_writes=[
                 (writes.task_id, write.channel, values.load_spelled(write.value))
-                for writes, write in standing_writes(list(found.held.writes.values()))
+                for writes, write in standing_writes(list(found.checkpoint.writes.values()))
             ],
         )
 

@@ -13,14 +13,15 @@ from dataclasses import replace
 from typing import Final, NamedTuple, TypeVar
 
 from onrecord.adapters.frameworks.item_events import forwards
+from onrecord.adapters.frameworks.langgraph.checkpoint_reader import CheckpointReader
 from onrecord.adapters.frameworks.langgraph.delta_history import ChannelHistory, delta_history
 from onrecord.adapters.frameworks.langgraph.fair_lock import FairLock
 from onrecord.adapters.frameworks.langgraph.new_checkpoints import NewCheckpoint, checkpoint_item
-from onrecord.adapters.frameworks.langgraph.thread_log import (
+from onrecord.adapters.frameworks.langgraph.thread_memory import (
     FRAMEWORK,
-    CheckpointLog,
     HeldCheckpoint,
     HeldList,
+    ThreadMemory,
 )
 from onrecord.adapters.frameworks.langgraph.typed_values import TypedValue
 from onrecord.adapters.frameworks.session import ItemSession, NewItem
@@ -40,14 +41,14 @@ from onrecord.projections.frameworks.copied_threads import copied
 
 T = TypeVar("T")
 
-_MOST_LOGS: Final = 4
+_MOST_MEMORIES: Final = 4
 """How many of those who use a thread at once find it remembered."""
 
 
 class FoundCheckpoint(NamedTuple):
     """A checkpoint, and the values of its channels by name, each with the version that the channel had."""
 
-    held: HeldCheckpoint
+    checkpoint: HeldCheckpoint
     values: dict[str, tuple[ChannelVersion, TypedValue | HeldList]]
 
 
@@ -60,22 +61,22 @@ class CheckpointThread:
         self._key_of = key_of
         # Who is amid a use has one for himself: nobody waits for another one's read or commit, which
         # on an event loop would stop both.
-        self._logs: list[CheckpointLog] = []
+        self._memories: list[ThreadMemory] = []
         self.order_of_writes = FairLock()
         """Held by threads that put writes, so that these are recorded in the order in which they were put."""
 
     def put(self, namespace: str, new: NewCheckpoint) -> None:
         """Record a checkpoint; it takes the place of one that has the same id."""
-        with self._remembered() as log:
+        with self._remembered() as memory:
             while True:
-                made = self._read(log, lambda held: checkpoint_item(log, held, namespace, new))
-                said = log.shared(made.item.to_json())
+                made = self._read(memory, lambda reader: checkpoint_item(reader, namespace, new))
+                said = memory.shared(made.item.to_json())
                 event = ItemRecorded(framework=FRAMEWORK, stream=namespace, item=said)
-                if (version := self._append(log, [event])) is not None:
+                if (version := self._append(memory, [event])) is not None:
                     break
-            log.take(version, namespace, made.item)
+            memory.take(version, namespace, made.item)
             for channel, (keys, kept) in made.lists.items():
-                log.lists[namespace, channel] = HeldList(version, keys, kept)
+                memory.lists[namespace, channel] = HeldList(version, keys, kept)
 
     def put_writes(self, namespace: str, item: WritesItem) -> None:
         """Record the writes of a task; where the thread has them, nothing is recorded again."""
@@ -87,32 +88,32 @@ class CheckpointThread:
 
     def find(self, namespace: str, checkpoint_id: str | None) -> FoundCheckpoint | None:
         """Return a checkpoint, or without an id the one with the largest; None where there is none."""
-        with self._remembered() as log:
-            return self._read(log, lambda held: _find(log, held, namespace, checkpoint_id))
+        with self._remembered() as memory:
+            return self._read(memory, lambda reader: _find(reader, namespace, checkpoint_id))
 
     def delta_history(
         self, namespace: str, checkpoint_id: str | None, channels: Sequence[str]
     ) -> dict[str, ChannelHistory]:
         """Return what was written to channels on the way to a checkpoint, since they had a value."""
-        with self._remembered() as log:
+        with self._remembered() as memory:
             return self._read(
-                log, lambda held: delta_history(log, held, namespace, checkpoint_id, channels)
+                memory, lambda reader: delta_history(reader, namespace, checkpoint_id, channels)
             )
 
     def namespaces(self) -> list[str]:
         """Return the namespaces that have checkpoints."""
-        with self._remembered() as log:
-            return self._read(log, log.namespaces)
+        with self._remembered() as memory:
+            return self._read(memory, CheckpointReader.namespaces)
 
     def listed(self, namespace: str) -> list[HeldCheckpoint]:
         """Return the checkpoints of a namespace, the one with the largest id first."""
-        with self._remembered() as log:
-            return self._read(log, lambda held: _listed(log, held, namespace))
+        with self._remembered() as memory:
+            return self._read(memory, lambda reader: _listed(reader, namespace))
 
-    def values(self, namespace: str, held: HeldCheckpoint) -> FoundCheckpoint:
+    def values(self, namespace: str, checkpoint: HeldCheckpoint) -> FoundCheckpoint:
         """Return a checkpoint that was listed with the values of its channels."""
-        with self._remembered() as log:
-            return self._read(log, lambda stream: _with_values(log, stream, namespace, held))
+        with self._remembered() as memory:
+            return self._read(memory, lambda reader: _with_values(reader, namespace, checkpoint))
 
     def delete(self) -> None:
         """Let the thread hold nothing; the record keeps what it held."""
@@ -124,62 +125,61 @@ class CheckpointThread:
 
     def withdraw(self, is_meant: Callable[[CheckpointItem], bool]) -> None:
         """Take checkpoints away; the record keeps them."""
-        self._take_back(lambda log, held: _withdrawn(log, held, is_meant))
+        self._take_back(lambda reader: _withdrawn(reader, is_meant))
 
     def copy_to(self, target: CheckpointThread) -> None:
         """Record all that this thread has behind what another one has, in one commit."""
-        with self._remembered() as log:
-            events = self._read(log, lambda held: list(forwards(held, log.version)))
-        with target._remembered() as log:
+        with self._remembered() as memory:
+            events = self._read(
+                memory, lambda reader: list(forwards(reader.stream, memory.version))
+            )
+        with target._remembered() as memory:
             while True:
-                begun = target._read(
-                    log,
-                    lambda held: _latest_of_all(log, held),
-                )
-                copy = copied(FRAMEWORK, events, max(log.version, 1), begun)
+                begun = target._read(memory, _latest_of_all)
+                copy = copied(FRAMEWORK, events, max(memory.version, 1), begun)
                 if not copy:
                     return
-                if target._append(log, copy) is not None:
-                    log.forget()
+                if target._append(memory, copy) is not None:
+                    memory.forget()
                     return
 
     # How it is done.
 
-    def _take_back(self, events_of: Callable[[CheckpointLog, Stream], list[Event]]) -> None:
-        with self._remembered() as log:
+    def _take_back(self, events_of: Callable[[CheckpointReader], list[Event]]) -> None:
+        with self._remembered() as memory:
             while True:
-                events = self._read(log, lambda held: events_of(log, held))
+                events = self._read(memory, events_of)
                 if not events:
                     return
-                if self._append(log, events) is not None:
-                    log.forget()
+                if self._append(memory, events) is not None:
+                    memory.forget()
                     return
 
     @contextmanager
-    def _remembered(self) -> Generator[CheckpointLog]:
+    def _remembered(self) -> Generator[ThreadMemory]:
         """Give what is remembered to one at a time; it is left where the use of it failed."""
         try:
-            log = self._logs.pop()
+            memory = self._memories.pop()
         except IndexError:
-            log = CheckpointLog(self._key_of)
-        yield log
-        if len(self._logs) < _MOST_LOGS:
-            self._logs.append(log)
+            memory = ThreadMemory(self._key_of)
+        yield memory
+        if len(self._memories) < _MOST_MEMORIES:
+            self._memories.append(memory)
 
-    def _read(self, log: CheckpointLog, act: Callable[[Stream], T]) -> T:
-        def read(held: Stream) -> T:
-            log.update(held)
-            return act(held)
+    def _read(self, memory: ThreadMemory, act: Callable[[CheckpointReader], T]) -> T:
+        def read(stream: Stream) -> T:
+            memory.update(stream)
+            return act(CheckpointReader(memory, stream))
 
         return self._session.events.attempt(read)
 
-    def _append(self, log: CheckpointLog, events: Sequence[Event]) -> int | None:
+    def _append(self, memory: ThreadMemory, events: Sequence[Event]) -> int | None:
         """Record events behind what is known; None where another writer was first."""
         try:
-            done = self._session.events.append(events, log.version)
+            done = self._session.events.append(events, memory.version)
         except VersionConflict:
             return None
-        log.version = done.last
+        memory.version = done.last
         return done.last
 
 
@@ -202,28 +202,28 @@ def _writes_id(item: WritesItem) -> str:
 
 
 def _find(
-    log: CheckpointLog, held: Stream, namespace: str, checkpoint_id: str | None
+    reader: CheckpointReader, namespace: str, checkpoint_id: str | None
 ) -> FoundCheckpoint | None:
-    found = log.checkpoint_or_newest(held, namespace, checkpoint_id)
-    return None if found is None else _with_values(log, held, namespace, found)
+    found = reader.checkpoint_or_newest(namespace, checkpoint_id)
+    return None if found is None else _with_values(reader, namespace, found)
 
 
 def _with_values(
-    log: CheckpointLog, held: Stream, namespace: str, found: HeldCheckpoint
+    reader: CheckpointReader, namespace: str, found: HeldCheckpoint
 ) -> FoundCheckpoint:
     values: dict[str, tuple[ChannelVersion, TypedValue | HeldList]] = {}
     for channel, ref in found.item.refs(found.at).items():
-        value = None if ref.at == NOWHERE else log.value(held, namespace, channel, ref.at)
+        value = None if ref.at == NOWHERE else reader.value(namespace, channel, ref.at)
         if value is not None:
             values[channel] = (ref.channel_version, value)
     return FoundCheckpoint(found, values)
 
 
-def _listed(log: CheckpointLog, held: Stream, namespace: str) -> list[HeldCheckpoint]:
+def _listed(reader: CheckpointReader, namespace: str) -> list[HeldCheckpoint]:
     """Return the checkpoints of a namespace and the writes to each: of two with one id the last counts."""
     found: dict[str, HeldCheckpoint] = {}
     writes: dict[str, dict[int, WritesItem]] = {}
-    for at, item in log.items(held, namespace):
+    for at, item in reader.items(namespace):
         match item:
             case CheckpointItem():
                 found.setdefault(item.checkpoint_id, HeldCheckpoint(at, item, {}))
@@ -234,15 +234,15 @@ def _listed(log: CheckpointLog, held: Stream, namespace: str) -> list[HeldCheckp
     return sorted(found.values(), key=lambda each: each.item.checkpoint_id, reverse=True)
 
 
-def _latest_of_all(log: CheckpointLog, held: Stream) -> dict[str, Latest | None]:
-    return {name: log.newest(held, name) for name in log.namespaces(held)}
+def _latest_of_all(reader: CheckpointReader) -> dict[str, Latest | None]:
+    return {name: reader.newest(name) for name in reader.namespaces()}
 
 
-def _pruned(log: CheckpointLog, held: Stream) -> list[Event]:
+def _pruned(reader: CheckpointReader) -> list[Event]:
     """Return what leaves each namespace its latest checkpoint."""
     events: list[Event] = []
-    for namespace in log.namespaces(held):
-        first, *others = _listed(log, held, namespace)
+    for namespace in reader.namespaces():
+        first, *others = _listed(reader, namespace)
         if not others:
             continue
         kept = tuple((version, version) for version in sorted({first.at, *first.writes}))
@@ -251,13 +251,11 @@ def _pruned(log: CheckpointLog, held: Stream) -> list[Event]:
     return events
 
 
-def _withdrawn(
-    log: CheckpointLog, held: Stream, is_meant: Callable[[CheckpointItem], bool]
-) -> list[Event]:
+def _withdrawn(reader: CheckpointReader, is_meant: Callable[[CheckpointItem], bool]) -> list[Event]:
     """Return what takes checkpoints away, and says which is the latest of those that stay."""
     events: list[Event] = []
-    for namespace in log.namespaces(held):
-        checkpoints = _listed(log, held, namespace)
+    for namespace in reader.namespaces():
+        checkpoints = _listed(reader, namespace)
         gone = [each for each in checkpoints if is_meant(each.item)]
         if not gone:
             continue

@@ -9,7 +9,7 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 
 from onrecord.adapters.frameworks.langgraph.message_cache import MessageCache
 from onrecord.adapters.frameworks.langgraph.new_checkpoints import NewCheckpoint, NewList
-from onrecord.adapters.frameworks.langgraph.thread_log import HeldList
+from onrecord.adapters.frameworks.langgraph.thread_memory import HeldList
 from onrecord.adapters.frameworks.langgraph.typed_values import TypedValue, spell, typed
 from onrecord.domain.jsontext import JsonObject
 
