@@ -17,8 +17,8 @@ class ItemRecorded(OnLine):
     """An item that a framework stored in a stream of its session, as the framework spelled it.
 
     `item_id` is the framework's own id, where its ids stand for items: a stream holds one item of an
-    id. `after` is the version of the clearing of the stream that this one came after, where an
-    item of this id came before that. `beside` is the version of the item that has the id,
+    id. `after` is the version of what took the item away that had this id before: a clearing of the
+    stream, a withdrawal, a replacement. `beside` is the version of the item that has the id,
     where this one says something else: it is kept, and is no part of the stream. Long strings of
     `item` may stand in it as references to blobs (domain/blobs.py says how).
     """

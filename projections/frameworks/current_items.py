@@ -116,7 +116,7 @@ class CurrentItems:
 
     def _is_kept(self, version: int) -> bool:
         return not self._kept or all(
-            _is_within(version, kept) for at, kept in self._kept if version < at
+            is_within(version, kept) for at, kept in self._kept if version < at
         )
 
 
@@ -151,5 +151,6 @@ def streams_held(framework: str, events: Iterable[tuple[int, Event]]) -> list[st
     return [name for name in sorted(begun, key=begun.__getitem__) if streams[name].items]
 
 
-def _is_within(version: int, ranges: Iterable[tuple[int, int]]) -> bool:
+def is_within(version: int, ranges: Iterable[tuple[int, int]]) -> bool:
+    """Whether a version lies in one of some ranges, each its first and its last one."""
     return any(first <= version <= last for first, last in ranges)

@@ -56,6 +56,22 @@ def test_a_checkpoint_that_is_put_again_keeps_its_writes(saver: OnrecordSaver) -
     assert (values_of(found), found and found.pending_writes) == ({"a": "new"}, [("task", "a", 1)])
 
 
+@pytest.mark.parametrize("is_cold", [False, True])
+def test_a_run_that_was_deleted_can_be_put_again(
+    store: Store, saver: OnrecordSaver, is_cold: bool
+) -> None:
+    put(saver, 1, {"a": 1}, run_id="run")
+    saver.put_writes(config(at="0001"), [("a", 1)], "task")
+    saver.delete_for_runs(["run"])
+    assert saver.get_tuple(config()) is None
+    again = OnrecordSaver(store) if is_cold else saver
+    for _ in range(2):
+        put(again, 1, {"a": 1}, run_id="run")
+        again.put_writes(config(at="0001"), [("a", 1)], "task")
+    (found,) = OnrecordSaver(store).list(config())
+    assert (values_of(found), found.pending_writes) == ({"a": 1}, [("task", "a", 1)])
+
+
 def test_writes_that_come_before_their_checkpoint_are_with_it(saver: OnrecordSaver) -> None:
     put(saver, 1, {"a": 1})
     saver.put_writes(config(at="0002"), [("a", 2)], "task")

@@ -28,6 +28,7 @@ from onrecord.adapters.frameworks.session import NewItem
 from onrecord.adapters.frameworks.sessions import Sessions
 from onrecord.adapters.store import Store, backend_of, tenancy_of
 from onrecord.frameworks.adk import OnrecordSessionService
+from tests.adapters.frameworks.counted_reads import counted_reads
 from tests.adapters.frameworks.sessions_places import store_of
 from tests.contract.places import SqlitePlace
 from tests.factories import appending, raw_event
@@ -63,15 +64,7 @@ async def test_a_long_session_costs_what_is_asked_for(
 ) -> None:
     service = OnrecordSessionService(sqlite_store)
     session = await service.create_session(**ONE)
-    backend, read = backend_of(sqlite_store), list[int]()
-    every = backend.read
-
-    def counting(*args: Any, **options: Any) -> Any:
-        for recorded in every(*args, **options):
-            read.append(recorded.version)
-            yield recorded
-
-    monkeypatch.setattr(backend, "read", counting)
+    read = counted_reads(sqlite_store, monkeypatch)
 
     async def most_read() -> int:
         """How many events one append reads at most, over two summaries of the state."""
