@@ -16,8 +16,8 @@ from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, MalformedJson, UnknownApi
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.gemini.rules import snake
-from onrecord.projections.apis.members import member
 from onrecord.projections.apis.rules import Violation, bracketed, dotted, violations
+from onrecord.projections.members import member
 
 _GEMINI: Final = "gemini"
 

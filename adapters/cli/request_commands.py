@@ -306,7 +306,7 @@ def _write_check(checked: RequestCheck, violations: Sequence[Violation]) -> None
 
 def _place(request: JsonObject, where: str) -> list[int]:
     """Return the place of a JSON pointer in a request: what is not there is at the end."""
-    from onrecord.projections.apis.members import member
+    from onrecord.projections.members import member
 
     value: Any = request
     places: list[int] = []

@@ -25,7 +25,7 @@ from onrecord.adapters.demo.services.scenes import (
     encoded,
 )
 from onrecord.projections.apis.anthropic.tool_rules import Turn, turns_of
-from onrecord.projections.apis.members import objects
+from onrecord.projections.members import objects
 
 # Where the demo's conversation goes on elsewhere: what is asked there, and what is answered.
 #

@@ -20,6 +20,7 @@ from onrecord.adapters.frameworks.sessions import SessionEntry, Sessions
 from onrecord.adapters.store import Store
 from onrecord.domain.errors import InvalidInput, NotInstalled
 from onrecord.domain.jsontext import JsonObject
+from onrecord.projections.members import member, nonempty_text
 
 T = TypeVar("T")
 
@@ -110,7 +111,7 @@ class ClaudeSessionStore:
         """
         entries = await self.load(key) or []
         present = {entry.get("uuid") for entry in entries}
-        named = (_text(entry.get("parentUuid")) for entry in entries)
+        named = (nonempty_text(entry.get("parentUuid")) for entry in entries)
         return list(dict.fromkeys(uuid for uuid in named if uuid and uuid not in present))
 
     def conversation_key(self, key: SessionKey) -> str:
@@ -166,11 +167,7 @@ def _stream_of(key: SessionKey) -> str:
 
 
 def _uuid_of(entry: object) -> str | None:
-    return _text(cast("JsonObject", entry).get("uuid")) if isinstance(entry, dict) else None
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
+    return nonempty_text(member(entry, "uuid"))
 
 
 def _mtime(entry: SessionEntry) -> int:

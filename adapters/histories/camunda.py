@@ -37,7 +37,7 @@ from onrecord.domain.events import (
     ToolResultRecorded,
 )
 from onrecord.domain.jsontext import JsonObject, read_bounded
-from onrecord.projections.apis.members import members_of, nonempty_text, objects
+from onrecord.projections.members import members_of, nonempty_text, objects
 
 # The messages of a Camunda agent, as the events that they come to, in neutral form.
 #

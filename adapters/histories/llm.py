@@ -26,7 +26,7 @@ from onrecord.adapters.storage.sqlite.connection import Row
 from onrecord.domain.errors import InvalidInput, MalformedJson
 from onrecord.domain.jsontext import JsonObject, read_bounded
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.apis.members import nonempty_text
+from onrecord.projections.members import nonempty_text
 
 # What rows of the logs of `llm` hold: JSON, counts, tools, attachments.
 

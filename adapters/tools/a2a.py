@@ -20,7 +20,7 @@ from onrecord.domain.content import Document
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition, ToolSource
-from onrecord.projections.apis.members import nonempty_text
+from onrecord.projections.members import nonempty_text
 
 PREFIX: Final = "A2A_"
 

@@ -28,7 +28,7 @@ from onrecord.domain.errors import InvalidContent, MalformedJson, NotInstalled
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tool_context import ToolCallContext
 from onrecord.domain.tools import ToolDefinition, ToolSource
-from onrecord.projections.apis.members import members_of, nonempty_text
+from onrecord.projections.members import members_of, nonempty_text
 
 # What an MCP server lists as its tools (`Tool`, `ListToolsResult`, `Implementation`), as
 # definitions for any model; nothing is asked of it.

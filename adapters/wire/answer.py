@@ -27,7 +27,7 @@ from onrecord.domain.events import (
 )
 from onrecord.domain.head import MOST_TOKENS
 from onrecord.domain.jsontext import JsonObject, read_bounded_object
-from onrecord.projections.apis.members import token_count
+from onrecord.projections.members import token_count
 
 Loss = Literal["cut", "abandoned", "malformed"]
 """Why no more bytes come: the wire ended, the caller stopped reading, or bytes went bad."""

@@ -20,8 +20,8 @@ from onrecord.adapters.wire.requests import ReadRequest, WireRequest
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import AttemptFailed
 from onrecord.domain.jsontext import JsonObject, read_bounded, read_bounded_object
-from onrecord.projections.apis.members import members_of
 from onrecord.projections.matching.units import Piece
+from onrecord.projections.members import members_of
 
 
 class AnswerStream(Protocol):

@@ -12,9 +12,9 @@ from onrecord.domain.events import Event, MessageRecorded, ToolsDeclared
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import BuiltinTool, ToolDefinition, ToolSource, tools_digest
 from onrecord.projections.api import tool_of
-from onrecord.projections.apis.members import list_of, members_of
 from onrecord.projections.apis.request import Options, Report, render
 from onrecord.projections.history.timeline_text import compact, tool_name
+from onrecord.projections.members import list_of, members_of
 
 Tool: TypeAlias = ToolDefinition | BuiltinTool | Native
 """A tool as it was declared."""

@@ -25,9 +25,9 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import instructions_of, neutral_of, outcome_of, parts_of, tool_of
 from onrecord.projections.apis.documents import words_for
-from onrecord.projections.apis.members import list_of, text
 from onrecord.projections.history import history
 from onrecord.projections.history.history import Note, NoteKind
+from onrecord.projections.members import list_of, text
 
 # What tools of a provider did, in words: for a model that cannot read their blocks.
 #

@@ -288,8 +288,9 @@ APIS: Final = tuple(FOLDERS)
 _NO_BLOBS: Final[Mapping[str, bytes]] = MappingProxyType({})
 _SOURCES: Final = (
     *("domain/blobs.py", "domain/conversation.py", "domain/documents.py", "domain/jsontext.py"),
-    *("domain/request_template.py", "projections/api.py", "projections/apis/**/*.py"),
-    *("projections/apis/*.toml", "projections/history/*.py", "projections/frameworks/*.py"),
+    *("domain/request_template.py", "projections/api.py", "projections/members.py"),
+    *("projections/apis/**/*.py", "projections/apis/*.toml"),
+    *("projections/history/*.py", "projections/frameworks/*.py"),
 )
 """What decides what a request says: files, and patterns of the names of files."""
 

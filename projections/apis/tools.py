@@ -15,7 +15,7 @@ from onrecord.domain.errors import UnsupportedTool
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import BuiltinTool, ToolDefinition
 from onrecord.projections.api import api_of, usable
-from onrecord.projections.apis.members import list_of, members_of
+from onrecord.projections.members import list_of, members_of
 
 _Encode: TypeAlias = Callable[[BuiltinTool, JsonObject], JsonObject]
 

@@ -20,6 +20,7 @@ from onrecord.projections.frameworks.item_messages import (
     Reading,
     Unread,
 )
+from onrecord.projections.members import member, members_of, nonempty_text
 
 API: Final = "gemini"
 
@@ -80,7 +81,7 @@ def _why_unread(event: JsonObject) -> str | None:
 
 def _is_of_adk(content: JsonObject) -> bool:
     return any(
-        _members(part.get(kind)).get("name") in _OF_ADK
+        member(part.get(kind), "name") in _OF_ADK
         for part in content["parts"]
         for kind in (_CALL, _RESPONSE)
     )
@@ -108,7 +109,7 @@ def _content(event: JsonObject) -> JsonObject | None:
 
 def _seen(role: str, parts: Sequence[object]) -> JsonObject | None:
     """Return a content with those parts that hold something; None where a model is to see none of them."""
-    spelled = [_spelled(part) for part in map(_members, parts)]
+    spelled = [_spelled(part) for part in map(members_of, parts)]
     held = [part for part in spelled if _holds_any(part, (*_ACTS, *_SAYS, _SIGNATURE))]
     return {"role": role, "parts": held} if any(map(_is_seen, held)) else None
 
@@ -142,10 +143,6 @@ def _camel(name: str) -> str:
     return _LETTER.sub(lambda letter: letter[1].upper(), name)
 
 
-def _members(value: object) -> JsonObject:
-    return cast("JsonObject", value) if isinstance(value, dict) else {}
-
-
 def _ids(event: JsonObject, kind: str) -> Iterator[str]:
     """Yield the ids of the calls, or of the responses, of an event."""
     for part in (_content(event) or {"parts": []})["parts"]:
@@ -154,8 +151,7 @@ def _ids(event: JsonObject, kind: str) -> Iterator[str]:
 
 
 def _id(part: JsonObject, kind: str) -> str | None:
-    found = _members(part.get(kind)).get("id")
-    return found if isinstance(found, str) and found else None
+    return nonempty_text(member(part.get(kind), "id"))
 
 
 # Which events count.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
 
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.frameworks.chat_messages import (
@@ -16,6 +15,7 @@ from onrecord.projections.frameworks.chat_messages import (
 )
 from onrecord.projections.frameworks.current_items import HeldItem
 from onrecord.projections.frameworks.item_messages import ItemContents, Reading
+from onrecord.projections.members import member, nonempty_text, objects
 
 
 def read_items(items: Sequence[HeldItem]) -> Reading:
@@ -48,7 +48,7 @@ def _read(event: JsonObject) -> tuple[list[JsonObject], list[str]]:
             said = _response(event)
             return ([] if said is None else [said]), []
         case "ToolResultsEvent":
-            return _results(_list(event.get("results"))), []
+            return _results(objects(event.get("results"))), []
         case "ToolCallsEvent" | "ToolCallEvent" | "ToolResultEvent":
             return [], []
         case kind:
@@ -56,21 +56,18 @@ def _read(event: JsonObject) -> tuple[list[JsonObject], list[str]]:
 
 
 def _request(event: JsonObject) -> tuple[list[JsonObject], list[str]]:
-    parts = _list(event.get("parts"))
+    parts = objects(event.get("parts"))
     said = [text(each) for each in _texts(parts)]
     left_out = [_kind(part) for part in parts if _kind(part) != "TextInput"]
     return ([{"role": "user", "content": said}] if said else []), left_out
 
 
 def _response(event: JsonObject) -> JsonObject | None:
-    message, made = event.get("message"), event.get("tool_calls")
-    said: Any = cast("JsonObject", message).get("content") if isinstance(message, dict) else ""
-    calls: object = cast("JsonObject", made).get("calls") if isinstance(made, dict) else []
     return answer(
-        said if isinstance(said, str) else "",
+        nonempty_text(member(event.get("message"), "content")) or "",
         [
             call(each["id"], each["name"], each.get("arguments"))
-            for each in _list(calls)
+            for each in objects(member(event.get("tool_calls"), "calls"))
             if isinstance(each.get("id"), str) and isinstance(each.get("name"), str)
         ],
     )
@@ -90,18 +87,11 @@ def _results(results: list[JsonObject]) -> list[JsonObject]:
 
 
 def _texts(parts: Sequence[object]) -> list[str]:
-    contents = (
-        cast("JsonObject", part).get("content") for part in parts if _kind(part) == "TextInput"
-    )
+    contents = (member(part, "content") for part in parts if _kind(part) == "TextInput")
     return [content for content in contents if isinstance(content, str)]
 
 
 def _kind(event: object) -> str:
     """Return the name of an event's class, without its module."""
-    path = cast("JsonObject", event).get("__event__") if isinstance(event, dict) else None
+    path = member(event, "__event__")
     return path.rpartition(".")[2] if isinstance(path, str) else "of no known class"
-
-
-def _list(value: object) -> list[JsonObject]:
-    members = cast("list[object]", value) if isinstance(value, list) else []
-    return [cast("JsonObject", each) for each in members if isinstance(each, dict)]

@@ -14,9 +14,11 @@ from onrecord.projections.frameworks.chat_messages import (
     reading,
     result,
     text,
+    type_name,
 )
 from onrecord.projections.frameworks.current_items import HeldItem
 from onrecord.projections.frameworks.item_messages import ItemContents, Reading
+from onrecord.projections.members import list_of, member
 
 _ROLES: Final = ("system", "developer", "user", "assistant", "tool")
 
@@ -34,7 +36,7 @@ def read_item(message: JsonObject) -> ItemContents | None:
 
 
 def _thoughts(parts: object) -> Iterator[str]:
-    for part in cast("list[object]", parts) if isinstance(parts, list) else []:
+    for part in list_of(parts):
         match part:
             case {"type": "text_reasoning", "text": str(thought)}:
                 yield thought
@@ -66,7 +68,7 @@ def _read(message: JsonObject) -> tuple[list[JsonObject], list[str]]:
             case {"type": "function_result", "call_id": str(call_id)}:
                 results.append(result(call_id, content.get("result") or ""))
             case _:
-                left_out.append(_type(content))
+                left_out.append(type_name(member(content, "type")))
     own = _own(role, parts, calls)
     return [*results, *([] if own is None else [own])], left_out
 
@@ -79,8 +81,3 @@ def _own(role: str, parts: list[JsonObject], calls: list[JsonObject]) -> JsonObj
     if role in ("assistant", "tool"):
         return answer(said, calls) if role == "assistant" else None
     return {"role": role, "content": said} if said else None
-
-
-def _type(content: object) -> str:
-    kind = cast("JsonObject", content).get("type") if isinstance(content, dict) else None
-    return kind if isinstance(kind, str) else "of no known type"

@@ -52,6 +52,11 @@ def answer(said: str, calls: Sequence[JsonObject]) -> JsonObject | None:
     return {**message, "tool_calls": list(calls)} if calls else message
 
 
+def type_name(value: object) -> str:
+    """Return what a part is called that goes nowhere; `value` is what it says of its type."""
+    return value if isinstance(value, str) else "of no known type"
+
+
 def contents(messages: Sequence[JsonObject], thoughts: Sequence[str] = ()) -> ItemContents | None:
     """Return what an item with these messages holds, a block each; None where it has none.
 

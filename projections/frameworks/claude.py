@@ -8,7 +8,7 @@ entry a block; tools that ran in parallel leave it with branches, which belong t
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.frameworks.current_items import HeldItem
@@ -19,6 +19,7 @@ from onrecord.projections.frameworks.item_messages import (
     Unread,
     ids_among,
 )
+from onrecord.projections.members import member, members_of, objects
 
 API: Final = "anthropic-messages"
 
@@ -52,7 +53,7 @@ def read_item(entry: JsonObject) -> ItemContents | None:
     if entry.get("type") not in _SPEAKERS or _why_unread(entry):
         return None
     message: JsonObject = entry["message"]
-    blocks = tuple(map(_members, _blocks(message["content"])))
+    blocks = tuple(map(members_of, _blocks(message["content"])))
     if all(block.get("type") == "tool_result" for block in blocks):
         return ItemContents(API, "tool", blocks)
     is_added = any(entry.get(mark) for mark in _ADDED)
@@ -174,22 +175,14 @@ def _apart(entries: dict[_Name, HeldItem], told: set[_Name]) -> set[_Name]:
 
 def _answer(entry: JsonObject) -> str | None:
     """Return the id of the answer that an entry is a part of."""
-    answer = _members(entry.get("message")).get("id")
+    answer = member(entry.get("message"), "id")
     return answer if entry.get("type") == "assistant" and isinstance(answer, str) else None
 
 
-def _ids(entries: Iterable[JsonObject], kind: str, member: str) -> Iterable[str]:
+def _ids(entries: Iterable[JsonObject], kind: str, name: str) -> Iterable[str]:
     """Yield the ids that blocks of a kind in these entries have under a name."""
     for entry in entries:
-        match entry:
-            case {"message": {"content": [*blocks]}}:
-                for block in map(_members, cast("list[object]", blocks)):
-                    found = block.get(member)
-                    if block.get("type") == kind and isinstance(found, str):
-                        yield found
-            case _:
-                pass
-
-
-def _members(value: object) -> JsonObject:
-    return cast("JsonObject", value) if isinstance(value, dict) else {}
+        for block in objects(member(entry.get("message"), "content")):
+            found = block.get(name)
+            if block.get("type") == kind and isinstance(found, str):
+                yield found

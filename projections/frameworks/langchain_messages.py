@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.frameworks.chat_messages import call, picture, text
+from onrecord.projections.frameworks.chat_messages import call, picture, text, type_name
 from onrecord.projections.frameworks.item_messages import ids_among
+from onrecord.projections.members import list_of, member, members_of
 
 _ROLES: Final = {"human": "user", "user": "user", "ai": "assistant", "assistant": "assistant"} | {
     "AIMessageChunk": "assistant",
@@ -32,38 +33,23 @@ def read_message(value: object) -> JsonObject | None:
 def answer_ids(value: object) -> tuple[str, ...]:
     """Return the ids of the provider's answer that a message names; its own id may be LangChain's."""
     members = message_members(value)
-    metadata: Any = members.get("response_metadata")
-    named = cast("JsonObject", metadata).get("id") if isinstance(metadata, dict) else None
-    return ids_among(named, members.get("id"))
+    return ids_among(member(members.get("response_metadata"), "id"), members.get("id"))
 
 
 def parts_left_out(value: object) -> list[str]:
     """Return the types of those parts of a message that go nowhere; calls stand beside its content."""
-    content = message_members(value).get("content")
-    entries = cast("list[object]", content) if isinstance(content, list) else []
-    kinds = [_kind(entry) for entry in entries if _part(entry) is None]
+    entries = list_of(message_members(value).get("content"))
+    kinds = [type_name(member(entry, "type")) for entry in entries if _part(entry) is None]
     return [kind for kind in kinds if kind not in _CALLS]
 
 
 def message_members(value: object) -> JsonObject:
     """Return the members of a message; none of a value that is no message."""
-    if not isinstance(value, dict):
-        return {}
-    spelled = cast("JsonObject", value)
+    spelled = members_of(value)
     if isinstance(spelled.get("role"), str):
         return spelled
-    of: Any = spelled.get("of") if spelled.get("$ext") == _MODEL else None
-    members = (
-        cast("list[Any]", of)[_MEMBERS]
-        if isinstance(of, list) and len(cast("list[Any]", of)) > _MEMBERS
-        else None
-    )
-    return cast("JsonObject", members) if isinstance(members, dict) else {}
-
-
-def _kind(entry: object) -> str:
-    kind = cast("JsonObject", entry).get("type") if isinstance(entry, dict) else None
-    return kind if isinstance(kind, str) else "of no known type"
+    model = list_of(spelled.get("of")) if spelled.get("$ext") == _MODEL else []
+    return members_of(model[_MEMBERS]) if len(model) > _MEMBERS else {}
 
 
 def _message(kind: str, members: JsonObject) -> JsonObject | None:
@@ -108,11 +94,11 @@ def _part(entry: object) -> JsonObject | None:
 
 
 def _calls(calls: object) -> Iterator[JsonObject]:
-    for made in cast("list[Any]", calls) if isinstance(calls, list) else []:
+    for made in list_of(calls):
         match made:
             case {"id": str(call_id), "name": str(name), "args": arguments}:
                 yield call(call_id, name, arguments)
             case {"id": str(), "function": {"name": str(), "arguments": str()}}:
-                yield cast("JsonObject", made)
+                yield made
             case _:
                 pass

@@ -29,6 +29,7 @@ from onrecord.projections.frameworks.langchain_messages import (
     read_message,
 )
 from onrecord.projections.frameworks.shared_values import REDACTED, ItemAt, restored, without
+from onrecord.projections.members import objects
 
 _CHANNEL: Final = "messages"
 _OTHERWISE: Final = (CorruptRecord, LookupError, TypeError, ValueError, AttributeError)
@@ -130,10 +131,9 @@ def new_messages(item: JsonObject) -> list[JsonObject]:
     The input of a graph is written by its first task, and lists of checkpoints hold what was written.
     """
     try:
-        written = list(_written(read_item(item)))
+        return objects(list(_written(read_item(item))))
     except _OTHERWISE:
         return []
-    return [cast("JsonObject", each) for each in written if isinstance(each, dict)]
 
 
 def _written(item: CheckpointItem | WritesItem | None) -> Iterator[object]:

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.frameworks.current_items import HeldItem
+from onrecord.projections.members import objects
 
 _CALLS: Final = frozenset(
     {
@@ -112,11 +113,5 @@ def _texts(content: Any) -> Sequence[str]:
     match content:
         case str():
             return (content,)
-        case [*parts]:
-            return [part["text"] for part in parts if _has_text(part)]
         case _:
-            return ()
-
-
-def _has_text(part: Any) -> bool:
-    return isinstance(part, dict) and isinstance(part.get("text"), str)  # pyright: ignore[reportUnknownMemberType]
+            return [part["text"] for part in objects(content) if isinstance(part.get("text"), str)]

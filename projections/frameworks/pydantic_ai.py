@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.frameworks.chat_messages import (
@@ -15,14 +15,16 @@ from onrecord.projections.frameworks.chat_messages import (
     reading,
     result,
     text,
+    type_name,
 )
 from onrecord.projections.frameworks.current_items import HeldItem
 from onrecord.projections.frameworks.item_messages import ItemContents, Reading, Unread
+from onrecord.projections.members import list_of, member, members_of, objects
 
 
 def read_items(items: Sequence[HeldItem], state: Mapping[str, object]) -> Reading:
     """Return what the entries of the history say; those of branches that were left are no part of it."""
-    spelled = ((held.version, _message(held.item)) for held in _line(items, state))
+    spelled = ((held.version, members_of(held.item.get("message"))) for held in _line(items, state))
     read = reading(
         spelled, _read, response_id="provider_response_id", left_out_as="a part of a message"
     )
@@ -36,19 +38,11 @@ def read_items(items: Sequence[HeldItem], state: Mapping[str, object]) -> Readin
 
 def read_item(entry: JsonObject) -> ItemContents | None:
     """Return what the message of one entry holds, its thoughts too, on whichever branch it is."""
-    message = _message(entry)
+    message = members_of(entry.get("message"))
     said, _ = _read(message)
-    return contents(said, [part["content"] for part in _parts(message) if _is_thought(part)])
-
-
-def _message(entry: JsonObject) -> JsonObject:
-    message = entry.get("message")
-    return cast("JsonObject", message) if isinstance(message, dict) else {}
-
-
-def _parts(message: JsonObject) -> list[JsonObject]:
-    parts = _list(message.get("parts"))
-    return [cast("JsonObject", part) for part in parts if isinstance(part, dict)]
+    return contents(
+        said, [part["content"] for part in objects(message.get("parts")) if _is_thought(part)]
+    )
 
 
 def _is_thought(part: JsonObject) -> bool:
@@ -57,8 +51,7 @@ def _is_thought(part: JsonObject) -> bool:
 
 def _line(items: Sequence[HeldItem], state: Mapping[str, object]) -> list[HeldItem]:
     by_id = {held.item["id"]: held for held in items if _is_entry(held.item)}
-    record = state.get("record")
-    entry_id: Any = cast("JsonObject", record).get("head_id") if isinstance(record, dict) else None
+    entry_id: Any = member(state.get("record"), "head_id")
     line: list[HeldItem] = []
     while isinstance(entry_id, str) and (held := by_id.pop(entry_id, None)) is not None:
         line.append(held)
@@ -76,7 +69,7 @@ def _read(message: JsonObject) -> tuple[list[JsonObject], list[str]]:
     """Return the messages that a message of pydantic-ai is, and the kinds of parts that go nowhere."""
     if message.get("kind") not in ("request", "response"):
         return [], ["of no known kind"]
-    parts = _parts(message)
+    parts = objects(message.get("parts"))
     if message.get("kind") == "response":
         return _response(parts)
     said: list[JsonObject] = []
@@ -109,7 +102,7 @@ def _request_part(part: JsonObject) -> tuple[list[JsonObject], list[str]]:
         case {"part_kind": "system-prompt", "content": str(said)}:
             return [{"role": "system", "content": said}], []
         case {"part_kind": "user-prompt", "content": content}:
-            entries = [content] if isinstance(content, str) else _list(content)
+            entries = [content] if isinstance(content, str) else list_of(content)
             read = [(_content(entry), entry) for entry in entries]
             parts = [each for each, _ in read if each is not None]
             missed = [_kind(entry) for each, entry in read if each is None]
@@ -148,10 +141,5 @@ def _standard(data: str) -> str:
 
 
 def _kind(part: object) -> str:
-    members = cast("JsonObject", part) if isinstance(part, dict) else {}
-    kind = members.get("part_kind", members.get("kind"))
-    return kind if isinstance(kind, str) else "of no known type"
-
-
-def _list(value: object) -> list[object]:
-    return cast("list[object]", value) if isinstance(value, list) else []
+    members = members_of(part)
+    return type_name(members.get("part_kind", members.get("kind")))

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import list_of, member, members_of, text, token_count
 from onrecord.projections.frameworks.langchain_messages import message_members
 from onrecord.projections.frameworks.langgraph import new_messages
+from onrecord.projections.members import list_of, member, members_of, text, token_count
 
 
 class ItemUsage(NamedTuple):

@@ -36,8 +36,8 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.log import RecordedEvent
 from onrecord.projections.api import UsagePlaces, api_of
 from onrecord.projections.apis.capabilities import MODELS, Entry, entries_in, entry_for, read_as
-from onrecord.projections.apis.members import member, token_count
 from onrecord.projections.history.responses import plain_of
+from onrecord.projections.members import member, token_count
 from onrecord.projections.views.item_usage import ItemUsage, usages_in
 from onrecord.projections.views.view import Changes, EventBatch, Row, storable
 

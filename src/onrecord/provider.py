@@ -34,7 +34,6 @@ from onrecord.projections.apis.answers import headline, is_call, words_for_nothi
 from onrecord.projections.apis.documents import Router
 from onrecord.projections.apis.draft import Draft, RuleNames
 from onrecord.projections.apis.foreign import told_of
-from onrecord.projections.apis.members import members_of, placed_objects, token_count
 from onrecord.projections.apis.request import nothing_to_send, outside
 from onrecord.projections.apis.rules import Found as Breach
 from onrecord.projections.apis.rules import Rule
@@ -43,6 +42,7 @@ from onrecord.projections.apis.user_messages import RESULTS
 from onrecord.projections.history.history import History
 from onrecord.projections.history.responses import Response, Responses
 from onrecord.projections.matching.units import Piece, piece_of
+from onrecord.projections.members import members_of, placed_objects, token_count
 
 __all__ = [
     "RESULTS",

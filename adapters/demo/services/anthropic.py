@@ -21,8 +21,8 @@ from onrecord.projections.apis.anthropic.tool_rules import (
     blocks_of,
     turns_of,
 )
-from onrecord.projections.apis.members import member, text
 from onrecord.projections.apis.rules import dotted
+from onrecord.projections.members import member, text
 
 _CALLS = SERVER_CALLS | {"tool_use"}
 

@@ -20,8 +20,8 @@ from onrecord.adapters.demo.services.connection import (
 )
 from onrecord.adapters.demo.services.scenes import JsonObject, OtherScript, PlainAnswer, encoded
 from onrecord.projections.apis.gemini import rules
-from onrecord.projections.apis.members import objects, text
 from onrecord.projections.apis.rules import violations
+from onrecord.projections.members import objects, text
 
 # An answer as Gemini's API writes it: one JSON body, or server-sent events.
 #

@@ -28,10 +28,10 @@ from onrecord.adapters.demo.services.scenes import (
     PlainAnswer,
     encoded,
 )
-from onrecord.projections.apis.members import objects, text
 from onrecord.projections.apis.openai_chat import rules as openai_chat
 from onrecord.projections.apis.openai_responses import rules as openai_responses
 from onrecord.projections.apis.rules import violations
+from onrecord.projections.members import objects, text
 
 # An answer as OpenAI's Chat Completions API writes it: one JSON body, or server-sent events.
 #

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from onrecord.adapters.demo.services.connection import pieces, tokens
 from onrecord.adapters.demo.services.scenes import JsonObject, PlainAnswer, encoded, frame
-from onrecord.projections.apis.members import objects, text
+from onrecord.projections.members import objects, text
 
 _CREATED = 1_790_000_000
 # What a response repeats of its request, and what stands there where the request is silent.

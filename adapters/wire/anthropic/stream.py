@@ -31,7 +31,7 @@ from onrecord.adapters.wire.stream_reader import (
 from onrecord.domain.events import Event
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.anthropic.read import called, is_result
-from onrecord.projections.apis.members import list_of, members_of, token_count
+from onrecord.projections.members import list_of, members_of, token_count
 
 # The envelope of an Anthropic message: all of it but its content, merged from a stream's events.
 #

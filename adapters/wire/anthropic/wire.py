@@ -41,8 +41,8 @@ from onrecord.adapters.wire.stream_reader import EVENT_STREAM, ServerSentEvent, 
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, MalformedJson
 from onrecord.domain.jsontext import JsonObject, read_bounded_object
-from onrecord.projections.apis.members import members_of
 from onrecord.projections.matching.units import Piece, pieces
+from onrecord.projections.members import members_of
 
 # Where Anthropic's Messages API is spoken, and what paths say where bodies name no model.
 #

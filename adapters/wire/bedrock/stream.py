@@ -22,7 +22,7 @@ from onrecord.adapters.wire.stream_reader import BlocksByIndex, StreamReader, br
 from onrecord.domain.events import Event
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.bedrock.read import called
-from onrecord.projections.apis.members import members_of, token_count
+from onrecord.projections.members import members_of, token_count
 
 API: Final = "bedrock-converse"
 """The name of this wire format, in events and requests."""

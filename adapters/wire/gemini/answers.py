@@ -26,7 +26,7 @@ from onrecord.adapters.wire.gemini.parts import (
 from onrecord.adapters.wire.stream_reader import in_whole_characters
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import (
+from onrecord.projections.members import (
     list_of,
     members_of,
     nonempty_text,

@@ -16,7 +16,7 @@ from onrecord.adapters.wire.gemini.parts import has, kind_of, member, object_in,
 from onrecord.adapters.wire.stream_reader import in_whole_characters
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.gemini.server_tools import called, gave
-from onrecord.projections.apis.members import objects
+from onrecord.projections.members import objects
 
 _STEP: Final = re.compile(
     r"""\.(?P<name>[^.\[\]]+)|\[(?P<index>\d{1,9})\]|\[(?P<quote>['"])(?P<quoted>.*?)(?P=quote)\]"""

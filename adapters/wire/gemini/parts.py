@@ -12,7 +12,7 @@ from onrecord.adapters.wire.blocks import BlockContext
 from onrecord.domain.events import Event
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.gemini.server_tools import QUERIES, called, gave, grounded_by, snake
-from onrecord.projections.apis.members import nonempty_text
+from onrecord.projections.members import nonempty_text
 
 API: Final = "gemini"
 """The name of this wire format, in events and requests."""

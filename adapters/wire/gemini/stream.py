@@ -24,7 +24,7 @@ from onrecord.adapters.wire.gemini.parts import API
 from onrecord.adapters.wire.stream_reader import Decoder, broken_off, index_or
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.jsontext import JsonObject, read_bounded, read_bounded_object
-from onrecord.projections.apis.members import list_of, nonempty_text, objects
+from onrecord.projections.members import list_of, nonempty_text, objects
 
 _CANDIDATES: Final = "candidates"
 _COUNTS: Final = "usageMetadata"

@@ -36,8 +36,8 @@ from onrecord.adapters.wire.stream_reader import EVENT_STREAM
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject, read_bounded_object
-from onrecord.projections.apis.members import list_of, members_of
 from onrecord.projections.matching.units import Piece, piece_of
+from onrecord.projections.members import list_of, members_of
 
 # What Gemini's service and its SDK have about them on the wire.
 

@@ -16,7 +16,7 @@ from onrecord.adapters.wire.stream_reader import StreamReader, broken_off
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import Event, Unfinished
 from onrecord.domain.jsontext import JsonObject, read_bounded_object
-from onrecord.projections.apis.members import nonempty_text, token_count
+from onrecord.projections.members import nonempty_text, token_count
 
 # The blocks of a message: what the model thought, what it says, each of its calls.
 #

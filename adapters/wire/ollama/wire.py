@@ -19,8 +19,8 @@ from onrecord.adapters.wire.requests import (
 )
 from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject, read_bounded_object
-from onrecord.projections.apis.members import nonempty_text
 from onrecord.projections.matching.units import Piece, piece_of
+from onrecord.projections.members import nonempty_text
 
 # A request to Ollama's chat API, read from its body, and what it says as events.
 #

@@ -17,8 +17,8 @@ from onrecord.adapters.wire.openai_chat.calls import is_whole
 from onrecord.adapters.wire.openai_chat.merging import says
 from onrecord.domain.events import Event, Unfinished
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import list_of, members_of, token_count
 from onrecord.projections.apis.openai_chat.read import arguments_in
+from onrecord.projections.members import list_of, members_of, token_count
 
 # The blocks of an assistant's message: its reasoning, what it says, each of its calls.
 #

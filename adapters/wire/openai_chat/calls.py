@@ -19,7 +19,7 @@ from onrecord.adapters.wire.openai_chat.merging import (
 from onrecord.adapters.wire.stream_reader import index_or
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.jsontext import JsonObject, read_bounded
-from onrecord.projections.apis.members import members_of
+from onrecord.projections.members import members_of
 
 FUNCTION: Final[Shape] = {"name": Name, "arguments": Text}
 """How a function that is called grows."""

@@ -16,7 +16,7 @@ from onrecord.adapters.wire.openai_chat.calls import FUNCTION, Calls, GrowingCon
 from onrecord.adapters.wire.openai_chat.merging import Elements, Members, Shape, Text, says
 from onrecord.adapters.wire.stream_reader import DONE, EventReader, ServerSentEvent, index_or
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import members_of, objects
+from onrecord.projections.members import members_of, objects
 
 _PADDING: Final = "obfuscation"
 """A member of chunks that hides their length, and says nothing."""

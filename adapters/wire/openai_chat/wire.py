@@ -37,8 +37,8 @@ from onrecord.adapters.wire.stream_reader import BOM, EVENT_STREAM
 from onrecord.domain import jsontext
 from onrecord.domain.errors import InvalidContent, MalformedJson
 from onrecord.domain.jsontext import JsonObject, read_bounded_object
-from onrecord.projections.apis.members import nonempty_text
 from onrecord.projections.matching.units import Piece, piece_of
+from onrecord.projections.members import nonempty_text
 
 # A request to OpenAI's Chat Completions API, read from its body, and what it says as events.
 #

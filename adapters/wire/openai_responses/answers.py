@@ -26,7 +26,7 @@ from onrecord.adapters.wire.blocks import AnswerBlock
 from onrecord.adapters.wire.openai_responses.kinds import is_call, ran_by_provider
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import members_of, token_count
+from onrecord.projections.members import members_of, token_count
 
 API: Final = "openai-responses"
 """The name of this wire format, in events and requests."""

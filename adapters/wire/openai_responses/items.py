@@ -29,7 +29,7 @@ from onrecord.adapters.wire.openai_responses.pieces import (
 from onrecord.adapters.wire.stream_reader import in_whole_characters
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import list_of
+from onrecord.projections.members import list_of
 
 # An item of a Responses stream that never became whole, put together from what came of it.
 #

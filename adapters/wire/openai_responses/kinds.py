@@ -12,8 +12,8 @@ from typing import Any, Final, Literal, TypeAlias, cast
 from onrecord.adapters.wire.blocks import BlockContext
 from onrecord.domain.events import Event
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import objects
 from onrecord.projections.apis.openai_responses.server_tools import name_of
+from onrecord.projections.members import objects
 
 Speaker: TypeAlias = Literal["user", "assistant", "system", "tool"]
 """Who says an item: the caller, the model, the operator, one of the caller's tools."""

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from onrecord.adapters.wire.stream_reader import in_whole_characters
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import list_of, members_of
+from onrecord.projections.members import list_of, members_of
 
 Path: TypeAlias = tuple[str | int, ...]
 

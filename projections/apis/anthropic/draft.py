@@ -14,12 +14,12 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.request_template import MARK
 from onrecord.domain.tools import BuiltinTool, ToolDefinition
 from onrecord.projections.apis.draft import Draft, RuleNames
-from onrecord.projections.apis.members import members_of
 from onrecord.projections.apis.request import Options
 from onrecord.projections.apis.tools import SKILLS
 from onrecord.projections.history.held_documents import bytes_of, is_remote, text_of
 from onrecord.projections.history.history import Block, History, frozen
 from onrecord.projections.history.tool_names import ANTHROPIC
+from onrecord.projections.members import members_of
 
 # Documents as Anthropic reads them: images, PDFs and texts.
 #

@@ -24,8 +24,8 @@ from onrecord.projections.apis.anthropic.pairing import REFERENCE
 from onrecord.projections.apis.documents import Behind, texts_before
 from onrecord.projections.apis.draft import CallIds, IdForm
 from onrecord.projections.apis.foreign import Part, told_of, whole
-from onrecord.projections.apis.members import list_of
 from onrecord.projections.history.history import Block, Turn
+from onrecord.projections.members import list_of
 
 # Results of the caller's tools, and the documents that follow them.
 

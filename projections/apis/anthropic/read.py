@@ -28,7 +28,7 @@ from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import Replay
-from onrecord.projections.apis.members import (
+from onrecord.projections.members import (
     list_of,
     members,
     members_of,

@@ -51,10 +51,10 @@ from onrecord.projections.apis.anthropic.repair import (
     leave_out_declined,
 )
 from onrecord.projections.apis.draft import present
-from onrecord.projections.apis.members import list_of
 from onrecord.projections.apis.request import Options, Request, copied, nothing_to_send, outside
 from onrecord.projections.apis.tools import ANTHROPIC, skills_of
 from onrecord.projections.history.history import History, Turn
+from onrecord.projections.members import list_of
 
 # Instructions and tools.
 

@@ -23,8 +23,8 @@ from onrecord.projections.apis.anthropic.tool_rules import (
     goes_on_from_thread,
     turns_of,
 )
-from onrecord.projections.apis.members import member, placed_objects, text
 from onrecord.projections.apis.rules import Found, Path, Rule, dotted
+from onrecord.projections.members import member, placed_objects, text
 
 # Anthropic's rules of what a message holds, in which order, and what it may not be.
 

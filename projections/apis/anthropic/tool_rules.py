@@ -10,8 +10,8 @@ from itertools import groupby
 from typing import Any, Final, cast
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import member, placed_objects, text
 from onrecord.projections.apis.rules import Found, Path, dotted
+from onrecord.projections.members import member, placed_objects, text
 
 # The blocks of a request to Anthropic's Messages API, by message and by turn.
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import member, placed_objects, text
 from onrecord.projections.apis.rules import Found, Path, dotted
+from onrecord.projections.members import member, placed_objects, text
 
 # The messages of a request to Converse, the model that it names, and how the service says where.
 

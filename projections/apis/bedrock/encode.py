@@ -16,10 +16,10 @@ from onrecord.projections.apis.bedrock.draft import MARK, MEDIA, BedrockDraft, M
 from onrecord.projections.apis.bedrock.read import NAME, Part, document, held, kind_of
 from onrecord.projections.apis.documents import Behind, words_for
 from onrecord.projections.apis.foreign import arguments_of
-from onrecord.projections.apis.members import objects
 from onrecord.projections.apis.request import Where
 from onrecord.projections.apis.user_messages import RESULTS, UserParts, results_in
 from onrecord.projections.history.history import Block, Content, Turn
+from onrecord.projections.members import objects
 
 # Results of tools, and the files that follow them.
 

@@ -27,7 +27,7 @@ from onrecord.domain.documents import UNKNOWN
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.apis.members import members, members_of, nonempty_text, objects, texts
+from onrecord.projections.members import members, members_of, nonempty_text, objects, texts
 
 # Documents, pictures and pages of Bedrock's Converse API in neutral form.
 #

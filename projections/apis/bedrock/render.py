@@ -29,10 +29,10 @@ from onrecord.projections.apis.bedrock.pairing import (
 )
 from onrecord.projections.apis.bedrock.read import held, kind_of
 from onrecord.projections.apis.draft import present
-from onrecord.projections.apis.members import objects
 from onrecord.projections.apis.request import Options, Request, nothing_to_send, outside
 from onrecord.projections.apis.tools import BEDROCK
 from onrecord.projections.history.history import History
+from onrecord.projections.members import objects
 
 # Instructions and tools.
 

@@ -25,8 +25,8 @@ from onrecord.projections.apis.bedrock.content_rules import (
     tools_of,
     vendor_of,
 )
-from onrecord.projections.apis.members import member, placed_objects
 from onrecord.projections.apis.rules import Found, Path, Rule, dotted
+from onrecord.projections.members import member, placed_objects
 
 # The rules of Converse for calls of tools and their results, and for their names and ids.
 

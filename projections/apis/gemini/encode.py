@@ -33,11 +33,11 @@ from onrecord.projections.apis.gemini.server_tools import (
     replay,
     without,
 )
-from onrecord.projections.apis.members import objects
 from onrecord.projections.apis.request import Where
 from onrecord.projections.apis.user_messages import UserMessages, has_text_behind
 from onrecord.projections.history.held_documents import is_remote
 from onrecord.projections.history.history import Block, History
+from onrecord.projections.members import objects
 
 UNSIGNED: Final = "skip_thought_signature_validator"
 """What stands for the signature of a call that no model of Gemini's made.

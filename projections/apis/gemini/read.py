@@ -27,7 +27,7 @@ from onrecord.projections.apis.gemini.server_tools import (
     part,
     texts_in,
 )
-from onrecord.projections.apis.members import objects
+from onrecord.projections.members import objects
 
 # Gemini's own schemas of parameters as JSON Schema, which all others take.
 #

@@ -30,11 +30,11 @@ from onrecord.projections.apis.gemini.server_tools import (
     replay,
     snake,
 )
-from onrecord.projections.apis.members import objects
 from onrecord.projections.apis.request import Options, Request, nothing_to_send, outside
 from onrecord.projections.apis.tools import GEMINI
 from onrecord.projections.apis.user_messages import messages_of
 from onrecord.projections.history.history import Block, History, Turn
+from onrecord.projections.members import objects
 
 # Instructions and tools.
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import member, placed_objects, text
 from onrecord.projections.apis.rules import Found, Path, Rule, bracketed
+from onrecord.projections.members import member, placed_objects, text
 
 # The contents of a request to Gemini, read as the service reads them: in either spelling.
 #

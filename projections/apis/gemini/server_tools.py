@@ -18,7 +18,7 @@ from onrecord.domain.content import Document, ServerToolCall, ServerToolResult, 
 from onrecord.domain.documents import media_type_of
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import Replay
-from onrecord.projections.apis.members import members, nonempty_text, objects, text, texts
+from onrecord.projections.members import members, nonempty_text, objects, text, texts
 
 # Members of Gemini's parts, in either spelling, and what a part holds beside calls.
 #

@@ -21,7 +21,7 @@ from onrecord.domain.content import (
 from onrecord.domain.documents import media_type_of
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import list_of
+from onrecord.projections.members import list_of
 
 NAME: Final = "ollama"
 

@@ -24,7 +24,6 @@ from onrecord.projections.api import Api, Reader
 from onrecord.projections.apis.answers import Answer, failed, text_of, words_for_nothing
 from onrecord.projections.apis.documents import Behind
 from onrecord.projections.apis.draft import Draft, RuleNames, present
-from onrecord.projections.apis.members import objects
 from onrecord.projections.apis.ollama import read
 from onrecord.projections.apis.ollama.read import NAME, kind_of
 from onrecord.projections.apis.openai_chat import read as read_openai_chat
@@ -44,6 +43,7 @@ from onrecord.projections.history.held_documents import (
     told_in,
 )
 from onrecord.projections.history.history import Block, History, Turn
+from onrecord.projections.members import objects
 
 # What a history says as messages of Ollama's: answers, what others say, and results of calls.
 

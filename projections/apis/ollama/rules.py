@@ -11,8 +11,8 @@ from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from onrecord.projections.apis.members import list_of, member, placed_objects
 from onrecord.projections.apis.rules import Found, Rule
+from onrecord.projections.members import list_of, member, placed_objects
 
 _ROLES: Final = frozenset({"system", "user", "assistant", "tool"})
 

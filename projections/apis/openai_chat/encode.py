@@ -13,7 +13,6 @@ from onrecord.domain.documents import Modality
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.apis.answers import FAILURE, Answer, failed, text_of, words_for_nothing
 from onrecord.projections.apis.documents import Behind
-from onrecord.projections.apis.members import list_of, objects
 from onrecord.projections.apis.openai_chat.draft import ChatDraft, encode_document
 from onrecord.projections.apis.openai_chat.members import (
     call_back,
@@ -25,6 +24,7 @@ from onrecord.projections.apis.openai_chat.members import (
 from onrecord.projections.apis.openai_chat.read import kind_of, kind_of_part, part
 from onrecord.projections.apis.user_messages import UserMessages
 from onrecord.projections.history.history import Block
+from onrecord.projections.members import list_of, objects
 
 
 @dataclass(slots=True)

@@ -11,11 +11,11 @@ from typing import Any, Final, cast
 
 from onrecord.domain import jsontext
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import text
 from onrecord.projections.apis.openai_chat.draft import ChatDraft
 from onrecord.projections.apis.openai_chat.read import REASONING
 from onrecord.projections.history.history import Block
 from onrecord.projections.history.tool_names import OPENAI, name_for
+from onrecord.projections.members import text
 
 _PLAIN: Final = frozenset({"role", "content", "refusal"})
 _PLAIN_AND_MORE: Final = len(_PLAIN) + 1

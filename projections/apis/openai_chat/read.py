@@ -25,8 +25,8 @@ from onrecord.domain.errors import MalformedJson
 from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
-from onrecord.projections.apis.members import objects, says, text
 from onrecord.projections.apis.tools import custom_tool
+from onrecord.projections.members import objects, says, text
 
 # Parts of a Chat Completions message in neutral form: texts, images, files and sounds.
 #

@@ -14,7 +14,6 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import Api, Reader, UsagePlaces
 from onrecord.projections.apis.draft import present
-from onrecord.projections.apis.members import objects
 from onrecord.projections.apis.openai_chat import read
 from onrecord.projections.apis.openai_chat.draft import ChatDraft, draft_of
 from onrecord.projections.apis.openai_chat.encode import ChatAnswer, ChatMessages, message_of
@@ -23,6 +22,7 @@ from onrecord.projections.apis.request import Options, Request, nothing_to_send,
 from onrecord.projections.apis.tools import OPENAI
 from onrecord.projections.apis.user_messages import answered_messages, messages_of
 from onrecord.projections.history.history import History, Turn
+from onrecord.projections.members import objects
 
 # Instructions and tools.
 

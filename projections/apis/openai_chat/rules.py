@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import member, placed_objects, text
 from onrecord.projections.apis.openai_chat.draft import Reader
 from onrecord.projections.apis.rules import (
     Found,
@@ -27,6 +26,7 @@ from onrecord.projections.apis.rules import (
     unread_file,
     unread_image,
 )
+from onrecord.projections.members import member, placed_objects, text
 
 # The messages of a request to Chat Completions, their calls, and whom it is for.
 

@@ -16,11 +16,11 @@ from onrecord.projections.apis.answers import FAILURE, failed, words_for_nothing
 from onrecord.projections.apis.documents import Behind, tag_of
 from onrecord.projections.apis.draft import Draft, RuleNames
 from onrecord.projections.apis.foreign import goes_on
-from onrecord.projections.apis.members import list_of, objects
 from onrecord.projections.apis.openai_responses.items import OUTPUTS, kind_of, link_of
 from onrecord.projections.apis.openai_responses.read import NAME
 from onrecord.projections.history.held_documents import bytes_of, is_remote, told_in
 from onrecord.projections.history.history import Block
+from onrecord.projections.members import list_of, objects
 
 # Documents as OpenAI's Responses API reads them: images, PDFs, office files and texts.
 #

@@ -19,7 +19,6 @@ from onrecord.projections.apis.answers import headline
 from onrecord.projections.apis.documents import Behind, texts_before, words_for
 from onrecord.projections.apis.draft import CallIds, IdForm
 from onrecord.projections.apis.foreign import told_of, whole
-from onrecord.projections.apis.members import list_of
 from onrecord.projections.apis.openai_responses.draft import (
     Held,
     ResponsesDraft,
@@ -38,6 +37,7 @@ from onrecord.projections.apis.openai_responses.items import (
 )
 from onrecord.projections.apis.user_messages import RESULTS, event_of
 from onrecord.projections.history.history import Block, Turn
+from onrecord.projections.members import list_of
 
 # Keys that OpenAI's SDK adds to what it read, and that no request has (O12).
 

@@ -26,9 +26,9 @@ from onrecord.domain.events import Unfinished
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import Replay
-from onrecord.projections.apis.members import list_of, member, says
 from onrecord.projections.apis.openai_responses.server_tools import called
 from onrecord.projections.apis.tools import custom_tool
+from onrecord.projections.members import list_of, member, says
 
 # Parts of a message or of a result of OpenAI's Responses API in neutral form.
 #

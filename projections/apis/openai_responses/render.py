@@ -15,7 +15,6 @@ from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.tools import ToolDefinition
 from onrecord.projections.api import Api, Reader, UsagePlaces
 from onrecord.projections.apis.draft import present
-from onrecord.projections.apis.members import list_of
 from onrecord.projections.apis.openai_responses import read, server_tools
 from onrecord.projections.apis.openai_responses.draft import Piece, ResponsesDraft
 from onrecord.projections.apis.openai_responses.encode import Encoder
@@ -32,6 +31,7 @@ from onrecord.projections.apis.openai_responses.repair import (
 from onrecord.projections.apis.request import Options, Request, nothing_to_send, outside
 from onrecord.projections.apis.tools import OPENAI
 from onrecord.projections.history.history import Block, History
+from onrecord.projections.members import list_of
 
 # Instructions and tools.
 

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import placed_objects, text
 from onrecord.projections.apis.openai_responses.items import CALLS, PREFIXES
 from onrecord.projections.apis.rules import (
     Found,
@@ -28,6 +27,7 @@ from onrecord.projections.apis.rules import (
     unread_file,
     unread_image,
 )
+from onrecord.projections.members import placed_objects, text
 
 # The items of a request to OpenAI's Responses API: what calls, what answers, what ids begin with.
 

@@ -15,7 +15,7 @@ from onrecord.domain import jsontext
 from onrecord.domain.content import Document, ServerToolCall, ServerToolResult, Text, Url
 from onrecord.domain.errors import MalformedJson
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import members, members_of, nonempty_text, objects, texts
+from onrecord.projections.members import members, members_of, nonempty_text, objects, texts
 
 NAMES: Final[Mapping[str, str]] = {
     "web_search_call": "web_search",

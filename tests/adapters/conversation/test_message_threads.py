@@ -19,7 +19,7 @@ from onrecord.adapters.demo.services.scenes import Answer, HttpError
 from onrecord.adapters.demo.services.server import DemoServer
 from onrecord.adapters.wire.clients.record import record
 from onrecord.domain.jsontext import JsonObject
-from onrecord.projections.apis.members import objects, text
+from onrecord.projections.members import objects, text
 from tests.adapters.recorded_calls import KEY, MODEL, Recorded
 from tests.adapters.recording.own_history import Anthropic, Program
 
