@@ -42,6 +42,11 @@ def nonempty_text(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
+def standard_base64(data: str) -> str:
+    """Return base64 in the standard alphabet of RFC 4648, if it is written in the one for URLs."""
+    return data.replace("-", "+").replace("_", "/")
+
+
 def token_count(value: object) -> int | None:
     """Return a count of tokens from the wire; None for what can be none, such as a fraction.
 

@@ -20,7 +20,7 @@ from onrecord.projections.frameworks.item_messages import (
     Reading,
     Unread,
 )
-from onrecord.projections.members import member, members_of, nonempty_text
+from onrecord.projections.members import member, members_of, nonempty_text, standard_base64
 
 API: Final = "gemini"
 
@@ -134,7 +134,7 @@ def _spelled(value: Any, name: str = "") -> Any:
         case list():
             return [_spelled(each) for each in cast("list[Any]", value)]
         case str() if name in _BYTES:
-            return value.replace("-", "+").replace("_", "/")
+            return standard_base64(value)
         case _:
             return value
 

@@ -19,7 +19,7 @@ from onrecord.projections.frameworks.chat_messages import (
 )
 from onrecord.projections.frameworks.current_items import HeldItem
 from onrecord.projections.frameworks.item_messages import ItemContents, Reading, Unread
-from onrecord.projections.members import list_of, member, members_of, objects
+from onrecord.projections.members import list_of, member, members_of, objects, standard_base64
 
 
 def read_items(items: Sequence[HeldItem], state: Mapping[str, object]) -> Reading:
@@ -127,17 +127,12 @@ def _content(entry: object) -> JsonObject | None:
             return picture(url)
         case {"kind": "binary", "data": str(data), "media_type": str(kind)}:
             return (
-                picture(f"data:{kind};base64,{_standard(data)}")
+                picture(f"data:{kind};base64,{standard_base64(data)}")
                 if kind.startswith("image/")
                 else None
             )
         case _:
             return None
-
-
-def _standard(data: str) -> str:
-    """Return base64 in its standard alphabet: pydantic writes the one for URLs."""
-    return data.replace("-", "+").replace("_", "/")
 
 
 def _kind(part: object) -> str:

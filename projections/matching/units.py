@@ -24,6 +24,7 @@ from onrecord.domain.errors import InvalidContent
 from onrecord.domain.jsontext import JsonObject
 from onrecord.domain.request_template import Prefix, canonical, encoded
 from onrecord.projections.api import has_call_ids, neutral_of, parts_of
+from onrecord.projections.members import standard_base64
 
 # What a request says block by block, and the digest that its beginning is known by.
 
@@ -258,16 +259,13 @@ def _ids(value: JsonObject) -> Iterator[str]:
     for seal in _SEALS:
         sealed = value.get(seal)
         if isinstance(sealed, str) and sealed and sealed not in _NO_SEALS:
-            yield f"seal:{_text(_standard(sealed))}"
+            # google-genai sends base64 that is safe in URLs.
+            standard = standard_base64(sealed).rstrip("=")
+            yield f"seal:{_text(standard)}"
     for name in _SEALED:
         sealed = value.get(name)
         if isinstance(sealed, dict):
             yield from _ids(cast("JsonObject", sealed))
-
-
-def _standard(seal: str) -> str:
-    """Return base64 as RFC 4648 has it first: google-genai sends the one that is safe in URLs."""
-    return seal.replace("-", "+").replace("_", "/").rstrip("=")
 
 
 def _document_ids(block: _Marked) -> tuple[str, ...]:

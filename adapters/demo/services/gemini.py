@@ -21,7 +21,7 @@ from onrecord.adapters.demo.services.connection import (
 from onrecord.adapters.demo.services.scenes import JsonObject, OtherScript, PlainAnswer, encoded
 from onrecord.projections.apis.gemini import rules
 from onrecord.projections.apis.rules import violations
-from onrecord.projections.members import objects, text
+from onrecord.projections.members import objects, standard_base64, text
 
 # An answer as Gemini's API writes it: one JSON body, or server-sent events.
 #
@@ -151,7 +151,7 @@ class GeminiService:
             return True
         try:
             # The service reads both alphabets: its own SDK spells what it got in the other one.
-            signature = base64.b64decode(spelled.replace("-", "+").replace("_", "/"))
+            signature = base64.b64decode(standard_base64(spelled))
         except ValueError:
             return False
         return signature == UNSIGNED or hmac.compare_digest(signature, self._signature(part))

@@ -18,7 +18,14 @@ from onrecord.domain.content import Document, ServerToolCall, ServerToolResult, 
 from onrecord.domain.documents import media_type_of
 from onrecord.domain.jsontext import JsonObject
 from onrecord.projections.api import Replay
-from onrecord.projections.members import members, nonempty_text, objects, text, texts
+from onrecord.projections.members import (
+    members,
+    nonempty_text,
+    objects,
+    standard_base64,
+    text,
+    texts,
+)
 
 # Members of Gemini's parts, in either spelling, and what a part holds beside calls.
 #
@@ -141,8 +148,7 @@ def _inline(value: JsonObject) -> Document | None:
     data, media_type = member(fields, "data"), member(fields, "mimeType")
     if not isinstance(data, str) or not isinstance(media_type, str):
         return None
-    standard = data.replace("-", "+").replace("_", "/")
-    url = f"data:{media_type};base64,{standard}"
+    url = f"data:{media_type};base64,{standard_base64(data)}"
     return Document(media_type=media_type, name=_name(fields), url=url)
 
 
