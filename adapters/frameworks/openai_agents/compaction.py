@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from onrecord.adapters.frameworks.openai_agents.branches import Branches
-from onrecord.adapters.frameworks.openai_agents.history import History, items_of
+from onrecord.adapters.frameworks.openai_agents.stored_session import StoredSession, items_of
 from onrecord.adapters.frameworks.session import NewItem
 from onrecord.domain.errors import VersionConflict
 from onrecord.projections.frameworks.current_items import HeldItem
@@ -32,17 +32,17 @@ class CompactionSnapshot:
 
 
 async def compaction_snapshot(
-    history: History, limit: int, prune: Callable[[TResponseInputItem], bool] | None
+    session: StoredSession, limit: int, prune: Callable[[TResponseInputItem], bool] | None
 ) -> CompactionSnapshot:
     """Return the last items of the current branch; `prune` says which of the first ones may go besides."""
-    branch = await history.settled(history.branches.resolved)
+    branch = await session.settled(session.branches.resolved)
     # One more than was asked for says whether there are earlier ones.
-    loaded = await history.settled(partial(history.branches.load, branch, limit + 1))
+    loaded = await session.settled(partial(session.branches.load, branch, limit + 1))
     held = loaded.items[-limit:]
 
     async def replace_suffix(start: int, output: list[TResponseInputItem]) -> bool:
-        step = partial(_replace, history.branches, branch, held[start:], output, prune)
-        return await history.settled(step)
+        step = partial(_replace, session.branches, branch, held[start:], output, prune)
+        return await session.settled(step)
 
     return CompactionSnapshot(items_of(held), len(loaded.items) <= limit, replace_suffix)
 

@@ -20,11 +20,11 @@ from onrecord.adapters.frameworks.openai_agents.compaction import (
     CompactionSnapshot,
     compaction_snapshot,
 )
-from onrecord.adapters.frameworks.openai_agents.history import (
-    History,
-    history_in,
+from onrecord.adapters.frameworks.openai_agents.stored_session import (
+    StoredSession,
     items_of,
     new_items,
+    stored_session,
 )
 from onrecord.adapters.frameworks.openai_agents.usage import (
     run_usage,
@@ -93,8 +93,8 @@ class OnrecordSession:
         self.session_settings = coerce_session_settings(session_settings or SessionSettings())
         self.conversation_key = Sessions(store, FRAMEWORK).key(session_id)
         self._store_for = store_for
-        self._own = history_in(store, session_id)
-        self._of_stores: WeakKeyDictionary[Store, History] = WeakKeyDictionary()
+        self._session = stored_session(store, session_id)
+        self._sessions: WeakKeyDictionary[Store, StoredSession] = WeakKeyDictionary()
 
     # What a run asks for.
 
@@ -112,29 +112,29 @@ class OnrecordSession:
         last = resolve_session_limit(limit, self.session_settings)
         if last is not None and last <= 0:
             return []
-        history = self._history(wrapper)
-        loaded = await history.settled(partial(history.branches.load, branch_id, last))
+        session = self._session_of(wrapper)
+        loaded = await session.settled(partial(session.branches.load, branch_id, last))
         return items_of(loaded.items)
 
     async def add_items(
         self, items: list[TResponseInputItem], *, wrapper: RunContextWrapper[Any] | None = None
     ) -> None:
         """Record items behind the history, all or none."""
-        new, history = new_items(items), self._history(wrapper)
-        await history.settled(partial(history.branches.add, new))
+        new, session = new_items(items), self._session_of(wrapper)
+        await session.settled(partial(session.branches.add, new))
 
     async def pop_item(
         self, *, wrapper: RunContextWrapper[Any] | None = None
     ) -> TResponseInputItem | None:
         """Take the last item off the history and return it; the record keeps it."""
-        history = self._history(wrapper)
-        popped = await history.settled(history.branches.pop)
+        session = self._session_of(wrapper)
+        popped = await session.settled(session.branches.pop)
         return None if popped is None else items_of((popped,))[0]
 
     async def clear_session(self, *, wrapper: RunContextWrapper[Any] | None = None) -> None:
         """Empty all branches, and go on with `main`; the record keeps them, and the id can be used again."""
-        history = self._history(wrapper)
-        await history.settled(history.branches.clear)
+        session = self._session_of(wrapper)
+        await session.settled(session.branches.clear)
 
     # Branches.
 
@@ -145,7 +145,9 @@ class OnrecordSession:
 
         ValueError where no user's message begins that turn, or the session had a branch of that name.
         """
-        return await self._own.settled(partial(self._own.branches.create, turn_number, branch_name))
+        return await self._session.settled(
+            partial(self._session.branches.create, turn_number, branch_name)
+        )
 
     async def create_branch_from_content(
         self, search_term: str, branch_name: str | None = None
@@ -161,7 +163,7 @@ class OnrecordSession:
 
     async def switch_to_branch(self, branch_id: str) -> None:
         """Go on with another branch; ValueError where it is not there."""
-        await self._own.settled(partial(self._own.branches.switch, branch_id))
+        await self._session.settled(partial(self._session.branches.switch, branch_id))
 
     async def delete_branch(self, branch_id: str, force: bool = False) -> None:
         """Let a branch hold nothing; the record keeps it, and its name is not given again.
@@ -169,17 +171,17 @@ class OnrecordSession:
         ValueError for `main`, for one that is not there, and for the current one without `force`:
         with it, the session goes on with `main`.
         """
-        await self._own.settled(partial(self._own.branches.delete, branch_id, force=force))
+        await self._session.settled(partial(self._session.branches.delete, branch_id, force=force))
 
     async def list_branches(self) -> list[JsonObject]:
         """Return what each branch is: `branch_id`, `message_count`, `user_turns`, `is_current`, `created_at`."""
-        branches = self._own.branches
+        branches = self._session.branches
 
         def listed() -> list[JsonObject]:
             current = branches.resolved()
             return [_branch_entry(branch, current) for branch in branches.all()]
 
-        return await self._own.settled(listed)
+        return await self._session.settled(listed)
 
     # Turns of a branch, the current one where none is named.
 
@@ -222,19 +224,19 @@ class OnrecordSession:
 
     async def store_run_usage(self, result: RunResult) -> None:
         """Record the usage of a run with the last turn of the current branch, once the run is over."""
-        value, branches = run_usage(result), self._own.branches
+        value, branches = run_usage(result), self._session.branches
 
         def store() -> None:
             if (turn := branches.last_turn()) is not None:
                 branches.put(turn.branch, {usage_name(turn.begin): value})
 
-        await self._own.settled(store)
+        await self._session.settled(store)
 
     async def get_session_usage(self, branch_id: str | None = None) -> dict[str, int] | None:
         """Return the sums over the turns of a branch, or of all: of requests, of tokens, `total_turns`."""
         if branch_id:
             return usage_sum([await self._branch(branch_id)])
-        return usage_sum(await self._own.settled(self._own.branches.all))
+        return usage_sum(await self._session.settled(self._session.branches.all))
 
     async def get_turn_usage(
         self, user_turn_number: int | None = None, branch_id: str | None = None
@@ -247,22 +249,22 @@ class OnrecordSession:
 
     # How it is done.
 
-    def _history(self, wrapper: RunContextWrapper[Any] | None) -> History:
-        """Return where a run's history is."""
+    def _session_of(self, wrapper: RunContextWrapper[Any] | None) -> StoredSession:
+        """Return the session in the store that a run's history is in."""
         if wrapper is None or self._store_for is None:
-            return self._own
+            return self._session
         store = self._store_for(wrapper)
-        if (history := self._of_stores.get(store)) is None:
-            history = self._of_stores[store] = history_in(store, self.session_id)
-        return history
+        if (session := self._sessions.get(store)) is None:
+            session = self._sessions[store] = stored_session(store, self.session_id)
+        return session
 
     async def _branch(self, branch_id: str | None) -> Branch:
-        return await self._own.settled(partial(self._own.branches.one, branch_id))
+        return await self._session.settled(partial(self._session.branches.one, branch_id))
 
     async def _get_compaction_snapshot(
         self, limit: int, *, prune_prefix: Callable[[TResponseInputItem], bool] | None = None
     ) -> CompactionSnapshot:
-        return await compaction_snapshot(self._own, limit, prune_prefix)
+        return await compaction_snapshot(self._session, limit, prune_prefix)
 
 
 def _prompted(branch: Branch) -> list[Turn]:

@@ -1,4 +1,4 @@
-"""Where the history of a run is: the branches of a session in one store, waited for by coroutines."""
+"""A session in one store: its branches, for coroutines that wait for them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class History(NamedTuple):
+class StoredSession(NamedTuple):
     """A session in one of the stores that it may be in."""
 
     store: Store
@@ -31,9 +31,9 @@ class History(NamedTuple):
         return await settled(self.store, step)
 
 
-def history_in(store: Store, session_id: str) -> History:
+def stored_session(store: Store, session_id: str) -> StoredSession:
     """Return the session of an id in a store."""
-    return History(store, Branches(Sessions(store, FRAMEWORK).session(session_id)))
+    return StoredSession(store, Branches(Sessions(store, FRAMEWORK).session(session_id)))
 
 
 def new_items(given: object) -> list[NewItem]:
